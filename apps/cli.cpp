@@ -1,0 +1,160 @@
+#include "apps/cli.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <span>
+
+#include "apps/commands.h"
+#include "apps/console.h"
+#include "models/text.h"
+
+#ifndef FAIRLANE_VERSION
+#error "FAIRLANE_VERSION comes from CMakeLists.txt"
+#endif
+
+namespace fairlane {
+namespace {
+
+/// One subcommand.
+struct Command {
+  char const* name;
+  char const* description;
+  Action (*add)(CLI::App& app);
+};
+
+constexpr Command kCommands[] = {
+    {"run", "search a network for discrimination as a configuration says", add_run},
+    {"init", "write a domain file and a configuration for a network and a table", add_init},
+    {"inspect", "show a network, a table with its domain, or the results of a run", add_inspect},
+    {"check", "verify the results of a run independently", add_check},
+    {"demo", "search a small census with known discrimination in it", add_demo},
+    {"devices", "show what this machine can compute with", add_devices},
+#if __has_include("apps/cmd_bench.cpp")
+    {"bench", "measure this machine", add_bench},
+#endif
+};
+
+/// Commands of later versions.
+constexpr char const* kPlanned[] = {"enumerate", "estimate", "compare", "verify", "prepare",
+                                    "train",     "retrain",  "sweep",   "report"};
+
+Error usage(std::string const& what) { return Error(ExitCode::kUsage, what); }
+
+std::string general_help() {
+  std::string text =
+      "Fairlane looks for people whose decision changes when nothing but a protected attribute "
+      "(age, race, gender) does.\n\nusage: fairlane COMMAND ...\n\n";
+  for (Command const& command : kCommands) {
+    text += fmt::format("  {:<9} {}\n", command.name, command.description);
+  }
+  return text +
+         "\nfairlane COMMAND --help shows its arguments, fairlane --version the version.\n"
+         "New here? Try: fairlane demo\n";
+}
+
+Command const& find_command(std::string const& name) {
+  std::vector<std::string> names;
+  for (Command const& command : kCommands) {
+    if (name == command.name) return command;
+    names.emplace_back(command.name);
+  }
+  for (char const* planned : kPlanned) {
+    if (name == planned) {
+      throw usage(fmt::format("command {}: this version does not have it yet, expected one of {}",
+                              in_quotes(name), fmt::join(names, ", ")));
+    }
+  }
+  throw usage(fmt::format("unknown command {}, expected one of {}{}", in_quotes(name),
+                          fmt::join(names, ", "), did_you_mean(name, names)));
+}
+
+/// Refuses arguments that a command does not know.
+void check_extras(CLI::App const& app, std::string const& command) {
+  for (std::string const& extra : app.remaining()) {
+    if (extra == "--") continue;
+    if (extra.size() < 2 || extra[0] != '-') {
+      throw usage(fmt::format("{}: unexpected argument {}", command, in_quotes(extra)));
+    }
+    std::vector<std::string> flags;
+    for (CLI::Option const* option : app.get_options()) {
+      for (std::string const& name : option->get_lnames()) flags.push_back("--" + name);
+    }
+    std::string const flag = extra.substr(0, extra.find('='));
+    std::string suggestion = did_you_mean(flag, flags);
+    if (suggestion.empty()) suggestion = fmt::format("; see 'fairlane {} --help'", command);
+    throw usage(fmt::format("{}: unknown option {}{}", command, in_quotes(flag), suggestion));
+  }
+}
+
+ExitCode run_command(Command const& command, std::vector<std::string> arguments) {
+  CLI::App app(command.description, fmt::format("fairlane {}", command.name));
+  app.allow_extras();
+  Action const action = command.add(app);
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  try {
+    app.parse(arguments);
+  } catch (CLI::CallForHelp const&) {
+    print(app.help());
+    return ExitCode::kOk;
+  } catch (CLI::RequiredError const& error) {
+    check_extras(app, command.name);  // a misspelt flag is the likelier cause
+    throw usage(fmt::format("{}: {}; see 'fairlane {} --help'", command.name, error.what(),
+                            command.name));
+  } catch (CLI::ParseError const& error) {
+    throw usage(fmt::format("{}: {}", command.name, error.what()));
+  }
+  check_extras(app, command.name);
+  return action();
+}
+
+ExitCode dispatch(std::vector<std::string> const& arguments) {
+  if (arguments.empty()) {
+    throw usage("no command; see 'fairlane --help', or try 'fairlane demo'");
+  }
+  std::string const& first = arguments.front();
+  if (first == "--help" || first == "-h") {
+    print(general_help());
+    return ExitCode::kOk;
+  }
+  if (first == "--version") {
+    print("fairlane " FAIRLANE_VERSION "\n");
+    return ExitCode::kOk;
+  }
+  if (first.size() > 1 && first[0] == '-') {
+    throw usage(fmt::format("unknown option {}{}; options follow the command", in_quotes(first),
+                            did_you_mean(first, {"--help", "--version"})));
+  }
+  return run_command(find_command(first), {arguments.begin() + 1, arguments.end()});
+}
+
+int report(ExitCode code, std::string const& what) {
+  std::fflush(stdout);
+  fmt::print(stderr, "fairlane: error: {}\n", escaped(what, what.size()));
+  return static_cast<int>(code);
+}
+
+}  // namespace
+
+int fairlane_main(int argc, char** argv) {
+  try {
+    std::span<char*> const words(argv, static_cast<std::size_t>(argc));
+    std::vector<std::string> const arguments(words.begin() + (argc > 0 ? 1 : 0), words.end());
+    ExitCode const code = dispatch(arguments);
+    flush_stdout();
+    return static_cast<int>(code);
+  } catch (Error const& error) {
+    return report(error.code(), error.what());
+  } catch (std::bad_alloc const&) {
+    std::fputs("fairlane: error: out of memory\n", stderr);  // nothing that allocates
+    return static_cast<int>(ExitCode::kMemory);
+  } catch (std::exception const& error) {
+    return report(ExitCode::kBug, fmt::format("this is a bug, please report it: {}", error.what()));
+  }
+}
+
+}  // namespace fairlane

@@ -1,0 +1,84 @@
+// fairlane devices: what this machine can compute with.
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "apps/commands.h"
+#include "apps/console.h"
+#include "kernels/backend.h"
+#include "models/text.h"
+
+namespace fairlane {
+namespace {
+
+constexpr std::size_t kMaxProcText = std::size_t{1} << 20;
+
+/// The value of the first line "NAME : value" of a file under /proc; empty when there is none.
+std::string proc_value(std::string const& path, std::string const& name) {
+  std::ifstream file(path);
+  std::string line;
+  std::size_t read = 0;
+  while (std::getline(file, line) && (read += line.size()) < kMaxProcText) {
+    if (line.rfind(name, 0) != 0) continue;
+    auto const colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    auto const first = line.find_first_not_of(" \t", colon + 1);
+    return first == std::string::npos ? "" : escaped(line.substr(first));
+  }
+  return {};
+}
+
+/// Cores that this process may run on.
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+ExitCode devices(ConsoleOptions const& options) {
+  Console const console(options);
+  std::string model = proc_value("/proc/cpuinfo", "model name");
+  if (model.empty()) model = "unknown";
+  auto const online = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  int const usable = usable_cores();
+  std::vector<std::string> const sets = cpu_instruction_sets();
+  double const memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
+                        static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (options.json) {
+    nlohmann::ordered_json json;
+    json["cpu"] = {{"model", model},
+                   {"cores", online},
+                   {"usable_cores", usable},
+                   {"instruction_sets", sets},
+                   {"memory_bytes", static_cast<std::int64_t>(memory)}};
+    json["cuda"] = {{"built", false}, {"devices", nlohmann::ordered_json::array()}};
+    print(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    return ExitCode::kOk;
+  }
+  Facts facts;
+  facts.add("processor", model);
+  facts.add("cores", usable == online ? fmt::format("{}", online)
+                                      : fmt::format("{}, {} of them for this process", online, usable));
+  facts.add("instruction sets", fmt::format("{} (best first)", fmt::join(sets, ", ")));
+  facts.add("memory", bytes_text(memory));
+  facts.add("CUDA", "not in this build");
+  print(facts.text());
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Action add_devices(CLI::App& app) {
+  auto const options = std::make_shared<ConsoleOptions>();
+  options->add_to(app);
+  return [options] { return devices(*options); };
+}
+
+}  // namespace fairlane

@@ -1,0 +1,301 @@
+// fairlane inspect PATH [DOMAIN]: what a network, a table or a directory of results holds.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "apps/commands.h"
+#include "apps/console.h"
+#include "apps/summary_text.h"
+#include "apps/words.h"
+#include "engine/report.h"
+#include "models/dataset.h"
+#include "models/network.h"
+#include "models/text.h"
+
+namespace fairlane {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kShownFindings = 5;
+constexpr std::size_t kShownCategories = 6;
+constexpr std::size_t kMaxSummaryBytes = std::size_t{1} << 24;
+
+struct InspectArguments {
+  std::string path;
+  std::string domain;
+  ConsoleOptions console;
+};
+
+std::string dump(Json const& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+/// Rows of cells, each column as wide as its widest cell, the first column to the left.
+std::string aligned(std::vector<std::vector<std::string>> const& rows) {
+  std::vector<std::size_t> widths;
+  for (auto const& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()), 0);
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (auto const& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line += i == 0 ? fmt::format("{:<{}}", row[i], widths[i])
+                     : fmt::format("  {:>{}}", row[i], widths[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+void inspect_network(std::string const& path, bool as_json) {
+  Network const network = load_network(path);
+  std::string const digest = sha256_file(path);
+  if (as_json) {
+    Json json = {{"kind", "network"},
+                 {"path", path},
+                 {"inputs", network.inputs()},
+                 {"outputs", network.outputs()},
+                 {"parameters", network.parameters()},
+                 {"sha256", digest},
+                 {"layers", Json::array()}};
+    for (DenseLayer const& layer : network.layers) {
+      json["layers"].push_back({{"name", layer.name},
+                                {"inputs", layer.inputs},
+                                {"outputs", layer.outputs},
+                                {"activation", activation_name(layer.activation)}});
+    }
+    print(dump(json));
+    return;
+  }
+  Facts facts;
+  facts.add("network", escaped(path, path.size()));
+  facts.add("inputs", fmt::format("{}", network.inputs()));
+  facts.add("outputs", network.outputs() == 1
+                           ? "1  (decides 1 above the threshold, else 0)"
+                           : fmt::format("{}  (decides for the largest)", network.outputs()));
+  facts.add("parameters", with_commas(network.parameters()));
+  facts.add("sha256", digest);
+  std::vector<std::vector<std::string>> rows = {
+      {"layer", "inputs", "outputs", "parameters", "activation"}};
+  for (DenseLayer const& layer : network.layers) {
+    auto const parameters = static_cast<std::int64_t>(layer.weights.size() + layer.bias.size());
+    rows.push_back({escaped(layer.name), fmt::format("{}", layer.inputs),
+                    fmt::format("{}", layer.outputs), with_commas(parameters),
+                    activation_name(layer.activation)});
+  }
+  print(facts.text() + "\n" + aligned(rows));
+}
+
+/// "red, green, blue, ... (9)".
+std::string some_of(std::vector<std::string> const& names, std::int64_t count) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size() && i < kShownCategories; ++i) {
+    text += (i == 0 ? "" : ", ") + escaped(names[i], 30);
+  }
+  if (count > static_cast<std::int64_t>(kShownCategories)) text += fmt::format(", ... ({})", count);
+  return text;
+}
+
+void inspect_table(std::string const& path, bool as_json) {
+  Table const table = describe_csv(path);
+  Json json = {{"kind", "table"}, {"path", path}, {"rows", table.count}, {"columns", Json::array()}};
+  std::vector<std::vector<std::string>> rows = {{"column", "distinct", "low", "high", "values"}};
+  for (TableColumn const& column : table.columns) {
+    Json entry = {{"name", column.name}, {"distinct", column.distinct}, {"integer", column.integer}};
+    if (column.integer) {
+      entry["low"] = column.low;
+      entry["high"] = column.high;
+      rows.push_back({escaped(column.name), with_commas(column.distinct),
+                      fmt::format("{}", column.low), fmt::format("{}", column.high), "integers"});
+    } else {
+      rows.push_back({escaped(column.name), with_commas(column.distinct), "-", "-",
+                      some_of(column.categories, column.distinct)});
+    }
+    json["columns"].push_back(std::move(entry));
+  }
+  if (as_json) {
+    print(dump(json));
+    return;
+  }
+  Facts facts;
+  facts.add("table", escaped(path, path.size()));
+  facts.add("rows", with_commas(table.count));
+  print(facts.text() + "\n" + aligned(rows));
+}
+
+/// Range and rows outside the domain of one column.
+struct ColumnRange {
+  std::int32_t low = 0;
+  std::int32_t high = 0;
+  std::int64_t outside = 0;
+};
+
+ColumnRange range_of(Dataset const& data, Attribute const& attribute, std::size_t column) {
+  auto const stride = static_cast<std::size_t>(data.attributes);
+  ColumnRange range{data.rows[column], data.rows[column], 0};
+  for (std::size_t i = column; i < data.rows.size(); i += stride) {
+    std::int32_t const value = data.rows[i];
+    range.low = std::min(range.low, value);
+    range.high = std::max(range.high, value);
+    bool const outside = (attribute.low && value < *attribute.low) ||
+                         (attribute.high && value > *attribute.high);
+    range.outside += outside ? 1 : 0;
+  }
+  return range;
+}
+
+void inspect_dataset(std::string const& path, std::string const& domain_path, bool as_json) {
+  Domain const domain = read_domain_yaml(domain_path);
+  Dataset const data = read_csv(path, domain);
+  std::map<std::int32_t, std::int64_t> classes;
+  for (std::int32_t const label : data.labels) ++classes[label];
+  Json json = {{"kind", "dataset"},      {"path", path},           {"domain", domain_path},
+               {"rows", data.count()},   {"label", domain.label},  {"classes", Json::object()},
+               {"attributes", Json::array()}};
+  std::vector<std::string> balance;
+  for (auto const& [label, count] : classes) {
+    json["classes"][fmt::format("{}", label)] = count;
+    double const share = static_cast<double>(count) / static_cast<double>(data.count());
+    balance.push_back(fmt::format("{}: {} ({})", label, with_commas(count), percent(share)));
+  }
+  auto const bound = [](std::optional<std::int32_t> const& value) {
+    return value ? fmt::format("{}", *value) : std::string("data");
+  };
+  std::vector<std::vector<std::string>> rows = {
+      {"attribute", "protected", "domain", "in the data", "outside"}};
+  for (std::size_t i = 0; i < domain.attributes.size(); ++i) {
+    Attribute const& attribute = domain.attributes[i];
+    ColumnRange const range = range_of(data, attribute, i);
+    rows.push_back({escaped(attribute.name), attribute.is_protected ? "yes" : "",
+                    bound(attribute.low) + ".." + bound(attribute.high),
+                    fmt::format("{}..{}", range.low, range.high), with_commas(range.outside)});
+    json["attributes"].push_back({{"name", attribute.name},
+                                  {"protected", attribute.is_protected},
+                                  {"data_low", range.low},
+                                  {"data_high", range.high},
+                                  {"out_of_domain", range.outside}});
+  }
+  if (as_json) {
+    print(dump(json));
+    return;
+  }
+  Facts facts;
+  facts.add("table", escaped(path, path.size()));
+  facts.add("domain", escaped(domain_path, domain_path.size()));
+  facts.add("rows", with_commas(data.count()));
+  facts.add("label", balance.empty() ? fmt::format("no column {}", in_quotes(domain.label))
+                                     : fmt::format("{}, {}", escaped(domain.label),
+                                                   fmt::join(balance, ", ")));
+  print(facts.text() + "\n" + aligned(rows));
+}
+
+std::string pair_words(Domain const& domain, std::vector<int> const& protected_columns,
+                       ReportedPair const& pair) {
+  std::string own;
+  std::string other;
+  for (std::size_t i = 0; i < protected_columns.size(); ++i) {
+    auto const column = static_cast<std::size_t>(protected_columns[i]);
+    Attribute const& attribute = domain.attributes[column];
+    std::string const name = escaped(attribute.name);
+    own += fmt::format("{}{} {}", i == 0 ? "" : ", ", name, value_words(attribute, pair.row[column]));
+    other += fmt::format("{}{} {}", i == 0 ? "" : ", ", name, value_words(attribute, pair.pair[i]));
+  }
+  return fmt::format("- {}\n    {}: decision {};  {}: decision {}\n",
+                     row_words(domain, pair.row, protected_columns), own, pair.label, other,
+                     pair.pair_label);
+}
+
+/// The first findings in words; empty where they cannot be shown.
+std::string findings_text(std::string const& dir) {
+  RecordedRun const recorded = read_manifest(dir);
+  std::string const instances = (std::filesystem::path(dir) / "instances.csv").string();
+  if (!std::filesystem::exists(instances)) return {};
+  Domain domain = read_domain_yaml(recorded.config.domain);
+  std::vector<std::string> names;
+  for (auto const& attribute : recorded.config.protected_attributes) names.push_back(attribute.name);
+  std::vector<int> const columns = attribute_indices(domain, names);
+  auto const pairs = read_pairs(instances, domain, columns, kShownFindings);
+  if (pairs.empty()) return {};
+  std::string text = "\nfirst findings:\n";
+  for (ReportedPair const& pair : pairs) text += pair_words(domain, columns, pair);
+  return text;
+}
+
+void inspect_results(std::string const& dir, Console const& console, bool as_json) {
+  std::filesystem::path const path(dir);
+  if (!std::filesystem::exists(path / "manifest.json")) {
+    throw Error(ExitCode::kNoInput,
+                fmt::format("{}: has no manifest.json, expected the output directory of a run",
+                            escaped(dir, dir.size())));
+  }
+  bool const finished = std::filesystem::exists(path / "DONE");
+  if (!finished) {
+    console.warn(fmt::format("{}: has no DONE, the run did not finish", escaped(dir, dir.size())));
+  }
+  std::string const summary_path = (path / "summary.json").string();
+  std::string const summary = read_file(summary_path, kMaxSummaryBytes);
+  if (as_json) {
+    print(summary);
+    return;
+  }
+  Facts facts;
+  facts.add("results", escaped(dir, dir.size()));
+  facts.add("finished", finished ? "yes" : "no");
+  print(facts.text() + "\n" + summary_text(summary, summary_path));
+  try {
+    print(findings_text(dir));
+  } catch (Error const& error) {
+    // The inputs of an old run may be gone; its summary is still worth showing.
+    console.warn(fmt::format("the findings cannot be shown: {}", error.what()));
+  }
+}
+
+bool has_suffix(std::string const& path, std::string const& suffix) {
+  return path.size() >= suffix.size() &&
+         path.compare(path.size() - suffix.size(), suffix.size(), suffix) == 0;
+}
+
+ExitCode inspect(InspectArguments const& arguments) {
+  Console const console(arguments.console);
+  bool const as_json = arguments.console.json;
+  std::error_code ec;
+  bool const is_directory = std::filesystem::is_directory(arguments.path, ec);
+  bool const is_table = !is_directory && has_suffix(arguments.path, ".csv");
+  if (!arguments.domain.empty() && !is_table) {
+    throw Error(ExitCode::kUsage,
+                fmt::format("inspect: DOMAIN is {}, but {} is no .csv table",
+                            in_quotes(arguments.domain), in_quotes(arguments.path)));
+  }
+  if (is_directory) {
+    inspect_results(arguments.path, console, as_json);
+  } else if (!is_table) {
+    inspect_network(arguments.path, as_json);
+  } else if (arguments.domain.empty()) {
+    inspect_table(arguments.path, as_json);
+  } else {
+    inspect_dataset(arguments.path, arguments.domain, as_json);
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Action add_inspect(CLI::App& app) {
+  auto const arguments = std::make_shared<InspectArguments>();
+  app.add_option("PATH", arguments->path, "a network, a .csv table or an output directory")
+      ->required()
+      ->type_name("");
+  app.add_option("DOMAIN", arguments->domain, "the domain file of the table")->type_name("");
+  arguments->console.add_to(app);
+  return [arguments] { return inspect(*arguments); };
+}
+
+}  // namespace fairlane

@@ -1,0 +1,72 @@
+#include "apps/config_options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "apps/config_yaml.h"
+#include "apps/console.h"
+#include "kernels/backend.h"
+#include "kernels/core/error.h"
+#include "models/text.h"
+
+namespace fairlane {
+namespace {
+
+constexpr std::int64_t kMaxThreads = 1024;
+constexpr std::int64_t kMaxBatch = 1 << 20;
+
+}  // namespace
+
+void ConfigOptions::add_to(CLI::App& app) {
+  app.add_option("CONFIG", path, "configuration (YAML)")->required()->type_name("");
+  app.add_option("--out", out, "directory for the results, instead of output.dir")
+      ->type_name("DIR");
+  app.add_option("--backend", backend, "auto, cpu or cuda[:N]")->type_name("NAME");
+  app.add_option("--threads", threads, "worker threads (default: all cores)")->type_name("N");
+  app.add_option("--batch", batch, "lanes that advance together (default: chosen)")
+      ->type_name("N");
+  app.add_option("--seed", seed, "seed of the run, instead of seed")->type_name("S");
+  app.add_option("--set", set, "any key of the configuration, such as global.num=10")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
+RunConfig ConfigOptions::config() const {
+  std::vector<Override> overrides;
+  for (std::string const& argument : set) overrides.push_back(parse_set(argument));
+  if (!seed.empty()) overrides.push_back({"--seed", "seed", seed, false});
+  if (!out.empty()) overrides.push_back({"--out", "output.dir", out, false});
+  return read_run_config(path, overrides);
+}
+
+Execution ConfigOptions::execution() const {
+  check_backend_name(backend);
+  Execution execution;
+  execution.backend = backend;
+  if (!threads.empty()) {
+    execution.threads = static_cast<int>(parse_integer("--threads", threads, 1, kMaxThreads));
+  }
+  if (!batch.empty()) {
+    execution.batch = static_cast<int>(parse_integer("--batch", batch, 1, kMaxBatch));
+  }
+  return execution;
+}
+
+void check_backend_name(std::string const& name) {
+  if (name == "auto" || name == "cpu") return;
+  if (name == "cuda" || name.rfind("cuda:", 0) == 0) {
+    if (name != "cuda") parse_integer("--backend cuda:N", name.substr(5), 0, kMaxThreads);
+    throw Error(ExitCode::kUnavailable,
+                fmt::format("--backend {}: this build has no CUDA backend, expected auto or cpu",
+                            name));
+  }
+  std::vector<std::string> names = {"auto", "cpu", "cuda"};
+  for (std::string const& isa : cpu_instruction_sets()) names.push_back("cpu:" + isa);
+  if (std::find(names.begin() + 3, names.end(), name) != names.end()) return;
+  throw Error(ExitCode::kUsage, fmt::format("--backend is {}, expected one of {}{}", in_quotes(name),
+                                            fmt::join(names, ", "), did_you_mean(name, names)));
+}
+
+}  // namespace fairlane

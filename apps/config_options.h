@@ -1,0 +1,36 @@
+// The flags of every command that takes a CONFIG.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/run_config.h"
+
+namespace CLI {
+class App;
+}
+
+namespace fairlane {
+
+/// CONFIG, --out, --backend, --threads, --batch, --seed and --set as given.
+struct ConfigOptions {
+  std::string path;
+  std::string out;
+  std::string backend = "auto";
+  std::string threads;
+  std::string batch;
+  std::string seed;
+  std::vector<std::string> set;
+
+  /// Adds the arguments to a subcommand.
+  void add_to(CLI::App& app);
+  /// The file with all overrides. Throws Error.
+  RunConfig config() const;
+  /// Throws Error(kUsage | kUnavailable).
+  Execution execution() const;
+};
+
+/// Checks the --backend of a command. Throws Error(kUsage | kUnavailable).
+void check_backend_name(std::string const& name);
+
+}  // namespace fairlane

@@ -1,0 +1,181 @@
+#include "apps/console.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+
+#include "kernels/core/error.h"
+#include "models/text.h"
+
+namespace fairlane {
+namespace {
+
+// A signal handler can reach nothing but globals.
+std::atomic<bool> interrupted{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may not lock");
+
+extern "C" void on_interrupt(int /*signal*/) {
+  if (interrupted.exchange(true)) _exit(static_cast<int>(ExitCode::kInterrupted));
+}
+
+bool is_set(char const* variable) {
+  char const* const value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+bool is_dumb_terminal() {
+  char const* const term = std::getenv("TERM");
+  return term != nullptr && std::strcmp(term, "dumb") == 0;
+}
+
+spdlog::level::level_enum find_level(std::string const& name) {
+  std::vector<std::string> const names = {"trace", "debug", "info", "warn", "error", "off"};
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    throw Error(ExitCode::kUsage,
+                fmt::format("--log-level is {}, expected one of {}{}", in_quotes(name),
+                            fmt::join(names, ", "), did_you_mean(name, names)));
+  }
+  return spdlog::level::from_str(name);
+}
+
+}  // namespace
+
+void ConsoleOptions::add_to(CLI::App& app) {
+  app.add_flag("--quiet,-q", quiet, "no messages but errors, no progress");
+  app.add_option("--log-level", log_level, "trace, debug, info, warn, error or off")
+      ->type_name("LEVEL");
+  app.add_flag("--json", json, "print JSON instead of the table");
+}
+
+Console::Console(ConsoleOptions const& options) {
+  auto const level = find_level(options.log_level);
+  auto const colours = is_set("NO_COLOR") ? spdlog::color_mode::never : spdlog::color_mode::automatic;
+  auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(colours);
+  logger_ = std::make_unique<spdlog::logger>("fairlane", std::move(sink));
+  logger_->set_pattern("fairlane: %^%l%$: %v");
+  logger_->set_level(options.quiet ? std::max(level, spdlog::level::err) : level);
+  logger_->flush_on(spdlog::level::trace);
+  progress_ = !options.quiet && isatty(STDERR_FILENO) == 1 && !is_dumb_terminal();
+}
+
+Console::~Console() = default;
+
+void Console::debug(std::string const& line) const { logger_->debug(escaped(line, line.size())); }
+void Console::info(std::string const& line) const { logger_->info(escaped(line, line.size())); }
+void Console::warn(std::string const& line) const { logger_->warn(escaped(line, line.size())); }
+
+void print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) flush_stdout();
+}
+
+void flush_stdout() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  std::string const reason = errno != 0 ? std::strerror(errno) : "write error";
+  std::clearerr(stdout);
+  throw Error(ExitCode::kDisk, fmt::format("standard output: cannot be written: {}", reason));
+}
+
+std::string Facts::text() const {
+  std::size_t width = 0;
+  for (auto const& [title, value] : rows_) width = std::max(width, title.size());
+  std::string out;
+  for (auto const& [title, value] : rows_) out += fmt::format("{:<{}}  {}\n", title, width, value);
+  return out;
+}
+
+std::string with_commas(std::int64_t value) {
+  std::string text = fmt::format("{}", value);
+  std::size_t const first = value < 0 ? 1 : 0;
+  for (std::size_t at = text.size(); at > first + 3;) text.insert(at -= 3, ",");
+  return text;
+}
+
+std::string short_count(double value) {
+  constexpr double kStep = 1000.0;
+  constexpr char const* kUnits[] = {"", " k", " M", " G", " T"};
+  std::size_t unit = 0;
+  while (std::fabs(value) >= 999.5 && unit + 1 < std::size(kUnits)) {
+    value /= kStep;
+    ++unit;
+  }
+  int const digits = unit == 0 || std::fabs(value) >= 99.5 ? 0 : 1;
+  return fmt::format("{:.{}f}{}", value, digits, kUnits[unit]);
+}
+
+std::string percent(double share) {
+  double const value = 100.0 * share;
+  return fmt::format("{:.{}f} %", value, value != 0.0 && std::fabs(value) < 0.1 ? 3 : 1);
+}
+
+std::string seconds_text(double seconds) {
+  constexpr double kMinute = 60.0;
+  if (seconds < 10.0) return fmt::format("{:.2f} s", seconds);
+  if (seconds < kMinute) return fmt::format("{:.1f} s", seconds);
+  auto const whole = static_cast<std::int64_t>(std::min(seconds, 1e15));
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", with_commas(whole / 3600), whole / 60 % 60);
+}
+
+std::string bytes_text(double bytes) {
+  constexpr double kStep = 1024.0;
+  constexpr char const* kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  while (bytes >= kStep && unit + 1 < std::size(kUnits)) {
+    bytes /= kStep;
+    ++unit;
+  }
+  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, kUnits[unit]);
+}
+
+std::int64_t parse_integer(std::string const& flag, std::string const& text, std::int64_t low,
+                           std::int64_t high) {
+  std::int64_t value = 0;
+  auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (ec != std::errc() || end != text.data() + text.size() || value < low || value > high) {
+    throw Error(ExitCode::kUsage, fmt::format("{} is {}, expected a whole number {}..{}", flag,
+                                              in_quotes(text), low, high));
+  }
+  return value;
+}
+
+double parse_number(std::string const& flag, std::string const& text, double low, double high) {
+  double value = 0.0;
+  auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+  bool const read = ec == std::errc() && end == text.data() + text.size();
+  if (!read || !(value >= low && value <= high)) {
+    throw Error(ExitCode::kUsage,
+                fmt::format("{} is {}, expected a number {}..{}", flag, in_quotes(text), low, high));
+  }
+  return value;
+}
+
+Interrupt::Interrupt() {
+  interrupted = false;
+  struct sigaction action = {};
+  action.sa_handler = on_interrupt;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+}
+
+Interrupt::~Interrupt() {
+  struct sigaction action = {};
+  action.sa_handler = SIG_DFL;
+  sigaction(SIGINT, &action, nullptr);
+}
+
+std::atomic<bool> const& Interrupt::flag() { return interrupted; }
+
+}  // namespace fairlane

@@ -1,0 +1,96 @@
+// Where a command talks to people: results on stdout, everything else on stderr.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+namespace spdlog {
+class logger;
+}
+
+namespace fairlane {
+
+/// Flags of every command that speaks while it works.
+struct ConsoleOptions {
+  bool quiet = false;
+  bool json = false;
+  std::string log_level = "info";
+
+  /// Adds --quiet, --log-level and --json.
+  void add_to(CLI::App& app);
+};
+
+/// Messages on stderr, filtered by level. Colours only on a terminal and without NO_COLOR.
+class Console {
+ public:
+  /// Throws Error(kUsage) for an unknown level.
+  explicit Console(ConsoleOptions const& options);
+  ~Console();
+  Console(Console const&) = delete;
+  Console& operator=(Console const&) = delete;
+
+  void debug(std::string const& line) const;
+  void info(std::string const& line) const;
+  void warn(std::string const& line) const;
+  /// Whether a progress line may be drawn: stderr is a terminal and nobody asked for quiet.
+  bool shows_progress() const { return progress_; }
+
+ private:
+  std::unique_ptr<spdlog::logger> logger_;
+  bool progress_ = false;
+};
+
+/// Writes a result to stdout. Throws Error(kDisk).
+void print(std::string_view text);
+/// Makes sure that everything printed has arrived. Throws Error(kDisk).
+void flush_stdout();
+
+/// Rows of "title  value", the values aligned.
+class Facts {
+ public:
+  void add(std::string title, std::string value) {
+    rows_.emplace_back(std::move(title), std::move(value));
+  }
+  std::string text() const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> rows_;
+};
+
+/// "1,234,567".
+std::string with_commas(std::int64_t value);
+/// "1.2 M", "830".
+std::string short_count(double value);
+/// "12.3 %".
+std::string percent(double share);
+/// "0.02 s", "3.1 s", "12 min 5 s".
+std::string seconds_text(double seconds);
+/// "6.2 KiB".
+std::string bytes_text(double bytes);
+
+/// Parses a whole number of the command line. Throws Error(kUsage) naming the flag.
+std::int64_t parse_integer(std::string const& flag, std::string const& text, std::int64_t low,
+                           std::int64_t high);
+/// Same for a finite number. Throws Error(kUsage).
+double parse_number(std::string const& flag, std::string const& text, double low, double high);
+
+/// Watches for Ctrl-C while it lives: the first sets flag(), the second ends the process with 130.
+class Interrupt {
+ public:
+  Interrupt();
+  ~Interrupt();
+  Interrupt(Interrupt const&) = delete;
+  Interrupt& operator=(Interrupt const&) = delete;
+
+  static std::atomic<bool> const& flag();
+};
+
+}  // namespace fairlane

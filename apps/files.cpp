@@ -1,0 +1,92 @@
+#include "apps/files.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "kernels/core/error.h"
+#include "models/text.h"
+
+namespace fairlane {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error failure(ExitCode code, std::string const& path, std::string const& what) {
+  return Error(code, fmt::format("{}: {}", escaped(path, path.size()), what));
+}
+
+}  // namespace
+
+void write_text_file(std::string const& path, std::string_view text) {
+  fs::path const folder = fs::path(path).parent_path();
+  std::error_code ec;
+  if (!folder.empty()) fs::create_directories(folder, ec);
+  if (ec) throw failure(ExitCode::kOutput, path, "its folder cannot be created: " + ec.message());
+  std::string const partial = fmt::format("{}.{}.partial", path, getpid());
+  std::FILE* const file = std::fopen(partial.c_str(), "wb");
+  if (file == nullptr) {
+    throw failure(ExitCode::kOutput, path, fmt::format("cannot be created: {}", std::strerror(errno)));
+  }
+  bool const written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  bool const closed = std::fclose(file) == 0;
+  if (!written || !closed) {
+    std::string const reason = std::strerror(errno);
+    fs::remove(partial, ec);
+    throw failure(ExitCode::kDisk, path, "cannot be written: " + reason);
+  }
+  fs::rename(partial, path, ec);
+  if (ec) {
+    std::string const reason = ec.message();
+    fs::remove(partial, ec);
+    throw failure(ExitCode::kOutput, path, "cannot be created: " + reason);
+  }
+}
+
+std::string relative_path(std::string const& path, std::string const& base) {
+  fs::path const from = fs::absolute(base.empty() ? "." : base).lexically_normal();
+  fs::path const to = fs::absolute(path).lexically_normal();
+  fs::path const relative = to.lexically_relative(from);
+  return (relative.empty() ? to : relative).generic_string();
+}
+
+std::string yaml_text(std::string_view text) {
+  bool plain = !text.empty();
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char const c = text[i];
+    bool const letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '/';
+    bool const other = (c >= '0' && c <= '9') || c == '-' || c == '.';
+    plain = plain && (letter || other);
+  }
+  // Words that some reader of YAML takes for something else than text, and "..", "-1", "1e3".
+  std::string lowered;
+  bool letters = false;
+  for (char const c : text) {
+    bool const upper = c >= 'A' && c <= 'Z';
+    letters = letters || upper || (c >= 'a' && c <= 'z');
+    lowered += upper ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  for (char const* word : {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}) {
+    plain = plain && lowered != word;
+  }
+  if (plain && letters && text[0] != '-' && (text[0] < '0' || text[0] > '9')) {
+    return std::string(text);
+  }
+  std::string quoted = "\"";
+  for (char const c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+      quoted += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+}  // namespace fairlane

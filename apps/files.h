@@ -1,0 +1,19 @@
+// Small files that a command writes beside a run's results.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace fairlane {
+
+/// Writes a whole file: to a temporary neighbour first, then renamed. Creates the folder.
+/// Throws Error(kOutput) when it cannot be created, Error(kDisk) when writing fails.
+void write_text_file(std::string const& path, std::string_view text);
+
+/// A path as it is written into a file of the folder `base`.
+std::string relative_path(std::string const& path, std::string const& base);
+
+/// A name or path as a YAML scalar, in quotes where it needs them.
+std::string yaml_text(std::string_view text);
+
+}  // namespace fairlane

@@ -1,0 +1,64 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "engine/output_dir.h"
+#include "kernels/core/error.h"
+#include "models/text.h"
+
+namespace fairlane {
+namespace {
+
+constexpr std::size_t kBufferBytes = 1U << 16;
+
+[[noreturn]] void fail(std::string const& path, char const* what) {
+  throw Error(ExitCode::kDisk, fmt::format("{}: {}: {}", escaped(path, 4096), what, std::strerror(errno)));
+}
+
+}  // namespace
+
+FileWriter::FileWriter(std::string path) : path_(std::move(path)) {
+  constexpr mode_t kMode = 0666;  // less the umask
+  fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
+  if (fd_ < 0) fail(path_, "cannot be created");
+  buffer_.reserve(kBufferBytes);
+}
+
+FileWriter::~FileWriter() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void FileWriter::write(char const* data, std::size_t size) {
+  if (buffer_.size() + size > kBufferBytes) {
+    flush(buffer_.data(), buffer_.size());
+    buffer_.clear();
+    if (size >= kBufferBytes) {
+      flush(data, size);
+      return;
+    }
+  }
+  buffer_.insert(buffer_.end(), data, data + size);
+}
+
+void FileWriter::flush(char const* data, std::size_t size) {
+  while (size > 0) {
+    ssize_t const done = ::write(fd_, data, size);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) fail(path_, "cannot be written");
+    data += done;
+    size -= static_cast<std::size_t>(done);
+  }
+}
+
+void FileWriter::close() {
+  flush(buffer_.data(), buffer_.size());
+  buffer_.clear();
+  int const fd = fd_;
+  fd_ = -1;
+  if (::close(fd) != 0) fail(path_, "cannot be written");
+}
+
+}  // namespace fairlane

@@ -1,0 +1,172 @@
+#include "engine/findings.h"
+
+#include <algorithm>
+
+#include "engine/record_sorter.h"
+
+namespace fairlane {
+namespace {
+
+// Kind of a record, in the highest bits of its first word: IDIs sort before everything else.
+constexpr std::uint64_t kIdi = 0;
+constexpr std::uint64_t kMiss = 1;
+constexpr std::uint64_t kUndefined = 2;
+constexpr std::uint64_t kKeyMask = (std::uint64_t{1} << kRowKeyBits) - 1;
+constexpr std::size_t kBatch = 1U << 14;  // IDIs handed out at once
+
+std::uint64_t kind_of(std::uint8_t state) {
+  if ((state & kVisitUndefined) != 0) return kUndefined;
+  return (state & kVisitHit) != 0 ? kIdi : kMiss;
+}
+
+}  // namespace
+
+struct Findings::Impl {
+  Impl(PackedSubject const& subject, std::string dir, std::uint64_t limit)
+      : codec(subject),
+        spill_dir(std::move(dir)),
+        memory_limit(limit),
+        words(static_cast<std::size_t>(codec.words())),
+        records({codec.words(), true, spill_dir, "instances", limit}) {}
+
+  void count_groups();
+  /// Calls take(record) for the IDIs that count.
+  template <class Each>
+  void for_each_idi(Each const& each) const;
+
+  RowCodec codec;
+  std::string spill_dir;
+  std::uint64_t memory_limit;
+  std::size_t words;
+  RecordSorter records;  // row key with its kind, finder
+  bool repeats = false;  // some inputs may come twice: everything is sorted
+  std::uint64_t cut = 0;
+  FindingCounts counts;
+};
+
+template <class Each>
+void Findings::Impl::for_each_idi(Each const& each) const {
+  std::size_t const stride = records.stride();
+  records.for_each([&](std::uint64_t const* record, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i, record += stride) {
+      if (record[0] > kKeyMask) return false;
+      if (record[words] < cut) each(record);
+    }
+    return true;
+  });
+}
+
+Findings::Findings(PackedSubject const& subject, std::string spill_dir, std::uint64_t memory_limit)
+    : impl_(std::make_unique<Impl>(subject, std::move(spill_dir), memory_limit)) {}
+
+Findings::~Findings() = default;
+
+void Findings::add(Visits const& visits) {
+  Impl& m = *impl_;
+  m.repeats = true;
+  auto const group_words = static_cast<std::size_t>(visits.words);
+  std::uint64_t* record = m.records.append(visits.count);
+  for (std::size_t i = 0; i < visits.count; ++i, record += m.words + 1) {
+    m.codec.key(visits.group + i * group_words, visits.variant[i], record);
+    record[0] |= kind_of(visits.state[i]) << kRowKeyBits;
+    record[m.words] = visits.finder[i];
+  }
+  m.records.commit(visits.count);
+}
+
+void Findings::collect(Backend& backend, std::uint64_t cut) {
+  backend.collect([&](Visits const& visits) { add_distinct(visits, cut); });
+}
+
+void Findings::add_distinct(Visits const& visits, std::uint64_t cut) {
+  Impl& m = *impl_;
+  if (m.repeats) {
+    add(visits);
+    return;
+  }
+  auto const group_words = static_cast<std::size_t>(visits.words);
+  std::uint64_t* const first = m.records.append(visits.count);
+  std::uint64_t* record = first;
+  for (std::size_t i = 0; i < visits.count; ++i) {
+    if (visits.finder[i] >= cut) continue;
+    ++m.counts.unique_generated;
+    std::uint64_t const kind = kind_of(visits.state[i]);
+    if (kind == kUndefined) ++m.counts.undefined;
+    if (kind != kIdi) continue;
+    m.codec.key(visits.group + i * group_words, visits.variant[i], record);
+    record[m.words] = visits.finder[i];
+    record += m.words + 1;
+  }
+  m.records.commit(static_cast<std::size_t>(record - first) / (m.words + 1));
+}
+
+void Findings::finish(std::uint64_t cut) {
+  Impl& m = *impl_;
+  m.cut = cut;
+  m.records.finish();
+  if (m.repeats) {
+    std::size_t const stride = m.records.stride();
+    m.records.for_each([&](std::uint64_t const* record, std::size_t n) {
+      for (std::size_t i = 0; i < n; ++i, record += stride) {
+        if (record[m.words] >= cut) continue;
+        ++m.counts.unique_generated;
+        if (record[0] >> kRowKeyBits == kUndefined) ++m.counts.undefined;
+      }
+      return true;
+    });
+  }
+  m.count_groups();
+}
+
+void Findings::Impl::count_groups() {
+  // The records, sorted and half the limit at most, stay in memory meanwhile.
+  RecordSorter groups({codec.words(), false, spill_dir, "groups", memory_limit / 2});
+  std::vector<std::uint64_t> last(words, ~std::uint64_t{0});
+  std::vector<std::uint64_t> group(words);
+  for_each_idi([&](std::uint64_t const* record) {
+    ++counts.unique_instances;
+    codec.group_of_key(record, group.data());
+    if (group == last) return;  // neighbours often share a group
+    last = group;
+    std::copy(group.begin(), group.end(), groups.append(1));
+    groups.commit(1);
+  });
+  groups.finish();
+  groups.for_each([&](std::uint64_t const*, std::size_t n) {
+    counts.unique_groups += static_cast<std::int64_t>(n);
+    return true;
+  });
+}
+
+FindingCounts const& Findings::counts() const { return impl_->counts; }
+
+RowCodec const& Findings::codec() const { return impl_->codec; }
+
+void Findings::for_each_key(TakeKeys const& take) const {
+  Impl const& m = *impl_;
+  std::vector<std::uint64_t> keys(kBatch * m.words);
+  std::vector<std::uint64_t> finders(kBatch);
+  std::size_t n = 0;
+  m.for_each_idi([&](std::uint64_t const* record) {
+    std::copy_n(record, m.words, &keys[n * m.words]);
+    finders[n] = record[m.words];
+    if (++n == kBatch) {
+      take(keys.data(), finders.data(), n);
+      n = 0;
+    }
+  });
+  if (n > 0) take(keys.data(), finders.data(), n);
+}
+
+void Findings::for_each(Take const& take) const {
+  Impl const& m = *impl_;
+  auto const width = static_cast<std::size_t>(m.codec.attributes());
+  std::vector<std::int32_t> rows;
+  for_each_key([&](std::uint64_t const* keys, std::uint64_t const* finders, std::size_t n) {
+    rows.resize(n * width);
+    for (std::size_t i = 0; i < n; ++i) m.codec.row_of_key(keys + i * m.words, &rows[i * width]);
+    take(rows.data(), finders, n);
+  });
+}
+
+}  // namespace fairlane

@@ -1,0 +1,381 @@
+// The instances of a run as files: rows are decoded, described and formatted by several threads, written in order.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "engine/npy.h"
+#include "engine/ordered_pipeline.h"
+#include "engine/report.h"
+#include "kernels/core/error.h"
+
+namespace fairlane {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "signature and npy files are little-endian");
+
+constexpr std::uint64_t kMostTails = 1U << 16;  // rows of RowTable, beyond which it no longer fits a cache
+constexpr std::int64_t kInstancesPerTail = 8;   // a table pays once its entries are used several times
+constexpr std::size_t kNumberRoom = 32;         // longest number written, with its comma
+
+template <class T>
+char* put(char* to, T value) {
+  return std::to_chars(to, to + kNumberRoom, value).ptr;
+}
+
+/// Rows from keys, with their text. The last attributes of all rows ("tails") are decoded once into a table, and
+/// neighbours in canonical order mostly share what precedes them.
+class RowTable {
+ public:
+  RowTable(TestSubject const& subject, RowCodec const& codec, std::int64_t instances, bool text);
+
+  struct State {
+    std::vector<std::uint64_t> head;  // key of the current row without its tail
+    std::vector<std::int32_t> row;    // [attributes]
+    std::string text;                 // of the head
+    bool valid = false;
+  };
+  /// row [attributes]; head_text and tail_text are the row's cells, each with a comma behind it.
+  void decode(std::uint64_t const* key, State& state, std::int32_t* row, std::string_view& tail_text) const;
+
+ private:
+  RowCodec const& codec_;
+  std::size_t attributes_;
+  std::size_t words_;
+  std::size_t first_;         // first attribute of the tail
+  std::uint64_t tails_ = 1;
+  bool text_;
+  std::vector<std::int32_t> rows_;      // [tails][attributes - first]
+  std::vector<std::uint32_t> offset_;   // [tails + 1] into chars_
+  std::string chars_;
+};
+
+void append_cells(std::string& text, std::int32_t const* values, std::size_t count) {
+  char cell[kNumberRoom];
+  for (std::size_t i = 0; i < count; ++i) {
+    char* const end = put(cell, values[i]);
+    *end = ',';
+    text.append(cell, end + 1);
+  }
+}
+
+RowTable::RowTable(TestSubject const& subject, RowCodec const& codec, std::int64_t instances, bool text)
+    : codec_(codec),
+      attributes_(static_cast<std::size_t>(codec.attributes())),
+      words_(static_cast<std::size_t>(codec.words())),
+      first_(attributes_),
+      text_(text) {
+  auto const most = std::min(kMostTails, static_cast<std::uint64_t>(instances / kInstancesPerTail));
+  std::vector<std::int32_t> low(subject.view().low.begin(), subject.view().low.end());
+  // A tail is the remainder of the last word, so it ends where that word does.
+  std::vector<std::uint64_t> key(words_);
+  while (first_ > 0) {
+    std::size_t const a = first_ - 1;
+    auto const range =
+        static_cast<std::uint64_t>(std::int64_t{subject.view().high[a]} - subject.view().low[a] + 1);
+    if (tails_ * range > most) break;
+    auto probe = low;
+    probe[a] = subject.view().high[a];
+    codec.row_key(probe.data(), key.data());
+    if (range > 1 && key.back() != tails_ * (range - 1)) break;
+    tails_ *= range;
+    first_ = a;
+  }
+  std::size_t const width = attributes_ - first_;
+  rows_.resize(static_cast<std::size_t>(tails_) * width);
+  offset_.push_back(0);
+  std::fill(key.begin(), key.end(), 0);
+  std::vector<std::int32_t> row(attributes_);
+  for (std::uint64_t t = 0; t < tails_; ++t) {
+    key.back() = t;
+    codec.row_of_key(key.data(), row.data());
+    std::copy_n(row.data() + first_, width, rows_.data() + t * width);
+    if (text_) append_cells(chars_, row.data() + first_, width);
+    offset_.push_back(static_cast<std::uint32_t>(chars_.size()));
+  }
+}
+
+void RowTable::decode(std::uint64_t const* key, State& state, std::int32_t* row, std::string_view& tail_text) const {
+  std::uint64_t const head = key[words_ - 1] / tails_;
+  std::uint64_t const tail = key[words_ - 1] - head * tails_;
+  bool const same = state.valid && state.head[words_ - 1] == head &&
+                    std::equal(key, key + words_ - 1, state.head.begin());
+  if (!same) {
+    state.head.assign(key, key + words_);
+    state.row.resize(attributes_);
+    codec_.row_of_key(state.head.data(), state.row.data());
+    state.head[words_ - 1] = head;
+    state.valid = true;
+    state.text.clear();
+    if (text_) append_cells(state.text, state.row.data(), first_);
+  }
+  std::size_t const width = attributes_ - first_;
+  std::copy_n(state.row.data(), first_, row);
+  std::copy_n(rows_.data() + tail * width, width, row + first_);
+  tail_text = std::string_view(chars_).substr(offset_[tail], offset_[tail + 1] - offset_[tail]);
+}
+
+/// Instances on their way from keys to bytes.
+struct Batch {
+  std::size_t count = 0;
+  std::vector<std::uint64_t> keys;
+  std::vector<std::uint64_t> finders;
+  std::vector<std::int32_t> rows;
+  std::vector<Description> descriptions;
+  RowTable::State state;
+  std::string text;           // csv
+  std::vector<char> records;  // of the signature
+  std::vector<std::int32_t> table;  // npy
+  std::vector<float> scores;        // npy [count][score, pair_score]
+  double severity_sum = 0.0;
+  double severity_max = 0.0;
+};
+
+/// Turns batches of keys into bytes; shared by all threads.
+class InstanceFormatter {
+ public:
+  InstanceFormatter(RunConfig const& config, TestSubject const& subject, Findings const& findings, Backend& backend);
+  void format(Batch& batch) const;
+
+ private:
+  void list_pairs(PackedSubject const& packed);
+  void format_csv(Batch& batch) const;
+  void put_table(Batch& batch) const;
+  void put_records(Batch& batch) const;
+
+  OutputFormat format_;
+  Backend& backend_;
+  std::size_t attributes_;
+  std::size_t selected_;
+  std::size_t words_;
+  RowTable table_;
+  std::vector<std::int32_t> pair_values_;  // [variants][selected]
+  std::vector<std::string> pair_text_;     // [variants]
+};
+
+InstanceFormatter::InstanceFormatter(RunConfig const& config, TestSubject const& subject, Findings const& findings,
+                                     Backend& backend)
+    : format_(config.output.format),
+      backend_(backend),
+      attributes_(subject.domain().attributes.size()),
+      selected_(subject.selected().size()),
+      words_(static_cast<std::size_t>(findings.codec().words())),
+      table_(subject, findings.codec(), findings.counts().unique_instances, config.output.format == OutputFormat::kCsv) {
+  list_pairs(backend.subject());
+}
+
+void InstanceFormatter::list_pairs(PackedSubject const& packed) {
+  int const variants = packed.get().variants;
+  for (int v = 0; v < variants; ++v) {
+    for (int s = 0; s < packed.get().selected; ++s) pair_values_.push_back(packed.variant_value(v, s));
+    if (format_ != OutputFormat::kCsv) continue;
+    pair_text_.emplace_back();
+    append_cells(pair_text_.back(), &pair_values_[static_cast<std::size_t>(v) * selected_], selected_);
+  }
+}
+
+void InstanceFormatter::format(Batch& batch) const {
+  std::size_t const n = batch.count;
+  batch.rows.resize(n * attributes_);
+  batch.descriptions.resize(n);
+  std::string_view tail;
+  batch.state.valid = false;
+  for (std::size_t i = 0; i < n; ++i) {
+    table_.decode(&batch.keys[i * words_], batch.state, &batch.rows[i * attributes_], tail);
+  }
+  backend_.describe(batch.rows.data(), n, batch.descriptions.data());
+  batch.severity_sum = 0.0;
+  batch.severity_max = 0.0;
+  for (std::size_t i = 0; i < n; ++i) {
+    auto const& d = batch.descriptions[i];
+    if (d.pair_variant < 0) {
+      throw Error(ExitCode::kBug, fmt::format("the instance {} was recorded as an IDI, but no member of its similar set "
+                                              "has another label",
+                                              fmt::join(&batch.rows[i * attributes_],
+                                                        &batch.rows[i * attributes_] + attributes_, ",")));
+    }
+    batch.severity_sum += static_cast<double>(d.severity);
+    batch.severity_max = std::max(batch.severity_max, static_cast<double>(d.severity));
+  }
+  put_records(batch);
+  if (format_ == OutputFormat::kCsv) format_csv(batch);
+  if (format_ == OutputFormat::kNpy) put_table(batch);
+}
+
+void InstanceFormatter::put_records(Batch& batch) const {
+  std::size_t const row_bytes = attributes_ * sizeof(std::int32_t);
+  batch.records.resize(batch.count * (row_bytes + sizeof(std::int32_t) + sizeof(std::uint64_t)));
+  char* to = batch.records.data();
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    std::memcpy(to, &batch.rows[i * attributes_], row_bytes);
+    to += row_bytes;
+    std::memcpy(to, &batch.descriptions[i].pair_variant, sizeof(std::int32_t));
+    to += sizeof(std::int32_t);
+    std::memcpy(to, &batch.finders[i], sizeof(std::uint64_t));
+    to += sizeof(std::uint64_t);
+  }
+}
+
+void InstanceFormatter::format_csv(Batch& batch) const {
+  // Longest line: every cell a number.
+  std::size_t const longest = (attributes_ + selected_ + 7) * kNumberRoom;
+  std::size_t used = 0;
+  batch.text.resize(std::max(batch.text.capacity(), longest));
+  std::vector<std::int32_t> row(attributes_);
+  std::string_view tail;
+  batch.state.valid = false;
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    if (batch.text.size() - used < longest) batch.text.resize(batch.text.size() * 2);
+    char* to = batch.text.data() + used;
+    auto const copy = [&](std::string_view text) {
+      std::memcpy(to, text.data(), text.size());
+      to += text.size();
+    };
+    table_.decode(&batch.keys[i * words_], batch.state, row.data(), tail);
+    copy(batch.state.text);
+    copy(tail);
+    auto const& d = batch.descriptions[i];
+    copy(pair_text_[static_cast<std::size_t>(d.pair_variant)]);
+    std::uint64_t const finder = batch.finders[i];
+    to = put(to, d.label);
+    *to++ = ',';
+    to = put(to, d.pair_label);
+    *to++ = ',';
+    to = put(to, d.score);
+    *to++ = ',';
+    to = put(to, d.pair_score);
+    copy(Finder::phase(finder) == Phase::kGlobal ? ",global," : ",local,");
+    to = put(to, Finder::seed(finder));
+    *to++ = ',';
+    to = put(to, Finder::iteration(finder));
+    *to++ = '\n';
+    used = static_cast<std::size_t>(to - batch.text.data());
+  }
+  batch.text.resize(used);
+}
+
+void InstanceFormatter::put_table(Batch& batch) const {
+  batch.table.clear();
+  batch.scores.clear();
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    auto const& d = batch.descriptions[i];
+    auto const row = batch.rows.begin() + static_cast<std::ptrdiff_t>(i * attributes_);
+    batch.table.insert(batch.table.end(), row, row + static_cast<std::ptrdiff_t>(attributes_));
+    auto const pair = pair_values_.begin() +
+                      static_cast<std::ptrdiff_t>(static_cast<std::size_t>(d.pair_variant) * selected_);
+    batch.table.insert(batch.table.end(), pair, pair + static_cast<std::ptrdiff_t>(selected_));
+    std::uint64_t const finder = batch.finders[i];
+    for (std::int32_t const value :
+         {d.label, d.pair_label, Finder::phase(finder) == Phase::kGlobal ? 0 : 1,
+          static_cast<std::int32_t>(Finder::seed(finder)), static_cast<std::int32_t>(Finder::iteration(finder))}) {
+      batch.table.push_back(value);
+    }
+    batch.scores.push_back(d.score);
+    batch.scores.push_back(d.pair_score);
+  }
+}
+
+template <class T>
+void write_values(FileWriter& file, std::vector<T> const& values) {
+  file.write(reinterpret_cast<char const*>(values.data()), values.size() * sizeof(T));
+}
+
+std::vector<std::string> table_columns(TestSubject const& subject) {
+  auto columns = instance_columns(subject);
+  std::erase_if(columns, [](auto const& name) { return name == "score" || name == "pair_score"; });
+  return columns;
+}
+
+/// The files of one format.
+class InstanceFiles {
+ public:
+  InstanceFiles(RunConfig const& config, TestSubject const& subject, std::int64_t count, OutputDir& out) {
+    if (config.output.format == OutputFormat::kCsv) {
+      csv_ = std::make_unique<FileWriter>(out.partial("instances.csv"));
+      std::string header;
+      for (auto const& column : instance_columns(subject)) header += (header.empty() ? "" : ",") + csv_cell(column);
+      header += '\n';
+      csv_->write(header.data(), header.size());
+    }
+    if (config.output.format == OutputFormat::kNpy) {
+      nlohmann::ordered_json names;
+      names["instances"] = table_columns(subject);
+      names["phase"] = {"global", "local"};
+      names["scores"] = {"score", "pair_score"};
+      out.write("instances.columns.json",
+                names.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+      table_ = std::make_unique<FileWriter>(out.partial("instances.npy"));
+      scores_ = std::make_unique<FileWriter>(out.partial("scores.npy"));
+      auto const header =
+          npy_header("<i4", count, static_cast<std::int64_t>(table_columns(subject).size()));
+      table_->write(header.data(), header.size());
+      auto const scores_header = npy_header("<f4", count, 2);
+      scores_->write(scores_header.data(), scores_header.size());
+    }
+  }
+
+  void write(Batch const& batch) {
+    if (csv_) csv_->write(batch.text.data(), batch.text.size());
+    if (table_) write_values(*table_, batch.table);
+    if (scores_) write_values(*scores_, batch.scores);
+  }
+  void close() {
+    for (auto* file : {&csv_, &table_, &scores_}) {
+      if (*file) (*file)->close();
+    }
+  }
+
+ private:
+  std::unique_ptr<FileWriter> csv_;
+  std::unique_ptr<FileWriter> table_;
+  std::unique_ptr<FileWriter> scores_;
+};
+
+}  // namespace
+
+std::vector<std::string> instance_columns(TestSubject const& subject) {
+  std::vector<std::string> columns;
+  auto const& attributes = subject.domain().attributes;
+  for (auto const& attribute : attributes) columns.push_back(attribute.name);
+  for (std::int32_t const a : subject.selected()) {
+    columns.push_back("pair_" + attributes[static_cast<std::size_t>(a)].name);
+  }
+  for (char const* name : {"label", "pair_label", "score", "pair_score", "phase", "seed", "iteration"}) {
+    columns.emplace_back(name);
+  }
+  return columns;
+}
+
+void write_instances(RunConfig const& config, TestSubject const& subject, Findings const& findings, Backend& backend,
+                     OutputDir& out, Summary& summary) {
+  std::int64_t const count = findings.counts().unique_instances;
+  InstanceFormatter const formatter(config, subject, findings, backend);
+  InstanceFiles files(config, subject, count, out);
+  Sha256 hash;
+  double severity_sum = 0.0;
+  auto const sink = [&](Batch& batch) {
+    files.write(batch);
+    hash.update(batch.records.data(), batch.records.size());
+    severity_sum += batch.severity_sum;  // in the order of the instances, whoever computed it
+    summary.severity_max = std::max(summary.severity_max, batch.severity_max);
+  };
+  OrderedPipeline<Batch> pipeline(backend.concurrency(), [&](Batch& batch) { formatter.format(batch); }, sink);
+  auto const words = static_cast<std::size_t>(findings.codec().words());
+  findings.for_each_key([&](std::uint64_t const* keys, std::uint64_t const* finders, std::size_t n) {
+    Batch& batch = pipeline.slot();
+    batch.count = n;
+    batch.keys.assign(keys, keys + n * words);
+    batch.finders.assign(finders, finders + n);
+    pipeline.submit();
+  });
+  pipeline.drain();
+  files.close();
+  summary.signature = hash.finish();
+  summary.severity_mean = count > 0 ? severity_sum / static_cast<double>(count) : 0.0;
+}
+
+}  // namespace fairlane

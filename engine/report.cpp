@@ -1,0 +1,70 @@
+#include "engine/report.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace fairlane {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+}  // namespace
+
+std::string csv_cell(std::string const& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (char const c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+std::string summary_json(Summary const& summary) {
+  auto const& search = summary.search;
+  auto const& found = summary.found;
+  Json json;
+  json["method"] = summary.method;
+  json["protected"] = summary.protected_attributes;
+  json["variants"] = summary.variants;
+  json["counts"] = {{"global_seeds", search.global_seeds},
+                    {"global_found", search.global_found},
+                    {"global_unique", search.global_unique},
+                    {"unique_instances", found.unique_instances},
+                    {"unique_groups", found.unique_groups},
+                    {"unique_generated", found.unique_generated},
+                    {"iterations", search.iterations},
+                    {"model_evaluations", search.model_evaluations}};
+  json["success_rate"] = summary.success_rate;
+  json["evaluations_per_instance"] = summary.evaluations_per_instance;
+  json["severity"] = {{"mean", summary.severity_mean}, {"max", summary.severity_max}};
+  json["undefined"] = found.undefined;
+  if (!summary.cut.empty()) json["budget"] = summary.cut;
+  json["signature"] = summary.signature;
+  json["timing"] = {{"cluster_seconds", summary.cluster_seconds},
+                    {"search_seconds", summary.search_seconds},
+                    {"write_seconds", summary.write_seconds},
+                    {"total_seconds", summary.total_seconds}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void write_trace(RunConfig const& config, TestSubject const& subject, SearchResult const& result, OutputDir& out) {
+  FileWriter file(out.partial("global.csv"));
+  std::string line = "method,seed,found,iterations";
+  for (auto const& attribute : subject.domain().attributes) line += "," + csv_cell(attribute.name);
+  line += '\n';
+  auto const width = subject.domain().attributes.size();
+  for (std::size_t seed = 0; seed < result.global.size(); ++seed) {
+    auto const& outcome = result.global[seed];
+    line += fmt::format("{},{},{},{}", config.method, seed, outcome.found ? 1 : 0, outcome.iterations);
+    for (std::size_t a = 0; a < width; ++a) line += fmt::format(",{}", result.last_rows[seed * width + a]);
+    line += '\n';
+    file.write(line.data(), line.size());
+    line.clear();
+  }
+  file.write(line.data(), line.size());
+  file.close();
+}
+
+}  // namespace fairlane

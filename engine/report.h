@@ -1,0 +1,68 @@
+// What a run writes: manifest.json, instances, global.csv, summary.json.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/findings.h"
+#include "engine/output_dir.h"
+#include "engine/run_config.h"
+#include "engine/search.h"
+#include "engine/sha256.h"
+#include "engine/subject.h"
+
+namespace fairlane {
+
+/// manifest.json: version, configuration as resolved (every key), SHA-256 of every input, seed, arithmetic; no times, no
+/// hardware. Paths are relative to the output directory. `cut` is recorded when a budget of seconds ended the run.
+std::string manifest_json(RunConfig const& config, TestSubject const& subject, Cut const& cut);
+/// The configuration that a finished directory's manifest records (paths resolved), and the digests of its inputs.
+/// Throws Error(kNoInput | kIntegrity).
+struct RecordedRun {
+  RunConfig config;
+  Cut cut;
+  std::string model_sha256;
+  std::string data_sha256;
+  std::string domain_sha256;
+  std::string seeds_sha256;
+};
+RecordedRun read_manifest(std::string const& dir);
+
+/// Everything of summary.json.
+struct Summary {
+  std::string method;
+  std::vector<std::string> protected_attributes;
+  std::int64_t variants = 0;
+  SearchCounts search;
+  FindingCounts found;
+  double success_rate = 0.0;             // unique IDIs / unique inputs generated
+  double evaluations_per_instance = 0.0;
+  double severity_mean = 0.0;            // over the unique IDIs
+  double severity_max = 0.0;
+  std::string signature;                 // SHA-256 of the canonical records
+  double cluster_seconds = 0.0;
+  double search_seconds = 0.0;
+  double write_seconds = 0.0;
+  double total_seconds = 0.0;
+  std::string cut;                       // the budget that ended the run, or empty
+};
+std::string summary_json(Summary const& summary);
+
+/// Writes the instances in canonical order in the configured format, filling signature and severities of `summary`.
+/// Scores are computed as rows are written. Formats: instances.csv; or instances.npy, int32 [instances][columns],
+/// scores.npy, float32 [instances][score, pair_score], and instances.columns.json naming the columns of the first.
+/// The signature is the SHA-256 of one record per instance: row as int32 [attributes], variant of the pair as int32,
+/// finder as uint64, little-endian. Throws Error(kDisk | kBug).
+void write_instances(RunConfig const& config, TestSubject const& subject, Findings const& findings, Backend& backend,
+                     OutputDir& out, Summary& summary);
+
+/// A cell of a CSV file, quoted where RFC 4180 asks for it.
+std::string csv_cell(std::string const& text);
+
+/// Names of the columns of instances.csv, in order.
+std::vector<std::string> instance_columns(TestSubject const& subject);
+
+/// global.csv: method,seed,found,iterations,<attributes>.
+void write_trace(RunConfig const& config, TestSubject const& subject, SearchResult const& result, OutputDir& out);
+
+}  // namespace fairlane

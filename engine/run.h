@@ -1,0 +1,18 @@
+// One run from configuration to output directory.
+#pragma once
+
+#include "engine/report.h"
+
+namespace fairlane {
+
+/// Loads, searches, writes. Returns the summary; throws Error.
+/// options.stop and options.progress as in search().
+struct RunOptions {
+  Execution execution;
+  SearchOptions search;
+  bool overwrite = false;                                  // replace results of another manifest
+  std::function<void(std::string const&)> notice;          // lines for people, such as the chosen backend
+};
+Summary run(RunConfig const& config, RunOptions const& options);
+
+}  // namespace fairlane

@@ -1,0 +1,84 @@
+// The configuration of a run as plain values; apps/config_yaml.cpp reads it, DESIGN section 3 names the keys.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/dataset.h"
+
+namespace fairlane {
+
+/// One attribute under test; `values` empty compares all its values.
+struct ProtectedAttribute {
+  std::string name;
+  std::vector<std::int32_t> values;
+};
+
+enum class OutputFormat { kCsv, kNpy, kNone };
+
+/// update_interval of "inf": weights are never renewed.
+inline constexpr std::uint32_t kNeverUpdate = std::numeric_limits<std::uint32_t>::max();
+
+struct GlobalConfig {
+  std::int64_t num = 1000;
+  int clusters = 4;
+  int max_iter = 10;
+  double step = 1.0;
+  double decay = 0.5;
+  std::string seeding;   // "", round-robin, all, uniform; "" = round-robin with data, uniform for themis
+  std::string seeds;     // CSV of seed rows, replaces clustering
+};
+
+struct LocalConfig {
+  std::int64_t num = 1000;
+  double step = 1.0;
+  std::uint32_t update_interval = 5;
+  double epsilon = 1.0e-6;
+};
+
+/// Limits on a run; absent = none. Checked at seed boundaries in canonical order.
+struct BudgetConfig {
+  std::optional<std::int64_t> seeds;
+  std::optional<std::int64_t> iterations;
+  std::optional<std::int64_t> instances;
+  std::optional<double> seconds;
+};
+
+struct OutputConfig {
+  std::string dir;
+  OutputFormat format = OutputFormat::kCsv;
+  bool trace = false;
+};
+
+/// Paths are resolved (relative to the YAML file, or to the working directory for command-line values).
+struct RunConfig {
+  std::string source;  // the YAML file, for messages
+  std::string model;
+  std::string data;    // empty: none
+  std::string domain;
+  std::vector<ProtectedAttribute> protected_attributes;
+  OutOfDomain out_of_domain = OutOfDomain::kError;
+  double threshold = 0.5;
+  std::string method = "eidig";
+  std::uint64_t seed = 42;
+  GlobalConfig global;
+  LocalConfig local;
+  double perturbation_size = 1.0;
+  BudgetConfig budget;
+  OutputConfig output;
+  std::map<std::string, std::string> positions;  // key -> file:line:column, for messages
+};
+
+/// How to execute; not part of the manifest.
+struct Execution {
+  std::string backend = "auto";  // auto, cpu, cpu:avx2 ..., cuda, cuda:N
+  int threads = 0;               // 0: all cores
+  int batch = 0;                 // lanes per block, 0: chosen
+  std::uint64_t memory = 0;      // bytes for the record of visited inputs, 0: half of the machine's
+};
+
+}  // namespace fairlane

@@ -1,0 +1,45 @@
+// Seeds of the global phase: clustered, all rows, uniform, or given.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/method.h"
+#include "engine/run_config.h"
+#include "engine/subject.h"
+
+namespace fairlane {
+
+/// Produces seed rows by number; a pure function of configuration, data and run seed. Thread-safe after construction.
+class SeedSource {
+ public:
+  /// Clusters the data where the seeding needs it (cluster_seconds tells how long it took).
+  /// Throws Error(kConfig | kNoInput) when rows are needed and there are none.
+  SeedSource(RunConfig const& config, MethodSpec const& method, TestSubject const& subject);
+
+  std::int64_t count() const { return count_; }
+  double cluster_seconds() const { return cluster_seconds_; }
+  /// Rows come from a table: there are no more than count().
+  bool fixed() const { return table_ != nullptr; }
+  /// rows [count][attributes] of seeds first, first + 1, ...
+  void rows(std::int64_t first, std::int64_t count, std::int32_t* out) const;
+
+ private:
+  void round_robin(RunConfig const& config, MethodSpec const& method, Dataset const& data);
+  void uniform_row(std::int64_t number, std::int32_t* row) const;
+
+  TestSubject const& subject_;
+  std::uint64_t run_seed_;
+  std::int64_t count_ = 0;
+  double cluster_seconds_ = 0.0;
+  Dataset const* table_ = nullptr;         // rows are taken from here, by order_ or in file order
+  std::vector<std::int64_t> order_;        // row of each seed; empty: seed i is row i
+};
+
+/// k-means on raw codes: k-means++ start from Philox draws, Lloyd's iterations, deterministic for any thread count.
+/// rows [count][attributes]; returns the cluster of each row. Empty clusters take the farthest row.
+/// Source: Arthur and Vassilvitskii, SODA 2007; Lloyd 1982.
+std::vector<int> k_means(std::int32_t const* rows, std::int64_t count, int attributes, int clusters,
+                         std::uint64_t seed);
+
+}  // namespace fairlane

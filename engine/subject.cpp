@@ -1,0 +1,285 @@
+#include "engine/subject.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <numeric>
+#include <thread>
+
+#include "kernels/core/error.h"
+#include "models/text.h"
+
+namespace fairlane {
+namespace {
+
+constexpr std::size_t kLongestPath = 4096;
+constexpr std::size_t kListedNames = 20;  // attributes named in one message
+
+// Where a key stands, as the start of a message.
+std::string place_of(RunConfig const& config, std::string const& key) {
+  auto const found = config.positions.find(key);
+  std::string const& place = found != config.positions.end() ? found->second : config.source;
+  return place.empty() ? key + ": " : fmt::format("{}: {}: ", escaped(place, kLongestPath), key);
+}
+
+Error bad_config(RunConfig const& config, std::string const& key, std::string const& what) {
+  return Error(ExitCode::kConfig, place_of(config, key) + what);
+}
+
+std::vector<std::string> names_of(Domain const& domain, bool only_flagged) {
+  std::vector<std::string> names;
+  for (auto const& attribute : domain.attributes) {
+    if (attribute.is_protected || !only_flagged) names.push_back(attribute.name);
+  }
+  return names;
+}
+
+std::string list_names(std::vector<std::string> const& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i == kListedNames) return text + fmt::format(", ... ({} in all)", names.size());
+    text += (i == 0 ? "" : ", ") + escaped(names[i], 60);
+  }
+  return text;
+}
+
+// The compared values of a selected attribute, ascending.
+std::vector<std::int32_t> compared_values(RunConfig const& config, ProtectedAttribute const& wanted,
+                                          std::int32_t low, std::int32_t high) {
+  std::vector<std::int32_t> values = wanted.values;
+  if (values.empty()) {
+    std::int64_t const count = std::int64_t{high} - low + 1;
+    if (count > kMaxVariants) {
+      throw bad_config(config, "protected",
+                       fmt::format("{} has {} values, at most {} combinations are supported; list "
+                                   "the values to compare",
+                                   in_quotes(wanted.name), count, kMaxVariants));
+    }
+    values.resize(static_cast<std::size_t>(count));
+    std::iota(values.begin(), values.end(), low);
+  }
+  std::sort(values.begin(), values.end());
+  auto const twice = std::adjacent_find(values.begin(), values.end());
+  if (twice != values.end()) {
+    throw bad_config(config, "protected", fmt::format("{} lists the value {} twice",
+                                                      in_quotes(wanted.name), *twice));
+  }
+  for (std::int32_t const value : {values.front(), values.back()}) {
+    if (value < low || value > high) {
+      throw bad_config(config, "protected",
+                       fmt::format("{} lists the value {}, expected {}..{} as in the domain",
+                                   in_quotes(wanted.name), value, low, high));
+    }
+  }
+  if (values.size() < 2) {
+    throw bad_config(config, "protected",
+                     fmt::format("{} has the single value {} to compare, expected at least two",
+                                 in_quotes(wanted.name), values.front()));
+  }
+  return values;
+}
+
+std::uint64_t physical_memory() {
+  constexpr std::uint64_t kAssumed = 4ULL << 30;  // where the system does not tell
+  long const pages = sysconf(_SC_PHYS_PAGES);
+  long const size = sysconf(_SC_PAGESIZE);
+  std::uint64_t bytes = pages > 0 && size > 0 ? static_cast<std::uint64_t>(pages) *
+                                                    static_cast<std::uint64_t>(size)
+                                              : kAssumed;
+  // A container may have less than its machine; "max" there reads as no number.
+  std::ifstream group("/sys/fs/cgroup/memory.max");
+  std::uint64_t limit = 0;
+  if (group >> limit && limit > 0) bytes = std::min(bytes, limit);
+  return bytes;
+}
+
+}  // namespace
+
+TestSubject::TestSubject(RunConfig const& config)
+    : network_(load_network(config.model)), domain_(read_domain_yaml(config.domain)) {
+  if (network_.inputs() != domain_.size()) {
+    throw Error(ExitCode::kData,
+                fmt::format("{}: takes {} inputs, but the domain {} has {} attributes; expected one "
+                            "attribute per input, in the model's order",
+                            escaped(config.model, kLongestPath), network_.inputs(),
+                            escaped(config.domain, kLongestPath), domain_.size()));
+  }
+  if (!(config.threshold > 0.0 && config.threshold < 1.0)) {
+    throw bad_config(config, "threshold", fmt::format("is {}, expected a number between 0 and 1",
+                                                      config.threshold));
+  }
+  if (network_.outputs() > 1 && config.threshold != 0.5) {
+    throw bad_config(config, "threshold",
+                     fmt::format("is {}, but {} has {} outputs and decides by the largest; leave it "
+                                 "at 0.5",
+                                 config.threshold, escaped(config.model, kLongestPath),
+                                 network_.outputs()));
+  }
+  if (!config.data.empty()) data_ = read_csv(config.data, domain_);
+  resolve_bounds(domain_, data());
+  for (auto const& attribute : domain_.attributes) {
+    low_.push_back(*attribute.low);
+    high_.push_back(*attribute.high);
+    flagged_.push_back(attribute.is_protected ? 1 : 0);
+  }
+  select_protected(config);
+  if (data_) {
+    std::int64_t const rows = data_->count();
+    apply_out_of_domain(*data_, domain_, config.out_of_domain);
+    if (data_->dropped > 0) {
+      notices_.push_back(fmt::format("{}: {} of {} rows lie outside the domain and were dropped",
+                                     escaped(config.data, kLongestPath), data_->dropped, rows));
+    }
+    if (data_->clipped > 0) {
+      notices_.push_back(fmt::format("{}: {} of {} rows lay outside the domain and were clipped",
+                                     escaped(config.data, kLongestPath), data_->clipped, rows));
+    }
+    keep_compared_rows(*data_, config.data);
+  }
+  if (!config.global.seeds.empty()) {
+    seed_rows_ = read_csv(config.global.seeds, domain_);
+    apply_out_of_domain(*seed_rows_, domain_, OutOfDomain::kError);
+    keep_compared_rows(*seed_rows_, config.global.seeds);
+  }
+  for (auto const& values : values_) value_spans_.emplace_back(values);
+  layers_ = network_.views();
+  view_.network = layers_;
+  view_.low = low_;
+  view_.high = high_;
+  view_.flagged = flagged_;
+  view_.selected = selected_;
+  view_.values = value_spans_;
+  view_.cut = logit_cut(config.threshold);
+}
+
+void TestSubject::select_protected(RunConfig const& config) {
+  auto const flagged = names_of(domain_, true);
+  if (config.protected_attributes.empty()) {
+    throw bad_config(config, "protected",
+                     flagged.empty()
+                         ? fmt::format("is missing; name at least one attribute of {}",
+                                       escaped(config.domain, kLongestPath))
+                         : fmt::format("is missing; {} flags {}: name one or several of them",
+                                       escaped(config.domain, kLongestPath), list_names(flagged)));
+  }
+  std::vector<ProtectedAttribute const*> by_attribute(static_cast<std::size_t>(domain_.size()));
+  for (auto const& wanted : config.protected_attributes) {
+    int const attribute = domain_.find(wanted.name);
+    if (attribute < 0) {
+      auto const names = names_of(domain_, false);
+      std::string hint = did_you_mean(wanted.name, names);
+      if (hint.empty()) hint = fmt::format("; expected one of {}", list_names(names));
+      throw bad_config(config, "protected",
+                       fmt::format("{} is no attribute of {}{}", in_quotes(wanted.name),
+                                   escaped(config.domain, kLongestPath), hint));
+    }
+    auto& slot = by_attribute[static_cast<std::size_t>(attribute)];
+    if (slot != nullptr) {
+      throw bad_config(config, "protected", fmt::format("{} is named twice", in_quotes(wanted.name)));
+    }
+    slot = &wanted;
+  }
+  if (config.protected_attributes.size() == by_attribute.size()) {
+    throw bad_config(config, "protected",
+                     fmt::format("names all {} attributes, expected at least one that may vary",
+                                 by_attribute.size()));
+  }
+  for (std::size_t a = 0; a < by_attribute.size(); ++a) {
+    if (by_attribute[a] == nullptr) continue;
+    selected_.push_back(static_cast<std::int32_t>(a));
+    values_.push_back(compared_values(config, *by_attribute[a], low_[a], high_[a]));
+    if (flagged_[a] == 0) {
+      notices_.push_back(fmt::format("protected: {} is not flagged as protected in {}; it is treated "
+                                     "as if it were, so labels may differ in the last bit from runs "
+                                     "that do not select it",
+                                     in_quotes(domain_.attributes[a].name),
+                                     escaped(config.domain, kLongestPath)));
+    }
+  }
+}
+
+void TestSubject::keep_compared_rows(Dataset& data, std::string const& what) {
+  auto const stride = static_cast<std::size_t>(data.attributes);
+  auto const count = static_cast<std::size_t>(data.count());
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::int32_t const* row = data.rows.data() + i * stride;
+    bool compared = true;
+    for (std::size_t s = 0; s < selected_.size() && compared; ++s) {
+      compared = std::binary_search(values_[s].begin(), values_[s].end(),
+                                    row[static_cast<std::size_t>(selected_[s])]);
+    }
+    if (!compared) continue;
+    if (kept != i) {
+      std::copy_n(row, stride, data.rows.data() + kept * stride);
+      if (!data.labels.empty()) data.labels[kept] = data.labels[i];
+      if (!data.lines.empty()) data.lines[kept] = data.lines[i];
+    }
+    ++kept;
+  }
+  if (kept == count) return;
+  if (kept == 0) {
+    throw Error(ExitCode::kData,
+                fmt::format("{}: none of {} rows has protected values among the compared ones; list "
+                            "other values under protected",
+                            escaped(what, kLongestPath), count));
+  }
+  data.rows.resize(kept * stride);
+  if (!data.labels.empty()) data.labels.resize(kept);
+  if (!data.lines.empty()) data.lines.resize(kept);
+  notices_.push_back(fmt::format("{}: {} of {} rows have protected values that are not compared and "
+                                 "were left out",
+                                 escaped(what, kLongestPath), count - kept, count));
+}
+
+std::int64_t TestSubject::variants() const {
+  std::int64_t product = 1;
+  for (auto const& values : values_) product *= static_cast<std::int64_t>(values.size());
+  return product;
+}
+
+float logit_cut(double threshold) {
+  if (threshold == 0.5) return 0.0F;
+  return static_cast<float>(std::log(threshold / (1.0 - threshold)));
+}
+
+std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution const& execution,
+                                      std::uint64_t seed, VisitSink overflow) {
+  std::string const& wanted = execution.backend;
+  std::string const kind = wanted.substr(0, wanted.find(':'));
+  std::string const part = kind.size() < wanted.size() ? wanted.substr(kind.size() + 1) : "";
+  bool const has_part = kind.size() < wanted.size();
+  if (kind == "cuda" && (!has_part || (!part.empty() && part.find_first_not_of("0123456789") ==
+                                                            std::string::npos))) {
+    throw Error(ExitCode::kUnavailable,
+                fmt::format("backend {}: this build has no CUDA backend; use cpu or auto",
+                            in_quotes(wanted)));
+  }
+  if ((kind != "cpu" && kind != "auto") || (kind == "auto" && has_part) || (has_part && part.empty())) {
+    throw Error(ExitCode::kUsage,
+                fmt::format("backend {}: expected auto, cpu, cpu:ISA, cuda or cuda:N{}",
+                            in_quotes(wanted), did_you_mean(kind, {"auto", "cpu", "cuda"})));
+  }
+  CpuOptions options;
+  options.threads = thread_count(execution);
+  options.lanes = execution.batch;
+  options.isa = part;
+  options.seed = seed;
+  options.memory_limit = memory_limit(execution) / kRecordShares;
+  options.overflow = std::move(overflow);
+  return make_cpu_backend(subject.view(), options);
+}
+
+int thread_count(Execution const& execution) {
+  if (execution.threads > 0) return execution.threads;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+std::uint64_t memory_limit(Execution const& execution) {
+  return execution.memory > 0 ? execution.memory : physical_memory() / 2;
+}
+
+}  // namespace fairlane

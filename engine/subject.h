@@ -1,0 +1,73 @@
+// What a run tests: network, resolved domain, data and the protected selection, checked against each other.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/run_config.h"
+#include "kernels/backend.h"
+#include "models/dataset.h"
+#include "models/domain.h"
+#include "models/network.h"
+
+namespace fairlane {
+
+/// A loaded and validated subject. Move-only; `view()` stays valid while it lives unmoved.
+class TestSubject {
+ public:
+  /// Loads everything that the configuration names and checks it against each other, before any work starts.
+  /// Throws Error(kNoInput | kData | kConfig) naming the file or the key. notices() then tells what a person should know.
+  explicit TestSubject(RunConfig const& config);
+  TestSubject(TestSubject const&) = delete;
+  TestSubject& operator=(TestSubject const&) = delete;
+
+  SubjectView const& view() const { return view_; }
+  Network const& network() const { return network_; }
+  Domain const& domain() const { return domain_; }
+  /// Rows that may serve as seeds: inside the domain, protected values among the compared ones.
+  Dataset const* data() const { return data_ ? &*data_ : nullptr; }
+  /// Rows of global.seeds, if given.
+  Dataset const* seed_rows() const { return seed_rows_ ? &*seed_rows_ : nullptr; }
+  std::vector<std::int32_t> const& selected() const { return selected_; }
+  std::vector<std::vector<std::int32_t>> const& values() const { return values_; }
+  /// Number of protected combinations.
+  std::int64_t variants() const;
+  /// Lines such as "12 of 48842 rows lie outside the domain and were dropped".
+  std::vector<std::string> const& notices() const { return notices_; }
+
+ private:
+  void select_protected(RunConfig const& config);
+  void keep_compared_rows(Dataset& data, std::string const& what);
+
+  Network network_;
+  Domain domain_;
+  std::optional<Dataset> data_;
+  std::optional<Dataset> seed_rows_;
+  std::vector<std::int32_t> low_;
+  std::vector<std::int32_t> high_;
+  std::vector<std::uint8_t> flagged_;
+  std::vector<std::int32_t> selected_;
+  std::vector<std::vector<std::int32_t>> values_;
+  std::vector<std::span<std::int32_t const>> value_spans_;
+  std::vector<LayerView> layers_;
+  SubjectView view_;
+  std::vector<std::string> notices_;
+};
+
+/// The decision cut on the logit for a probability threshold: 0 for 0.5, else ln(t / (1 - t)) rounded once to float32.
+float logit_cut(double threshold);
+
+/// Makes the backend that `execution` asks for. `auto` is the CPU in a build without CUDA.
+/// overflow takes visits beyond the memory limit. Throws Error(kUnavailable | kUsage).
+std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution const& execution, std::uint64_t seed,
+                                      VisitSink overflow);
+
+/// Worker threads that `execution` asks for (at least 1) and bytes for the record of visited inputs.
+int thread_count(Execution const& execution);
+std::uint64_t memory_limit(Execution const& execution);
+/// That memory is shared equally by the backend's table and the findings taken from it.
+inline constexpr std::uint64_t kRecordShares = 2;
+
+}  // namespace fairlane

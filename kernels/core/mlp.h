@@ -1,0 +1,247 @@
+// Forward pass and input gradient of a multi-layer perceptron over tiles of lanes.
+//
+// A tile is kV packs of lanes. Activations of a tile lie as [unit][kV * P::kLanes] floats. Each output is one chain of
+// fma: bias, then the inputs in ascending order (numerical contract, rule 2), however outputs and lanes are tiled.
+#pragma once
+
+#include "kernels/core/numerics.h"
+#include "kernels/core/views.h"
+
+#if defined(__CUDACC__)
+#define FL_UNROLL _Pragma("unroll")
+#elif defined(__clang__)
+#define FL_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define FL_UNROLL _Pragma("GCC unroll 8")
+#endif
+
+namespace fairlane {
+
+inline constexpr int kMaxTile = 8;  // outputs whose sums are kept in registers together
+
+/// Weights of one dense layer, packed for the register tile that runs it.
+/// weights  tile after tile of `tile` outputs (the last may be narrower): [inputs][width]
+/// bias     [outputs]
+struct PackedDense {
+  int inputs = 0;
+  int outputs = 0;
+  int tile = 1;
+  float const* weights = nullptr;
+  float const* bias = nullptr;
+};
+
+/// A layer with its transpose, whose outputs are the layer's inputs (zero bias), for gradients.
+struct PackedLayer {
+  PackedDense forward;
+  PackedDense backward;
+  Activation activation = Activation::kLinear;
+  float alpha = 0.0F;
+};
+
+/// layer      [layers]
+/// max_width  largest number of units of any layer, inputs included
+/// sum_width  units of all layers, inputs included
+struct PackedNetwork {
+  int layers = 0;
+  int max_width = 0;
+  int sum_width = 0;
+  PackedLayer const* layer = nullptr;
+
+  FL_HD int inputs() const { return layer[0].forward.inputs; }
+  FL_HD int outputs() const { return layer[layers - 1].forward.outputs; }
+};
+
+/// What happens to a finished sum before it is stored.
+enum class Finish { kNone, kRelu, kReluGradient };
+
+namespace detail {
+
+template <class P, int kV, int kT, Finish kFinish, bool kFromMemory>
+FL_HD void dense_tile(float const* weights, int first, int last, float const* in, float const* bias,
+                      float* out, float const* gate) {
+  constexpr int kStride = kV * P::kLanes;
+  typename P::F sum[kT][kV];
+  FL_UNROLL
+  for (int o = 0; o < kT; ++o) {
+    FL_UNROLL
+    for (int v = 0; v < kV; ++v) {
+      sum[o][v] = kFromMemory ? P::load(bias + o * kStride + v * P::kLanes) : P::splat(bias[o]);
+    }
+  }
+  for (int k = first; k < last; ++k) {
+    typename P::F x[kV];
+    FL_UNROLL
+    for (int v = 0; v < kV; ++v) x[v] = P::load(in + k * kStride + v * P::kLanes);
+    FL_UNROLL
+    for (int o = 0; o < kT; ++o) {
+      auto const w = P::splat(weights[k * kT + o]);
+      FL_UNROLL
+      for (int v = 0; v < kV; ++v) sum[o][v] = P::fma(x[v], w, sum[o][v]);
+    }
+  }
+  FL_UNROLL
+  for (int o = 0; o < kT; ++o) {
+    FL_UNROLL
+    for (int v = 0; v < kV; ++v) {
+      auto y = sum[o][v];
+      int const at = o * kStride + v * P::kLanes;
+      if constexpr (kFinish == Finish::kRelu) y = P::relu(y);
+      if constexpr (kFinish == Finish::kReluGradient) {
+        y = P::select(P::load(gate + at) > P::splat(0.0F), y, P::splat(0.0F));
+      }
+      P::store(y, out + at);
+    }
+  }
+}
+
+}  // namespace detail
+
+/// out = finish(start + in[first..last) W), where start is the bias, or with kFromMemory the sums in `start`.
+/// in     [inputs][kV * kLanes]
+/// start  [outputs] or [outputs][kV * kLanes]
+/// gate   [outputs][kV * kLanes] activations whose derivative multiplies the result (kReluGradient only)
+template <class P, int kV, Finish kFinish, bool kFromMemory>
+FL_HD void dense(PackedDense const& layer, int first, int last, float const* in, float const* start,
+                 float* out, float const* gate = nullptr) {
+  constexpr int kStride = kV * P::kLanes;
+  float const* weights = layer.weights;
+  int o = 0;
+  while (o < layer.outputs) {
+    int const rest = layer.outputs - o;
+    int const width = rest < layer.tile ? rest : layer.tile;
+    float const* from = kFromMemory ? start + o * kStride : start + o;
+    float* to = out + o * kStride;
+    float const* through = gate == nullptr ? nullptr : gate + o * kStride;
+    switch (width) {
+      case 8: detail::dense_tile<P, kV, 8, kFinish, kFromMemory>(weights, first, last, in, from, to, through); break;
+      case 7: detail::dense_tile<P, kV, 7, kFinish, kFromMemory>(weights, first, last, in, from, to, through); break;
+      case 6: detail::dense_tile<P, kV, 6, kFinish, kFromMemory>(weights, first, last, in, from, to, through); break;
+      case 5: detail::dense_tile<P, kV, 5, kFinish, kFromMemory>(weights, first, last, in, from, to, through); break;
+      case 4: detail::dense_tile<P, kV, 4, kFinish, kFromMemory>(weights, first, last, in, from, to, through); break;
+      case 3: detail::dense_tile<P, kV, 3, kFinish, kFromMemory>(weights, first, last, in, from, to, through); break;
+      case 2: detail::dense_tile<P, kV, 2, kFinish, kFromMemory>(weights, first, last, in, from, to, through); break;
+      default: detail::dense_tile<P, kV, 1, kFinish, kFromMemory>(weights, first, last, in, from, to, through); break;
+    }
+    weights += static_cast<long>(layer.inputs) * width;
+    o += width;
+  }
+}
+
+/// Applies an activation other than relu in place. values [count] floats, a multiple of P::kLanes.
+template <class P>
+FL_HD void activate(Activation activation, float alpha, float* values, int count) {
+  auto const zero = P::splat(0.0F);
+  for (int i = 0; i < count; i += P::kLanes) {
+    auto x = P::load(values + i);
+    switch (activation) {
+      case Activation::kLeakyRelu: x = P::select(x < zero, x * P::splat(alpha), x); break;
+      case Activation::kElu: {
+        auto const low = P::select(x > zero, zero, x);
+        x = P::select(x < zero, P::splat(alpha) * expm1_negative<P>(low), x);
+        break;
+      }
+      case Activation::kTanh: x = tanh<P>(x); break;
+      case Activation::kSigmoid: x = sigmoid<P>(x); break;
+      case Activation::kRelu: x = P::relu(x); break;
+      default: break;  // kLinear; kSoftmax acts on logits only, which are kept
+    }
+    P::store(x, values + i);
+  }
+}
+
+/// gradient *= f'(z), with the derivative expressed through the activation a = f(z).
+template <class P>
+FL_HD void activate_gradient(Activation activation, float alpha, float const* a, float* gradient, int count) {
+  auto const zero = P::splat(0.0F);
+  auto const one = P::splat(1.0F);
+  for (int i = 0; i < count; i += P::kLanes) {
+    auto const y = P::load(a + i);
+    auto g = P::load(gradient + i);
+    switch (activation) {
+      case Activation::kRelu: g = P::select(y > zero, g, zero); break;
+      case Activation::kLeakyRelu: g = P::select(y > zero, g, g * P::splat(alpha)); break;
+      case Activation::kElu: g = P::select(y > zero, g, g * (y + P::splat(alpha))); break;
+      case Activation::kTanh: g = g * (one - y * y); break;
+      case Activation::kSigmoid: g = g * (y * (one - y)); break;
+      default: break;
+    }
+    P::store(g, gradient + i);
+  }
+}
+
+/// One layer: sums over inputs [first, inputs) continued from `start`, then the activation unless `last_layer`.
+template <class P, int kV, bool kFromMemory>
+FL_HD void layer_forward(PackedLayer const& layer, int first, float const* in, float const* start, bool last_layer,
+                         float* out) {
+  auto const& d = layer.forward;
+  if (!last_layer && layer.activation == Activation::kRelu) {
+    dense<P, kV, Finish::kRelu, kFromMemory>(d, first, d.inputs, in, start, out);
+    return;
+  }
+  dense<P, kV, Finish::kNone, kFromMemory>(d, first, d.inputs, in, start, out);
+  if (!last_layer) activate<P>(layer.activation, layer.alpha, out, d.outputs * kV * P::kLanes);
+}
+
+/// Layers 1.. of the network, after the first layer's activations are in `hidden`.
+/// hidden, other  [max_width][kV * kLanes], used in turn
+/// Returns the buffer that holds the logits [outputs][kV * kLanes].
+template <class P, int kV>
+FL_HD float* upper_layers(PackedNetwork const& net, float* hidden, float* other) {
+  for (int l = 1; l < net.layers; ++l) {
+    layer_forward<P, kV, false>(net.layer[l], 0, hidden, net.layer[l].forward.bias, l + 1 == net.layers, other);
+    float* swap = hidden;
+    hidden = other;
+    other = swap;
+  }
+  return hidden;
+}
+
+/// Logits of a tile. in [inputs][kV * kLanes]; a, b as in upper_layers. Returns the buffer with the logits.
+template <class P, int kV>
+FL_HD float* forward(PackedNetwork const& net, float const* in, float* a, float* b) {
+  layer_forward<P, kV, false>(net.layer[0], 0, in, net.layer[0].forward.bias, net.layers == 1, a);
+  return upper_layers<P, kV>(net, a, b);
+}
+
+/// Forward pass that keeps every layer's activations, for input_gradient.
+/// kept  [sum_width][kV * kLanes]; the input occupies its first rows on entry. Returns the logits within it.
+template <class P, int kV>
+FL_HD float* forward_keep(PackedNetwork const& net, float* kept) {
+  constexpr int kStride = kV * P::kLanes;
+  float* in = kept;
+  for (int l = 0; l < net.layers; ++l) {
+    auto const& d = net.layer[l].forward;
+    float* out = in + static_cast<long>(d.inputs) * kStride;
+    layer_forward<P, kV, false>(net.layer[l], 0, in, d.bias, l + 1 == net.layers, out);
+    in = out;
+  }
+  return in;
+}
+
+/// Gradient with respect to the input, from the gradient with respect to the logits.
+/// kept   as forward_keep left it
+/// delta  [max_width][kV * kLanes] gradient at the logits on entry; delta and other are used in turn
+/// Returns the buffer that holds the gradient [inputs][kV * kLanes].
+template <class P, int kV>
+FL_HD float* input_gradient(PackedNetwork const& net, float const* kept, float* delta, float* other) {
+  constexpr int kStride = kV * P::kLanes;
+  float const* in = kept + static_cast<long>(net.sum_width - net.outputs()) * kStride;
+  for (int l = net.layers - 1; l >= 0; --l) {
+    auto const& back = net.layer[l].backward;
+    in -= static_cast<long>(back.outputs) * kStride;  // activations that entered layer l
+    if (l > 0 && net.layer[l - 1].activation == Activation::kRelu) {
+      dense<P, kV, Finish::kReluGradient, false>(back, 0, back.inputs, delta, back.bias, other, in);
+    } else {
+      dense<P, kV, Finish::kNone, false>(back, 0, back.inputs, delta, back.bias, other);
+      if (l > 0) {
+        activate_gradient<P>(net.layer[l - 1].activation, net.layer[l - 1].alpha, in, other, back.outputs * kStride);
+      }
+    }
+    float* swap = delta;
+    delta = other;
+    other = swap;
+  }
+  return delta;
+}
+
+}  // namespace fairlane

@@ -1,0 +1,163 @@
+// exp, sigmoid, tanh, expm1 and softmax from IEEE operations alone, so that every device gives the same bits.
+//
+// exp is carried as an unevaluated sum (high + low) with about 28 correct bits, which leaves the last rounding to the
+// caller.
+#pragma once
+
+#include "kernels/core/pack.h"
+
+namespace fairlane {
+
+/// An unevaluated sum high + low, |low| <= ulp(high).
+template <class P>
+struct Twofold {
+  typename P::F high;
+  typename P::F low;
+};
+
+inline constexpr float kExpLowest = -103.97208F;  // below it exp rounds to zero
+inline constexpr float kExpHighest = 89.0F;       // above it exp is infinite
+
+namespace detail {
+
+/// exp(r) for |r| <= ln2/2 as 1 + (high + low) parts. Coefficients: Taylor to r^7, error < 2^-29.
+template <class P>
+FL_HD Twofold<P> exp_reduced(typename P::F r, typename P::F r_low) {
+  auto q = P::splat(1.0F / 5040.0F);
+  q = P::fma(q, r, P::splat(1.0F / 720.0F));
+  q = P::fma(q, r, P::splat(1.0F / 120.0F));
+  q = P::fma(q, r, P::splat(1.0F / 24.0F));
+  q = P::fma(q, r, P::splat(1.0F / 6.0F));
+  q = P::fma(q, r, P::splat(0.5F));
+  auto const square = r * r;
+  auto const one = P::splat(1.0F);
+  auto const high = one + r;
+  auto const low = ((one - high) + r) + P::fma(q, square, r_low);
+  return {high, low};
+}
+
+/// n = nearest integer to x / ln2 (|n| < 2^22), and the remainder x - n ln2 as r + r_low.
+template <class P>
+FL_HD typename P::F reduce_ln2(typename P::F x, typename P::F x_low, typename P::F& r, typename P::F& r_low) {
+  constexpr float kLog2E = 1.44269504F;
+  constexpr float kRound = 12582912.0F;       // 1.5 * 2^23: adding and subtracting rounds to an integer
+  constexpr float kLn2High = 0.693145752F;    // 16 bits, so n * kLn2High is exact
+  constexpr float kLn2Low = 1.42860677e-6F;   // ln2 - kLn2High
+  auto const n = P::fma(x, P::splat(kLog2E), P::splat(kRound)) - P::splat(kRound);
+  auto const a = P::fma(n, P::splat(-kLn2High), x);  // exact
+  auto const b = P::fma(n, P::splat(-kLn2Low), x_low);
+  r = a + b;
+  r_low = (a - r) + b;
+  return n;
+}
+
+/// 2^n for integer-valued n in [-126, 127].
+template <class P>
+FL_HD typename P::F power_of_two(typename P::F n) {
+  constexpr std::int32_t kBias = 127;
+  return P::float_of(P::template shift_left<23>(P::to_int(n) + P::splat_i(kBias)));
+}
+
+}  // namespace detail
+
+/// exp(x + x_low) as an unevaluated sum; NaN passes through.
+template <class P>
+FL_HD Twofold<P> exp_twofold(typename P::F x, typename P::F x_low) {
+  auto const lowest = P::splat(kExpLowest);
+  auto const highest = P::splat(kExpHighest);
+  auto const clamped = P::select(x > highest, highest, P::select(x < lowest, lowest, x));
+  typename P::F r;
+  typename P::F r_low;
+  auto const n = detail::reduce_ln2<P>(clamped, x_low, r, r_low);
+  auto const e = detail::exp_reduced<P>(r, r_low);
+  constexpr float kRound = 12582912.0F;
+  auto const half = P::fma(n, P::splat(0.5F), P::splat(kRound)) - P::splat(kRound);  // two factors reach denormals
+  auto const first = detail::power_of_two<P>(half);
+  auto const second = detail::power_of_two<P>(n - half);
+  return {(e.high * first) * second, (e.low * first) * second};
+}
+
+/// Logistic function 1 / (1 + exp(-x)), exp correctly rounded but for one in thousands, then each operation rounded:
+/// the formula of the authors' programs. Where it saturates decides their paths, so a more accurate one would leave them.
+template <class P>
+FL_HD typename P::F sigmoid(typename P::F x) {
+  auto const one = P::splat(1.0F);
+  auto const zero = P::splat(0.0F);
+  auto const e = exp_twofold<P>(zero - x, zero);
+  return P::divide(one, one + (e.high + e.low));
+}
+
+/// exp(x) - 1 for x <= 0 (elu), within 2 ulp.
+template <class P>
+FL_HD typename P::F expm1_negative(typename P::F x) {
+  auto const e = exp_twofold<P>(x, P::splat(0.0F));
+  auto const value = (e.high - P::splat(1.0F)) + e.low;
+  // for tiny x the sum above loses the square term's low bits; x + x^2/2 is exact enough there
+  constexpr float kTiny = -1.0e-4F;
+  return P::select(x > P::splat(kTiny), P::fma(x * P::splat(0.5F), x, x), value);
+}
+
+/// Hyperbolic tangent, within 3 ulp.
+template <class P>
+FL_HD typename P::F tanh(typename P::F x) {
+  auto const zero = P::splat(0.0F);
+  auto const one = P::splat(1.0F);
+  auto const a = P::abs(x);
+  // small: odd series; large: (1 - e) / (1 + e) with e = exp(-2a)
+  auto const square = x * x;
+  auto q = P::splat(-0.00886323552F);  // -1382/155925
+  q = P::fma(q, square, P::splat(0.0218694885F));   // 62/2835
+  q = P::fma(q, square, P::splat(-0.0539682540F));  // -17/315
+  q = P::fma(q, square, P::splat(0.133333333F));    // 2/15
+  q = P::fma(q, square, P::splat(-0.333333333F));   // -1/3
+  auto const small = P::fma(q * square, x, x);
+  auto const e = exp_twofold<P>(a * P::splat(-2.0F), zero);
+  auto const num = (one - e.high) - e.low;
+  auto const large = P::divide(num, (one + e.high) + e.low);
+  constexpr float kSwitch = 0.3F;
+  auto const signed_large = P::select(x < zero, zero - large, large);
+  return P::select(a < P::splat(kSwitch), small, signed_large);
+}
+
+/// Softmax over `count` logits of one pack of lanes, each within 1 ulp.
+/// logits, out  [count] packs, `stride` floats apart; out may be logits
+/// terms        [2 * count] packs of scratch, `stride` floats apart
+template <class P>
+FL_HD void softmax(float const* logits, int count, int stride, float* out, float* terms) {
+  auto top = P::load(logits);
+  for (int c = 1; c < count; ++c) {
+    auto const value = P::load(logits + c * stride);
+    top = P::select(value > top, value, top);
+  }
+  auto sum = P::splat(0.0F);
+  auto sum_low = P::splat(0.0F);
+  for (int c = 0; c < count; ++c) {
+    auto const value = P::load(logits + c * stride);
+    auto const d = value - top;  // exact remainder below: |value - top| rounded, error by Knuth's two-sum
+    auto const back = d + top;
+    auto const d_low = (value - back) - (top - (back - d));
+    auto const e = exp_twofold<P>(d, d_low);
+    P::store(e.high, terms + 2 * c * stride);
+    P::store(e.low, terms + (2 * c + 1) * stride);
+    auto const next = sum + e.high;
+    auto const part = next - sum;
+    sum_low = sum_low + (((sum - (next - part)) + (e.high - part)) + e.low);
+    sum = next;
+  }
+  auto const inverse = P::divide(P::splat(1.0F), sum);
+  for (int c = 0; c < count; ++c) {
+    auto const high = P::load(terms + 2 * c * stride);
+    auto const low = P::load(terms + (2 * c + 1) * stride);
+    auto const p = high * inverse;
+    auto const residual = (P::fma(P::splat(0.0F) - p, sum, high) + low) - p * sum_low;
+    P::store(P::fma(residual, inverse, p), out + c * stride);
+  }
+}
+
+/// True where x is neither infinite nor NaN.
+template <class P>
+FL_HD typename P::M is_finite(typename P::F x) {
+  return (x - x) == P::splat(0.0F);
+}
+
+}  // namespace fairlane

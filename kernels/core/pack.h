@@ -1,0 +1,107 @@
+// The pack concept: N lanes that advance together, and its portable implementation with one lane.
+//
+// The lane core is written against a pack type P with these members; every operation is IEEE-754 rounded and
+// gives each lane the same bits on every device:
+//   kLanes                      lanes per pack
+//   F, I, U, M                  float32, int32, uint32 and mask vectors; + - * between equal types, / and < > == on F,
+//                               < > == on I, + ^ on U
+//   splat / splat_i / splat_u   broadcast;  iota_u(b) gives b, b+1, ...
+//   load_* / store_*            unaligned access to kLanes consecutive values
+//   fma(a, b, c)                a * b + c, rounded once
+//   select(m, a, b)             m ? a : b;  land, lor, lnot, any  on masks
+//   relu(x)                     x < 0 ? 0 : x (keeps NaN)
+//   abs, sqrt, divide, min_i, max_i, and_i, or_i, to_float, to_int, bits_of, float_of, shift_left<n>, shift_left_by,
+//   shift_right_u<n>, mul_hi_lo
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#ifdef __CUDACC__
+#define FL_HD __host__ __device__ __forceinline__
+#else
+#define FL_HD inline __attribute__((always_inline))
+#endif
+
+namespace fairlane {
+
+/// One lane per pack: a CUDA thread's view, and the reference on a CPU without wide vectors.
+struct ScalarPack {
+  static constexpr int kLanes = 1;
+  using F = float;
+  using I = std::int32_t;
+  using U = std::uint32_t;
+  using M = bool;
+
+  static FL_HD F splat(float x) { return x; }
+  static FL_HD I splat_i(std::int32_t x) { return x; }
+  static FL_HD U splat_u(std::uint32_t x) { return x; }
+  static FL_HD U iota_u(std::uint32_t x) { return x; }
+  static FL_HD F load(float const* p) { return *p; }
+  static FL_HD I load_i(std::int32_t const* p) { return *p; }
+  static FL_HD U load_u(std::uint32_t const* p) { return *p; }
+  static FL_HD void store(F x, float* p) { *p = x; }
+  static FL_HD void store_i(I x, std::int32_t* p) { *p = x; }
+  static FL_HD void store_u(U x, std::uint32_t* p) { *p = x; }
+  /// Mask as bits, lane 0 lowest.
+  static FL_HD std::uint32_t bits_of_mask(M m) { return m ? 1U : 0U; }
+
+#ifdef __CUDA_ARCH__
+  static FL_HD F fma(F a, F b, F c) { return __fmaf_rn(a, b, c); }
+  static FL_HD F sqrt(F x) { return __fsqrt_rn(x); }
+  static FL_HD F divide(F a, F b) { return __fdiv_rn(a, b); }
+  static FL_HD F float_of(I x) { return __int_as_float(x); }
+  static FL_HD I bits_of(F x) { return __float_as_int(x); }
+#else
+  static FL_HD F fma(F a, F b, F c) { return std::fma(a, b, c); }
+  static FL_HD F sqrt(F x) { return std::sqrt(x); }
+  static FL_HD F divide(F a, F b) { return a / b; }
+  static FL_HD F float_of(I x) {
+    F y;
+    std::memcpy(&y, &x, sizeof y);
+    return y;
+  }
+  static FL_HD I bits_of(F x) {
+    I y;
+    std::memcpy(&y, &x, sizeof y);
+    return y;
+  }
+#endif
+  static FL_HD F select(M m, F a, F b) { return m ? a : b; }
+  static FL_HD I select_i(M m, I a, I b) { return m ? a : b; }
+  static FL_HD M land(M a, M b) { return a && b; }
+  static FL_HD M lor(M a, M b) { return a || b; }
+  static FL_HD M lnot(M a) { return !a; }
+  static FL_HD M differ(M a, M b) { return a != b; }
+  static FL_HD bool any(M m) { return m; }
+  static FL_HD F relu(F x) { return x < 0.0F ? 0.0F : x; }
+  static FL_HD F abs(F x) { return float_of(bits_of(x) & 0x7FFFFFFF); }
+  static FL_HD I min_i(I a, I b) { return a < b ? a : b; }
+  static FL_HD I max_i(I a, I b) { return a > b ? a : b; }
+  static FL_HD F to_float(I x) { return static_cast<float>(x); }
+  /// Value of a float that holds an integer of magnitude below 2^22; 0 for NaN.
+  static FL_HD I to_int(F x) { return x == x ? static_cast<std::int32_t>(x) : 0; }
+  static FL_HD F u_to_float(U x) { return static_cast<float>(static_cast<std::int32_t>(x)); }
+  static FL_HD I u_to_i(U x) { return static_cast<std::int32_t>(x); }
+  template <int kBits>
+  static FL_HD U shift_right_u(U x) {
+    return x >> kBits;
+  }
+  /// Shift by a count that is the same for all lanes.
+  static FL_HD I shift_left_by(I x, int bits) { return static_cast<I>(static_cast<U>(x) << bits); }
+  static FL_HD I or_i(I a, I b) { return a | b; }
+  static FL_HD I and_i(I a, I b) { return a & b; }
+  template <int kBits>
+  static FL_HD I shift_left(I x) {
+    return static_cast<I>(static_cast<U>(x) << kBits);
+  }
+  /// 32 x 32 -> 64 bit product: high and low words.
+  static FL_HD void mul_hi_lo(U a, U b, U& high, U& low) {
+    std::uint64_t const product = static_cast<std::uint64_t>(a) * b;
+    high = static_cast<U>(product >> 32);
+    low = static_cast<U>(product);
+  }
+};
+
+}  // namespace fairlane

@@ -1,0 +1,162 @@
+// The CPU backend: one subject, one table of visited inputs, blocks for as many threads as asked for.
+
+#include <algorithm>
+#include <string>
+
+#include "kernels/core/error.h"
+#include "kernels/cpu/cpu_block.h"
+#include "kernels/cpu/wide_visit_table.h"
+
+namespace fairlane {
+
+namespace {
+
+constexpr int kDefaultLanes = 512;
+
+/// CpuBackend over one kind of table.
+template <class Table>
+class CpuBackend final : public Backend {
+ public:
+  template <class... TableArguments>
+  CpuBackend(std::unique_ptr<PackedSubject> subject, LaneKernels const& kernels, CpuOptions const& options,
+             TableArguments... arguments)
+      : subject_(std::move(subject)), kernels_(kernels), options_(options), table_(arguments...) {
+    overflow_.sink = options.overflow;
+  }
+
+  std::string name() const override {
+    return std::string("cpu (") + kernels_.isa + ", " + std::to_string(options_.threads) +
+           (options_.threads == 1 ? " thread)" : " threads)");
+  }
+  PackedSubject const& subject() const override { return *subject_; }
+  int concurrency() const override { return options_.threads; }
+
+  int block_lanes(std::int64_t lanes) const override {
+    if (options_.lanes > 0) return options_.lanes;
+    // Equal shares for all threads, none larger than what stays in cache.
+    std::int64_t const threads = options_.threads;
+    std::int64_t const rounds = std::max<std::int64_t>(1, (lanes + threads * kDefaultLanes - 1) / (threads * kDefaultLanes));
+    std::int64_t const share = (lanes + threads * rounds - 1) / (threads * rounds);
+    return static_cast<int>(std::clamp<std::int64_t>(share, 1, kDefaultLanes));
+  }
+
+  std::unique_ptr<LaneBlock> make_block(int capacity, Phase phase) override {
+    return std::make_unique<CpuBlock<Table>>(*subject_, kernels_, table_, overflow_, options_.seed, capacity, phase);
+  }
+
+  std::uint64_t visited() const override { return table_.size(); }
+  std::uint64_t table_bytes() const override { return table_.bytes(); }
+  void collect(VisitSink const& sink) override { table_.collect(sink); }
+  void clear() override { table_.clear(); }
+  void reserve(double inputs) override { table_.reserve(inputs); }
+
+  void describe(std::int32_t const* rows, std::size_t count, Description* out) override {
+    Batch batch(*subject_, kernels_);
+    LaneArray<std::int32_t> label(1, kBatch);
+    LaneArray<std::int32_t> pair(1, kBatch);
+    LaneArray<std::int32_t> partner(1, kBatch);
+    LaneArray<std::uint32_t> packed(1, kBatch);
+    LaneArray<std::int32_t> flags(1, kBatch);
+    LaneArray<float> values(3, kBatch);
+    int const columns = subject_->get().columns;
+    for (std::size_t begin = 0; begin < count; begin += kBatch) {
+      int const n = static_cast<int>(std::min<std::size_t>(kBatch, count - begin));
+      batch.load(rows + static_cast<std::ptrdiff_t>(begin) * columns, n);
+      kernels_.probe(subject_->get(), batch.x.data(), kBatch, n, batch.scratch.get(),
+                     {label.data(), pair.data(), partner.data(), packed.data(), flags.data(), values.row(0),
+                      values.row(1), values.row(2)});
+      for (int i = 0; i < n; ++i) {
+        auto& d = out[begin + static_cast<std::size_t>(i)];
+        d.label = label[i];
+        d.pair_variant = pair[i];
+        d.score = values(0, i);
+        d.pair_score = values(1, i);
+        d.severity = values(2, i);
+        d.pair_label = d.label;
+      }
+      // the pair's label: evaluate the pairs themselves
+      int const selected = subject_->get().selected;
+      for (int s = 0; s < selected; ++s) {
+        std::int32_t* x = batch.x.row(subject_->get().selected_column[s]);
+        for (int i = 0; i < n; ++i) {
+          if (pair[i] >= 0) x[i] = subject_->variant_value(pair[i], s);
+        }
+      }
+      kernels_.logits(subject_->get(), batch.x.data(), kBatch, n, batch.scratch.get(), batch.logits.data(), kBatch);
+      for (int i = 0; i < n; ++i) {
+        if (pair[i] < 0) continue;
+        out[begin + static_cast<std::size_t>(i)].pair_label =
+            label_of<ScalarPack>(batch.logits.data() + i, subject_->get().network.outputs(), kBatch, subject_->get().cut);
+      }
+    }
+  }
+
+  void logits(std::int32_t const* rows, std::size_t count, float* out) override {
+    Batch batch(*subject_, kernels_);
+    auto const& s = subject_->get();
+    int const outputs = s.network.outputs();
+    for (std::size_t begin = 0; begin < count; begin += kBatch) {
+      int const n = static_cast<int>(std::min<std::size_t>(kBatch, count - begin));
+      batch.load(rows + static_cast<std::ptrdiff_t>(begin) * s.columns, n);
+      kernels_.logits(s, batch.x.data(), kBatch, n, batch.scratch.get(), batch.logits.data(), kBatch);
+      for (int i = 0; i < n; ++i) {
+        for (int c = 0; c < outputs; ++c) {
+          out[(begin + static_cast<std::size_t>(i)) * static_cast<std::size_t>(outputs) + static_cast<std::size_t>(c)] =
+              batch.logits(c, i);
+        }
+      }
+    }
+  }
+
+ private:
+  static constexpr int kBatch = 256;
+
+  /// Rows in kernel order and memory to evaluate them.
+  struct Batch {
+    Batch(PackedSubject const& subject, LaneKernels const& kernels)
+        : packed(subject),
+          x(subject.get().columns, kBatch),
+          logits(subject.get().network.outputs(), kBatch),
+          scratch(subject.get(), kernels.tile_lanes) {}
+
+    void load(std::int32_t const* rows, int n) {
+      int const columns = packed.get().columns;
+      for (int c = 0; c < columns; ++c) {
+        int const a = packed.attribute_of()[static_cast<std::size_t>(c)];
+        for (int i = 0; i < n; ++i) x(c, i) = rows[static_cast<std::ptrdiff_t>(i) * columns + a];
+      }
+    }
+
+    PackedSubject const& packed;
+    LaneArray<std::int32_t> x;
+    LaneArray<float> logits;
+    ScratchMemory scratch;
+  };
+
+  std::unique_ptr<PackedSubject> subject_;
+  LaneKernels const& kernels_;
+  CpuOptions options_;
+  OverflowSink overflow_;
+  Table table_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cpu_backend(SubjectView const& view, CpuOptions const& options) {
+  LaneKernels const& kernels = select_kernels(options.isa.c_str());
+  auto subject = std::make_unique<PackedSubject>(view, kernels.tile_outputs);
+  auto const& keys = subject->keys();
+  int const words = keys.words;
+  if (words > 1) {
+    return std::make_unique<CpuBackend<WideVisitTable>>(std::move(subject), kernels, options, words,
+                                                        options.memory_limit);
+  }
+  auto const& s = subject->get();
+  std::uint64_t const groups = keys.narrow_groups;
+  int const variants = s.variants;
+  int const label_bits = s.label_bits * variants;
+  return std::make_unique<CpuBackend<VisitTable>>(std::move(subject), kernels, options, groups, variants, label_bits,
+                                                  options.memory_limit);
+}
+
+}  // namespace fairlane

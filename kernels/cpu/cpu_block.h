@@ -1,0 +1,172 @@
+// A block of lanes on the CPU: structure-of-arrays state and the verbs of LaneBlock over one table of visited inputs.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "kernels/cpu/lane_kernels.h"
+#include "kernels/cpu/visit_table.h"
+
+namespace fairlane {
+
+inline constexpr int kPadLanes = 64;  // strides are multiples of every instruction set's tile
+
+/// Rows of one array over lanes, `stride` apart, cache-line aligned and zero at first.
+template <class T>
+class LaneArray {
+ public:
+  LaneArray() = default;
+  LaneArray(int rows, long stride) : stride_(stride), data_(static_cast<std::size_t>(rows * stride) + kSlack) {
+    auto const address = reinterpret_cast<std::uintptr_t>(data_.data());
+    offset_ = (kLine - address % kLine) % kLine / sizeof(T);
+  }
+  LaneArray(LaneArray&&) noexcept = default;
+  LaneArray& operator=(LaneArray&&) noexcept = default;
+  T* data() { return data_.data() + offset_; }
+  T const* data() const { return data_.data() + offset_; }
+  T* row(int r) { return data() + r * stride_; }
+  T const* row(int r) const { return data() + r * stride_; }
+  T& operator()(int r, long lane) { return row(r)[lane]; }
+  T& operator[](long lane) { return data()[lane]; }
+  T const& operator[](long lane) const { return data()[lane]; }
+
+ private:
+  static constexpr std::size_t kLine = 64;
+  static constexpr std::size_t kSlack = kLine / sizeof(T);
+  long stride_ = 0;
+  std::size_t offset_ = 0;
+  std::vector<T> data_;
+};
+
+/// Scratch memory for one thread.
+class ScratchMemory {
+ public:
+  ScratchMemory(Subject const& subject, int tile_lanes);
+  Scratch const& get() const { return scratch_; }
+
+ private:
+  LaneArray<float> memory_;
+  Scratch scratch_;
+};
+
+/// Where visits go that the table has no room for: one call at a time.
+struct OverflowSink {
+  std::mutex lock;
+  VisitSink sink;
+};
+
+/// LaneBlock on the CPU. Table: VisitTable or WideVisitTable.
+template <class Table>
+class CpuBlock final : public LaneBlock {
+ public:
+  CpuBlock(PackedSubject const& subject, LaneKernels const& kernels, Table& table, OverflowSink& overflow,
+           std::uint64_t run_seed, int capacity, Phase phase);
+
+  int capacity() const override { return capacity_; }
+  int size() const override { return size_; }
+  void place(std::span<std::uint32_t const> seed, std::int32_t const* rows) override;
+  void retain(std::span<std::uint8_t const> keep) override;
+  void test() override;
+  void advance(GlobalStep const& step) override;
+  void begin_local(LocalStep const& step) override;
+  void step_local(LocalStep const& step) override;
+  void advance_margin() override;
+  void begin_margin() override;
+  void step_margin(std::int32_t step) override;
+  void test_labels() override;
+  std::uint32_t seed(int lane) const override { return seed_[lane]; }
+  std::uint32_t iteration(int lane) const override { return iteration_[lane]; }
+  std::uint32_t renewals(int lane) const override { return renewals_[lane]; }
+  bool hit(int lane) const override { return hit_[lane] != 0; }
+  void row(int lane, std::int32_t* row) const override;
+
+ private:
+  using Key = typename Table::Key;
+
+  Key key_of(long lane) const;
+  std::uint64_t finder_of(long lane) const { return Finder::pack(phase_, seed_[lane], iteration_[lane]); }
+  /// Copies the listed lanes' columns side by side into gathered_.
+  void gather(std::vector<std::int32_t> const& lanes);
+  /// Evaluates the similar sets of all lanes in full (probe_) .
+  void probe_all();
+  /// gradient_ [columns][2 n]: at the first n gathered rows, then at the same rows with variants chosen_.
+  void pair_gradients(GradientSpec const& spec, int n);
+  /// New partners by lot among members with another label, new weights; for lanes in pending_.
+  void renew(LocalStep const& step);
+  void draw_partners();
+  void draw_and_step(LocalStep const& step);
+  /// Hit and labels of every lane from the table, or by evaluating the groups that it does not know.
+  void look_up();
+  void find_all();
+  void classify_pending();
+  /// True when lane i of gathered_ is an IDI although some member of its group is undefined; sets `undefined` for its own.
+  bool resolve_irregular(int i, std::uint32_t variant, bool& undefined);
+  void record(typename Table::Use& use, long lane, std::uint32_t labels, std::uint32_t flags);
+  void flush_overflow();
+  /// home_ of every lane, prefetched.
+  void prepare_homes();
+  void settle(LocalStep const& step);
+
+  PackedSubject const& packed_;
+  Subject const& subject_;
+  LaneKernels const& kernels_;
+  Table& table_;
+  OverflowSink& overflow_;
+  std::uint64_t run_seed_;
+  int capacity_;
+  long stride_;
+  Phase phase_;
+  int words_;
+  int size_ = 0;
+  bool labels_kept_;  // labels_ holds the packed labels of every lane's group
+  ScratchMemory scratch_;
+
+  LaneArray<std::int32_t> x_;           // [columns] codes
+  LaneArray<std::uint64_t> key_;        // [words] group key
+  LaneArray<std::uint32_t> variant_;    // protected combination
+  LaneArray<std::uint32_t> seed_;
+  LaneArray<std::uint32_t> iteration_;
+  LaneArray<std::int32_t> hit_;
+  LaneArray<std::uint32_t> labels_;     // packed labels of the group
+  LaneArray<std::int32_t> partner_;     // variant, -1 when all outputs are equal
+
+  LaneArray<float> momentum_;           // [columns] global phase: at x
+  LaneArray<float> partner_momentum_;   // [columns] and at the partner
+
+  LaneArray<std::int32_t> origin_;      // [columns] local phase: where misses return to
+  LaneArray<std::uint64_t> origin_key_;
+  LaneArray<std::uint32_t> origin_labels_;
+  LaneArray<float> weights_;            // [movable] of the attribute draw
+  LaneArray<float> origin_weights_;
+  LaneArray<float> total_;              // sum of a lane's weights
+  LaneArray<float> origin_total_;
+  LaneArray<std::uint32_t> streak_;     // hits in a row since the last renewal
+  LaneArray<std::uint32_t> renewals_;
+
+  LaneArray<std::int32_t> gathered_;    // [columns] compacted rows, room for their partners behind
+  LaneArray<std::int32_t> second_;      // [columns] rows that need more variants
+  LaneArray<float> gradient_;           // [columns] as gathered_
+  LaneArray<float> new_weights_;        // [movable]
+  LaneArray<float> new_total_;
+  LaneArray<std::uint32_t> random_;     // [4] words of the round
+  LaneArray<std::int32_t> index_;
+  LaneArray<std::uint32_t> found_labels_;
+  LaneArray<std::int32_t> found_flags_;
+  LaneArray<std::int32_t> first_label_;
+  LaneArray<std::int32_t> chosen_;      // [..] variant of each gathered lane
+  LaneArray<std::int32_t> probe_label_;
+  LaneArray<std::int32_t> probe_pair_;
+  LaneArray<std::uint64_t> home_;         // where the table's search starts
+  VisitAnswers answers_;
+  std::vector<std::int32_t> pending_;
+  std::vector<std::uint8_t> variant_labels_;  // [variants][kPadLanes]
+
+  std::vector<std::uint64_t> overflow_group_;
+  std::vector<std::uint32_t> overflow_variant_;
+  std::vector<std::uint64_t> overflow_finder_;
+  std::vector<std::uint8_t> overflow_state_;
+};
+
+}  // namespace fairlane

@@ -1,0 +1,84 @@
+// Look-up of many inputs in a visit table with SIMD gathers: no branch depends on what is found.
+#pragma once
+
+#include "kernels/cpu/lane_kernels.h"
+#include "kernels/cpu/pack_hwy.h"
+
+namespace fairlane::FL_ISA {
+
+inline constexpr int kFindLanes = static_cast<int>(hn::MaxLanes(hn::ScalableTag<std::uint64_t>()));
+
+/// See LaneKernels::find_visits.
+inline int find_visits(VisitSlots const& table, int n, VisitQuery const& query, VisitFound const& found) {
+  using D = hn::ScalableTag<std::uint64_t>;
+  using DI = hn::RebindToSigned<D>;
+  using DHalf = hn::Rebind<std::uint32_t, D>;
+  D const d;
+  DI const di;
+  DHalf const dh;
+  int const lanes = static_cast<int>(hn::Lanes(d));
+  auto const* words = &table.slots->word;
+  auto const zero = hn::Zero(d);
+  auto const one = hn::Set(d, 1);
+  auto const span = hn::Set(d, table.variants << table.shift);
+  auto const unit = hn::Set(d, 1ULL << table.shift);
+  auto const irregular = hn::Set(d, kIrregularFlag);
+  auto const label_mask = hn::Set(d, (1ULL << (table.shift - kVisitFlagBits)) - 1);
+  auto const phase = hn::Set(d, query.phase);
+  int unknown = 0;
+  for (int i = 0; i < n; i += lanes) {
+    auto const home = hn::LoadU(d, query.home + i);
+    auto const variant = hn::PromoteTo(d, hn::LoadU(dh, query.variant + i));
+    auto const key = hn::Add(hn::Mul(hn::LoadU(d, query.group + i), hn::Set(d, table.variants)), one);
+    auto const first = hn::ShiftLeftSame(key, table.shift);
+    auto const own = hn::ShiftLeftSame(hn::Add(key, variant), table.shift);
+    auto const index = hn::BitCast(di, hn::Add(home, home));  // in words: a slot has two
+    auto match = hn::Lt(zero, zero);
+    auto full = hn::Not(match);
+    auto word = zero;
+    auto place = home;
+    for (int j = 0; j < kSlotsPerLine; ++j) {
+      auto const w = hn::GatherIndex(d, words + 2 * j, index);
+      auto const used = hn::Ne(w, zero);
+      auto const is_own = hn::Lt(hn::Sub(w, own), unit);
+      auto const related = hn::And(hn::Lt(hn::Sub(w, first), span), hn::Eq(hn::And(w, irregular), zero));
+      // an own word replaces a sibling's, never the other way round
+      word = hn::IfThenElse(hn::AndNot(match, related), hn::AndNot(one, w), word);
+      word = hn::IfThenElse(is_own, w, word);
+      match = hn::Or(match, is_own);
+      // the slot of the own word, or the first free one
+      place = hn::IfThenElse(hn::AndNot(match, used), hn::Add(place, one), place);
+      full = hn::And(full, used);
+    }
+    auto const far = hn::AndNot(match, full);
+    auto const known = hn::Ne(word, zero);
+    auto const labels = hn::And(hn::ShiftRight<kVisitFlagBits>(word), label_mask);
+    hn::StoreU(hn::TruncateTo(dh, labels), dh, found.labels + i);
+    auto const hit = hn::And(hn::ShiftRight<1>(word), one);
+    hn::StoreU(hn::BitCast(hn::RebindToSigned<DHalf>(), hn::TruncateTo(dh, hit)), hn::RebindToSigned<DHalf>(), found.hit + i);
+    hn::StoreU(place, d, found.place + i);
+    auto const seed = hn::PromoteTo(d, hn::LoadU(dh, query.seed + i));
+    auto const iteration = hn::PromoteTo(d, hn::LoadU(dh, query.iteration + i));
+    auto const finder = hn::Or(phase, hn::Or(hn::ShiftLeft<31>(seed), iteration));
+    hn::StoreU(finder, d, found.finder + i);
+    // a free slot or a sibling's gives some finder too; only an own word's counts
+    auto const slot = hn::BitCast(di, hn::Add(hn::Add(place, place), one));
+    auto const earliest = hn::GatherIndex(d, words, slot);
+    auto const lower = hn::And(match, hn::Lt(earliest, hn::Not(finder)));
+    auto const number = hn::Iota(d, static_cast<std::uint64_t>(i));
+    auto const inside = hn::Lt(number, hn::Set(d, static_cast<std::uint64_t>(n)));
+    auto const is_unknown = hn::And(inside, hn::Not(hn::Or(known, far)));
+    unknown += static_cast<int>(hn::CompressStore(number, is_unknown, d, found.unknown + unknown));
+    std::uint8_t bits[3][8] = {};
+    hn::StoreMaskBits(d, hn::And(inside, far), bits[0]);
+    hn::StoreMaskBits(d, hn::And(inside, hn::And(known, hn::Not(hn::Or(match, far)))), bits[1]);
+    hn::StoreMaskBits(d, hn::And(inside, lower), bits[2]);
+    int const group = i / lanes;
+    found.far[group] = bits[0][0];
+    found.sibling[group] = bits[1][0];
+    found.lower[group] = bits[2][0];
+  }
+  return unknown;
+}
+
+}  // namespace fairlane::FL_ISA

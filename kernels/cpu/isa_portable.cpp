@@ -1,0 +1,56 @@
+// Lane kernels without SIMD types: one lane per pack. The reference for every other instruction set.
+#define FL_ISA isa_portable
+#include "kernels/cpu/lane_kernels.h"
+
+namespace fairlane::FL_ISA {
+
+inline constexpr int kFindLanes = 1;
+
+/// See LaneKernels::find_visits.
+inline int find_visits(VisitSlots const& table, int n, VisitQuery const& query, VisitFound const& found) {
+  int unknown = 0;
+  for (int i = 0; i < n; ++i) {
+    std::uint64_t const key = query.group[i] * table.variants + 1;
+    std::uint64_t const first = key << table.shift;
+    std::uint64_t const own = (key + query.variant[i]) << table.shift;
+    std::uint64_t word = 0;
+    std::uint64_t place = query.home[i];
+    bool match = false;
+    bool full = true;
+    for (int j = 0; j < kSlotsPerLine && !match && full; ++j) {
+      std::uint64_t const w = table.slots[place].word;
+      full = w != 0;
+      match = w - own < (1ULL << table.shift);
+      if (match) word = w;
+      if (!match && w - first < (table.variants << table.shift) && (w & kIrregularFlag) == 0) word = w & ~1ULL;
+      if (full && !match) ++place;
+    }
+    std::uint64_t const labels = (word >> kVisitFlagBits) & ((1ULL << (table.shift - kVisitFlagBits)) - 1);
+    found.labels[i] = static_cast<std::uint32_t>(labels);
+    found.hit[i] = static_cast<std::int32_t>((word >> 1) & 1);
+    found.place[i] = place;
+    found.finder[i] = query.phase | (static_cast<std::uint64_t>(query.seed[i]) << 31) | query.iteration[i];
+    bool const far = full && !match;
+    found.far[i] = far ? 1 : 0;
+    found.sibling[i] = word != 0 && !match && !far ? 1 : 0;
+    found.lower[i] = match && table.slots[place].finder < ~found.finder[i] ? 1 : 0;
+    if (word == 0 && !far) found.unknown[unknown++] = static_cast<std::uint64_t>(i);
+  }
+  return unknown;
+}
+
+}  // namespace fairlane::FL_ISA
+
+// (after find_visits)
+#include "kernels/cpu/lane_kernels_inl.h"
+
+namespace fairlane {
+
+namespace FL_ISA {
+/// The pack under a name of this namespace, so that no symbol is shared with other instruction sets.
+struct LanePack : ScalarPack {};
+}  // namespace FL_ISA
+
+LaneKernels const* kernels_portable() { return isa_portable::Kernels<isa_portable::LanePack, 4, 4>::table("portable"); }
+
+}  // namespace fairlane

@@ -1,0 +1,162 @@
+// The CPU's loops over the lane core: one table of functions per instruction set.
+//
+// Arrays over lanes are structure-of-arrays, row r of an array at r * stride. Strides and the memory behind n are
+// padded to whole tiles (tile_lanes), so that a kernel may read and write past n up to the next multiple.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/core/philox.h"
+#include "kernels/core/subject.h"
+
+namespace fairlane {
+
+/// Working memory of one thread, in floats, each a multiple of one tile:
+/// in [columns], prefix [first layer's outputs], a, b [max(max_width, 4 * outputs)], kept [sum_width], terms [4 * outputs]
+struct Scratch {
+  float* in = nullptr;
+  float* prefix = nullptr;
+  float* a = nullptr;
+  float* b = nullptr;
+  float* kept = nullptr;
+  float* terms = nullptr;
+};
+
+/// Results of a full evaluation of each lane's similar set; [n] each.
+/// label        own label, kUndefinedLabel where the output is not finite
+/// pair         first variant with another defined label, -1 when none (or when the own label is undefined)
+/// partner      variant with the largest squared output difference, -1 when all are equal
+/// packed       labels of all variants, label_bits each (0 when label_bits is 0)
+/// flags        kGroupMixed | kGroupUndefined
+/// score        p(1), with several outputs the probability of the own label
+/// pair_score   the same of the pair
+/// severity     largest difference of any output's probability within the similar set
+struct ProbeResult {
+  std::int32_t* label = nullptr;
+  std::int32_t* pair = nullptr;
+  std::int32_t* partner = nullptr;
+  std::uint32_t* packed = nullptr;
+  std::int32_t* flags = nullptr;
+  float* score = nullptr;       // null: score, pair_score and severity are not computed
+  float* pair_score = nullptr;
+  float* severity = nullptr;
+};
+
+/// One global step; see advance in LaneKernels.
+/// sign  -1 walks against the gradient, +1 along it
+struct AdvanceSpec {
+  float decay = 0.5F;
+  std::int32_t step = 1;
+  std::int32_t sign = -1;
+};
+
+/// Bits that a visit table keeps with an input.
+enum VisitFlag : std::uint32_t {
+  kOccupiedFlag = 1,
+  kHitFlag = 2,        // the input is an IDI
+  kUndefinedFlag = 4,  // its own output is not finite
+  kIrregularFlag = 8,  // some member of its group is undefined: siblings tell nothing
+};
+inline constexpr int kVisitFlagBits = 4;
+
+/// One input of a visit table; see kernels/cpu/visit_table.h for the word and the finder.
+struct VisitSlot {
+  std::uint64_t word;
+  std::uint64_t finder;
+};
+inline constexpr int kSlotsPerLine = 64 / sizeof(VisitSlot);
+
+/// A visit table as find_visits reads it. shift: bits of a word below the key (flags and labels).
+struct VisitSlots {
+  VisitSlot* slots = nullptr;
+  std::uint64_t variants = 1;
+  int shift = kVisitFlagBits;
+};
+
+/// Inputs to look up, [n] each: where the search starts, group key, variant, and the visit's seed and iteration;
+/// phase is the finder's top bit.
+struct VisitQuery {
+  std::uint64_t const* home;
+  std::uint64_t const* group;
+  std::uint32_t const* variant;
+  std::uint32_t const* seed;
+  std::uint32_t const* iteration;
+  std::uint64_t phase;
+};
+
+/// What find_visits says.
+/// hit, labels  [n] of the input's group, where known
+/// finder       [n] packed finder of this visit
+/// place        [n] the input's slot, or else the first free one of its line
+/// unknown      [..] numbers of the inputs whose group nobody evaluated, ascending
+/// far          inputs that the first line does not settle; one bit per input, `lanes` inputs per byte
+/// sibling      inputs that were not visited themselves, but whose group is known
+/// lower        inputs that were visited, but later than now
+struct VisitFound {
+  std::int32_t* hit;
+  std::uint32_t* labels;
+  std::uint64_t* finder;
+  std::uint64_t* place;
+  std::uint64_t* unknown;
+  std::uint8_t* far;
+  std::uint8_t* sibling;
+  std::uint8_t* lower;
+};
+
+/// Functions of one instruction set. x [columns][stride] holds integer codes in kernel column order.
+struct LaneKernels {
+  char const* isa = "";
+  int tile_lanes = 0;   // lanes per tile
+  int tile_outputs = 0;  // widest register tile of outputs
+
+  /// Labels of each lane's group. packed [n] labels of all variants (untouched when label_bits is 0: the search for a
+  /// second label then stops at the first one), flags [n].
+  void (*classify)(Subject const&, std::int32_t const* x, long stride, int n, Scratch const&, std::uint32_t* packed,
+                   std::int32_t* flags);
+  /// One pass of classify over variants [first, last) of variant_order. found [n] first label met so far (kUndefinedLabel
+  /// at the start), flags [n]: read and updated.
+  void (*classify_some)(Subject const&, std::int32_t const* x, long stride, int n, Scratch const&, int first, int last,
+                        std::int32_t* found, std::int32_t* flags);
+  /// Labels of every variant of each lane's group: labels [variants][label_stride].
+  void (*variant_labels)(Subject const&, std::int32_t const* x, long stride, int n, Scratch const&,
+                         std::uint8_t* labels, long label_stride);
+  /// Full evaluation of each lane's similar set.
+  void (*probe)(Subject const&, std::int32_t const* x, long stride, int n, Scratch const&, ProbeResult const&);
+  /// gradient [columns][gradient_stride] at x; zero for columns that may not move when kind is a difference.
+  void (*gradients)(Subject const&, GradientSpec, std::int32_t const* x, long stride, int n, Scratch const&,
+                    float* gradient, long gradient_stride);
+  /// logits [outputs][out_stride] of x itself.
+  void (*logits)(Subject const&, std::int32_t const* x, long stride, int n, Scratch const&, float* out,
+                 long out_stride);
+  /// words [4][stride] of philox(lane, phase, iteration, draw).
+  void (*random_words)(std::uint32_t const* lane, Phase phase, std::uint32_t const* iteration, std::uint32_t draw,
+                       std::uint64_t seed, int n, std::uint32_t* words, long stride);
+  /// Momentum and sign step: m1 = decay m1 + g1, m2 = decay m2 + g2; every movable column of x moves where the signs
+  /// agree, clipped.
+  void (*advance)(Subject const&, AdvanceSpec, float const* g1, float const* g2, long gradient_stride, float* m1,
+                  float* m2, std::int32_t* x, long stride, int n);
+  /// weights [movable][stride] and total [n] of the local draw, from gradients [columns][stride] at x and partner.
+  void (*attribute_weights)(Subject const&, float epsilon, float const* g1, float const* g2, long gradient_stride,
+                            int n, float* weights, long stride, float* total);
+  /// index [n] into movable, drawn with the weights.
+  void (*choose)(int movable, float const* weights, long stride, float const* total, std::uint32_t const* word, int n,
+                 std::int32_t* index);
+  /// Looks n inputs up in a visit table. Returns the number of unknown ones. Arrays are read up to a tile past n.
+  int (*find_visits)(VisitSlots const&, int n, VisitQuery const&, VisitFound const&);
+  int find_lanes = 0;  // inputs per byte of VisitFound's bits
+  /// Where keep [n] is 0, row r of target becomes row r of source, for r < rows.
+  void (*restore)(std::int32_t const* source, std::int32_t* target, int rows, long stride, int n,
+                  std::int32_t const* keep);
+};
+
+/// Tables of the instruction sets in this build; null where the processor or the build lacks one.
+LaneKernels const* kernels_portable();
+LaneKernels const* kernels_avx2();
+LaneKernels const* kernels_avx512();
+LaneKernels const* kernels_neon();
+
+/// The best table this processor runs, or the named one ("portable", "avx2", "avx512", "neon"; empty: best).
+/// Throws Error(kUnavailable) naming what is there.
+LaneKernels const& select_kernels(char const* isa);
+
+}  // namespace fairlane

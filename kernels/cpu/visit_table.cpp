@@ -1,0 +1,202 @@
+#include "kernels/cpu/visit_table.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "kernels/core/error.h"
+
+#if defined(__SANITIZE_THREAD__)
+#define FL_THREAD_SANITIZER true
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define FL_THREAD_SANITIZER true
+#endif
+#endif
+#ifndef FL_THREAD_SANITIZER
+#define FL_THREAD_SANITIZER false
+#endif
+
+namespace fairlane {
+
+namespace {
+
+constexpr bool kThreadSanitizer = FL_THREAD_SANITIZER;
+
+}  // namespace
+
+ZeroedMemory::ZeroedMemory(std::size_t bytes) : bytes_(bytes) {
+  data_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data_ == MAP_FAILED) {
+    data_ = nullptr;
+    throw Error(ExitCode::kMemory, "out of memory: " + std::to_string(bytes >> 20) +
+                                       " MiB for the record of visited inputs; lower memory_limit");
+  }
+#ifdef MADV_HUGEPAGE
+  madvise(data_, bytes, MADV_HUGEPAGE);
+#endif
+}
+
+ZeroedMemory::~ZeroedMemory() {
+  if (data_ != nullptr) munmap(data_, bytes_);
+}
+
+VisitAnswers::VisitAnswers(long lanes)
+    : hit(static_cast<std::size_t>(lanes)),
+      labels(hit.size()),
+      place(hit.size()),
+      finder(hit.size()),
+      unknown_words(hit.size()),
+      far(hit.size()),
+      sibling(hit.size()),
+      lower(hit.size()) {}
+
+void VisitTable::find_many(LaneKernels const& kernels, int n, VisitQuery const& query, VisitAnswers& answers) {
+  answers.siblings.clear();
+  answers.unknown.clear();
+  auto const find_one = [&](int i) {
+    auto const u = static_cast<std::size_t>(i);
+    std::uint64_t const finder =
+        query.phase | (static_cast<std::uint64_t>(query.seed[i]) << Finder::kIterationBits) | query.iteration[i];
+    auto const answer = find(query.home[i], query.group[i], query.variant[i], finder);
+    answers.place[u] = query.home[i];
+    answers.finder[u] = finder;
+    answers.hit[u] = (answer.flags & kHitFlag) != 0 ? 1 : 0;
+    answers.labels[u] = answer.labels;
+    if (answer.known && !answer.seen) answers.siblings.push_back(i);
+    return answer.known;
+  };
+  if (kThreadSanitizer) {  // it cannot know that vector loads are atomic word by word
+    for (int i = 0; i < n; ++i) {
+      if (!find_one(i)) answers.unknown.push_back(i);
+    }
+    return;
+  }
+  int const unknown = kernels.find_visits({slots_, variants_, kFlagBits + label_bits_}, n, query,
+                                          {answers.hit.data(), answers.labels.data(), answers.finder.data(),
+                                           answers.place.data(), answers.unknown_words.data(), answers.far.data(),
+                                           answers.sibling.data(), answers.lower.data()});
+  answers.unknown.assign(answers.unknown_words.begin(), answers.unknown_words.begin() + unknown);
+  for (int first = 0; first < n; first += kernels.find_lanes) {
+    auto const byte = static_cast<std::size_t>(first / kernels.find_lanes);
+    for (unsigned bits = answers.lower[byte]; bits != 0; bits &= bits - 1) {
+      auto const i = static_cast<std::size_t>(first + std::countr_zero(bits));
+      lower(slots_[answers.place[i]], answers.finder[i]);
+    }
+    for (unsigned bits = answers.sibling[byte]; bits != 0; bits &= bits - 1) {
+      answers.siblings.push_back(first + std::countr_zero(bits));
+    }
+    for (unsigned bits = answers.far[byte]; bits != 0; bits &= bits - 1) {
+      int const i = first + std::countr_zero(bits);
+      if (!find_one(i)) answers.unknown.push_back(i);
+    }
+  }
+}
+
+VisitTable::VisitTable(std::uint64_t groups, int variants, int label_bits, std::uint64_t limit_bytes)
+    : variants_(static_cast<std::uint64_t>(variants)), label_bits_(label_bits) {
+  chunks_ = (variants_ + kChunk - 1) / kChunk;
+  chunk_size_ = std::min(variants_, kChunk);
+  if (std::bit_width(groups * variants_ + kKeyOffset) + label_bits_ + kFlagBits > 64) label_bits_ = 0;
+  domain_slots_ = std::bit_ceil(groups * chunks_ * chunk_size_);
+  constexpr std::uint64_t kLeast = 1ULL << 14;
+  max_capacity_ = std::max(kLeast, std::bit_floor(limit_bytes / sizeof(Slot)));
+  direct_ = domain_slots_ <= kLeast;
+  allocate(direct_ ? domain_slots_ : kLeast);
+}
+
+void VisitTable::allocate(std::uint64_t capacity) {
+  memory_ = std::make_unique<ZeroedMemory>((capacity + kSlotsPerLine) * sizeof(Slot));
+  slots_ = static_cast<Slot*>(memory_->get());
+  capacity_ = capacity;
+  mask_ = capacity - 1;
+  shift_ = 64 - std::countr_zero(capacity);
+}
+
+VisitTable::Use::Use(VisitTable& table, std::uint64_t inserts)
+    : table_(table), lock_(table.gate_), reserved_(inserts) {
+  while (true) {
+    std::uint64_t const taken = table_.size_.fetch_add(inserts, std::memory_order_relaxed);
+    if (table_.direct_ || taken + inserts <= table_.room()) return;
+    table_.size_.fetch_sub(inserts, std::memory_order_relaxed);
+    if (table_.capacity_ >= table_.max_capacity_) {
+      reserved_ = 0;
+      writable_ = false;
+      return;
+    }
+    lock_.unlock();
+    table_.grow(inserts);
+    lock_.lock();
+  }
+}
+
+VisitTable::Use::~Use() { table_.size_.fetch_sub(reserved_ - inserted_, std::memory_order_relaxed); }
+
+void VisitTable::grow(std::uint64_t needed) {
+  std::unique_lock const alone(gate_);
+  if (size() + needed <= room() || capacity_ >= max_capacity_) return;  // another thread has grown it
+  constexpr std::uint64_t kFactor = 4;
+  rehash(std::max(capacity_ * kFactor, std::bit_ceil(needed * 2)));
+}
+
+void VisitTable::reserve(double inputs) {
+  std::unique_lock const alone(gate_);
+  constexpr double kRoom = 4.0 / 3.0;
+  double const slots = std::min(inputs * kRoom, static_cast<double>(max_capacity_));
+  if (slots > static_cast<double>(capacity_)) rehash(std::bit_ceil(static_cast<std::uint64_t>(slots)));
+}
+
+void VisitTable::rehash(std::uint64_t capacity) {
+  auto const old_memory = std::move(memory_);
+  Slot const* old = slots_;
+  std::uint64_t const old_capacity = capacity_;
+  capacity = std::min(capacity, max_capacity_);
+  direct_ = domain_slots_ <= capacity;
+  allocate(direct_ ? domain_slots_ : capacity);
+  for (std::uint64_t i = 0; i < old_capacity; ++i) {
+    if (old[i].word == 0) continue;
+    std::uint64_t const key = key_of(old[i].word) - kKeyOffset;
+    std::uint64_t at = home(key / variants_, static_cast<std::uint32_t>(key % variants_));
+    while (slots_[at].word != 0) at = (at + 1) & mask_;
+    slots_[at] = old[i];
+  }
+}
+
+void VisitTable::collect(VisitSink const& sink) const {
+  constexpr std::size_t kBatch = 1 << 16;
+  std::vector<std::uint64_t> group;
+  std::vector<std::uint32_t> variant;
+  std::vector<std::uint64_t> finder;
+  std::vector<std::uint8_t> state;
+  auto const flush = [&] {
+    if (group.empty()) return;
+    sink({group.size(), 1, group.data(), variant.data(), finder.data(), state.data()});
+    group.clear();
+    variant.clear();
+    finder.clear();
+    state.clear();
+  };
+  for (std::uint64_t i = 0; i < capacity_; ++i) {
+    std::uint64_t const word = slots_[i].word;
+    if (word == 0) continue;
+    std::uint64_t const key = key_of(word) - kKeyOffset;
+    group.push_back(key / variants_);
+    variant.push_back(static_cast<std::uint32_t>(key % variants_));
+    finder.push_back(~slots_[i].finder);
+    state.push_back(static_cast<std::uint8_t>(((word & kHitFlag) != 0 ? kVisitHit : 0) |
+                                              ((word & kUndefinedFlag) != 0 ? kVisitUndefined : 0)));
+    if (group.size() == kBatch) flush();
+  }
+  flush();
+}
+
+void VisitTable::clear() {
+  size_.store(0, std::memory_order_relaxed);
+  if (slots_ != nullptr) allocate(capacity_);
+}
+
+}  // namespace fairlane

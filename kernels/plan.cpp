@@ -1,0 +1,224 @@
+#include "kernels/plan.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <string>
+
+#include "kernels/core/error.h"
+
+namespace fairlane {
+
+namespace {
+
+/// Copies W [inputs][outputs] into tiles of `tile` outputs: tile after tile, [inputs][width].
+void pack_tiles(float const* weights, int inputs, int outputs, long row_stride, long column_stride, int tile,
+                float* packed) {
+  for (int o = 0; o < outputs; o += tile) {
+    int const width = std::min(tile, outputs - o);
+    for (int k = 0; k < inputs; ++k) {
+      for (int j = 0; j < width; ++j) *packed++ = weights[k * row_stride + (o + j) * column_stride];
+    }
+  }
+}
+
+}  // namespace
+
+int best_tile(int outputs, int widest) {
+  // A tile of w outputs takes about max(w, kLatency) cycles per input (two packs, two fma ports); fewer tiles load less.
+  constexpr int kLatency = 4;
+  constexpr double kPerTile = 0.25;
+  int best = 1;
+  double best_cost = 1e300;
+  for (int tile = 1; tile <= std::min(widest, kMaxTile); ++tile) {
+    double cost = 0.0;
+    for (int o = 0; o < outputs; o += tile) cost += std::max(std::min(tile, outputs - o), kLatency) + kPerTile;
+    if (cost < best_cost) {
+      best_cost = cost;
+      best = tile;
+    }
+  }
+  return best;
+}
+
+PackedSubject::PackedSubject(SubjectView const& view, int tile_outputs) {
+  int const outputs = view.network.back().outputs;
+  if (outputs > kMaxOutputs) {
+    throw Error(ExitCode::kUnavailable, "model: " + std::to_string(outputs) + " outputs, at most " +
+                                            std::to_string(kMaxOutputs) + " classes are supported");
+  }
+  order_columns(view);
+  list_variants(view);
+  pack_network(view, tile_outputs);
+  lay_out_keys();
+}
+
+void PackedSubject::order_columns(SubjectView const& view) {
+  int const n = static_cast<int>(view.low.size());
+  std::vector<char> is_selected(static_cast<std::size_t>(n), 0);
+  for (int a : view.selected) is_selected[static_cast<std::size_t>(a)] = 1;
+  auto const last = [&](int a) {
+    auto const i = static_cast<std::size_t>(a);
+    return view.flagged[i] != 0 || is_selected[i] != 0;
+  };
+  for (bool const tail : {false, true}) {
+    for (int a = 0; a < n; ++a) {
+      if (last(a) == tail) attribute_of_.push_back(a);
+    }
+  }
+  column_of_.resize(static_cast<std::size_t>(n));
+  subject_.columns = n;
+  subject_.prefix = n;
+  for (int c = 0; c < n; ++c) {
+    int const a = attribute_of_[static_cast<std::size_t>(c)];
+    auto const i = static_cast<std::size_t>(a);
+    column_of_[i] = c;
+    low_.push_back(view.low[i]);
+    high_.push_back(view.high[i]);
+    if (is_selected[i] != 0) {
+      subject_.prefix = std::min(subject_.prefix, c);
+    } else {
+      movable_.push_back(c);
+    }
+  }
+  // Selected columns in dataset order: product order, the last attribute fastest.
+  for (std::size_t i = 0; i < view.selected.size(); ++i) {
+    int const a = view.selected[i];
+    selected_attribute_.push_back(a);
+    selected_column_.push_back(column_of_[static_cast<std::size_t>(a)]);
+    values_.emplace_back(view.values[i].begin(), view.values[i].end());
+  }
+  subject_.low = low_.data();
+  subject_.high = high_.data();
+  subject_.movable = movable_.data();
+  subject_.movable_count = static_cast<int>(movable_.size());
+  subject_.selected_column = selected_column_.data();
+  subject_.selected = static_cast<int>(selected_column_.size());
+  subject_.cut = view.cut;
+}
+
+void PackedSubject::list_variants(SubjectView const& view) {
+  double product = 1.0;
+  for (auto const& v : values_) product *= static_cast<double>(v.size());
+  if (product > kMaxVariants) {
+    throw Error(ExitCode::kUnavailable, "protected: " + std::to_string(static_cast<std::int64_t>(product)) +
+                                            " combinations of protected values, at most " +
+                                            std::to_string(kMaxVariants) + " are supported");
+  }
+  int const variants = static_cast<int>(product);
+  subject_.variants = variants;
+  variant_value_.reserve(static_cast<std::size_t>(variants) * values_.size());
+  for (int v = 0; v < variants; ++v) {
+    int stride = variants;
+    int rest = v;
+    for (auto const& list : values_) {
+      stride /= static_cast<int>(list.size());
+      variant_value_.push_back(static_cast<float>(list[static_cast<std::size_t>(rest / stride)]));
+      rest %= stride;
+    }
+  }
+  subject_.variant_value = variant_value_.data();
+  int const bits = std::bit_width(static_cast<unsigned>(std::max(view.network.back().outputs, 2) - 1));
+  subject_.label_bits = static_cast<std::int64_t>(bits) * variants <= kPackedLabelBits ? bits : 0;
+  std::vector<int> order(static_cast<std::size_t>(variants));
+  // Ends first, then the halves between them: far apart values separate labels soonest.
+  std::vector<char> used(order.size(), 0);
+  std::size_t at = 0;
+  for (int step = std::max(variants - 1, 1); at < order.size(); step = std::max(step / 2, 1)) {
+    for (int v = 0; v < variants; v += step) {
+      if (used[static_cast<std::size_t>(v)] != 0) continue;
+      used[static_cast<std::size_t>(v)] = 1;
+      order[at++] = v;
+    }
+  }
+  set_variant_order(std::move(order));
+}
+
+void PackedSubject::set_variant_order(std::vector<int> order) {
+  variant_order_ = std::move(order);
+  subject_.variant_order = variant_order_.data();
+}
+
+void PackedSubject::pack_network(SubjectView const& view, int tile_outputs) {
+  auto& net = subject_.network;
+  net.layers = static_cast<int>(view.network.size());
+  layers_.resize(view.network.size());
+  net.max_width = view.network.front().inputs;
+  net.sum_width = view.network.front().inputs;
+  auto const keep = [this](std::int64_t count) {
+    storage_.push_back(std::make_unique<float[]>(static_cast<std::size_t>(count)));
+    return storage_.back().get();
+  };
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    auto const& from = view.network[l];
+    auto& to = layers_[l];
+    std::int64_t const count = static_cast<std::int64_t>(from.inputs) * from.outputs;
+    std::vector<float> permuted(static_cast<std::size_t>(count));
+    for (int k = 0; k < from.inputs; ++k) {
+      int const source = l == 0 ? attribute_of_[static_cast<std::size_t>(k)] : k;
+      std::copy_n(from.weights.begin() + static_cast<std::int64_t>(source) * from.outputs, from.outputs,
+                  permuted.begin() + static_cast<std::int64_t>(k) * from.outputs);
+    }
+    float* forward = keep(count);
+    float* backward = keep(count);
+    float* bias = keep(from.outputs);
+    float* zero = keep(from.inputs);
+    int const forward_tile = best_tile(from.outputs, tile_outputs);
+    int const backward_tile = best_tile(from.inputs, tile_outputs);
+    pack_tiles(permuted.data(), from.inputs, from.outputs, from.outputs, 1, forward_tile, forward);
+    pack_tiles(permuted.data(), from.outputs, from.inputs, 1, from.outputs, backward_tile, backward);
+    std::copy(from.bias.begin(), from.bias.end(), bias);
+    to.forward = {from.inputs, from.outputs, forward_tile, forward, bias};
+    to.backward = {from.outputs, from.inputs, backward_tile, backward, zero};
+    to.activation = from.activation;
+    to.alpha = from.alpha;
+    net.max_width = std::max(net.max_width, from.outputs);
+    net.sum_width += from.outputs;
+    forward_macs_ += count;
+  }
+  shared_macs_ = static_cast<std::int64_t>(subject_.prefix) * view.network.front().outputs;
+  net.layer = layers_.data();
+}
+
+void PackedSubject::lay_out_keys() {
+  int const n = subject_.columns;
+  keys_.word.assign(static_cast<std::size_t>(n), -1);
+  keys_.stride.assign(static_cast<std::size_t>(n), 0);
+  // The last column is the least significant digit of its word; a word holds as many columns as fit kNarrowKeyBits
+  // together with the variant, so that one word serves every domain below 2^kNarrowKeyBits.
+  double const room = std::ldexp(1.0, kNarrowKeyBits) / subject_.variants;
+  std::uint64_t stride = 1;
+  int word = 0;
+  for (int i = subject_.movable_count - 1; i >= 0; --i) {
+    auto const c = static_cast<std::size_t>(movable_[static_cast<std::size_t>(i)]);
+    auto const count = static_cast<std::uint64_t>(static_cast<std::int64_t>(high_[c]) - low_[c] + 1);
+    if (static_cast<double>(stride) * static_cast<double>(count) >= room) {
+      ++word;
+      stride = 1;
+    }
+    keys_.word[c] = word;
+    keys_.stride[c] = stride;
+    stride *= count;
+    keys_.groups *= static_cast<double>(count);
+  }
+  keys_.words = word + 1;
+  keys_.narrow_groups = keys_.words == 1 ? stride : 0;
+}
+
+std::int32_t PackedSubject::variant_value(int variant, int selected) const {
+  return static_cast<std::int32_t>(
+      variant_value_[static_cast<std::size_t>(variant) * values_.size() + static_cast<std::size_t>(selected)]);
+}
+
+int PackedSubject::variant_of(std::int32_t const* row) const {
+  int variant = 0;
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    auto const& list = values_[i];
+    auto const found = std::lower_bound(list.begin(), list.end(), row[selected_attribute_[i]]);
+    if (found == list.end() || *found != row[selected_attribute_[i]]) return -1;
+    variant = variant * static_cast<int>(list.size()) + static_cast<int>(found - list.begin());
+  }
+  return variant;
+}
+
+}  // namespace fairlane

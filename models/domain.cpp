@@ -1,0 +1,124 @@
+#include "models/domain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <limits>
+
+#include "kernels/core/error.h"
+#include "models/dataset.h"
+#include "models/text.h"
+
+namespace fairlane {
+namespace {
+
+char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+
+// Edit distance with transpositions of neighbours (optimal string alignment), ignoring ASCII case.
+std::size_t edit_distance(std::string const& a, std::string const& b) {
+  std::vector<std::size_t> before(b.size() + 1);
+  std::vector<std::size_t> last(b.size() + 1);
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      bool const same = lower(a[i - 1]) == lower(b[j - 1]);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0U : 1U)});
+      if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+          lower(a[i - 2]) == lower(b[j - 1])) {
+        row[j] = std::min(row[j], before[j - 2] + 1);
+      }
+    }
+    before.swap(last);
+    last.swap(row);
+  }
+  return last[b.size()];
+}
+
+// The data's range of one column.
+struct Range {
+  std::int32_t low;
+  std::int32_t high;
+};
+
+Range range_of(Dataset const& data, std::size_t column) {
+  Range range{std::numeric_limits<std::int32_t>::max(), std::numeric_limits<std::int32_t>::min()};
+  auto const stride = static_cast<std::size_t>(data.attributes);
+  for (std::size_t i = column; i < data.rows.size(); i += stride) {
+    range.low = std::min(range.low, data.rows[i]);
+    range.high = std::max(range.high, data.rows[i]);
+  }
+  return range;
+}
+
+}  // namespace
+
+int Domain::find(std::string const& wanted) const {
+  for (std::size_t i = 0; i < attributes.size(); ++i) {
+    if (attributes[i].name == wanted) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+double Domain::inputs() const {
+  double product = 1.0;
+  for (auto const& attribute : attributes) {
+    if (!attribute.low || !attribute.high) return std::numeric_limits<double>::quiet_NaN();
+    product *= static_cast<double>(*attribute.high) - static_cast<double>(*attribute.low) + 1.0;
+  }
+  return product;
+}
+
+void resolve_bounds(Domain& domain, Dataset const* data) {
+  std::string const source = escaped(domain.source);
+  for (std::size_t i = 0; i < domain.attributes.size(); ++i) {
+    Attribute& attribute = domain.attributes[i];
+    if (attribute.low && attribute.high) continue;
+    std::string const missing = attribute.low ? "high" : attribute.high ? "low" : "low and high";
+    if (data == nullptr || data->count() == 0) {
+      throw Error(ExitCode::kConfig,
+                  fmt::format("{}: attribute {} has no {}, and there is no data to take them from; "
+                              "write the bounds or give a table",
+                              source, in_quotes(attribute.name), missing));
+    }
+    if (data->attributes != domain.size()) {
+      throw Error(ExitCode::kBug,
+                  fmt::format("{}: the table has {} attributes, expected {}", escaped(data->source),
+                              data->attributes, domain.size()));
+    }
+    Range const range = range_of(*data, i);
+    if (!attribute.low) attribute.low = range.low;
+    if (!attribute.high) attribute.high = range.high;
+    if (*attribute.low > *attribute.high) {
+      throw Error(
+          ExitCode::kConfig,
+          fmt::format(
+              "{}: attribute {} has low {} > high {} once {} comes from {}; write both bounds",
+              source, in_quotes(attribute.name), *attribute.low, *attribute.high, missing,
+              escaped(data->source)));
+    }
+  }
+}
+
+std::string nearest_name(std::string const& word, std::vector<std::string> const& names) {
+  constexpr std::size_t kLongestWord =
+      64;  // nobody misspells longer names, and the cost is quadratic
+  if (word.empty() || word.size() > kLongestWord) return {};
+  std::string best;
+  std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (auto const& name : names) {
+    if (name.empty() || name.size() > kLongestWord) continue;
+    std::size_t const distance = edit_distance(word, name);
+    // A name that shares nothing with the word is no suggestion, however short both are.
+    if (distance < best_distance && distance < std::max(word.size(), name.size())) {
+      best = name;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+}  // namespace fairlane

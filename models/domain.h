@@ -1,0 +1,54 @@
+// The input domain: named attributes with integer codes low..high.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fairlane {
+
+struct Dataset;
+
+/// Codes must be exact in float32.
+inline constexpr std::int32_t kMaxCode = 1 << 24;
+
+/// One input column. Bounds are inclusive codes; absent bounds are taken from the data.
+struct Attribute {
+  std::string name;
+  std::optional<std::int32_t> low;
+  std::optional<std::int32_t> high;
+  bool is_protected = false;
+  std::vector<std::string> categories;  // names of the codes low, low+1, ...; empty when numeric
+  std::vector<double> bins;  // right-closed bin edges of a binned raw column; kept for `prepare`
+};
+
+/// A domain; its attribute order is the model's input order.
+struct Domain {
+  std::string source;  // file, for messages
+  std::string name;
+  std::string label = "label";
+  std::vector<Attribute> attributes;
+
+  int size() const { return static_cast<int>(attributes.size()); }
+  /// Index of the attribute of that name, or -1.
+  int find(std::string const& name) const;
+  /// Number of inputs, as a double (it may exceed 2^64); NaN while a bound is absent.
+  double inputs() const;
+};
+
+/// Reads a domain file (YAML). Throws Error(kNoInput | kConfig) with file:line:column.
+Domain read_domain_yaml(std::string const& path);
+/// Same, from text; `source` names it in messages.
+Domain parse_domain_yaml(std::string const& text, std::string const& source);
+/// Text of a domain file, one attribute per line.
+std::string format_domain_yaml(Domain const& domain);
+
+/// Fills absent bounds with the data's minimum and maximum. Throws Error(kConfig) if a bound is
+/// absent and no data is given.
+void resolve_bounds(Domain& domain, Dataset const* data);
+
+/// The name nearest to `word` by edit distance, for "did you mean"; empty when none is close.
+std::string nearest_name(std::string const& word, std::vector<std::string> const& names);
+
+}  // namespace fairlane

@@ -1,0 +1,367 @@
+#include "models/keras_config.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "kernels/core/error.h"
+#include "models/network.h"
+#include "models/strict_json.h"
+#include "models/text.h"
+
+namespace fairlane {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kMaxDepth = 32;
+constexpr std::size_t kShownJson = 80;
+
+// Slopes that Keras takes when a configuration does not name one.
+constexpr float kDefaultLeakyFunction = 0.2F;  // activation='leaky_relu'
+constexpr float kDefaultLeakyLayer = 0.3F;     // LeakyReLU()
+constexpr float kDefaultElu = 1.0F;
+
+struct Shape {
+  Activation activation = Activation::kLinear;
+  float alpha = 0.0F;
+};
+
+// A layer of the configuration, still as JSON, with its title for messages.
+struct Layer {
+  std::string class_name;
+  std::string name;
+  Json const* config = nullptr;
+  std::string where;
+};
+
+Error bad(std::string const& where, std::string const& what) {
+  return Error(ExitCode::kData, fmt::format("{}: {}", where, what));
+}
+
+std::string shown(Json const& value) {
+  return escaped(value.dump(-1, ' ', false, Json::error_handler_t::replace), kShownJson);
+}
+
+// A member, or null JSON when it is absent.
+Json const& member(Json const& object, char const* key) {
+  static Json const kNone;
+  if (!object.is_object()) return kNone;
+  auto const found = object.find(key);
+  return found == object.end() ? kNone : *found;
+}
+
+std::string const* text_member(Json const& object, char const* key) {
+  return member(object, key).get_ptr<std::string const*>();
+}
+
+// A number as Keras writes it, or as it writes a numpy scalar; nothing when absent or null.
+std::optional<double> number_member(Json const& config, char const* key, std::string const& where) {
+  Json const* value = &member(config, key);
+  if (text_member(*value, "class_name") != nullptr && value->contains("config")) {
+    value = &member(member(*value, "config"), "value");
+  }
+  if (value->is_null()) return std::nullopt;
+  if (!value->is_number())
+    throw bad(where, fmt::format("{} is {}, expected a number", key, shown(*value)));
+  return value->get<double>();
+}
+
+float slope(Json const& config, float absent, std::string const& where) {
+  for (char const* key : {"negative_slope", "alpha"}) {
+    if (auto const value = number_member(config, key, where)) return static_cast<float>(*value);
+  }
+  return absent;
+}
+
+Shape relu(Json const& config, std::string const& where) {
+  if (auto const most = number_member(config, "max_value", where)) {
+    throw bad(where, fmt::format("ReLU with max_value {} is not supported, expected none", *most));
+  }
+  if (auto const threshold = number_member(config, "threshold", where);
+      threshold.value_or(0.0) != 0.0) {
+    throw bad(where,
+              fmt::format("ReLU with threshold {} is not supported, expected 0", *threshold));
+  }
+  float const negative = slope(config, 0.0F, where);
+  if (negative == 0.0F) return {Activation::kRelu, 0.0F};
+  return {Activation::kLeakyRelu, negative};
+}
+
+Shape softmax(Json const& config, std::string const& where) {
+  Json const& axis = member(config, "axis");
+  bool const is_last = axis.is_null() || axis == -1 || axis == 1 || axis == Json::array({-1}) ||
+                       axis == Json::array({1});
+  if (!is_last)
+    throw bad(where,
+              fmt::format("Softmax over axis {} is not supported, expected -1", shown(axis)));
+  return {Activation::kSoftmax, 0.0F};
+}
+
+// An activation by the name of its function.
+Shape named_activation(std::string const& name, std::string const& where) {
+  static std::map<std::string, Shape> const kShapes = {
+      {"linear", {Activation::kLinear, 0.0F}},
+      {"relu", {Activation::kRelu, 0.0F}},
+      {"leaky_relu", {Activation::kLeakyRelu, kDefaultLeakyFunction}},
+      {"elu", {Activation::kElu, kDefaultElu}},
+      {"tanh", {Activation::kTanh, 0.0F}},
+      {"sigmoid", {Activation::kSigmoid, 0.0F}},
+      {"softmax", {Activation::kSoftmax, 0.0F}},
+  };
+  auto const found = kShapes.find(name);
+  if (found != kShapes.end()) return found->second;
+  std::vector<std::string> names;
+  for (auto const& entry : kShapes) names.push_back(entry.first);
+  throw bad(where, fmt::format("activation {} is not supported, expected one of {}",
+                               in_quotes(name), fmt::join(names, ", ")));
+}
+
+// An activation that is a layer class; nothing when the class is none.
+std::optional<Shape> class_activation(std::string const& class_name, Json const& config,
+                                      std::string const& where) {
+  if (class_name == "ReLU") return relu(config, where);
+  if (class_name == "Softmax") return softmax(config, where);
+  if (class_name == "LeakyReLU")
+    return Shape{Activation::kLeakyRelu, slope(config, kDefaultLeakyLayer, where)};
+  if (class_name == "ELU") return Shape{Activation::kElu, slope(config, kDefaultElu, where)};
+  return std::nullopt;
+}
+
+// The `activation` of a Dense or Activation layer: nothing, a name, or a layer.
+Shape read_activation(Json const& value, std::string const& where) {
+  if (value.is_null()) return {};
+  if (auto const* const name = value.get_ptr<std::string const*>())
+    return named_activation(*name, where);
+  if (auto const* const class_name = text_member(value, "class_name")) {
+    if (auto const shape = class_activation(*class_name, member(value, "config"), where))
+      return *shape;
+    throw bad(where,
+              fmt::format("activation of class {} is not supported", in_quotes(*class_name)));
+  }
+  throw bad(where, fmt::format("activation is {}, expected a name", shown(value)));
+}
+
+// The inputs that a layer's batch_input_shape declares; Dense on more than one axis is refused.
+std::optional<std::int64_t> declared_inputs(Layer const& layer) {
+  for (char const* key : {"batch_input_shape", "batch_shape"}) {
+    Json const& shape = member(*layer.config, key);
+    if (shape.is_null()) continue;
+    bool const flat = shape.is_array() && shape.size() == 2 &&
+                      (shape[1].is_null() || shape[1].is_number_unsigned());
+    if (!flat) {
+      throw bad(layer.where, fmt::format("{} is {}, expected [null, inputs]", key, shown(shape)));
+    }
+    if (shape[1].is_null()) return std::nullopt;
+    std::uint64_t const inputs = shape[1].get<std::uint64_t>();
+    if (inputs < 1 || inputs > static_cast<std::uint64_t>(kMaxInputs)) {
+      throw bad(layer.where,
+                fmt::format("{} is {}, expected 1..{} inputs", key, shown(shape), kMaxInputs));
+    }
+    return static_cast<std::int64_t>(inputs);
+  }
+  return std::nullopt;
+}
+
+KerasDense read_dense(Layer const& layer) {
+  KerasDense dense;
+  dense.name = layer.name;
+  Json const& units = member(*layer.config, "units");
+  if (!units.is_number_unsigned() || units.get<std::uint64_t>() < 1 ||
+      units.get<std::uint64_t>() > static_cast<std::uint64_t>(kMaxUnits)) {
+    throw bad(layer.where, fmt::format("units is {}, expected 1..{}", shown(units), kMaxUnits));
+  }
+  dense.units = units.get<std::int64_t>();
+  Json const& use_bias = member(*layer.config, "use_bias");
+  if (!use_bias.is_null() && !use_bias.is_boolean()) {
+    throw bad(layer.where, fmt::format("use_bias is {}, expected true or false", shown(use_bias)));
+  }
+  dense.use_bias = use_bias.is_null() || use_bias.get<bool>();
+  Shape const shape = read_activation(member(*layer.config, "activation"), layer.where);
+  dense.activation = shape.activation;
+  dense.alpha = shape.alpha;
+  dense.has_activation = shape.activation != Activation::kLinear;
+  return dense;
+}
+
+// An activation layer becomes the activation of the Dense layer before it.
+void fold_activation(KerasConfig& result, Layer const& layer, Shape shape) {
+  if (shape.activation == Activation::kLinear) return;
+  if (result.layers.empty()) {
+    throw bad(layer.where, "an activation before the first Dense layer is not supported");
+  }
+  KerasDense& dense = result.layers.back();
+  if (dense.has_activation) {
+    throw bad(layer.where,
+              fmt::format(
+                  "activation {} follows activation {} of layer {}; two in a row are not supported",
+                  activation_name(shape.activation), activation_name(dense.activation),
+                  in_quotes(dense.name)));
+  }
+  dense.activation = shape.activation;
+  dense.alpha = shape.alpha;
+  dense.has_activation = true;
+}
+
+bool has_no_effect(std::string const& class_name) {
+  static std::set<std::string> const kClasses = {
+      "InputLayer",      "Dropout",       "AlphaDropout",
+      "GaussianDropout", "GaussianNoise", "ActivityRegularization",
+      "Flatten"};  // inputs are flat: declared_inputs sees to it
+  return kClasses.count(class_name) != 0;
+}
+
+Layer read_layer(Json const& entry, std::size_t index, std::string const& where) {
+  auto const* const class_name = text_member(entry, "class_name");
+  Json const& config = member(entry, "config");
+  std::string const here = fmt::format("{}: layer {}", where, index);
+  if (class_name == nullptr) throw bad(here, "has no class_name");
+  if (!config.is_object()) throw bad(here, fmt::format("{} has no config", in_quotes(*class_name)));
+  auto const* const name = text_member(config, "name");
+  if (name == nullptr || name->empty())
+    throw bad(here, fmt::format("{} has no name", in_quotes(*class_name)));
+  Layer layer{*class_name, *name, &config, {}};
+  layer.where = fmt::format("{}: layer {} ({})", where, in_quotes(*name), escaped(*class_name, 40));
+  return layer;
+}
+
+// The name in a reference to another layer's output: ["dense", 0, 0] or ["dense", 0, 0, {}].
+std::string const* referred(Json const& reference) {
+  if (!reference.is_array() || reference.size() < 3 || !reference[0].is_string()) return nullptr;
+  if (reference[1] != 0 || reference[2] != 0) return nullptr;
+  return reference[0].get_ptr<std::string const*>();
+}
+
+// The one layer that an inbound_nodes entry of Keras 2 or Keras 3 names; null when it is not
+// exactly one.
+std::string const* only_source(Json const& nodes) {
+  if (!nodes.is_array() || nodes.size() != 1) return nullptr;
+  Json const& node = nodes[0];
+  if (node.is_array()) {
+    if (node.empty()) return nullptr;
+    if (node[0].is_string()) return referred(node);  // Keras 2.16: [["dense", 0, 0, {}]]
+    return node.size() == 1 ? referred(node[0]) : nullptr;
+  }
+  Json const& args = member(node, "args");
+  if (!args.is_array() || args.size() != 1) return nullptr;
+  return referred(member(member(args[0], "config"), "keras_history"));
+}
+
+// The one layer named by input_layers or output_layers: ["x", 0, 0] or [["x", 0, 0]].
+std::string const* only_end(Json const& ends) {
+  if (!ends.is_array() || ends.empty()) return nullptr;
+  if (ends[0].is_string()) return referred(ends);
+  return ends.size() == 1 ? referred(ends[0]) : nullptr;
+}
+
+// Layers of a Functional model from its input to its output. Anything but one chain through all of
+// them is refused.
+std::vector<Layer> order_chain(Json const& config, Json const& entries,
+                               std::vector<Layer> const& layers, std::string const& where) {
+  auto const* const input = only_end(member(config, "input_layers"));
+  auto const* const output = only_end(member(config, "output_layers"));
+  if (input == nullptr || output == nullptr) {
+    throw bad(
+        where,
+        fmt::format(
+            "the Functional model has input_layers {} and output_layers {}, expected one of each",
+            shown(member(config, "input_layers")), shown(member(config, "output_layers"))));
+  }
+  std::map<std::string, std::size_t>
+      successor;  // name of a layer -> index of the layer that it feeds
+  std::optional<std::size_t> start;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    Json const& nodes = member(entries[i], "inbound_nodes");
+    if (nodes.is_null() || (nodes.is_array() && nodes.empty())) {
+      if (layers[i].name != *input)
+        throw bad(layers[i].where, "is not connected to the input of the Functional model");
+      start = i;
+      continue;
+    }
+    auto const* const from = only_source(nodes);
+    if (from == nullptr) {
+      throw bad(layers[i].where, "has several inputs or uses; only a chain of layers is supported");
+    }
+    auto const [before, is_new] = successor.emplace(*from, i);
+    if (!is_new) {
+      throw bad(
+          layers[i].where,
+          fmt::format("takes the output of {}, which already feeds {}; only a chain of layers is "
+                      "supported",
+                      in_quotes(*from), in_quotes(layers[before->second].name)));
+    }
+  }
+  if (!start)
+    throw bad(where, fmt::format("the Functional model has no input layer {}", in_quotes(*input)));
+  std::vector<Layer> chain = {layers[*start]};
+  while (chain.size() < layers.size()) {
+    auto const next = successor.find(chain.back().name);
+    if (next == successor.end()) break;
+    chain.push_back(layers[next->second]);
+  }
+  if (chain.size() != layers.size() || chain.back().name != *output) {
+    throw bad(
+        where,
+        fmt::format(
+            "the layers of the Functional model are not one chain from {} to {}; it breaks at {}",
+            in_quotes(*input), in_quotes(*output), in_quotes(chain.back().name)));
+  }
+  return chain;
+}
+
+}  // namespace
+
+KerasConfig parse_keras_config(std::string_view json, std::string const& source) {
+  std::string const where = escaped(source, 4096) + ":model_config";
+  Json const root = parse_strict_json(json, where, kMaxDepth);
+  auto const* const kind = text_member(root, "class_name");
+  if (kind == nullptr) throw bad(where, "has no class_name, expected 'Sequential' or 'Functional'");
+  bool const functional = *kind == "Functional" || *kind == "Model";
+  if (!functional && *kind != "Sequential") {
+    throw bad(where,
+              fmt::format("model class {} is not supported, expected 'Sequential' or 'Functional'",
+                          in_quotes(*kind)));
+  }
+  Json const& config = member(root, "config");
+  Json const& entries =
+      config.is_array() ? config : member(config, "layers");  // before Keras 2.2.3, a list
+  if (!entries.is_array() || entries.empty()) throw bad(where, "has no layers");
+
+  std::vector<Layer> layers;
+  std::set<std::string> names;
+  for (Json const& entry : entries) {
+    layers.push_back(read_layer(entry, layers.size(), where));
+    if (!names.insert(layers.back().name).second)
+      throw bad(layers.back().where, "another layer has the same name");
+  }
+  if (functional) layers = order_chain(config, entries, layers, where);
+
+  KerasConfig result;
+  for (Layer const& layer : layers) {
+    if (result.layers.empty()) {
+      if (auto const inputs = declared_inputs(layer)) result.inputs = inputs;
+    }
+    if (layer.class_name == "Dense") {
+      result.layers.push_back(read_dense(layer));
+    } else if (layer.class_name == "Activation") {
+      fold_activation(result, layer,
+                      read_activation(member(*layer.config, "activation"), layer.where));
+    } else if (auto const shape = class_activation(layer.class_name, *layer.config, layer.where)) {
+      fold_activation(result, layer, *shape);
+    } else if (!has_no_effect(layer.class_name)) {
+      throw bad(
+          layer.where,
+          fmt::format("layer class {} is not supported, expected Dense layers and activations",
+                      in_quotes(layer.class_name)));
+    }
+  }
+  if (result.layers.empty()) throw bad(where, "has no Dense layer");
+  return result;
+}
+
+}  // namespace fairlane

@@ -1,0 +1,216 @@
+// The commands when all is well.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "apps/config_yaml.h"
+#include "apps/init_table.h"
+#include "kernels/core/error.h"
+#include "tests/apps/command_line.h"
+
+namespace fairlane {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool contains(std::string const& text, std::string const& part) {
+  return text.find(part) != std::string::npos;
+}
+
+class CommandsTest : public testing::Test {
+ protected:
+  void SetUp() override { write_small_run(); }
+
+ private:
+  WorkingFolder folder_;
+};
+
+TEST_F(CommandsTest, RunPrintsATableAndSaysWhichBackend) {
+  Outcome const outcome = run_fairlane({"run", "config.yaml"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "profiles found")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "Results are in out")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.err, "backend: cpu")) << outcome.err;
+  EXPECT_TRUE(fs::exists("out/DONE"));
+}
+
+TEST_F(CommandsTest, JsonIsTheSummary) {
+  Outcome const outcome = run_fairlane({"run", "config.yaml", "--json", "--quiet"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.err, "");
+  auto const json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json.at("method"), "eidig");
+  EXPECT_EQ(outcome.out, slurp("out/summary.json"));
+  EXPECT_EQ(run_fairlane({"inspect", "out", "--json"}).out, outcome.out);
+}
+
+TEST_F(CommandsTest, ThreadsAndBatchDoNotChangeTheResults) {
+  ASSERT_EQ(run_fairlane({"run", "config.yaml", "--out", "one", "--threads", "1"}).code, 0);
+  ASSERT_EQ(run_fairlane({"run", "config.yaml", "--out", "two", "--threads", "2", "--batch", "3"}).code, 0);
+  EXPECT_EQ(slurp("one/instances.csv"), slurp("two/instances.csv"));
+  EXPECT_EQ(slurp("one/manifest.json"), slurp("two/manifest.json"));
+}
+
+TEST_F(CommandsTest, TheFlagAndTheKeyAreTheSame) {
+  ASSERT_EQ(run_fairlane({"run", "config.yaml", "--seed", "5", "--out", "a"}).code, 0);
+  ASSERT_EQ(run_fairlane({"run", "config.yaml", "--set", "seed=5", "--set", "output.dir=b"}).code, 0);
+  EXPECT_EQ(slurp("a/manifest.json"), slurp("b/manifest.json"));
+}
+
+TEST_F(CommandsTest, FailAboveIsAPolicy) {
+  EXPECT_EQ(run_fairlane({"run", "config.yaml", "--fail-above", "0"}).code, 1);
+  EXPECT_EQ(run_fairlane({"run", "config.yaml", "--fail-above", "1"}).code, 0);
+}
+
+TEST_F(CommandsTest, OverwriteReplacesAnotherRun) {
+  ASSERT_EQ(run_fairlane({"run", "config.yaml"}).code, 0);
+  EXPECT_EQ(run_fairlane({"run", "config.yaml", "--seed", "2", "--overwrite"}).code, 0);
+}
+
+TEST_F(CommandsTest, TablesFromOtherProgramsAreRead) {
+  ASSERT_EQ(run_fairlane({"run", "config.yaml", "--out", "plain"}).code, 0);
+  std::string text = slurp("data.csv");
+  for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2) {
+    text.insert(at, "\r");
+  }
+  write_file("data.csv", "\xEF\xBB\xBF" + text);  // a byte order mark
+  Outcome const outcome = run_fairlane({"run", "config.yaml", "--out", "windows"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(slurp("plain/instances.csv"), slurp("windows/instances.csv"));
+}
+
+TEST_F(CommandsTest, CheckConfirmsARun) {
+  ASSERT_EQ(run_fairlane({"run", "config.yaml"}).code, 0);
+  Outcome const outcome = run_fairlane({"check", "out", "--json"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  auto const json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json.at("failed"), 0);
+  EXPECT_GT(json.at("confirmed"), 0);
+}
+
+TEST_F(CommandsTest, InspectShowsANetwork) {
+  Outcome const outcome = run_fairlane({"inspect", "model.safetensors"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "relu")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "decision")) << outcome.out;
+  auto const json = nlohmann::json::parse(run_fairlane({"inspect", "model.safetensors", "--json"}).out);
+  EXPECT_EQ(json.at("parameters"), 11);
+}
+
+TEST_F(CommandsTest, InspectShowsATable) {
+  write_file("t.csv", "age,income,sex,class\n1,20,0,1\n2,3,1,0\n3,4,1,0\n");
+  auto const json = nlohmann::json::parse(run_fairlane({"inspect", "t.csv", "domain.yaml", "--json"}).out);
+  EXPECT_EQ(json.at("rows"), 3);
+  EXPECT_EQ(json.at("classes").at("0"), 2);
+  EXPECT_EQ(json.at("attributes")[1].at("out_of_domain"), 1);
+  Outcome const bare = run_fairlane({"inspect", "t.csv"});
+  EXPECT_EQ(bare.code, 0) << bare.err;
+  EXPECT_TRUE(contains(bare.out, "income")) << bare.out;
+}
+
+TEST_F(CommandsTest, InspectShowsFindingsInWords) {
+  ASSERT_EQ(run_fairlane({"run", "config.yaml"}).code, 0);
+  Outcome const outcome = run_fairlane({"inspect", "out"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "sex female: decision 0;  sex male: decision 1")) << outcome.out;
+}
+
+TEST_F(CommandsTest, DevicesSpeaksOfThisMachine) {
+  Outcome const outcome = run_fairlane({"devices", "--json"});
+  EXPECT_EQ(outcome.code, 0);
+  auto const json = nlohmann::json::parse(outcome.out);
+  EXPECT_GE(json.at("cpu").at("usable_cores"), 1);
+  EXPECT_FALSE(json.at("cuda").at("built"));
+}
+
+TEST_F(CommandsTest, InitWritesWhatRunTakes) {
+  Outcome const outcome = run_fairlane({"init", "model.safetensors", "data.csv", "--out", "new/c.yaml"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "guessed")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "100.0 % of 40 rows")) << outcome.out;
+  Domain const domain = read_domain_yaml("new/c.domain.yaml");
+  EXPECT_EQ(domain.label, "class");
+  EXPECT_TRUE(domain.attributes[0].is_protected);
+  EXPECT_FALSE(domain.attributes[1].is_protected);
+  EXPECT_TRUE(domain.attributes[2].is_protected);
+  Outcome const run = run_fairlane({"run", "new/c.yaml", "--set", "local.num=5"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(fs::exists("new/results/c/DONE"));
+}
+
+TEST_F(CommandsTest, InitTakesNamesAndText) {
+  write_file("people.csv", "f,income,sex,y z\n1,2,male,1\n2,9,female,0\n3,4,male,1\n");
+  Outcome const outcome = run_fairlane({"init", "model.safetensors", "people.csv", "--protected", "f,sex",
+                                    "--label", "y z", "--domain", "d.yaml", "--quiet"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  Domain const domain = read_domain_yaml("d.yaml");
+  EXPECT_EQ(domain.attributes[2].categories, (std::vector<std::string>{"female", "male"}));
+  EXPECT_TRUE(domain.attributes[0].is_protected);
+  EXPECT_EQ(run_fairlane({"run", "people.yaml"}).code, 0);
+}
+
+TEST_F(CommandsTest, InitLeavesNothingBehindWhenItFails) {
+  // Every attribute protected: the configuration would not run.
+  EXPECT_NE(run_fairlane({"init", "model.safetensors", "data.csv", "--out", "c.yaml", "--protected",
+                      "age,income,sex"}).code, 0);
+  EXPECT_FALSE(fs::exists("c.yaml"));
+  EXPECT_FALSE(fs::exists("c.domain.yaml"));
+}
+
+TEST_F(CommandsTest, DemoFindsWhatIsPlanted) {
+  Outcome const outcome = run_fairlane({"demo", "--out", "demo", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  auto const json = nlohmann::json::parse(outcome.out);
+  ASSERT_EQ(json.size(), 3U);
+  for (auto const& finding : json) {
+    EXPECT_EQ(finding.at("false_findings"), 0);
+    EXPECT_GE(finding.at("found_groups").get<double>(), 0.95 * finding.at("planted_groups").get<double>())
+        << finding;
+  }
+  Outcome const again = run_fairlane({"demo", "--out", "demo", "--rows", "50"});
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_TRUE(contains(again.out, "none found, none planted")) << again.out;
+  EXPECT_TRUE(contains(again.out, "What next")) << again.out;
+  EXPECT_EQ(run_fairlane({"check", "demo/results/gender"}).code, 0);
+}
+
+TEST_F(CommandsTest, AFullDiskUnderStdoutIsAnError) {
+  Outcome const outcome = run_fairlane({"devices"}, "/dev/full");
+  EXPECT_EQ(outcome.code, static_cast<int>(ExitCode::kDisk));
+  EXPECT_EQ(outcome.err.rfind("fairlane: error: standard output", 0), 0U) << outcome.err;
+}
+
+TEST_F(CommandsTest, HelpAndVersion) {
+  EXPECT_EQ(run_fairlane({"--version"}).out, "fairlane " FAIRLANE_VERSION "\n");
+  EXPECT_TRUE(contains(run_fairlane({"--help"}).out, "demo"));
+  Outcome const help = run_fairlane({"run", "--help"});
+  EXPECT_EQ(help.code, 0);
+  for (char const* flag : {"--out", "--backend", "--threads", "--batch", "--seed", "--set", "--quiet",
+                           "--log-level", "--json", "--overwrite", "--fail-above"}) {
+    EXPECT_TRUE(contains(help.out, flag)) << flag;
+  }
+}
+
+TEST(InitTable, ProtectedNamesAreRecognised) {
+  for (char const* name : {"age", "Age", "AgeInYears", "PersonStatusSex", "sex", "gender_code", "RACE",
+                           "native-nationality"}) {
+    EXPECT_TRUE(is_protected_name(name)) << name;
+  }
+  for (char const* name : {"wage", "mortgage", "sexton", "trace", "education", "", "agency"}) {
+    EXPECT_FALSE(is_protected_name(name)) << name;
+  }
+}
+
+TEST(Configs, EveryConfigurationInTheProjectIsWellFormed) {
+  int count = 0;
+  for (auto const& entry : fs::recursive_directory_iterator(fs::path(FAIRLANE_SOURCE_DIR) / "configs")) {
+    std::string const path = entry.path().string();
+    if (!path.ends_with(".yaml") || path.ends_with(".domain.yaml")) continue;
+    EXPECT_NO_THROW(read_run_config(path, {})) << path;
+    ++count;
+  }
+  EXPECT_GE(count, 5);
+}
+
+}  // namespace
+}  // namespace fairlane
