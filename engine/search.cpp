@@ -85,7 +85,7 @@ class LockstepSearch {
   double gradient_cost() const {
     return method_.evaluations_per_gradient > 0.0 ? method_.evaluations_per_gradient : 1.0 + attributes_;
   }
-  GradientSpec gradient() const { return {method_.gradient, static_cast<float>(config_.perturbation_size), false}; }
+  GradientSpec gradient() const { return {method_.gradient, static_cast<float>(config_.perturbation_size)}; }
   LocalStep local_step() const;
 
   RunConfig const& config_;
@@ -180,12 +180,17 @@ void LockstepSearch::global_worker(std::atomic<std::int64_t>& next, std::int64_t
       }
     }
     if (block->size() == 0) return;
-    block->test();
+    bool const margin = method_.kind == SearchKind::kMargin;
+    if (margin) {
+      block->test_margin();
+    } else {
+      block->test();
+    }
     report(0, block->size());
     retire(*block, false, keep, hit_seeds, hit_rows);
     if (block->size() == 0) continue;
-    if (method_.kind == SearchKind::kMargin) {
-      block->advance_margin();
+    if (margin) {
+      block->advance_margin(step.step);
     } else {
       block->advance(step);
     }

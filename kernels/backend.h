@@ -89,9 +89,10 @@ class LaneBlock {
   /// One local round: renews partners and weights where due, draws, steps, tests, records, and returns misses.
   virtual void step_local(LocalStep const& step) = 0;
 
-  /// The same three verbs for the margin method (kernels/core/margin.h): a Newton step towards the nearest member's
-  /// decision boundary, and local moves that keep one member on either side of it.
-  virtual void advance_margin() = 0;
+  /// The same verbs for the margin method (kernels/core/margin.h): a Newton step towards the nearest member's decision
+  /// boundary, and local moves that keep one member on either side of it. reach: least range of a global move.
+  virtual void test_margin() = 0;
+  virtual void advance_margin(std::int32_t reach) = 0;
   virtual void begin_margin() = 0;
   virtual void step_margin(std::int32_t step) = 0;
 

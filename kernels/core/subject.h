@@ -51,17 +51,14 @@ enum class GradientKind : std::uint8_t {
   kProbability,       // EIDIG: d p(label) / dx by backpropagation
   kLoss,              // ADF: d cross-entropy / dx against the own label, from the logits
   kMargin,            // d margin / dx, margin = signed logit (one output) or label's logit minus the best other
-  kProbabilityDifference,  // MAFT: (p(x + h e_i) - p(x)) / h
-  kMarginDifference,       // the same of the margin
+  kProbabilityDifference,  // MAFT: (p(x + h e_i) - p(x)) / h, unclipped
 };
 
-/// kind     which gradient
-/// step     h of the differences
-/// reflect  differences step by -h where +h leaves the domain (otherwise unclipped, as MAFT does)
+/// kind  which gradient
+/// step  h of the differences
 struct GradientSpec {
   GradientKind kind = GradientKind::kNone;
   float step = 1.0F;
-  bool reflect = false;
 };
 
 /// Label of one pack of logits, kUndefinedLabel where an output is not finite.
@@ -203,20 +200,31 @@ FL_HD void logit_gradient(GradientKind kind, float cut, float const* logits, int
   }
 }
 
-/// The scalar whose differences MAFT and margin take, for a given label: p(label), or the label's margin.
-/// logits is overwritten for probabilities.
+/// Probability of a given label, whose differences MAFT takes; with one output up to a constant. Overwrites logits.
 template <class P>
-FL_HD typename P::F label_score(GradientKind kind, typename P::I label, float* logits, int outputs, int stride,
-                                float* terms) {
+FL_HD typename P::F label_probability(typename P::I label, float* logits, int outputs, int stride, float* terms) {
+  using F = typename P::F;
+  if (outputs == 1) {
+    F const p = sigmoid<P>(P::load(logits));
+    return P::select(LabelSet<P>::equal(label, P::splat_i(1)), p, P::splat(0.0F) - p);  // p(0) = 1 - p(1)
+  }
+  softmax<P>(logits, outputs, stride, logits, terms);
+  F own = P::splat(0.0F);
+  for (int c = 0; c < outputs; ++c) {
+    own = P::select(LabelSet<P>::equal(label, P::splat_i(c)), P::load(logits + c * stride), own);
+  }
+  return own;
+}
+
+/// Margin of a class: how far its logit lies above the cut (one output: class 0 below it), or above the best other.
+template <class P>
+FL_HD typename P::F class_margin(typename P::I label, float const* logits, int outputs, int stride, float cut) {
   using F = typename P::F;
   F const zero = P::splat(0.0F);
   if (outputs == 1) {
-    F const z = P::load(logits);
-    auto const positive = LabelSet<P>::equal(label, P::splat_i(1));
-    F const value = kind == GradientKind::kProbabilityDifference ? sigmoid<P>(z) : z;
-    return P::select(positive, value, zero - value);  // d p(0) = -d p(1)
+    F const above = P::load(logits) - P::splat(cut);
+    return P::select(LabelSet<P>::equal(label, P::splat_i(1)), above, zero - above);
   }
-  if (kind == GradientKind::kProbabilityDifference) softmax<P>(logits, outputs, stride, logits, terms);
   F own = zero;
   F other = zero;
   auto seen = zero > zero;
@@ -228,7 +236,7 @@ FL_HD typename P::F label_score(GradientKind kind, typename P::I label, float* l
     other = P::select(better, value, other);
     seen = P::lor(seen, P::lnot(mine));
   }
-  return kind == GradientKind::kProbabilityDifference ? own : own - other;
+  return own - other;
 }
 
 }  // namespace fairlane

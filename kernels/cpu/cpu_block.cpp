@@ -144,6 +144,8 @@ void CpuBlock<Table>::retain(std::span<std::uint8_t const> keep) {
       labels_[to] = labels_[from];
       partner_[to] = partner_[from];
       renewals_[to] = renewals_[from];
+      found_flags_[to] = found_flags_[from];
+      if (margin_) margin_->move_probe(from, to);
       if (phase_ == Phase::kGlobal) {
         for (int c = 0; c < subject_.columns; ++c) {
           momentum_(c, to) = momentum_(c, from);
@@ -182,11 +184,13 @@ void CpuBlock<Table>::gather(std::vector<std::int32_t> const& lanes) {
 }
 
 template <class Table>
-void CpuBlock<Table>::pair_gradients(GradientSpec const& spec, int n) {
+void CpuBlock<Table>::pair_gradients(GradientSpec const& spec, int n, std::int32_t const* first,
+                                     std::int32_t const* second) {
   for (int c = 0; c < subject_.columns; ++c) std::copy_n(gathered_.row(c), n, gathered_.row(c) + n);
   for (int i = 0; i < subject_.selected; ++i) {
-    std::int32_t* to = gathered_.row(subject_.selected_column[i]) + n;
-    for (int k = 0; k < n; ++k) to[k] = packed_.variant_value(chosen_[k], i);
+    std::int32_t* to = gathered_.row(subject_.selected_column[i]);
+    for (int k = 0; first != nullptr && k < n; ++k) to[k] = packed_.variant_value(first[k], i);
+    for (int k = 0; k < n; ++k) to[n + k] = packed_.variant_value(second[k], i);
   }
   kernels_.gradients(subject_, spec, gathered_.data(), 2 * stride_, 2 * n, scratch_.get(), gradient_.data(), 2 * stride_);
 }
@@ -239,6 +243,11 @@ template <class Table>
 void CpuBlock<Table>::test() {
   for (long i = 0; i < size_; ++i) ++iteration_[i];
   probe_all();
+  record_probed();
+}
+
+template <class Table>
+void CpuBlock<Table>::record_probed() {
   {
     typename Table::Use use(table_, static_cast<std::uint64_t>(size_));
     prepare_homes();
@@ -268,9 +277,14 @@ void CpuBlock<Table>::advance(GlobalStep const& step) {
     chosen_[i] = partner_[i] < 0 ? static_cast<std::int32_t>(variant_[i]) : partner_[i];
   }
   gather(pending_);
-  pair_gradients(step.gradient, size_);
+  pair_gradients(step.gradient, size_, nullptr, chosen_.data());
   kernels_.advance(subject_, {step.decay, step.step, step.sign}, gradient_.data(), gradient_.data() + size_,
                    2 * stride_, momentum_.data(), partner_momentum_.data(), x_.data(), stride_, size_);
+  compute_keys();
+}
+
+template <class Table>
+void CpuBlock<Table>::compute_keys() {
   auto const& keys = packed_.keys();
   for (int w = 0; w < words_; ++w) std::fill_n(key_.row(w), size_, 0);
   for (int i = 0; i < subject_.movable_count; ++i) {
@@ -297,7 +311,7 @@ void CpuBlock<Table>::begin_local(LocalStep const& step) {
     chosen_[i] = partner_[i] < 0 ? static_cast<std::int32_t>(variant_[i]) : partner_[i];
   }
   gather(pending_);
-  pair_gradients(step.gradient, size_);
+  pair_gradients(step.gradient, size_, nullptr, chosen_.data());
   kernels_.attribute_weights(subject_, step.epsilon, gradient_.data(), gradient_.data() + size_, 2 * stride_, size_,
                              origin_weights_.data(), stride_, origin_total_.data());
   for (int i = 0; i < subject_.movable_count; ++i) std::copy_n(origin_weights_.row(i), size_, weights_.row(i));
@@ -327,7 +341,7 @@ void CpuBlock<Table>::renew(LocalStep const& step) {
   int const n = static_cast<int>(pending_.size());
   gather(pending_);
   draw_partners();
-  pair_gradients(step.gradient, n);
+  pair_gradients(step.gradient, n, nullptr, chosen_.data());
   kernels_.attribute_weights(subject_, step.epsilon, gradient_.data(), gradient_.data() + n, 2 * stride_, n,
                              new_weights_.data(), stride_, new_total_.data());
   for (int a = 0; a < subject_.movable_count; ++a) {

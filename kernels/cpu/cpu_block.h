@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -57,6 +58,34 @@ struct OverflowSink {
   VisitSink sink;
 };
 
+/// What the margin method keeps beside a block's common state; made when first needed.
+/// ints, floats  results of the last probe (MarginResult); the rows kSideA and kSideB hold the current sides
+/// slope_a, slope_b [columns]  gradients of both sides' margins where they were last taken
+/// tried [movable], misses, stale: see core/margin.h; stale: a hit since the last gradients
+/// at_hit        best_a, best_b, member_a, member_b and (as bits) their margins at the current IDI
+/// margin [2]    margins of the sides at the current IDI
+/// move [2]      index and step of the last move
+struct MarginState {
+  enum IntRow { kLow, kHigh, kSideA, kSideB, kBestA, kBestB, kMemberA, kMemberB, kIntRows };
+  static constexpr int kFloatRows = 5;  // low_margin, margin_a, margin_b, best_margin_a, best_margin_b
+  static constexpr int kHitRows = 6;
+
+  MarginState(int columns, int movable, long stride);
+  /// Results of the last probe of lane `from` become those of lane `to`.
+  void move_probe(long from, long to);
+
+  LaneArray<std::int32_t> ints;
+  LaneArray<float> floats;
+  LaneArray<float> slope_a;
+  LaneArray<float> slope_b;
+  LaneArray<std::uint8_t> tried;
+  LaneArray<std::int32_t> misses;
+  LaneArray<std::int32_t> stale;
+  LaneArray<std::int32_t> at_hit;
+  LaneArray<float> margin;
+  LaneArray<std::int32_t> move;
+};
+
 /// LaneBlock on the CPU. Table: VisitTable or WideVisitTable.
 template <class Table>
 class CpuBlock final : public LaneBlock {
@@ -72,7 +101,8 @@ class CpuBlock final : public LaneBlock {
   void advance(GlobalStep const& step) override;
   void begin_local(LocalStep const& step) override;
   void step_local(LocalStep const& step) override;
-  void advance_margin() override;
+  void test_margin() override;
+  void advance_margin(std::int32_t reach) override;
   void begin_margin() override;
   void step_margin(std::int32_t step) override;
   void test_labels() override;
@@ -91,8 +121,17 @@ class CpuBlock final : public LaneBlock {
   void gather(std::vector<std::int32_t> const& lanes);
   /// Evaluates the similar sets of all lanes in full (probe_) .
   void probe_all();
-  /// gradient_ [columns][2 n]: at the first n gathered rows, then at the same rows with variants chosen_.
-  void pair_gradients(GradientSpec const& spec, int n);
+  /// gradient_ [columns][2 n]: at the n gathered rows with variants first (null: their own), then with variants second.
+  void pair_gradients(GradientSpec const& spec, int n, std::int32_t const* first, std::int32_t const* second);
+  /// Group keys of all lanes from their rows.
+  void compute_keys();
+  /// Records all lanes after a full evaluation.
+  void record_probed();
+  void margin_probe();
+  /// Where a lane hit, its row becomes the place to return to.
+  void keep_margin_origin();
+  /// New gradients for the lanes in pending_, at their current IDIs.
+  void renew_margin(bool count);
   /// New partners by lot among members with another label, new weights; for lanes in pending_.
   void renew(LocalStep const& step);
   void draw_partners();
@@ -160,6 +199,7 @@ class CpuBlock final : public LaneBlock {
   LaneArray<std::int32_t> probe_pair_;
   LaneArray<std::uint64_t> home_;         // where the table's search starts
   VisitAnswers answers_;
+  std::unique_ptr<MarginState> margin_;
   std::vector<std::int32_t> pending_;
   std::vector<std::uint8_t> variant_labels_;  // [variants][kPadLanes]
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "kernels/core/margin.h"
 #include "kernels/core/philox.h"
 #include "kernels/core/subject.h"
 
@@ -122,6 +123,8 @@ struct LaneKernels {
                          std::uint8_t* labels, long label_stride);
   /// Full evaluation of each lane's similar set.
   void (*probe)(Subject const&, std::int32_t const* x, long stride, int n, Scratch const&, ProbeResult const&);
+  /// Margins within each lane's similar set, for the margin method.
+  void (*margins)(Subject const&, std::int32_t const* x, long stride, int n, Scratch const&, MarginResult const&);
   /// gradient [columns][gradient_stride] at x; zero for columns that may not move when kind is a difference.
   void (*gradients)(Subject const&, GradientSpec, std::int32_t const* x, long stride, int n, Scratch const&,
                     float* gradient, long gradient_stride);

@@ -1,6 +1,7 @@
 // Implementation of LaneKernels for one pack type. Included by kernels/cpu/isa_*.cpp only, after FL_ISA is defined.
 #pragma once
 
+#include "kernels/core/margin.h"
 #include "kernels/core/steps.h"
 #include "kernels/cpu/lane_kernels.h"
 
@@ -199,6 +200,44 @@ struct Kernels {
     }
   }
 
+  static void margins(Subject const& s, std::int32_t const* x, long stride, int n, Scratch const& m,
+                      MarginResult const& out) {
+    int const outputs = s.network.outputs();
+    I const label_mask = P::splat_i(static_cast<std::int32_t>((1ULL << s.label_bits) - 1));
+    for (int at = 0; at < n; at += kTile) {
+      load_tile(s, x, stride, at, m.in);
+      load_prefix(s, m);
+      float const* z = tail_logits(s, m);
+      I label[kV];
+      I bits[kV];
+      LabelSet<P> set[kV];
+      MarginChoice<P> choice[kV];
+      for (int v = 0; v < kV; ++v) {
+        label[v] = label_of<P>(z + v * kN, outputs, kTile, s.cut);
+        bits[v] = P::splat_i(0);
+        set[v].clear();
+        int const i = at + v * kN;
+        choice[v].clear(P::load_i(out.side_a + i), P::load_i(out.side_b + i));
+      }
+      for (int variant = 0; variant < s.variants; ++variant) {
+        z = variant_logits(s, m, variant);
+        for (int v = 0; v < kV; ++v) {
+          I const other = label_of<P>(z + v * kN, outputs, kTile, s.cut);
+          set[v].add(other);
+          bits[v] = P::or_i(bits[v], P::shift_left_by(P::and_i(other, label_mask), variant * s.label_bits));
+          choice[v].add(variant, other, z + v * kN, outputs, kTile, s.cut);
+        }
+      }
+      for (int v = 0; v < kV; ++v) {
+        int const i = at + v * kN;
+        P::store_i(label[v], out.label + i);
+        P::store_i(bits[v], reinterpret_cast<std::int32_t*>(out.packed) + i);
+        P::store_i(set[v].flags(), out.flags + i);
+        choice[v].store(i, out);
+      }
+    }
+  }
+
   /// p(1) of one output, otherwise the label's probability.
   static F score_of(float const* p, int outputs, I label) {
     F score = P::load(p);
@@ -210,10 +249,8 @@ struct Kernels {
 
   static void gradients(Subject const& s, GradientSpec spec, std::int32_t const* x, long stride, int n,
                         Scratch const& m, float* gradient, long gradient_stride) {
-    bool const differences =
-        spec.kind == GradientKind::kProbabilityDifference || spec.kind == GradientKind::kMarginDifference;
     for (int at = 0; at < n; at += kTile) {
-      if (differences) {
+      if (spec.kind == GradientKind::kProbabilityDifference) {
         load_tile(s, x, stride, at, m.in);
         difference_tile(s, spec, m, gradient + at, gradient_stride);
       } else {
@@ -242,7 +279,7 @@ struct Kernels {
     F here[kV];
     for (int v = 0; v < kV; ++v) {
       label[v] = label_of<P>(z + v * kN, outputs, kTile, s.cut);
-      here[v] = label_score<P>(spec.kind, label[v], z + v * kN, outputs, kTile, m.terms + v * kN);
+      here[v] = label_probability<P>(label[v], z + v * kN, outputs, kTile, m.terms + v * kN);
     }
     for (int c = 0; c < s.columns; ++c) {
       for (int v = 0; v < kV; ++v) P::store(P::splat(0.0F), gradient + c * stride + v * kN);
@@ -250,20 +287,16 @@ struct Kernels {
     F const h = P::splat(spec.step);
     for (int i = 0; i < s.movable_count; ++i) {
       int const c = s.movable[i];
-      F const high = P::splat(static_cast<float>(s.high[c]));
       F kept[kV];
-      F step[kV];
       for (int v = 0; v < kV; ++v) {
         float* cell = m.in + c * kTile + v * kN;
         kept[v] = P::load(cell);
-        step[v] = h;
-        if (spec.reflect) step[v] = P::select(kept[v] + h > high, P::splat(0.0F) - h, h);
-        P::store(kept[v] + step[v], cell);
+        P::store(kept[v] + h, cell);
       }
       z = forward<P, kV>(s.network, m.in, m.a, m.b);
       for (int v = 0; v < kV; ++v) {
-        F const there = label_score<P>(spec.kind, label[v], z + v * kN, outputs, kTile, m.terms + v * kN);
-        P::store(P::divide(there - here[v], step[v]), gradient + c * stride + v * kN);
+        F const there = label_probability<P>(label[v], z + v * kN, outputs, kTile, m.terms + v * kN);
+        P::store(P::divide(there - here[v], h), gradient + c * stride + v * kN);
         P::store(kept[v], m.in + c * kTile + v * kN);
       }
     }
@@ -348,7 +381,7 @@ struct Kernels {
 
   static LaneKernels const* table(char const* isa) {
     static constexpr LaneKernels kTable = {
-        nullptr, kTile,   kT,         classify,     classify_some, variant_labels,    probe,
+        nullptr, kTile,   kT,         classify,     classify_some, variant_labels,    probe, margins,
         gradients, logits, random_words, advance, attribute_weights, choose, find_visits, kFindLanes, restore};
     static LaneKernels const named = [isa] {
       LaneKernels t = kTable;
