@@ -34,9 +34,7 @@ constexpr Command kCommands[] = {
     {"check", "verify the results of a run independently", add_check},
     {"demo", "search a small census with known discrimination in it", add_demo},
     {"devices", "show what this machine can compute with", add_devices},
-#if __has_include("apps/cmd_bench.cpp")
     {"bench", "measure this machine", add_bench},
-#endif
 };
 
 /// Commands of later versions.

@@ -19,8 +19,8 @@ constexpr std::int64_t kMaxBatch = 1 << 20;
 
 }  // namespace
 
-void ConfigOptions::add_to(CLI::App& app) {
-  app.add_option("CONFIG", path, "configuration (YAML)")->required()->type_name("");
+void ConfigOptions::add_to(CLI::App& app, bool config_required) {
+  app.add_option("CONFIG", path, "configuration (YAML)")->required(config_required)->type_name("");
   app.add_option("--out", out, "directory for the results, instead of output.dir")
       ->type_name("DIR");
   app.add_option("--backend", backend, "auto, cpu or cuda[:N]")->type_name("NAME");

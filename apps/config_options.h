@@ -22,8 +22,8 @@ struct ConfigOptions {
   std::string seed;
   std::vector<std::string> set;
 
-  /// Adds the arguments to a subcommand.
-  void add_to(CLI::App& app);
+  /// Adds the arguments to a subcommand; CONFIG may be left out where it is not required.
+  void add_to(CLI::App& app, bool config_required = true);
   /// The file with all overrides. Throws Error.
   RunConfig config() const;
   /// Throws Error(kUsage | kUnavailable).

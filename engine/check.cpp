@@ -19,9 +19,10 @@
 namespace fairlane {
 namespace {
 
-constexpr std::size_t kListed = 20;             // failures and marginal pairs named
-constexpr double kScoreTolerance = 1.0e-6;      // relative; sigmoid and softmax are within 1 ulp = 1.2e-7
-constexpr double kScoreFloor = 1.0e-44;         // float32 has no smaller numbers to tell apart
+constexpr std::size_t kListed = 20;  // failures and marginal pairs named
+constexpr double kScoreTolerance =
+    1.0e-6;                              // relative; sigmoid and softmax are within 1 ulp = 1.2e-7
+constexpr double kScoreFloor = 1.0e-44;  // float32 has no smaller numbers to tell apart
 constexpr std::size_t kLongestSummary = std::size_t{1} << 24;
 
 std::string shown(std::string const& path) { return escaped(path, 4096); }
@@ -47,7 +48,7 @@ struct Batch {
   std::vector<std::int32_t> first;  // rows at the block's ends, for the order across blocks
   std::vector<std::int32_t> last;
   std::int64_t first_number = 0;
-  std::string records;              // of the signature
+  std::string records;  // of the signature
   std::vector<GroupHash> groups;
 };
 
@@ -63,15 +64,19 @@ class InstanceChecker {
     if (result.failures.size() < kListed) result.failures.push_back(text);
   }
   /// Whether `row` may follow `before`; a failure otherwise.
-  bool in_order(std::int32_t const* before, std::int32_t const* row, std::int64_t number, CheckResult& result) const;
+  bool in_order(std::int32_t const* before, std::int32_t const* row, std::int64_t number,
+                CheckResult& result) const;
 
  private:
-  /// What is wrong with an instance, or empty; `close` tells that something is too near to the boundary to tell.
-  std::string problem_of(InstanceRecord const& record, DoubleEvaluator& evaluator, std::int64_t& pair_variant,
-                         bool& close) const;
-  std::string wrong_member(InstanceRecord const& record, std::vector<std::int32_t>& member, std::int64_t own,
-                           std::int64_t pair, DoubleEvaluator& evaluator, bool& close) const;
-  std::string wrong_score(float stated, std::int32_t label, char const* what, DoubleEvaluator const& evaluator) const;
+  /// What is wrong with an instance, or empty; `close` tells that something is too near to the
+  /// boundary to tell.
+  std::string problem_of(InstanceRecord const& record, DoubleEvaluator& evaluator,
+                         std::int64_t& pair_variant, bool& close) const;
+  std::string wrong_member(InstanceRecord const& record, std::vector<std::int32_t>& member,
+                           std::int64_t own, std::int64_t pair, DoubleEvaluator& evaluator,
+                           bool& close) const;
+  std::string wrong_score(float stated, std::int32_t label, char const* what,
+                          DoubleEvaluator const& evaluator) const;
   /// Number of a combination in product order, or -1.
   template <class Value>
   std::int64_t variant_of(Value const& value) const;
@@ -105,8 +110,9 @@ std::string InstanceChecker::wrong_score(float stated, std::int32_t label, char 
   return fmt::format("{} is {}, expected {} within {:.2g}", what, stated, score, tolerance);
 }
 
-std::string InstanceChecker::wrong_member(InstanceRecord const& record, std::vector<std::int32_t>& member,
-                                          std::int64_t own, std::int64_t pair, DoubleEvaluator& evaluator,
+std::string InstanceChecker::wrong_member(InstanceRecord const& record,
+                                          std::vector<std::int32_t>& member, std::int64_t own,
+                                          std::int64_t pair, DoubleEvaluator& evaluator,
                                           bool& close) const {
   auto const cut = static_cast<double>(subject_.view().cut);
   auto const& values = subject_.values();
@@ -116,7 +122,8 @@ std::string InstanceChecker::wrong_member(InstanceRecord const& record, std::vec
     std::int64_t rest = v;
     for (std::size_t s = values.size(); s-- > 0;) {
       auto const count = static_cast<std::int64_t>(values[s].size());
-      member[static_cast<std::size_t>(subject_.selected()[s])] = values[s][static_cast<std::size_t>(rest % count)];
+      member[static_cast<std::size_t>(subject_.selected()[s])] =
+          values[s][static_cast<std::size_t>(rest % count)];
       rest /= count;
     }
     evaluator.evaluate(member.data());
@@ -141,8 +148,9 @@ std::string InstanceChecker::problem_of(InstanceRecord const& record, DoubleEval
     std::int32_t const low = subject_.view().low[a];
     std::int32_t const high = subject_.view().high[a];
     if (record.row[a] < low || record.row[a] > high) {
-      return fmt::format("{} is {}, expected {}..{}", escaped(subject_.domain().attributes[a].name, 60),
-                         record.row[a], low, high);
+      return fmt::format("{} is {}, expected {}..{}",
+                         escaped(subject_.domain().attributes[a].name, 60), record.row[a], low,
+                         high);
     }
   }
   auto const own = variant_of(
@@ -159,9 +167,11 @@ std::string InstanceChecker::problem_of(InstanceRecord const& record, DoubleEval
   if (found.certain && found.label != record.label) {
     return fmt::format("label is {}, expected {}", record.label, found.label);
   }
-  auto const outputs = static_cast<std::int32_t>(std::max<std::size_t>(2, evaluator.logits().size()));
+  auto const outputs =
+      static_cast<std::int32_t>(std::max<std::size_t>(2, evaluator.logits().size()));
   for (std::int32_t const label : {record.label, record.pair_label}) {
-    if (label < 0 || label >= outputs) return fmt::format("label {} is none of {} classes", label, outputs);
+    if (label < 0 || label >= outputs)
+      return fmt::format("label {} is none of {} classes", label, outputs);
   }
   std::string problem = wrong_score(record.score, record.label, "score", evaluator);
   if (!problem.empty()) return problem;
@@ -169,12 +179,14 @@ std::string InstanceChecker::problem_of(InstanceRecord const& record, DoubleEval
   return wrong_member(record, member, own, pair_variant, evaluator, close);
 }
 
-bool InstanceChecker::in_order(std::int32_t const* before, std::int32_t const* row, std::int64_t number,
-                               CheckResult& result) const {
-  auto const order = std::lexicographical_compare_three_way(before, before + attributes_, row, row + attributes_);
+bool InstanceChecker::in_order(std::int32_t const* before, std::int32_t const* row,
+                               std::int64_t number, CheckResult& result) const {
+  auto const order =
+      std::lexicographical_compare_three_way(before, before + attributes_, row, row + attributes_);
   if (order < 0) return true;
-  fail(result, fmt::format("{}: {}", file_.place(number),
-                           order == 0 ? "the instance occurs twice" : "the instance is out of order"));
+  fail(result,
+       fmt::format("{}: {}", file_.place(number),
+                   order == 0 ? "the instance occurs twice" : "the instance is out of order"));
   return false;
 }
 
@@ -206,14 +218,15 @@ void InstanceChecker::check(Batch& batch) const {
     } else if (close) {
       ++result.marginal;
       if (result.marginals.size() < kListed) {
-        result.marginals.push_back(fmt::format("{}: within float32's error of the decision boundary",
-                                               file_.place(number)));
+        result.marginals.push_back(fmt::format(
+            "{}: within float32's error of the decision boundary", file_.place(number)));
       }
     } else if (ordered) {
       ++result.confirmed;
     }
     auto const pair_variant = static_cast<std::int32_t>(pair);
-    batch.records.append(reinterpret_cast<char const*>(record.row), attributes_ * sizeof(std::int32_t));
+    batch.records.append(reinterpret_cast<char const*>(record.row),
+                         attributes_ * sizeof(std::int32_t));
     batch.records.append(reinterpret_cast<char const*>(&pair_variant), sizeof(pair_variant));
     batch.records.append(reinterpret_cast<char const*>(&record.finder), sizeof(record.finder));
     GroupHash hash{0x9E3779B97F4A7C15ULL, 0xD1B54A32D192ED03ULL};
@@ -249,9 +262,11 @@ void check_digest(std::string const& path, std::string const& recorded) {
   if (path.empty()) return;
   std::string const found = sha256_file(path);
   if (found != recorded) {
-    throw Error(ExitCode::kIntegrity,
-                fmt::format("{}: has SHA-256 {}, but the manifest records {}; the file has changed since the run",
-                            shown(path), found, escaped(recorded)));
+    throw Error(
+        ExitCode::kIntegrity,
+        fmt::format(
+            "{}: has SHA-256 {}, but the manifest records {}; the file has changed since the run",
+            shown(path), found, escaped(recorded)));
   }
 }
 
@@ -261,7 +276,8 @@ void check_finished(std::string const& dir) {
     throw Error(ExitCode::kNoInput, fmt::format("{}: {}", shown(dir), std::strerror(errno)));
   }
   if (!S_ISDIR(info.st_mode)) {
-    throw Error(ExitCode::kOutput, fmt::format("{}: is a file, expected the output directory of a run", shown(dir)));
+    throw Error(ExitCode::kOutput,
+                fmt::format("{}: is a file, expected the output directory of a run", shown(dir)));
   }
   if (stat((dir + "/DONE").c_str(), &info) != 0) {
     throw Error(ExitCode::kOutput,
@@ -276,13 +292,15 @@ struct Facts {
   std::string signature;
 };
 
-void check_summary(std::string const& dir, RunConfig const& config, TestSubject const& subject, Facts const& facts,
-                   bool has_files, InstanceChecker const& checker, CheckResult& result) {
+void check_summary(std::string const& dir, RunConfig const& config, TestSubject const& subject,
+                   Facts const& facts, bool has_files, InstanceChecker const& checker,
+                   CheckResult& result) {
   std::string const path = dir + "/summary.json";
   std::string const text = read_file(path, kLongestSummary);
   auto const compare = [&](char const* name, auto const& stated, auto const& expected) {
     if (stated == expected) return;
-    checker.fail(result, fmt::format("{}: {} is {}, expected {}", shown(path), name, stated, expected));
+    checker.fail(result,
+                 fmt::format("{}: {} is {}, expected {}", shown(path), name, stated, expected));
   };
   try {
     auto const json = nlohmann::json::parse(text);
@@ -294,7 +312,8 @@ void check_summary(std::string const& dir, RunConfig const& config, TestSubject 
     std::int64_t const instances = count("unique_instances");
     compare("method", json.at("method").get<std::string>(), config.method);
     compare("variants", json.at("variants").get<std::int64_t>(), subject.variants());
-    compare("success_rate", json.at("success_rate").get<double>(), ratio(instances, count("unique_generated")));
+    compare("success_rate", json.at("success_rate").get<double>(),
+            ratio(instances, count("unique_generated")));
     compare("evaluations_per_instance", json.at("evaluations_per_instance").get<double>(),
             ratio(count("model_evaluations"), instances));
     if (has_files) {
@@ -304,11 +323,13 @@ void check_summary(std::string const& dir, RunConfig const& config, TestSubject 
     }
     bool const plausible = count("global_found") <= count("global_seeds") &&
                            count("global_unique") <= count("global_found") &&
-                           count("unique_groups") <= instances && instances <= count("unique_generated");
-    if (!plausible) checker.fail(result, fmt::format("{}: the counts contradict each other", shown(path)));
+                           count("unique_groups") <= instances &&
+                           instances <= count("unique_generated");
+    if (!plausible)
+      checker.fail(result, fmt::format("{}: the counts contradict each other", shown(path)));
   } catch (nlohmann::json::exception const& e) {
-    throw Error(ExitCode::kIntegrity,
-                fmt::format("{}: is not a summary of this program: {}", shown(path), escaped(e.what())));
+    throw Error(ExitCode::kIntegrity, fmt::format("{}: is not a summary of this program: {}",
+                                                  shown(path), escaped(e.what())));
   }
 }
 
@@ -323,7 +344,8 @@ CheckResult check_directory(std::string const& dir) {
   check_digest(config.domain, recorded.domain_sha256);
   check_digest(config.global.seeds, recorded.seeds_sha256);
   TestSubject const subject(config);
-  InstanceFile file(dir, config.output.format, instance_columns(subject), subject.domain().attributes.size());
+  InstanceFile file(dir, config.output.format, instance_columns(subject),
+                    subject.domain().attributes.size());
   InstanceChecker const checker(subject, file);
 
   CheckResult result;
@@ -332,7 +354,8 @@ CheckResult check_directory(std::string const& dir) {
   std::vector<std::int32_t> last;
   auto const sink = [&](Batch& batch) {
     if (!batch.first.empty()) {
-      if (!last.empty() && !checker.in_order(last.data(), batch.first.data(), batch.first_number, result)) {
+      if (!last.empty() &&
+          !checker.in_order(last.data(), batch.first.data(), batch.first_number, result)) {
         if (batch.result.confirmed > 0) --batch.result.confirmed;
       }
       last = batch.last;
@@ -342,13 +365,15 @@ CheckResult check_directory(std::string const& dir) {
     groups.insert(groups.end(), batch.groups.begin(), batch.groups.end());
   };
   int const threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  OrderedPipeline<Batch> pipeline(threads, [&](Batch& batch) { checker.check(batch); }, sink);
+  OrderedPipeline<Batch> pipeline(
+      threads, [&](Batch& batch) { checker.check(batch); }, sink);
   while (file.next(pipeline.slot().block)) pipeline.submit();
   pipeline.drain();
   std::sort(groups.begin(), groups.end());
   groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
   Facts const facts{result.instances, static_cast<std::int64_t>(groups.size()), hash.finish()};
-  check_summary(dir, config, subject, facts, config.output.format != OutputFormat::kNone, checker, result);
+  check_summary(dir, config, subject, facts, config.output.format != OutputFormat::kNone, checker,
+                result);
   return result;
 }
 

@@ -1,4 +1,5 @@
-// Independent verification of an output directory: every reported pair is evaluated again in double precision.
+// Independent verification of an output directory: every reported pair is evaluated again in double
+// precision.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +12,24 @@ namespace fairlane {
 
 /// Outcome of a check.
 struct CheckResult {
-  std::int64_t instances = 0;   // rows read
-  std::int64_t confirmed = 0;   // labels of both members hold and differ, beyond the float32 error bound
-  std::int64_t marginal = 0;    // a member lies within the error bound of the decision boundary
+  std::int64_t instances = 0;  // rows read
+  std::int64_t confirmed =
+      0;  // labels of both members hold and differ, beyond the float32 error bound
+  std::int64_t marginal = 0;  // a member lies within the error bound of the decision boundary
   std::int64_t failed = 0;
   std::vector<std::string> failures;   // first 20, one line each: file:line, what
   std::vector<std::string> marginals;  // first 20
 };
 
-/// Reads manifest.json, summary.json, instances.csv (or npy) of a finished directory, the model and the domain that the manifest names, and
-/// re-evaluates each pair with a plain double-precision evaluator that shares no code with the lane core. Also verified: SHA-256 of the inputs, order,
-/// distinctness, domain bounds, that the pair differs in protected values alone and is the first such member, and the counts of the summary.
-/// Throws Error(kNoInput | kOutput | kIntegrity).
+/// Reads manifest.json, summary.json, instances.csv (or npy) of a finished directory, the model and
+/// the domain that the manifest names, and re-evaluates each pair with a plain double-precision
+/// evaluator that shares no code with the lane core. Also verified: SHA-256 of the inputs, order,
+/// distinctness, domain bounds, that the pair differs in protected values alone and is the first
+/// such member, and the counts of the summary. Throws Error(kNoInput | kOutput | kIntegrity).
 CheckResult check_directory(std::string const& dir);
 
-/// Logits of one row in double precision, and a bound on the error of any float32 evaluation in fma-chain order.
-/// logits [outputs], bound [outputs].
+/// Logits of one row in double precision, and a bound on the error of any float32 evaluation in
+/// fma-chain order. logits [outputs], bound [outputs].
 void evaluate_double(Network const& network, std::int32_t const* row, std::vector<double>& logits,
                      std::vector<double>& bound);
 

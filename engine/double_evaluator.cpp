@@ -6,24 +6,28 @@
 
 #include "engine/check.h"
 
-// The bound. Let x be this evaluator's inputs of a layer and x~ those of a float32 evaluation, |x~ - x| <= e. A float32
-// chain s_0 = b, s_i = fl(s_{i-1} + x~_i w_i) of n fma rounds n times, by at most u |s_i| + t each, u = 2^-24, and
-// t = 2^-149 for underflow. With E_i the distance of s_i from this evaluator's sum S_i of the same terms,
-//   E_i <= E_{i-1} + |w_i| e_i + u (|S_i| + E_i) + t,   so   E_n <= (1 + g) sum(|w_i| e_i + u |S_i| + t),
-// g = n u / (1 - n u): the running error analysis of Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed.,
-// section 3.3. The order of the first layer's inputs depends on the domain; there |S_i| is replaced by |b| + sum |w x|,
-// which bounds it in any order. This evaluator's own error is at most 2 n roundings of 2^-53 of terms of the same size.
-// Activations multiply e by their Lipschitz constant and add their own rounding, as documented in
-// kernels/core/numerics.h; where both values are negative for certain, relu makes them equal.
+// The bound. Let x be this evaluator's inputs of a layer and x~ those of a float32 evaluation,
+// |x~ - x| <= e. A float32 chain s_0 = b, s_i = fl(s_{i-1} + x~_i w_i) of n fma rounds n times, by at
+// most u |s_i| + t each, u = 2^-24, and t = 2^-149 for underflow. With E_i the distance of s_i from
+// this evaluator's sum S_i of the same terms,
+//   E_i <= E_{i-1} + |w_i| e_i + u (|S_i| + E_i) + t,   so
+//   E_n <= (1 + g) sum(|w_i| e_i + u |S_i| + t),
+// g = n u / (1 - n u): the running error analysis of Higham, Accuracy and Stability of Numerical
+// Algorithms, 2nd ed., section 3.3. The order of the first layer's inputs depends on the domain;
+// there |S_i| is replaced by |b| + sum |w x|, which bounds it in any order. This evaluator's own
+// error is at most 2 n roundings of 2^-53 of terms of the same size. Activations multiply e by
+// their Lipschitz constant and add their own rounding, as documented in kernels/core/numerics.h;
+// where both values are negative for certain, relu makes them equal.
 
 namespace fairlane {
 namespace {
 
-constexpr double kFloatUnit = 0x1p-24;       // unit roundoff of float32
+constexpr double kFloatUnit = 0x1p-24;  // unit roundoff of float32
 constexpr double kDoubleUnit = 0x1p-53;
-constexpr double kTiny = 0x1p-149;           // least float32: bounds an underflow
-constexpr double kSlack = 1.0 + 1.0e-9;      // roundings in the bound itself
-// Relative errors of the activations in float32, beyond those in double; an ulp is at most two unit roundoffs.
+constexpr double kTiny = 0x1p-149;       // least float32: bounds an underflow
+constexpr double kSlack = 1.0 + 1.0e-9;  // roundings in the bound itself
+// Relative errors of the activations in float32, beyond those in double; an ulp is at most two unit
+// roundoffs.
 constexpr double kEluError = 6.0 * kFloatUnit;      // 2 ulp of expm1, one product
 constexpr double kTanhError = 6.0 * kFloatUnit;     // 3 ulp
 constexpr double kSigmoidError = 4.0 * kFloatUnit;  // 1 ulp, and one in reserve
@@ -37,7 +41,8 @@ double sigmoid_of(double z) {
 
 DoubleEvaluator::DoubleEvaluator(Network const& network) {
   for (auto const& from : network.layers) {
-    Layer layer{from.inputs, from.outputs, from.activation, static_cast<double>(from.alpha), {}, {}};
+    Layer layer{from.inputs, from.outputs, from.activation, static_cast<double>(from.alpha), {},
+                {}};
     layer.weights.assign(from.weights.begin(), from.weights.end());
     layer.bias.assign(from.bias.begin(), from.bias.end());
     layers_.push_back(std::move(layer));
@@ -118,7 +123,8 @@ void DoubleEvaluator::activate(Layer const& layer) {
         relative = kSigmoidError + kLibmError;
         x = sigmoid_of(x);
         break;
-      default: break;
+      default:
+        break;
     }
     e *= lipschitz;
     if (relative > 0.0) e = (e + relative * (std::abs(x) + e) + kTiny) * kSlack;
@@ -137,7 +143,8 @@ void DoubleEvaluator::evaluate(std::int32_t const* row) {
 
 CertainLabel DoubleEvaluator::label(double cut) const {
   if (value_.size() == 1) return {value_[0] > cut ? 1 : 0, std::abs(value_[0] - cut) > error_[0]};
-  auto const top = static_cast<std::size_t>(std::max_element(value_.begin(), value_.end()) - value_.begin());
+  auto const top =
+      static_cast<std::size_t>(std::max_element(value_.begin(), value_.end()) - value_.begin());
   CertainLabel result{static_cast<std::int32_t>(top), std::isfinite(error_[top])};
   for (std::size_t c = 0; c < value_.size(); ++c) {
     if (c != top && !(value_[top] - value_[c] > error_[top] + error_[c])) result.certain = false;
@@ -148,7 +155,8 @@ CertainLabel DoubleEvaluator::label(double cut) const {
 double DoubleEvaluator::score(std::int32_t label, double& tolerance) const {
   double const error = *std::max_element(error_.begin(), error_.end());
   double p = 0.0;
-  // d p / d logit is p (1 - p) for one output; for several the terms of the gradient add up to 2 p (1 - p).
+  // d p / d logit is p (1 - p) for one output; for several the terms of the gradient add up to 2 p
+  // (1 - p).
   double slope = 1.0;
   if (value_.size() == 1) {
     p = sigmoid_of(value_[0]);

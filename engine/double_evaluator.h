@@ -1,4 +1,5 @@
-// A plain double-precision evaluator, independent of the lane core, that knows how far float32 may stray from it.
+// A plain double-precision evaluator, independent of the lane core, that knows how far float32 may
+// stray from it.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +22,15 @@ class DoubleEvaluator {
 
   /// Evaluates a row; the results hold until the next call.
   void evaluate(std::int32_t const* row);
-  /// logits [outputs]; bound [outputs] on |float32 logit - logit|, infinite where float32 may overflow.
+  /// logits [outputs]; bound [outputs] on |float32 logit - logit|, infinite where float32 may
+  /// overflow.
   std::vector<double> const& logits() const { return value_; }
   std::vector<double> const& bound() const { return error_; }
 
   /// Label of the row evaluated last: one output, logit > cut; several, the largest.
   CertainLabel label(double cut) const;
-  /// p(1) of one output, otherwise p(label) of the row evaluated last, and how far float32's may be from it beside
-  /// its own last rounding.
+  /// p(1) of one output, otherwise p(label) of the row evaluated last, and how far float32's may be
+  /// from it beside its own last rounding.
   double score(std::int32_t label, double& tolerance) const;
 
  private:
@@ -44,7 +46,7 @@ class DoubleEvaluator {
   void activate(Layer const& layer);
 
   std::vector<Layer> layers_;
-  std::vector<double> value_;   // of the current layer
+  std::vector<double> value_;  // of the current layer
   std::vector<double> error_;
   std::vector<double> next_value_;
   std::vector<double> next_error_;

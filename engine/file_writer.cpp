@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t kBufferBytes = 1U << 16;
 
 [[noreturn]] void fail(std::string const& path, char const* what) {
-  throw Error(ExitCode::kDisk, fmt::format("{}: {}: {}", escaped(path, 4096), what, std::strerror(errno)));
+  throw Error(ExitCode::kDisk,
+              fmt::format("{}: {}: {}", escaped(path, 4096), what, std::strerror(errno)));
 }
 
 }  // namespace

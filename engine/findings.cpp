@@ -121,16 +121,26 @@ void Findings::finish(std::uint64_t cut) {
 void Findings::Impl::count_groups() {
   // The records, sorted and half the limit at most, stay in memory meanwhile.
   RecordSorter groups({codec.words(), false, spill_dir, "groups", memory_limit / 2});
-  std::vector<std::uint64_t> last(words, ~std::uint64_t{0});
-  std::vector<std::uint64_t> group(words);
+  std::uint64_t* to = nullptr;
+  std::size_t room = 0;
+  std::size_t used = 0;
   for_each_idi([&](std::uint64_t const* record) {
     ++counts.unique_instances;
-    codec.group_of_key(record, group.data());
-    if (group == last) return;  // neighbours often share a group
-    last = group;
-    std::copy(group.begin(), group.end(), groups.append(1));
-    groups.commit(1);
+    if (used == room) {
+      if (room > 0) groups.commit(used);
+      room = kBatch;
+      used = 0;
+      to = groups.append(room);
+    }
+    codec.group_of_key(record, to);
+    // Neighbours often share a group; no need to sort it twice.
+    std::size_t same = 0;
+    while (used > 0 && same < words && to[same] == *(to + same - words)) ++same;
+    if (same == words) return;
+    to += words;
+    ++used;
   });
+  if (room > 0) groups.commit(used);
   groups.finish();
   groups.for_each([&](std::uint64_t const*, std::size_t n) {
     counts.unique_groups += static_cast<std::int64_t>(n);
@@ -148,7 +158,7 @@ void Findings::for_each_key(TakeKeys const& take) const {
   std::vector<std::uint64_t> finders(kBatch);
   std::size_t n = 0;
   m.for_each_idi([&](std::uint64_t const* record) {
-    std::copy_n(record, m.words, &keys[n * m.words]);
+    for (std::size_t w = 0; w < m.words; ++w) keys[n * m.words + w] = record[w];
     finders[n] = record[m.words];
     if (++n == kBatch) {
       take(keys.data(), finders.data(), n);

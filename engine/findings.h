@@ -1,4 +1,5 @@
-// From visited inputs to findings: distinct instances in canonical order, groups, counts, signature.
+// From visited inputs to findings: distinct instances in canonical order, groups, counts,
+// signature.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,9 @@ namespace fairlane {
 
 /// Turns backend keys into rows, and rows into keys that sort like the rows.
 ///
-/// A row key is the row's mixed-radix number over the domain in dataset order, cut into words of at most kRowKeyBits,
-/// most significant word first; comparing the words one after the other compares the rows.
+/// A row key is the row's mixed-radix number over the domain in dataset order, cut into words of at
+/// most kRowKeyBits, most significant word first; comparing the words one after the other compares
+/// the rows.
 class RowCodec {
  public:
   explicit RowCodec(PackedSubject const& subject);
@@ -26,11 +28,20 @@ class RowCodec {
   void row(std::uint64_t const* group, std::uint32_t variant, std::int32_t* row) const;
   void row_key(std::int32_t const* row, std::uint64_t* key) const;
   void row_of_key(std::uint64_t const* key, std::int32_t* row) const;
-  /// Key of the row with the least value in every selected attribute: equal for all members of a group.
-  void group_of_key(std::uint64_t const* key, std::uint64_t* group) const;
+  /// Key of the row with the least value in every selected attribute: equal for all members of a
+  /// group.
+  void group_of_key(std::uint64_t const* key, std::uint64_t* group) const {
+    for (int w = 0; w < words_; ++w) group[w] = key[w];
+    for (auto const& digit : selected_digits_) {
+      std::uint64_t const word = key[digit.word];
+      std::uint64_t const upto = digit.span == 0 ? word : word % digit.span;
+      group[digit.word] -= digit.stride == 1 ? upto : upto - word % digit.stride;
+    }
+  }
 
  private:
-  /// Neighbouring movable attributes whose digits are neighbours in both keys: they move as one digit.
+  /// Neighbouring movable attributes whose digits are neighbours in both keys: they move as one
+  /// digit.
   struct Run {
     int from_word;
     std::uint64_t from_stride;
@@ -38,22 +49,31 @@ class RowCodec {
     int to_word;
     std::uint64_t to_stride;
   };
+  /// A selected attribute's digit: (key % span) - (key % stride) is what it contributes; span 0:
+  /// the leading digit.
+  struct Digit {
+    int word;
+    std::uint64_t stride;
+    std::uint64_t span;
+  };
   void find_runs(PackedSubject const& subject);
   void list_variants(PackedSubject const& subject);
 
   int attributes_ = 0;
   int words_ = 1;
   int group_words_ = 1;
-  std::vector<std::int32_t> low_;           // [attributes]
-  std::vector<std::uint64_t> range_;        // [attributes] high - low + 1
-  std::vector<int> word_;                   // [attributes] word of the attribute's digit
-  std::vector<std::uint64_t> stride_;       // [attributes]
-  std::vector<int> selected_;               // attributes under test
+  std::vector<std::int32_t> low_;      // [attributes]
+  std::vector<std::uint64_t> range_;   // [attributes] high - low + 1
+  std::vector<int> word_;              // [attributes] word of the attribute's digit
+  std::vector<std::uint64_t> stride_;  // [attributes]
+  std::vector<int> selected_;          // attributes under test
+  std::vector<Digit> selected_digits_;
   std::vector<Run> runs_;
   std::vector<std::uint64_t> variant_key_;  // [variants][words] what the selected digits contribute
 };
 
-inline constexpr int kRowKeyBits = 62;  // two bits of the first word are left for the kind of record
+inline constexpr int kRowKeyBits =
+    62;  // two bits of the first word are left for the kind of record
 
 /// Counts over everything that was visited before the cut.
 struct FindingCounts {
@@ -63,15 +83,17 @@ struct FindingCounts {
   std::int64_t undefined = 0;
 };
 
-/// Collects visits, in memory up to a limit and in sorted temporary files beyond, and hands out the distinct IDIs
-/// sorted by attributes, each with its least finder. One add at a time, from any thread.
+/// Collects visits, in memory up to a limit and in sorted temporary files beyond, and hands out the
+/// distinct IDIs sorted by attributes, each with its least finder. One add at a time, from any
+/// thread.
 ///
-/// Memory: an IDI takes 8 (words + 1) bytes, twice that while it is sorted, and up to 16 words bytes beside it while
-/// groups are counted; together they stay within the limit. Inputs that are no IDIs are only counted, unless add() was
-/// used: then every input is sorted.
+/// Memory: an IDI takes 8 (words + 1) bytes, twice that while it is sorted, and up to 16 words
+/// bytes beside it while groups are counted; together they stay within the limit. Inputs that are
+/// no IDIs are only counted, unless add() was used: then every input is sorted.
 class Findings {
  public:
-  /// spill_dir: where temporary files go when memory_limit (bytes) is exceeded; created when first needed.
+  /// spill_dir: where temporary files go when memory_limit (bytes) is exceeded; created when first
+  /// needed.
   Findings(PackedSubject const& subject, std::string spill_dir, std::uint64_t memory_limit);
   ~Findings();
   Findings(Findings const&) = delete;
@@ -79,20 +101,24 @@ class Findings {
 
   /// Takes visits among which inputs may repeat (what did not fit the backend's table).
   void add(Visits const& visits);
-  /// Takes what the backend's table recorded, each input once; visits whose finder is not below `cut` do not count.
-  /// After all add(). Throws Error(kMemory | kDisk).
+  /// Takes what the backend's table recorded, each input once; visits whose finder is not below
+  /// `cut` do not count. After all add(). Throws Error(kMemory | kDisk).
   void collect(Backend& backend, std::uint64_t cut);
   void add_distinct(Visits const& visits, std::uint64_t cut);
 
-  /// Sorts and counts; visits whose finder is not below `cut` do not count. Call once, after the last add.
+  /// Sorts and counts; visits whose finder is not below `cut` do not count. Call once, after the
+  /// last add.
   void finish(std::uint64_t cut);
   FindingCounts const& counts() const;
   RowCodec const& codec() const;
-  /// Calls take(rows [n][attributes], finders [n], n) with the IDIs in canonical order, in batches. Repeatable after finish.
-  using Take = std::function<void(std::int32_t const* rows, std::uint64_t const* finders, std::size_t n)>;
+  /// Calls take(rows [n][attributes], finders [n], n) with the IDIs in canonical order, in batches.
+  /// Repeatable after finish.
+  using Take =
+      std::function<void(std::int32_t const* rows, std::uint64_t const* finders, std::size_t n)>;
   void for_each(Take const& take) const;
   /// Same, with row keys [n][codec().words()] instead of rows.
-  using TakeKeys = std::function<void(std::uint64_t const* keys, std::uint64_t const* finders, std::size_t n)>;
+  using TakeKeys =
+      std::function<void(std::uint64_t const* keys, std::uint64_t const* finders, std::size_t n)>;
   void for_each_key(TakeKeys const& take) const;
 
  private:

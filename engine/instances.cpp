@@ -1,4 +1,5 @@
-// The instances of a run as files: rows are decoded, described and formatted by several threads, written in order.
+// The instances of a run as files: rows are decoded, described and formatted by several threads,
+// written in order.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,41 +17,49 @@
 namespace fairlane {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "signature and npy files are little-endian");
+static_assert(std::endian::native == std::endian::little,
+              "signature and npy files are little-endian");
 
-constexpr std::uint64_t kMostTails = 1U << 16;  // rows of RowTable, beyond which it no longer fits a cache
-constexpr std::int64_t kInstancesPerTail = 8;   // a table pays once its entries are used several times
-constexpr std::size_t kNumberRoom = 32;         // longest number written, with its comma
+constexpr std::uint64_t kMostTails =
+    1U << 16;  // rows of RowTable, beyond which it no longer fits a cache
+constexpr std::int64_t kInstancesPerTail =
+    8;                                   // a table pays once its entries are used several times
+constexpr std::size_t kNumberRoom = 32;  // longest number written, with its comma
 
 template <class T>
 char* put(char* to, T value) {
   return std::to_chars(to, to + kNumberRoom, value).ptr;
 }
 
-/// Rows from keys, with their text. The last attributes of all rows ("tails") are decoded once into a table, and
-/// neighbours in canonical order mostly share what precedes them.
+/// Rows from keys, with their text. The last attributes of all rows ("tails") are decoded once into
+/// a table, and neighbours in canonical order mostly share what precedes them.
 class RowTable {
  public:
   RowTable(TestSubject const& subject, RowCodec const& codec, std::int64_t instances, bool text);
 
-  struct State {
-    std::vector<std::uint64_t> head;  // key of the current row without its tail
-    std::vector<std::int32_t> row;    // [attributes]
-    std::string text;                 // of the head
-    bool valid = false;
+  /// Rows of a batch, and where the text of each is: cells with a comma behind each.
+  /// head  [count] index of the row's head in heads
+  /// tail  [count] number of its tail
+  struct Decoded {
+    std::vector<std::int32_t> rows;  // [count][attributes]
+    std::vector<std::uint32_t> head;
+    std::vector<std::uint32_t> tail;
+    std::vector<std::string> heads;
   };
-  /// row [attributes]; head_text and tail_text are the row's cells, each with a comma behind it.
-  void decode(std::uint64_t const* key, State& state, std::int32_t* row, std::string_view& tail_text) const;
+  void decode(std::uint64_t const* keys, std::size_t count, Decoded& out) const;
+  std::string_view tail_text(std::uint32_t tail) const {
+    return {chars_.data() + offset_[tail], offset_[tail + 1] - offset_[tail]};
+  }
 
  private:
   RowCodec const& codec_;
   std::size_t attributes_;
   std::size_t words_;
-  std::size_t first_;         // first attribute of the tail
+  std::size_t first_;  // first attribute of the tail
   std::uint64_t tails_ = 1;
   bool text_;
-  std::vector<std::int32_t> rows_;      // [tails][attributes - first]
-  std::vector<std::uint32_t> offset_;   // [tails + 1] into chars_
+  std::vector<std::int32_t> rows_;     // [tails][attributes - first]
+  std::vector<std::uint32_t> offset_;  // [tails + 1] into chars_
   std::string chars_;
 };
 
@@ -63,7 +72,8 @@ void append_cells(std::string& text, std::int32_t const* values, std::size_t cou
   }
 }
 
-RowTable::RowTable(TestSubject const& subject, RowCodec const& codec, std::int64_t instances, bool text)
+RowTable::RowTable(TestSubject const& subject, RowCodec const& codec, std::int64_t instances,
+                   bool text)
     : codec_(codec),
       attributes_(static_cast<std::size_t>(codec.attributes())),
       words_(static_cast<std::size_t>(codec.words())),
@@ -75,8 +85,8 @@ RowTable::RowTable(TestSubject const& subject, RowCodec const& codec, std::int64
   std::vector<std::uint64_t> key(words_);
   while (first_ > 0) {
     std::size_t const a = first_ - 1;
-    auto const range =
-        static_cast<std::uint64_t>(std::int64_t{subject.view().high[a]} - subject.view().low[a] + 1);
+    auto const range = static_cast<std::uint64_t>(std::int64_t{subject.view().high[a]} -
+                                                  subject.view().low[a] + 1);
     if (tails_ * range > most) break;
     auto probe = low;
     probe[a] = subject.view().high[a];
@@ -99,24 +109,34 @@ RowTable::RowTable(TestSubject const& subject, RowCodec const& codec, std::int64
   }
 }
 
-void RowTable::decode(std::uint64_t const* key, State& state, std::int32_t* row, std::string_view& tail_text) const {
-  std::uint64_t const head = key[words_ - 1] / tails_;
-  std::uint64_t const tail = key[words_ - 1] - head * tails_;
-  bool const same = state.valid && state.head[words_ - 1] == head &&
-                    std::equal(key, key + words_ - 1, state.head.begin());
-  if (!same) {
-    state.head.assign(key, key + words_);
-    state.row.resize(attributes_);
-    codec_.row_of_key(state.head.data(), state.row.data());
-    state.head[words_ - 1] = head;
-    state.valid = true;
-    state.text.clear();
-    if (text_) append_cells(state.text, state.row.data(), first_);
-  }
+void RowTable::decode(std::uint64_t const* keys, std::size_t count, Decoded& out) const {
+  out.rows.resize(count * attributes_);
+  out.head.resize(count);
+  out.tail.resize(count);
+  out.heads.clear();
   std::size_t const width = attributes_ - first_;
-  std::copy_n(state.row.data(), first_, row);
-  std::copy_n(rows_.data() + tail * width, width, row + first_);
-  tail_text = std::string_view(chars_).substr(offset_[tail], offset_[tail + 1] - offset_[tail]);
+  std::uint64_t const* before = nullptr;
+  std::uint64_t last_head = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t const* key = keys + i * words_;
+    std::int32_t* row = &out.rows[i * attributes_];
+    std::uint64_t const head = key[words_ - 1] / tails_;
+    auto const tail = static_cast<std::uint32_t>(key[words_ - 1] - head * tails_);
+    bool same = before != nullptr && head == last_head;
+    for (std::size_t w = 0; same && w + 1 < words_; ++w) same = key[w] == before[w];
+    if (same) {
+      std::copy_n(row - attributes_, first_, row);
+      std::copy_n(rows_.data() + tail * width, width, row + first_);
+    } else {
+      codec_.row_of_key(key, row);
+      out.heads.emplace_back();
+      if (text_) append_cells(out.heads.back(), row, first_);
+    }
+    out.head[i] = static_cast<std::uint32_t>(out.heads.size() - 1);
+    out.tail[i] = tail;
+    before = key;
+    last_head = head;
+  }
 }
 
 /// Instances on their way from keys to bytes.
@@ -124,11 +144,10 @@ struct Batch {
   std::size_t count = 0;
   std::vector<std::uint64_t> keys;
   std::vector<std::uint64_t> finders;
-  std::vector<std::int32_t> rows;
+  RowTable::Decoded decoded;
   std::vector<Description> descriptions;
-  RowTable::State state;
-  std::string text;           // csv
-  std::vector<char> records;  // of the signature
+  std::string text;                 // csv
+  std::vector<char> records;        // of the signature
   std::vector<std::int32_t> table;  // npy
   std::vector<float> scores;        // npy [count][score, pair_score]
   double severity_sum = 0.0;
@@ -138,7 +157,8 @@ struct Batch {
 /// Turns batches of keys into bytes; shared by all threads.
 class InstanceFormatter {
  public:
-  InstanceFormatter(RunConfig const& config, TestSubject const& subject, Findings const& findings, Backend& backend);
+  InstanceFormatter(RunConfig const& config, TestSubject const& subject, Findings const& findings,
+                    Backend& backend);
   void format(Batch& batch) const;
 
  private:
@@ -157,46 +177,47 @@ class InstanceFormatter {
   std::vector<std::string> pair_text_;     // [variants]
 };
 
-InstanceFormatter::InstanceFormatter(RunConfig const& config, TestSubject const& subject, Findings const& findings,
-                                     Backend& backend)
+InstanceFormatter::InstanceFormatter(RunConfig const& config, TestSubject const& subject,
+                                     Findings const& findings, Backend& backend)
     : format_(config.output.format),
       backend_(backend),
       attributes_(subject.domain().attributes.size()),
       selected_(subject.selected().size()),
       words_(static_cast<std::size_t>(findings.codec().words())),
-      table_(subject, findings.codec(), findings.counts().unique_instances, config.output.format == OutputFormat::kCsv) {
+      table_(subject, findings.codec(), findings.counts().unique_instances,
+             config.output.format == OutputFormat::kCsv) {
   list_pairs(backend.subject());
 }
 
 void InstanceFormatter::list_pairs(PackedSubject const& packed) {
   int const variants = packed.get().variants;
   for (int v = 0; v < variants; ++v) {
-    for (int s = 0; s < packed.get().selected; ++s) pair_values_.push_back(packed.variant_value(v, s));
+    for (int s = 0; s < packed.get().selected; ++s)
+      pair_values_.push_back(packed.variant_value(v, s));
     if (format_ != OutputFormat::kCsv) continue;
     pair_text_.emplace_back();
-    append_cells(pair_text_.back(), &pair_values_[static_cast<std::size_t>(v) * selected_], selected_);
+    append_cells(pair_text_.back(), &pair_values_[static_cast<std::size_t>(v) * selected_],
+                 selected_);
   }
 }
 
 void InstanceFormatter::format(Batch& batch) const {
   std::size_t const n = batch.count;
-  batch.rows.resize(n * attributes_);
   batch.descriptions.resize(n);
-  std::string_view tail;
-  batch.state.valid = false;
-  for (std::size_t i = 0; i < n; ++i) {
-    table_.decode(&batch.keys[i * words_], batch.state, &batch.rows[i * attributes_], tail);
-  }
-  backend_.describe(batch.rows.data(), n, batch.descriptions.data());
+  table_.decode(batch.keys.data(), n, batch.decoded);
+  auto const& rows = batch.decoded.rows;
+  backend_.describe(rows.data(), n, batch.descriptions.data());
   batch.severity_sum = 0.0;
   batch.severity_max = 0.0;
   for (std::size_t i = 0; i < n; ++i) {
     auto const& d = batch.descriptions[i];
     if (d.pair_variant < 0) {
-      throw Error(ExitCode::kBug, fmt::format("the instance {} was recorded as an IDI, but no member of its similar set "
-                                              "has another label",
-                                              fmt::join(&batch.rows[i * attributes_],
-                                                        &batch.rows[i * attributes_] + attributes_, ",")));
+      throw Error(
+          ExitCode::kBug,
+          fmt::format(
+              "the instance {} was recorded as an IDI, but no member of its similar set "
+              "has another label",
+              fmt::join(&rows[i * attributes_], &rows[i * attributes_] + attributes_, ",")));
     }
     batch.severity_sum += static_cast<double>(d.severity);
     batch.severity_max = std::max(batch.severity_max, static_cast<double>(d.severity));
@@ -211,7 +232,7 @@ void InstanceFormatter::put_records(Batch& batch) const {
   batch.records.resize(batch.count * (row_bytes + sizeof(std::int32_t) + sizeof(std::uint64_t)));
   char* to = batch.records.data();
   for (std::size_t i = 0; i < batch.count; ++i) {
-    std::memcpy(to, &batch.rows[i * attributes_], row_bytes);
+    std::memcpy(to, &batch.decoded.rows[i * attributes_], row_bytes);
     to += row_bytes;
     std::memcpy(to, &batch.descriptions[i].pair_variant, sizeof(std::int32_t));
     to += sizeof(std::int32_t);
@@ -225,9 +246,7 @@ void InstanceFormatter::format_csv(Batch& batch) const {
   std::size_t const longest = (attributes_ + selected_ + 7) * kNumberRoom;
   std::size_t used = 0;
   batch.text.resize(std::max(batch.text.capacity(), longest));
-  std::vector<std::int32_t> row(attributes_);
-  std::string_view tail;
-  batch.state.valid = false;
+  auto const& decoded = batch.decoded;
   for (std::size_t i = 0; i < batch.count; ++i) {
     if (batch.text.size() - used < longest) batch.text.resize(batch.text.size() * 2);
     char* to = batch.text.data() + used;
@@ -235,9 +254,8 @@ void InstanceFormatter::format_csv(Batch& batch) const {
       std::memcpy(to, text.data(), text.size());
       to += text.size();
     };
-    table_.decode(&batch.keys[i * words_], batch.state, row.data(), tail);
-    copy(batch.state.text);
-    copy(tail);
+    copy(decoded.heads[decoded.head[i]]);
+    copy(table_.tail_text(decoded.tail[i]));
     auto const& d = batch.descriptions[i];
     copy(pair_text_[static_cast<std::size_t>(d.pair_variant)]);
     std::uint64_t const finder = batch.finders[i];
@@ -263,15 +281,17 @@ void InstanceFormatter::put_table(Batch& batch) const {
   batch.scores.clear();
   for (std::size_t i = 0; i < batch.count; ++i) {
     auto const& d = batch.descriptions[i];
-    auto const row = batch.rows.begin() + static_cast<std::ptrdiff_t>(i * attributes_);
+    auto const row = batch.decoded.rows.begin() + static_cast<std::ptrdiff_t>(i * attributes_);
     batch.table.insert(batch.table.end(), row, row + static_cast<std::ptrdiff_t>(attributes_));
-    auto const pair = pair_values_.begin() +
-                      static_cast<std::ptrdiff_t>(static_cast<std::size_t>(d.pair_variant) * selected_);
+    auto const pair =
+        pair_values_.begin() +
+        static_cast<std::ptrdiff_t>(static_cast<std::size_t>(d.pair_variant) * selected_);
     batch.table.insert(batch.table.end(), pair, pair + static_cast<std::ptrdiff_t>(selected_));
     std::uint64_t const finder = batch.finders[i];
     for (std::int32_t const value :
          {d.label, d.pair_label, Finder::phase(finder) == Phase::kGlobal ? 0 : 1,
-          static_cast<std::int32_t>(Finder::seed(finder)), static_cast<std::int32_t>(Finder::iteration(finder))}) {
+          static_cast<std::int32_t>(Finder::seed(finder)),
+          static_cast<std::int32_t>(Finder::iteration(finder))}) {
       batch.table.push_back(value);
     }
     batch.scores.push_back(d.score);
@@ -293,11 +313,13 @@ std::vector<std::string> table_columns(TestSubject const& subject) {
 /// The files of one format.
 class InstanceFiles {
  public:
-  InstanceFiles(RunConfig const& config, TestSubject const& subject, std::int64_t count, OutputDir& out) {
+  InstanceFiles(RunConfig const& config, TestSubject const& subject, std::int64_t count,
+                OutputDir& out) {
     if (config.output.format == OutputFormat::kCsv) {
       csv_ = std::make_unique<FileWriter>(out.partial("instances.csv"));
       std::string header;
-      for (auto const& column : instance_columns(subject)) header += (header.empty() ? "" : ",") + csv_cell(column);
+      for (auto const& column : instance_columns(subject))
+        header += (header.empty() ? "" : ",") + csv_cell(column);
       header += '\n';
       csv_->write(header.data(), header.size());
     }
@@ -344,14 +366,15 @@ std::vector<std::string> instance_columns(TestSubject const& subject) {
   for (std::int32_t const a : subject.selected()) {
     columns.push_back("pair_" + attributes[static_cast<std::size_t>(a)].name);
   }
-  for (char const* name : {"label", "pair_label", "score", "pair_score", "phase", "seed", "iteration"}) {
+  for (char const* name :
+       {"label", "pair_label", "score", "pair_score", "phase", "seed", "iteration"}) {
     columns.emplace_back(name);
   }
   return columns;
 }
 
-void write_instances(RunConfig const& config, TestSubject const& subject, Findings const& findings, Backend& backend,
-                     OutputDir& out, Summary& summary) {
+void write_instances(RunConfig const& config, TestSubject const& subject, Findings const& findings,
+                     Backend& backend, OutputDir& out, Summary& summary) {
   std::int64_t const count = findings.counts().unique_instances;
   InstanceFormatter const formatter(config, subject, findings, backend);
   InstanceFiles files(config, subject, count, out);
@@ -363,15 +386,17 @@ void write_instances(RunConfig const& config, TestSubject const& subject, Findin
     severity_sum += batch.severity_sum;  // in the order of the instances, whoever computed it
     summary.severity_max = std::max(summary.severity_max, batch.severity_max);
   };
-  OrderedPipeline<Batch> pipeline(backend.concurrency(), [&](Batch& batch) { formatter.format(batch); }, sink);
+  OrderedPipeline<Batch> pipeline(
+      backend.concurrency(), [&](Batch& batch) { formatter.format(batch); }, sink);
   auto const words = static_cast<std::size_t>(findings.codec().words());
-  findings.for_each_key([&](std::uint64_t const* keys, std::uint64_t const* finders, std::size_t n) {
-    Batch& batch = pipeline.slot();
-    batch.count = n;
-    batch.keys.assign(keys, keys + n * words);
-    batch.finders.assign(finders, finders + n);
-    pipeline.submit();
-  });
+  findings.for_each_key(
+      [&](std::uint64_t const* keys, std::uint64_t const* finders, std::size_t n) {
+        Batch& batch = pipeline.slot();
+        batch.count = n;
+        batch.keys.assign(keys, keys + n * words);
+        batch.finders.assign(finders, finders + n);
+        pipeline.submit();
+      });
   pipeline.drain();
   files.close();
   summary.signature = hash.finish();

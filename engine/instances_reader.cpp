@@ -20,13 +20,15 @@ namespace {
 
 constexpr std::size_t kBlockBytes = 1U << 20;
 constexpr std::size_t kBlockRows = 1U << 14;
-constexpr std::size_t kAfterPair = 7;  // label, pair_label, score, pair_score, phase, seed, iteration
+constexpr std::size_t kAfterPair =
+    7;  // label, pair_label, score, pair_score, phase, seed, iteration
 constexpr std::size_t kTableAfterPair = 5;
 constexpr std::size_t kScores = 2;
 
 std::string shown(std::string const& path) { return escaped(path, 4096); }
 
-// Reads a number and the character behind it; integers as this program writes them, without zeros in front.
+// Reads a number and the character behind it; integers as this program writes them, without zeros
+// in front.
 template <class T>
 bool take_number(char const*& at, char const* end, char after, T& value) {
   auto const [stop, error] = std::from_chars(at, end, value);
@@ -47,8 +49,8 @@ bool take_number(char const*& at, char const* end, char after, T& value) {
 
 }  // namespace
 
-InstanceFile::InstanceFile(std::string const& dir, OutputFormat format, std::vector<std::string> columns,
-                           std::size_t attributes)
+InstanceFile::InstanceFile(std::string const& dir, OutputFormat format,
+                           std::vector<std::string> columns, std::size_t attributes)
     : dir_(dir),
       format_(format),
       attributes_(attributes),
@@ -61,15 +63,18 @@ InstanceFile::InstanceFile(std::string const& dir, OutputFormat format, std::vec
 InstanceFile::File InstanceFile::open(std::string const& path) {
   File file(std::fopen(path.c_str(), "rb"));
   if (!file) {
-    throw Error(ExitCode::kNoInput, fmt::format("{}: cannot be read: {}", shown(path), std::strerror(errno)));
+    throw Error(ExitCode::kNoInput,
+                fmt::format("{}: cannot be read: {}", shown(path), std::strerror(errno)));
   }
   return file;
 }
 
-std::size_t InstanceFile::read(File const& file, std::string const& path, char* to, std::size_t size) const {
+std::size_t InstanceFile::read(File const& file, std::string const& path, char* to,
+                               std::size_t size) const {
   std::size_t const got = std::fread(to, 1, size, file.get());
   if (std::ferror(file.get()) != 0) {
-    throw Error(ExitCode::kNoInput, fmt::format("{}: cannot be read: {}", shown(path), std::strerror(errno)));
+    throw Error(ExitCode::kNoInput,
+                fmt::format("{}: cannot be read: {}", shown(path), std::strerror(errno)));
   }
   return got;
 }
@@ -83,14 +88,16 @@ void InstanceFile::open_csv(std::vector<std::string> const& columns) {
   std::string header(expected.size(), '\0');
   header.resize(read(file_, path, header.data(), header.size()));
   if (header != expected) {
-    throw Error(ExitCode::kIntegrity, fmt::format("{}:1: the header is not that of this run's columns, expected {}",
-                                                  shown(path), in_quotes(expected, 400)));
+    throw Error(ExitCode::kIntegrity,
+                fmt::format("{}:1: the header is not that of this run's columns, expected {}",
+                            shown(path), in_quotes(expected, 400)));
   }
   number_ = 2;
 }
 
 void InstanceFile::open_npy() {
-  auto const header_of = [&](File const& file, std::string const& path, std::string const& type, std::size_t columns) {
+  auto const header_of = [&](File const& file, std::string const& path, std::string const& type,
+                             std::size_t columns) {
     constexpr std::size_t kMost = 1U << 12;
     std::string bytes(kMost, '\0');
     bytes.resize(read(file, path, bytes.data(), bytes.size()));
@@ -99,12 +106,14 @@ void InstanceFile::open_npy() {
     auto const size = static_cast<std::int64_t>(std::ftell(file.get()));
     std::fseek(file.get(), static_cast<long>(header.bytes), SEEK_SET);
     constexpr std::int64_t kItem = 4;
-    bool const fits = header.rows >= 0 && header.rows <= size &&
-                      size == static_cast<std::int64_t>(header.bytes) + header.rows * header.columns * kItem;
+    bool const fits =
+        header.rows >= 0 && header.rows <= size &&
+        size == static_cast<std::int64_t>(header.bytes) + header.rows * header.columns * kItem;
     if (header.type != type || header.columns != static_cast<std::int64_t>(columns) || !fits) {
-      throw Error(ExitCode::kIntegrity,
-                  fmt::format("{}: is {} [{}][{}] in {} bytes, expected {} with {} columns", shown(path),
-                              header.type, header.rows, header.columns, size, type, columns));
+      throw Error(
+          ExitCode::kIntegrity,
+          fmt::format("{}: is {} [{}][{}] in {} bytes, expected {} with {} columns", shown(path),
+                      header.type, header.rows, header.columns, size, type, columns));
     }
     return header.rows;
   };
@@ -116,7 +125,8 @@ void InstanceFile::open_npy() {
   std::int64_t const scores = header_of(scores_, scores_path, "<f4", kScores);
   if (scores != rows_) {
     throw Error(ExitCode::kIntegrity,
-                fmt::format("{}: has {} rows, expected {} as in instances.npy", shown(scores_path), scores, rows_));
+                fmt::format("{}: has {} rows, expected {} as in instances.npy", shown(scores_path),
+                            scores, rows_));
   }
 }
 
@@ -131,7 +141,8 @@ bool InstanceFile::next_lines(InstanceBlock& block) {
   rest_.clear();
   std::size_t const before = block.bytes.size();
   block.bytes.resize(before + kBlockBytes);
-  std::size_t const got = read(file_, dir_ + "/instances.csv", block.bytes.data() + before, kBlockBytes);
+  std::size_t const got =
+      read(file_, dir_ + "/instances.csv", block.bytes.data() + before, kBlockBytes);
   block.bytes.resize(before + got);
   if (block.bytes.empty()) return false;
   if (got == kBlockBytes) {
@@ -150,24 +161,29 @@ bool InstanceFile::next_rows(InstanceBlock& block) {
   auto const n = std::min<std::size_t>(kBlockRows, static_cast<std::size_t>(rows_ - number_));
   block.bytes.resize(n * (attributes_ + selected_ + kTableAfterPair) * sizeof(std::int32_t));
   block.scores.resize(n * kScores * sizeof(float));
-  bool const whole =
-      read(file_, dir_ + "/instances.npy", block.bytes.data(), block.bytes.size()) == block.bytes.size() &&
-      read(scores_, dir_ + "/scores.npy", block.scores.data(), block.scores.size()) == block.scores.size();
-  if (!whole) throw Error(ExitCode::kIntegrity, fmt::format("{}: changed while it was read", shown(dir_)));
+  bool const whole = read(file_, dir_ + "/instances.npy", block.bytes.data(), block.bytes.size()) ==
+                         block.bytes.size() &&
+                     read(scores_, dir_ + "/scores.npy", block.scores.data(),
+                          block.scores.size()) == block.scores.size();
+  if (!whole)
+    throw Error(ExitCode::kIntegrity, fmt::format("{}: changed while it was read", shown(dir_)));
   block.first = number_;
   number_ += static_cast<std::int64_t>(n);
   return true;
 }
 
 std::string InstanceFile::place(std::int64_t number) const {
-  return format_ == OutputFormat::kCsv ? fmt::format("{}/instances.csv:{}", shown(dir_), number)
-                                       : fmt::format("{}/instances.npy: row {}", shown(dir_), number);
+  return format_ == OutputFormat::kCsv
+             ? fmt::format("{}/instances.csv:{}", shown(dir_), number)
+             : fmt::format("{}/instances.npy: row {}", shown(dir_), number);
 }
 
-char const* InstanceFile::parse_line(char const* at, char const* end, std::vector<std::int32_t>& cells,
+char const* InstanceFile::parse_line(char const* at, char const* end,
+                                     std::vector<std::int32_t>& cells,
                                      InstanceRecord& record) const {
   for (auto& cell : cells) {
-    if (!take_number(at, end, ',', cell)) return "an attribute or a pair value is no integer, or cells are missing";
+    if (!take_number(at, end, ',', cell))
+      return "an attribute or a pair value is no integer, or cells are missing";
   }
   record.row = cells.data();
   record.pair = cells.data() + attributes_;
@@ -181,7 +197,8 @@ char const* InstanceFile::parse_line(char const* at, char const* end, std::vecto
   constexpr std::string_view kGlobal = "global,";
   constexpr std::string_view kLocal = "local,";
   bool const global = rest.substr(0, kGlobal.size()) == kGlobal;
-  if (!global && rest.substr(0, kLocal.size()) != kLocal) return "the phase is neither global nor local";
+  if (!global && rest.substr(0, kLocal.size()) != kLocal)
+    return "the phase is neither global nor local";
   at += global ? kGlobal.size() : kLocal.size();
   std::uint32_t seed = 0;
   std::uint32_t iteration = 0;
@@ -201,14 +218,16 @@ void InstanceFile::parse(InstanceBlock const& block, Take const& take, Fail cons
   }
 }
 
-void InstanceFile::parse_lines(InstanceBlock const& block, Take const& take, Fail const& fail) const {
+void InstanceFile::parse_lines(InstanceBlock const& block, Take const& take,
+                               Fail const& fail) const {
   InstanceRecord record;
   std::vector<std::int32_t> cells(attributes_ + selected_);
   std::int64_t number = block.first;
   char const* at = block.bytes.data();
   char const* const end = at + block.bytes.size();
   for (; at != end; ++number) {
-    auto const* newline = static_cast<char const*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
+    auto const* newline =
+        static_cast<char const*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
     if (newline == nullptr) {
       fail(number, "the last line has no end");
       return;
@@ -222,7 +241,8 @@ void InstanceFile::parse_lines(InstanceBlock const& block, Take const& take, Fai
   }
 }
 
-void InstanceFile::parse_rows(InstanceBlock const& block, Take const& take, Fail const& fail) const {
+void InstanceFile::parse_rows(InstanceBlock const& block, Take const& take,
+                              Fail const& fail) const {
   std::size_t const width = attributes_ + selected_ + kTableAfterPair;
   std::vector<std::int32_t> cells(block.bytes.size() / sizeof(std::int32_t));
   std::memcpy(cells.data(), block.bytes.data(), cells.size() * sizeof(std::int32_t));
@@ -238,8 +258,10 @@ void InstanceFile::parse_rows(InstanceBlock const& block, Take const& take, Fail
       continue;
     }
     Phase const phase = after[2] == 0 ? Phase::kGlobal : Phase::kLocal;
-    take(number, {row, row + attributes_, after[0], after[1], scores[kScores * i], scores[kScores * i + 1],
-                  Finder::pack(phase, static_cast<std::uint32_t>(after[3]), static_cast<std::uint32_t>(after[4]))});
+    take(number,
+         {row, row + attributes_, after[0], after[1], scores[kScores * i], scores[kScores * i + 1],
+          Finder::pack(phase, static_cast<std::uint32_t>(after[3]),
+                       static_cast<std::uint32_t>(after[4]))});
   }
 }
 

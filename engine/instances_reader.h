@@ -28,24 +28,27 @@ struct InstanceRecord {
 /// Consecutive instances in the bytes of their file, parsed by whoever takes the block.
 /// bytes   whole lines of a CSV, or rows of an array
 /// scores  rows of scores.npy
+/// first   line of the first instance (CSV; the header is line 1) or its row (npy, from 0)
 struct InstanceBlock {
   std::string bytes;
   std::string scores;
-  std::int64_t first = 0;  // line of the first instance (CSV, 1-based, the header is line 1) or its row (npy, from 0)
+  std::int64_t first = 0;
 };
 
 /// The instances of a finished directory.
 class InstanceFile {
  public:
   /// columns: names of instances.csv's columns. Throws Error(kNoInput | kIntegrity).
-  InstanceFile(std::string const& dir, OutputFormat format, std::vector<std::string> columns, std::size_t attributes);
+  InstanceFile(std::string const& dir, OutputFormat format, std::vector<std::string> columns,
+               std::size_t attributes);
 
   /// False at the end.
   bool next(InstanceBlock& block);
   /// "instances.csv:17" or "instances.npy: row 15".
   std::string place(std::int64_t number) const;
 
-  /// Parses a block; take(number, record) for every instance, fail(number, what) for one that is malformed.
+  /// Parses a block; take(number, record) for every instance, fail(number, what) for one that is
+  /// malformed.
   using Take = std::function<void(std::int64_t number, InstanceRecord const& record)>;
   using Fail = std::function<void(std::int64_t number, char const* what)>;
   void parse(InstanceBlock const& block, Take const& take, Fail const& fail) const;

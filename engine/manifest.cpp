@@ -21,7 +21,8 @@ constexpr char const* kNever = "inf";
 
 fs::path absolute_of(std::string const& path) { return fs::weakly_canonical(fs::absolute(path)); }
 
-// A path as seen from the output directory, so that both can be moved together; null when there is none.
+// A path as seen from the output directory, so that both can be moved together; null when there is
+// none.
 Json relative_path(std::string const& path, std::string const& dir) {
   if (path.empty()) return nullptr;
   auto const relative = absolute_of(path).lexically_relative(absolute_of(dir.empty() ? "." : dir));
@@ -46,18 +47,24 @@ std::optional<T> optional_of(nlohmann::json const& value) {
 
 char const* name_of(OutOfDomain policy) {
   switch (policy) {
-    case OutOfDomain::kError: return "error";
-    case OutOfDomain::kDrop: return "drop";
-    case OutOfDomain::kClip: return "clip";
+    case OutOfDomain::kError:
+      return "error";
+    case OutOfDomain::kDrop:
+      return "drop";
+    case OutOfDomain::kClip:
+      return "clip";
   }
   return "";
 }
 
 char const* name_of(OutputFormat format) {
   switch (format) {
-    case OutputFormat::kCsv: return "csv";
-    case OutputFormat::kNpy: return "npy";
-    case OutputFormat::kNone: return "none";
+    case OutputFormat::kCsv:
+      return "csv";
+    case OutputFormat::kNpy:
+      return "npy";
+    case OutputFormat::kNone:
+      return "none";
   }
   return "";
 }
@@ -97,18 +104,20 @@ Json config_json(RunConfig const& config, TestSubject const& subject) {
                     {"seeding", global.seeding.empty() ? Json(nullptr) : Json(global.seeding)},
                     {"seeds", relative_path(global.seeds, dir)}};
   auto const& local = config.local;
-  json["local"] = {{"num", local.num},
-                   {"step", local.step},
-                   {"update_interval", local.update_interval == kNeverUpdate ? Json(kNever)
-                                                                             : Json(local.update_interval)},
-                   {"epsilon", local.epsilon}};
+  json["local"] = {
+      {"num", local.num},
+      {"step", local.step},
+      {"update_interval",
+       local.update_interval == kNeverUpdate ? Json(kNever) : Json(local.update_interval)},
+      {"epsilon", local.epsilon}};
   json["gradient"] = {{"perturbation_size", config.perturbation_size}};
   auto const& budget = config.budget;
   json["budget"] = {{"seeds", or_null(budget.seeds)},
                     {"iterations", or_null(budget.iterations)},
                     {"instances", or_null(budget.instances)},
                     {"seconds", or_null(budget.seconds)}};
-  json["output"] = {{"dir", "."}, {"format", name_of(config.output.format)}, {"trace", config.output.trace}};
+  json["output"] = {
+      {"dir", "."}, {"format", name_of(config.output.format)}, {"trace", config.output.trace}};
   return json;
 }
 
@@ -119,8 +128,8 @@ RunConfig config_of(nlohmann::json const& json, std::string const& dir) {
   config.data = resolved_path(json.at("data"), dir);
   config.domain = resolved_path(json.at("domain"), dir);
   for (auto const& entry : json.at("protected")) {
-    config.protected_attributes.push_back({entry.at("name").get<std::string>(),
-                                           entry.at("values").get<std::vector<std::int32_t>>()});
+    config.protected_attributes.push_back(
+        {entry.at("name").get<std::string>(), entry.at("values").get<std::vector<std::int32_t>>()});
   }
   config.out_of_domain = value_named({OutOfDomain::kError, OutOfDomain::kDrop, OutOfDomain::kClip},
                                      json.at("out_of_domain").get<std::string>());

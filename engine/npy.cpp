@@ -30,11 +30,14 @@ std::string npy_header(std::string const& type, std::int64_t rows, std::int64_t 
 
 NpyHeader parse_npy_header(std::string_view bytes, std::string const& source) {
   auto const fail = [&]() -> Error {
-    return Error(ExitCode::kIntegrity,
-                 fmt::format("{}: is not an array file as this program writes it", escaped(source, 4096)));
+    return Error(
+        ExitCode::kIntegrity,
+        fmt::format("{}: is not an array file as this program writes it", escaped(source, 4096)));
   };
   if (bytes.size() < kPrefix || bytes.substr(0, kMagic.size()) != kMagic) throw fail();
-  auto const byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(bytes[i])); };
+  auto const byte = [&](std::size_t i) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(bytes[i]));
+  };
   NpyHeader header;
   header.bytes = kPrefix + byte(8) + (byte(9) << 8);
   if (bytes.size() < header.bytes) throw fail();
@@ -52,7 +55,8 @@ NpyHeader parse_npy_header(std::string_view bytes, std::string const& source) {
   auto const columns = std::from_chars(rows.ptr + 2, end, header.columns);
   if (columns.ec != std::errc()) throw fail();
   // Whatever else could be said differently shows here.
-  if (npy_header(header.type, header.rows, header.columns) != bytes.substr(0, header.bytes)) throw fail();
+  if (npy_header(header.type, header.rows, header.columns) != bytes.substr(0, header.bytes))
+    throw fail();
   return header;
 }
 

@@ -8,8 +8,8 @@
 
 namespace fairlane {
 
-/// Header of an array [rows][columns]; `type` is "<i4" or "<f4". The values follow it, little-endian.
-/// Source: NumPy Enhancement Proposal 1.
+/// Header of an array [rows][columns]; `type` is "<i4" or "<f4". The values follow it,
+/// little-endian. Source: NumPy Enhancement Proposal 1.
 std::string npy_header(std::string const& type, std::int64_t rows, std::int64_t columns);
 
 /// What a header says.

@@ -11,8 +11,9 @@
 
 namespace fairlane {
 
-/// One thread fills batches (slot, submit) and consumes them, `threads` others work on them in between; with one
-/// thread all happens on the caller's. Exceptions of the work come out of slot() or drain().
+/// One thread fills batches (slot, submit) and consumes them, `threads` others work on them in
+/// between; with one thread all happens on the caller's. Exceptions of the work come out of slot()
+/// or drain().
 template <class Batch>
 class OrderedPipeline {
  public:
@@ -20,7 +21,8 @@ class OrderedPipeline {
   OrderedPipeline(int threads, std::function<void(Batch&)> work, std::function<void(Batch&)> sink)
       : work_(std::move(work)), sink_(std::move(sink)) {
     constexpr std::size_t kSlotsPerThread = 2;
-    slots_ = std::vector<Slot>(threads > 1 ? static_cast<std::size_t>(threads) * kSlotsPerThread : 1);
+    slots_ =
+        std::vector<Slot>(threads > 1 ? static_cast<std::size_t>(threads) * kSlotsPerThread : 1);
     for (int i = 0; threads > 1 && i < threads; ++i) threads_.emplace_back([this] { serve(); });
   }
   ~OrderedPipeline() {

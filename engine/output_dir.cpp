@@ -27,9 +27,11 @@ constexpr char const* kLock = "lock";  // in .partial; also the mark that .parti
 constexpr char const* kManifest = "manifest.json";
 constexpr char const* kDone = "DONE";
 constexpr std::size_t kLongestManifest = std::size_t{1} << 26;
-/// Results that a run may leave; those that it does not write are removed when it replaces an earlier one.
-constexpr std::array kResults = {"instances.csv", "instances.npy", "instances.columns.json", "scores.npy",
-                                 "global.csv",    "summary.json",  "report.html"};
+/// Results that a run may leave; those that it does not write are removed when it replaces an
+/// earlier one.
+constexpr std::array kResults = {"instances.csv", "instances.npy", "instances.columns.json",
+                                 "scores.npy",    "global.csv",    "summary.json",
+                                 "report.html"};
 
 std::string shown(std::string const& path) { return escaped(path, 4096); }
 
@@ -72,7 +74,8 @@ bool create_directory(std::string const& dir) {
   while (!path.empty() && path != path.root_path()) {
     path = path.parent_path();
     if (stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode)) {
-      fail_output(dir, fmt::format("cannot be created: {} is a file, expected a directory", shown(path.string())));
+      fail_output(dir, fmt::format("cannot be created: {} is a file, expected a directory",
+                                   shown(path.string())));
     }
   }
   fail_output(dir, fmt::format("cannot be created: {}", std::strerror(error)));
@@ -99,10 +102,12 @@ void remove_file(std::string const& path) {
 
 }  // namespace
 
-OutputDir::OutputDir(std::string dir, std::string const& manifest, bool overwrite) : dir_(std::move(dir)) {
+OutputDir::OutputDir(std::string dir, std::string const& manifest, bool overwrite)
+    : dir_(std::move(dir)) {
   while (dir_.size() > 1 && dir_.back() == '/') dir_.pop_back();
   if (dir_.empty()) {
-    throw Error(ExitCode::kConfig, "output.dir: is missing; name a directory for the results, or give --out");
+    throw Error(ExitCode::kConfig,
+                "output.dir: is missing; name a directory for the results, or give --out");
   }
   partial_ = join(dir_, kPartial);
   try {
@@ -145,8 +150,9 @@ void OutputDir::check_contents(std::string const& manifest, bool overwrite) cons
   std::string const old_path = join(dir_, kManifest);
   if (!exists(old_path)) {
     if (has_partial) return;  // killed between two steps of finish(), or before the first
-    fail_output(dir_, fmt::format("holds {} and no results of this program; choose an empty directory",
-                                  in_quotes(stranger)));
+    fail_output(dir_,
+                fmt::format("holds {} and no results of this program; choose an empty directory",
+                            in_quotes(stranger)));
   }
   nlohmann::json old;
   try {
@@ -159,8 +165,9 @@ void OutputDir::check_contents(std::string const& manifest, bool overwrite) cons
   }
   bool const is_finished = exists(join(dir_, kDone));
   if (!overwrite && is_finished && old != comparable(manifest)) {
-    fail_output(dir_, "holds the results of another run (its manifest.json differs); choose another "
-                      "directory, or allow overwriting");
+    fail_output(dir_,
+                "holds the results of another run (its manifest.json differs); choose another "
+                "directory, or allow overwriting");
   }
 }
 
@@ -174,7 +181,8 @@ void OutputDir::lock() {
   if (flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     ::close(lock_);
     lock_ = -1;
-    fail_output(dir_, "is being written to by another run; wait for it or choose another directory");
+    fail_output(dir_,
+                "is being written to by another run; wait for it or choose another directory");
   }
   // The other run may have finished, and removed its lock, between our open and flock.
   struct stat mine {};
@@ -220,7 +228,9 @@ void OutputDir::finish() {
     std::string const name = entry.path().filename().string();
     if (name != kLock && entry.is_regular_file()) names.push_back(name);
   }
-  if (ec) throw Error(ExitCode::kDisk, fmt::format("{}: cannot be read: {}", shown(partial_), ec.message()));
+  if (ec)
+    throw Error(ExitCode::kDisk,
+                fmt::format("{}: cannot be read: {}", shown(partial_), ec.message()));
   std::sort(names.begin(), names.end());
   for (auto const& name : names) sync_file(partial(name), O_RDONLY);
 

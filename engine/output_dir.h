@@ -9,9 +9,10 @@ namespace fairlane {
 
 /// A directory of results being written.
 ///
-/// Everything is written below DIR/.partial and renamed into place by finish(). A directory that holds anything but
-/// results of this program is refused (Error kOutput), as is one with the finished results of another manifest unless
-/// `overwrite`, or one that another run is writing to; leftovers of an interrupted run are removed.
+/// Everything is written below DIR/.partial and renamed into place by finish(). A directory that
+/// holds anything but results of this program is refused (Error kOutput), as is one with the
+/// finished results of another manifest unless `overwrite`, or one that another run is writing to;
+/// leftovers of an interrupted run are removed.
 class OutputDir {
  public:
   /// manifest: text of manifest.json. Creates the directory. Throws Error(kOutput | kDisk).
@@ -22,15 +23,15 @@ class OutputDir {
   OutputDir& operator=(OutputDir const&) = delete;
 
   std::string const& path() const { return dir_; }
-  /// Path of a file or folder that is being written under its temporary place. finish() publishes the files; folders
-  /// are for temporary files and are removed.
+  /// Path of a file or folder that is being written under its temporary place. finish() publishes
+  /// the files; folders are for temporary files and are removed.
   std::string partial(std::string const& name) const;
   /// Writes a whole small file.
   void write(std::string const& name, std::string const& text);
   /// Replaces the manifest (a run cut by seconds records its cut). Before finish().
   void set_manifest(std::string const& manifest);
-  /// Flushes to disk, removes DONE and files of an earlier run that this one lacks, renames everything into place,
-  /// manifest.json first, DONE last.
+  /// Flushes to disk, removes DONE and files of an earlier run that this one lacks, renames
+  /// everything into place, manifest.json first, DONE last.
   void finish();
 
  private:
@@ -46,7 +47,8 @@ class OutputDir {
   bool finished_ = false;
 };
 
-/// A new buffered file. Throws Error(kDisk) naming the path on any failure, at close() at the latest.
+/// A new buffered file. Throws Error(kDisk) naming the path on any failure, at close() at the
+/// latest.
 class FileWriter {
  public:
   explicit FileWriter(std::string path);

@@ -19,10 +19,10 @@
 namespace fairlane {
 namespace {
 
-constexpr std::size_t kMaxFiles = 64;              // merged at once; more are merged in steps
-constexpr std::size_t kReadBytes = 1U << 18;       // buffer of one file while merging
-constexpr std::size_t kTakeRecords = 1U << 14;     // handed out at once while merging
-constexpr std::size_t kSortCopies = 2;             // records and the copy that sorting needs
+constexpr std::size_t kMaxFiles = 64;           // merged at once; more are merged in steps
+constexpr std::size_t kReadBytes = 1U << 18;    // buffer of one file while merging
+constexpr std::size_t kTakeRecords = 1U << 14;  // handed out at once while merging
+constexpr std::size_t kSortCopies = 2;          // records and the copy that sorting needs
 
 [[noreturn]] void fail_memory(std::size_t bytes) {
   throw Error(ExitCode::kMemory, fmt::format("out of memory: {} MiB for the findings; lower the "
@@ -32,7 +32,8 @@ constexpr std::size_t kSortCopies = 2;             // records and the copy that 
 
 // Radix sort by the first word; payloads travel along.
 template <std::size_t kStride>
-void radix_sort(std::uint64_t* records, std::uint64_t* other, std::size_t count, std::uint64_t*& sorted) {
+void radix_sort(std::uint64_t* records, std::uint64_t* other, std::size_t count,
+                std::uint64_t*& sorted) {
   sorted = records;
   if (count < 2) return;
   std::uint64_t used = 0;  // bits in which keys differ
@@ -106,7 +107,8 @@ class FileReader {
     }
   }
   [[noreturn]] void fail() const {
-    throw Error(ExitCode::kDisk, fmt::format("{}: cannot be read: {}", path_, std::strerror(errno)));
+    throw Error(ExitCode::kDisk,
+                fmt::format("{}: cannot be read: {}", path_, std::strerror(errno)));
   }
 
   std::string path_;
@@ -124,12 +126,17 @@ bool key_less(std::uint64_t const* a, std::uint64_t const* b, std::size_t words)
   return false;
 }
 
+// A loop, not std::equal: most keys have one word, and a call of memcmp would cost more than the
+// comparison.
 bool key_equal(std::uint64_t const* a, std::uint64_t const* b, std::size_t words) {
-  return std::equal(a, a + words, b);
+  std::size_t w = 0;
+  while (w < words && a[w] == b[w]) ++w;
+  return w == words;
 }
 
 // Merges sorted files; repeats across files keep the least payload.
-void merge(std::vector<std::string> const& files, std::size_t key_words, bool payload, RecordSorter::Take const& take) {
+void merge(std::vector<std::string> const& files, std::size_t key_words, bool payload,
+           RecordSorter::Take const& take) {
   std::size_t const stride = key_words + (payload ? 1 : 0);
   std::vector<std::unique_ptr<FileReader>> readers;
   for (auto const& file : files) readers.push_back(std::make_unique<FileReader>(file, stride));
@@ -182,8 +189,10 @@ RecordSorter::~RecordSorter() {
 
 std::uint64_t* RecordSorter::append(std::size_t count) {
   std::size_t const bytes = (count_ + count) * stride_ * sizeof(std::uint64_t);
-  constexpr std::size_t kMaxChunk = std::numeric_limits<std::uint32_t>::max();  // sort_wide's indices
-  if (count_ > 0 && (bytes > options_.memory_limit / kSortCopies || count_ + count > kMaxChunk)) spill();
+  constexpr std::size_t kMaxChunk =
+      std::numeric_limits<std::uint32_t>::max();  // sort_wide's indices
+  if (count_ > 0 && (bytes > options_.memory_limit / kSortCopies || count_ + count > kMaxChunk))
+    spill();
   if (count_ + count > capacity_) reserve(count_ + count);
   return records_.get() + count_ * stride_;
 }
@@ -263,7 +272,9 @@ void RecordSorter::drop_repeats() {
 std::string RecordSorter::next_path() {
   std::error_code ec;
   std::filesystem::create_directories(options_.dir, ec);
-  if (ec) throw Error(ExitCode::kDisk, fmt::format("{}: cannot be created: {}", options_.dir, ec.message()));
+  if (ec)
+    throw Error(ExitCode::kDisk,
+                fmt::format("{}: cannot be created: {}", options_.dir, ec.message()));
   return fmt::format("{}/{}.{}", options_.dir, options_.name, next_file_++);
 }
 
@@ -271,7 +282,8 @@ void RecordSorter::spill() {
   sort_in_memory();
   std::string const path = next_path();
   FileWriter file(path);
-  file.write(reinterpret_cast<char const*>(records_.get()), count_ * stride_ * sizeof(std::uint64_t));
+  file.write(reinterpret_cast<char const*>(records_.get()),
+             count_ * stride_ * sizeof(std::uint64_t));
   file.close();
   files_.push_back(path);
   count_ = 0;

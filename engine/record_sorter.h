@@ -1,4 +1,5 @@
-// Sorting more records than fit in memory: chunks are sorted in memory, spilled, and merged when read.
+// Sorting more records than fit in memory: chunks are sorted in memory, spilled, and merged when
+// read.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +14,10 @@ namespace fairlane {
 
 /// Distinct records of 64-bit words in ascending order of their key.
 ///
-/// A record is its key, most significant word first, and with `payload` one more word, of which the least among equal
-/// keys is kept. At most `memory_limit` bytes are held (never less than one append needs); what exceeds it goes to
-/// sorted temporary files in `dir`, which is created when first needed. Not thread-safe.
+/// A record is its key, most significant word first, and with `payload` one more word, of which the
+/// least among equal keys is kept. At most `memory_limit` bytes are held (never less than one
+/// append needs); what exceeds it goes to sorted temporary files in `dir`, which is created when
+/// first needed. Not thread-safe.
 class RecordSorter {
  public:
   struct Options {
@@ -33,13 +35,15 @@ class RecordSorter {
 
   /// Words of a record.
   std::size_t stride() const { return stride_; }
-  /// Room for up to `count` records at the end; commit() says how many were written. Throws Error(kMemory | kDisk).
+  /// Room for up to `count` records at the end; commit() says how many were written. Throws
+  /// Error(kMemory | kDisk).
   std::uint64_t* append(std::size_t count);
   void commit(std::size_t count) { count_ += count; }
 
   /// Sorts. Call once, after the last commit. Throws Error(kMemory | kDisk).
   void finish();
-  /// Calls take(records [n][stride], n) in ascending order until it returns false. After finish(), repeatable, and by several threads at once.
+  /// Calls take(records [n][stride], n) in ascending order until it returns false. After finish(),
+  /// repeatable, and by several threads at once.
   using Take = std::function<bool(std::uint64_t const* records, std::size_t n)>;
   void for_each(Take const& take) const;
   /// Temporary files written so far.

@@ -28,14 +28,11 @@ std::string summary_json(Summary const& summary) {
   json["method"] = summary.method;
   json["protected"] = summary.protected_attributes;
   json["variants"] = summary.variants;
-  json["counts"] = {{"global_seeds", search.global_seeds},
-                    {"global_found", search.global_found},
-                    {"global_unique", search.global_unique},
-                    {"unique_instances", found.unique_instances},
-                    {"unique_groups", found.unique_groups},
-                    {"unique_generated", found.unique_generated},
-                    {"iterations", search.iterations},
-                    {"model_evaluations", search.model_evaluations}};
+  json["counts"] = {
+      {"global_seeds", search.global_seeds},   {"global_found", search.global_found},
+      {"global_unique", search.global_unique}, {"unique_instances", found.unique_instances},
+      {"unique_groups", found.unique_groups},  {"unique_generated", found.unique_generated},
+      {"iterations", search.iterations},       {"model_evaluations", search.model_evaluations}};
   json["success_rate"] = summary.success_rate;
   json["evaluations_per_instance"] = summary.evaluations_per_instance;
   json["severity"] = {{"mean", summary.severity_mean}, {"max", summary.severity_max}};
@@ -49,7 +46,8 @@ std::string summary_json(Summary const& summary) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-void write_trace(RunConfig const& config, TestSubject const& subject, SearchResult const& result, OutputDir& out) {
+void write_trace(RunConfig const& config, TestSubject const& subject, SearchResult const& result,
+                 OutputDir& out) {
   FileWriter file(out.partial("global.csv"));
   std::string line = "method,seed,found,iterations";
   for (auto const& attribute : subject.domain().attributes) line += "," + csv_cell(attribute.name);
@@ -57,8 +55,10 @@ void write_trace(RunConfig const& config, TestSubject const& subject, SearchResu
   auto const width = subject.domain().attributes.size();
   for (std::size_t seed = 0; seed < result.global.size(); ++seed) {
     auto const& outcome = result.global[seed];
-    line += fmt::format("{},{},{},{}", config.method, seed, outcome.found ? 1 : 0, outcome.iterations);
-    for (std::size_t a = 0; a < width; ++a) line += fmt::format(",{}", result.last_rows[seed * width + a]);
+    line +=
+        fmt::format("{},{},{},{}", config.method, seed, outcome.found ? 1 : 0, outcome.iterations);
+    for (std::size_t a = 0; a < width; ++a)
+      line += fmt::format(",{}", result.last_rows[seed * width + a]);
     line += '\n';
     file.write(line.data(), line.size());
     line.clear();

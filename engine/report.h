@@ -13,11 +13,12 @@
 
 namespace fairlane {
 
-/// manifest.json: version, configuration as resolved (every key), SHA-256 of every input, seed, arithmetic; no times, no
-/// hardware. Paths are relative to the output directory. `cut` is recorded when a budget of seconds ended the run.
+/// manifest.json: version, configuration as resolved (every key), SHA-256 of every input, seed,
+/// arithmetic; no times, no hardware. Paths are relative to the output directory. `cut` is recorded
+/// when a budget of seconds ended the run.
 std::string manifest_json(RunConfig const& config, TestSubject const& subject, Cut const& cut);
-/// The configuration that a finished directory's manifest records (paths resolved), and the digests of its inputs.
-/// Throws Error(kNoInput | kIntegrity).
+/// The configuration that a finished directory's manifest records (paths resolved), and the digests
+/// of its inputs. Throws Error(kNoInput | kIntegrity).
 struct RecordedRun {
   RunConfig config;
   Cut cut;
@@ -35,26 +36,27 @@ struct Summary {
   std::int64_t variants = 0;
   SearchCounts search;
   FindingCounts found;
-  double success_rate = 0.0;             // unique IDIs / unique inputs generated
+  double success_rate = 0.0;  // unique IDIs / unique inputs generated
   double evaluations_per_instance = 0.0;
-  double severity_mean = 0.0;            // over the unique IDIs
+  double severity_mean = 0.0;  // over the unique IDIs
   double severity_max = 0.0;
-  std::string signature;                 // SHA-256 of the canonical records
+  std::string signature;  // SHA-256 of the canonical records
   double cluster_seconds = 0.0;
   double search_seconds = 0.0;
   double write_seconds = 0.0;
   double total_seconds = 0.0;
-  std::string cut;                       // the budget that ended the run, or empty
+  std::string cut;  // the budget that ended the run, or empty
 };
 std::string summary_json(Summary const& summary);
 
-/// Writes the instances in canonical order in the configured format, filling signature and severities of `summary`.
-/// Scores are computed as rows are written. Formats: instances.csv; or instances.npy, int32 [instances][columns],
-/// scores.npy, float32 [instances][score, pair_score], and instances.columns.json naming the columns of the first.
-/// The signature is the SHA-256 of one record per instance: row as int32 [attributes], variant of the pair as int32,
-/// finder as uint64, little-endian. Throws Error(kDisk | kBug).
-void write_instances(RunConfig const& config, TestSubject const& subject, Findings const& findings, Backend& backend,
-                     OutputDir& out, Summary& summary);
+/// Writes the instances in canonical order in the configured format, filling signature and
+/// severities of `summary`. Scores are computed as rows are written. Formats: instances.csv; or
+/// instances.npy, int32 [instances][columns], scores.npy, float32 [instances][score, pair_score],
+/// and instances.columns.json naming the columns of the first. The signature is the SHA-256 of one
+/// record per instance: row as int32 [attributes], variant of the pair as int32, finder as uint64,
+/// little-endian. Throws Error(kDisk | kBug).
+void write_instances(RunConfig const& config, TestSubject const& subject, Findings const& findings,
+                     Backend& backend, OutputDir& out, Summary& summary);
 
 /// A cell of a CSV file, quoted where RFC 4180 asks for it.
 std::string csv_cell(std::string const& text);
@@ -63,6 +65,7 @@ std::string csv_cell(std::string const& text);
 std::vector<std::string> instance_columns(TestSubject const& subject);
 
 /// global.csv: method,seed,found,iterations,<attributes>.
-void write_trace(RunConfig const& config, TestSubject const& subject, SearchResult const& result, OutputDir& out);
+void write_trace(RunConfig const& config, TestSubject const& subject, SearchResult const& result,
+                 OutputDir& out);
 
 }  // namespace fairlane

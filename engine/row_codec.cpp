@@ -18,7 +18,8 @@ RowCodec::RowCodec(PackedSubject const& subject) {
     low_[a] = s.low[column];
     range_[a] = static_cast<std::uint64_t>(std::int64_t{s.high[column]} - s.low[column] + 1);
   }
-  // Digits from the last attribute upwards; words are numbered from the last one and turned round afterwards.
+  // Digits from the last attribute upwards; words are numbered from the last one and turned round
+  // afterwards.
   constexpr std::uint64_t kMost = std::uint64_t{1} << kRowKeyBits;
   std::uint64_t stride = 1;
   int word = 0;
@@ -35,6 +36,9 @@ RowCodec::RowCodec(PackedSubject const& subject) {
   for (int& w : word_) w = words_ - 1 - w;
   for (int i = 0; i < s.selected; ++i) {
     selected_.push_back(subject.attribute_of()[static_cast<std::size_t>(s.selected_column[i])]);
+    auto const a = static_cast<std::size_t>(selected_.back());
+    bool const leads = a == 0 || word_[a - 1] != word_[a];
+    selected_digits_.push_back({word_[a], stride_[a], leads ? 0 : stride_[a] * range_[a]});
   }
   find_runs(subject);
   list_variants(subject);
@@ -70,16 +74,19 @@ void RowCodec::list_variants(PackedSubject const& subject) {
   auto const& s = subject.get();
   variant_key_.assign(static_cast<std::size_t>(s.variants) * static_cast<std::size_t>(words_), 0);
   for (int v = 0; v < s.variants; ++v) {
-    std::uint64_t* key = &variant_key_[static_cast<std::size_t>(v) * static_cast<std::size_t>(words_)];
+    std::uint64_t* key =
+        &variant_key_[static_cast<std::size_t>(v) * static_cast<std::size_t>(words_)];
     for (int i = 0; i < s.selected; ++i) {
       auto const a = static_cast<std::size_t>(selected_[static_cast<std::size_t>(i)]);
-      key[word_[a]] += static_cast<std::uint64_t>(subject.variant_value(v, i) - low_[a]) * stride_[a];
+      key[word_[a]] +=
+          static_cast<std::uint64_t>(subject.variant_value(v, i) - low_[a]) * stride_[a];
     }
   }
 }
 
 void RowCodec::key(std::uint64_t const* group, std::uint32_t variant, std::uint64_t* key) const {
-  std::copy_n(&variant_key_[variant * static_cast<std::size_t>(words_)], words_, key);
+  std::uint64_t const* const start = &variant_key_[variant * static_cast<std::size_t>(words_)];
+  for (int w = 0; w < words_; ++w) key[w] = start[w];
   for (auto const& run : runs_) {
     std::uint64_t digit = group[run.from_word];
     if (run.from_stride != 1) digit /= run.from_stride;
@@ -113,15 +120,6 @@ void RowCodec::row_of_key(std::uint64_t const* key, std::int32_t* row) const {
       row[a - 1] = low_[a - 1] + static_cast<std::int32_t>(rest - next * range_[a - 1]);
       rest = next;
     }
-  }
-}
-
-void RowCodec::group_of_key(std::uint64_t const* key, std::uint64_t* group) const {
-  std::copy_n(key, words_, group);
-  for (int const selected : selected_) {
-    auto const a = static_cast<std::size_t>(selected);
-    std::uint64_t const digit = key[word_[a]] / stride_[a] % range_[a];
-    group[word_[a]] -= digit * stride_[a];
   }
 }
 

@@ -16,10 +16,12 @@ double ratio(std::int64_t part, std::int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
 }
 
-Summary summarize(TestSubject const& subject, SearchResult const& result, FindingCounts const& found) {
+Summary summarize(TestSubject const& subject, SearchResult const& result,
+                  FindingCounts const& found) {
   Summary summary;
   for (std::int32_t const a : subject.selected()) {
-    summary.protected_attributes.push_back(subject.domain().attributes[static_cast<std::size_t>(a)].name);
+    summary.protected_attributes.push_back(
+        subject.domain().attributes[static_cast<std::size_t>(a)].name);
   }
   summary.variants = subject.variants();
   summary.search = result.counts;

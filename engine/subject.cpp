@@ -64,8 +64,8 @@ std::vector<std::int32_t> compared_values(RunConfig const& config, ProtectedAttr
   std::sort(values.begin(), values.end());
   auto const twice = std::adjacent_find(values.begin(), values.end());
   if (twice != values.end()) {
-    throw bad_config(config, "protected", fmt::format("{} lists the value {} twice",
-                                                      in_quotes(wanted.name), *twice));
+    throw bad_config(config, "protected",
+                     fmt::format("{} lists the value {} twice", in_quotes(wanted.name), *twice));
   }
   for (std::int32_t const value : {values.front(), values.back()}) {
     if (value < low || value > high) {
@@ -86,9 +86,9 @@ std::uint64_t physical_memory() {
   constexpr std::uint64_t kAssumed = 4ULL << 30;  // where the system does not tell
   long const pages = sysconf(_SC_PHYS_PAGES);
   long const size = sysconf(_SC_PAGESIZE);
-  std::uint64_t bytes = pages > 0 && size > 0 ? static_cast<std::uint64_t>(pages) *
-                                                    static_cast<std::uint64_t>(size)
-                                              : kAssumed;
+  std::uint64_t bytes = pages > 0 && size > 0
+                            ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size)
+                            : kAssumed;
   // A container may have less than its machine; "max" there reads as no number.
   std::ifstream group("/sys/fs/cgroup/memory.max");
   std::uint64_t limit = 0;
@@ -101,22 +101,23 @@ std::uint64_t physical_memory() {
 TestSubject::TestSubject(RunConfig const& config)
     : network_(load_network(config.model)), domain_(read_domain_yaml(config.domain)) {
   if (network_.inputs() != domain_.size()) {
-    throw Error(ExitCode::kData,
-                fmt::format("{}: takes {} inputs, but the domain {} has {} attributes; expected one "
-                            "attribute per input, in the model's order",
-                            escaped(config.model, kLongestPath), network_.inputs(),
-                            escaped(config.domain, kLongestPath), domain_.size()));
+    throw Error(
+        ExitCode::kData,
+        fmt::format("{}: takes {} inputs, but the domain {} has {} attributes; expected one "
+                    "attribute per input, in the model's order",
+                    escaped(config.model, kLongestPath), network_.inputs(),
+                    escaped(config.domain, kLongestPath), domain_.size()));
   }
   if (!(config.threshold > 0.0 && config.threshold < 1.0)) {
-    throw bad_config(config, "threshold", fmt::format("is {}, expected a number between 0 and 1",
-                                                      config.threshold));
+    throw bad_config(config, "threshold",
+                     fmt::format("is {}, expected a number between 0 and 1", config.threshold));
   }
   if (network_.outputs() > 1 && config.threshold != 0.5) {
-    throw bad_config(config, "threshold",
-                     fmt::format("is {}, but {} has {} outputs and decides by the largest; leave it "
-                                 "at 0.5",
-                                 config.threshold, escaped(config.model, kLongestPath),
-                                 network_.outputs()));
+    throw bad_config(
+        config, "threshold",
+        fmt::format("is {}, but {} has {} outputs and decides by the largest; leave it "
+                    "at 0.5",
+                    config.threshold, escaped(config.model, kLongestPath), network_.outputs()));
   }
   if (!config.data.empty()) data_ = read_csv(config.data, domain_);
   resolve_bounds(domain_, data());
@@ -178,7 +179,8 @@ void TestSubject::select_protected(RunConfig const& config) {
     }
     auto& slot = by_attribute[static_cast<std::size_t>(attribute)];
     if (slot != nullptr) {
-      throw bad_config(config, "protected", fmt::format("{} is named twice", in_quotes(wanted.name)));
+      throw bad_config(config, "protected",
+                       fmt::format("{} is named twice", in_quotes(wanted.name)));
     }
     slot = &wanted;
   }
@@ -192,11 +194,11 @@ void TestSubject::select_protected(RunConfig const& config) {
     selected_.push_back(static_cast<std::int32_t>(a));
     values_.push_back(compared_values(config, *by_attribute[a], low_[a], high_[a]));
     if (flagged_[a] == 0) {
-      notices_.push_back(fmt::format("protected: {} is not flagged as protected in {}; it is treated "
-                                     "as if it were, so labels may differ in the last bit from runs "
-                                     "that do not select it",
-                                     in_quotes(domain_.attributes[a].name),
-                                     escaped(config.domain, kLongestPath)));
+      notices_.push_back(
+          fmt::format("protected: {} is not flagged as protected in {}; it is treated "
+                      "as if it were, so labels may differ in the last bit from runs "
+                      "that do not select it",
+                      in_quotes(domain_.attributes[a].name), escaped(config.domain, kLongestPath)));
     }
   }
 }
@@ -222,17 +224,19 @@ void TestSubject::keep_compared_rows(Dataset& data, std::string const& what) {
   }
   if (kept == count) return;
   if (kept == 0) {
-    throw Error(ExitCode::kData,
-                fmt::format("{}: none of {} rows has protected values among the compared ones; list "
-                            "other values under protected",
-                            escaped(what, kLongestPath), count));
+    throw Error(
+        ExitCode::kData,
+        fmt::format("{}: none of {} rows has protected values among the compared ones; list "
+                    "other values under protected",
+                    escaped(what, kLongestPath), count));
   }
   data.rows.resize(kept * stride);
   if (!data.labels.empty()) data.labels.resize(kept);
   if (!data.lines.empty()) data.lines.resize(kept);
-  notices_.push_back(fmt::format("{}: {} of {} rows have protected values that are not compared and "
-                                 "were left out",
-                                 escaped(what, kLongestPath), count - kept, count));
+  notices_.push_back(
+      fmt::format("{}: {} of {} rows have protected values that are not compared and "
+                  "were left out",
+                  escaped(what, kLongestPath), count - kept, count));
 }
 
 std::int64_t TestSubject::variants() const {
@@ -252,13 +256,14 @@ std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution cons
   std::string const kind = wanted.substr(0, wanted.find(':'));
   std::string const part = kind.size() < wanted.size() ? wanted.substr(kind.size() + 1) : "";
   bool const has_part = kind.size() < wanted.size();
-  if (kind == "cuda" && (!has_part || (!part.empty() && part.find_first_not_of("0123456789") ==
-                                                            std::string::npos))) {
+  if (kind == "cuda" &&
+      (!has_part || (!part.empty() && part.find_first_not_of("0123456789") == std::string::npos))) {
     throw Error(ExitCode::kUnavailable,
                 fmt::format("backend {}: this build has no CUDA backend; use cpu or auto",
                             in_quotes(wanted)));
   }
-  if ((kind != "cpu" && kind != "auto") || (kind == "auto" && has_part) || (has_part && part.empty())) {
+  if ((kind != "cpu" && kind != "auto") || (kind == "auto" && has_part) ||
+      (has_part && part.empty())) {
     throw Error(ExitCode::kUsage,
                 fmt::format("backend {}: expected auto, cpu, cpu:ISA, cuda or cuda:N{}",
                             in_quotes(wanted), did_you_mean(kind, {"auto", "cpu", "cuda"})));

@@ -12,7 +12,7 @@
 #elif defined(__clang__)
 #define FL_UNROLL _Pragma("clang loop unroll(full)")
 #else
-#define FL_UNROLL _Pragma("GCC unroll 8")
+#define FL_UNROLL _Pragma("GCC unroll 16")
 #endif
 
 namespace fairlane {

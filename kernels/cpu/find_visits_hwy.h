@@ -46,9 +46,9 @@ inline int find_visits(VisitSlots const& table, int n, VisitQuery const& query, 
       word = hn::IfThenElse(hn::AndNot(match, related), hn::AndNot(one, w), word);
       word = hn::IfThenElse(is_own, w, word);
       match = hn::Or(match, is_own);
-      // the slot of the own word, or the first free one
-      place = hn::IfThenElse(hn::AndNot(match, used), hn::Add(place, one), place);
       full = hn::And(full, used);
+      // the slot of the own word, or the first free one
+      place = hn::IfThenElse(hn::AndNot(match, full), hn::Add(place, one), place);
     }
     auto const far = hn::AndNot(match, full);
     auto const known = hn::Ne(word, zero);

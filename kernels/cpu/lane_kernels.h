@@ -147,6 +147,8 @@ struct LaneKernels {
   /// Looks n inputs up in a visit table. Returns the number of unknown ones. Arrays are read up to a tile past n.
   int (*find_visits)(VisitSlots const&, int n, VisitQuery const&, VisitFound const&);
   int find_lanes = 0;  // inputs per byte of VisitFound's bits
+  /// Multiply-adds of a loop that does nothing else, for measuring a core's peak: returns how many were done.
+  std::int64_t (*multiply_adds)(std::int64_t rounds, float* sink);
   /// Where keep [n] is 0, row r of target becomes row r of source, for r < rows.
   void (*restore)(std::int32_t const* source, std::int32_t* target, int rows, long stride, int n,
                   std::int32_t const* keep);

@@ -367,6 +367,21 @@ struct Kernels {
     }
   }
 
+  static std::int64_t multiply_adds(std::int64_t rounds, float* sink) {
+    constexpr int kChains = 12;  // more than latency x ports on any current core, fewer than its registers
+    F sum[kChains];
+    for (int i = 0; i < kChains; ++i) sum[i] = P::splat(static_cast<float>(i + 1));
+    F const factor = P::splat(sink[0]);
+    F const term = P::splat(sink[1]);
+    for (std::int64_t r = 0; r < rounds; ++r) {
+      FL_UNROLL
+      for (int i = 0; i < kChains; ++i) sum[i] = P::fma(sum[i], factor, term);
+    }
+    for (int i = 1; i < kChains; ++i) sum[0] = sum[0] + sum[i];
+    P::store(sum[0], sink);
+    return rounds * kChains * kN;
+  }
+
   static void restore(std::int32_t const* source, std::int32_t* target, int rows, long stride, int n,
                       std::int32_t const* keep) {
     for (int at = 0; at < n; at += kN) {
@@ -382,7 +397,7 @@ struct Kernels {
   static LaneKernels const* table(char const* isa) {
     static constexpr LaneKernels kTable = {
         nullptr, kTile,   kT,         classify,     classify_some, variant_labels,    probe, margins,
-        gradients, logits, random_words, advance, attribute_weights, choose, find_visits, kFindLanes, restore};
+        gradients, logits, random_words, advance, attribute_weights, choose, find_visits, kFindLanes, multiply_adds, restore};
     static LaneKernels const named = [isa] {
       LaneKernels t = kTable;
       t.isa = isa;

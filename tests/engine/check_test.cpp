@@ -11,7 +11,8 @@
 namespace fairlane {
 namespace {
 
-// The bound must hold for the lane core's logits, and mean something: within a factor of the error's usual size.
+// The bound must hold for the lane core's logits, and mean something: within a factor of the
+// error's usual size.
 void check_bound(SmallShape const& shape, double weight_scale) {
   SmallSubject subject(shape);
   for (auto& layer : subject.network.layers) {
@@ -39,15 +40,17 @@ void check_bound(SmallShape const& shape, double weight_scale) {
 }
 
 TEST(EvaluateDouble, BoundsTheErrorOfFloat) {
-  for (Activation const activation : {Activation::kRelu, Activation::kLeakyRelu, Activation::kElu, Activation::kTanh,
-                                      Activation::kSigmoid, Activation::kLinear}) {
+  for (Activation const activation :
+       {Activation::kRelu, Activation::kLeakyRelu, Activation::kElu, Activation::kTanh,
+        Activation::kSigmoid, Activation::kLinear}) {
     SmallShape shape;
     shape.activation = activation;
-    for (auto const& widths : {std::vector<int>{1}, std::vector<int>{8, 6, 1}, std::vector<int>{16, 16, 16, 3}}) {
+    for (auto const& widths :
+         {std::vector<int>{1}, std::vector<int>{8, 6, 1}, std::vector<int>{16, 16, 16, 3}}) {
       shape.widths = widths;
       for (double const scale : {0.2, 1.0, 3.0}) {
-        SCOPED_TRACE(testing::Message() << "activation " << static_cast<int>(activation) << ", " << widths.size()
-                                        << " layers, scale " << scale);
+        SCOPED_TRACE(testing::Message() << "activation " << static_cast<int>(activation) << ", "
+                                        << widths.size() << " layers, scale " << scale);
         check_bound(shape, scale);
       }
     }
@@ -79,7 +82,9 @@ class CheckDirectory : public testing::Test {
     run(config, options);
     csv = slurp(config.output.dir + "/instances.csv");
   }
-  void rewrite(std::string const& file, std::string const& text) { folder.write("out/" + file, text); }
+  void rewrite(std::string const& file, std::string const& text) {
+    folder.write("out/" + file, text);
+  }
   /// Replaces the cell of a line (both from 0; line 0 is the header).
   std::string with_cell(std::size_t line, std::size_t column, std::string const& cell) const {
     std::size_t at = 0;
@@ -192,14 +197,16 @@ TEST_F(CheckDirectory, TellsThatThePairIsNotTheFirst) {
 TEST_F(CheckDirectory, NoticesChangedInputsAndUnfinishedRuns) {
   std::string const model = slurp(config.model);
   folder.write("model.safetensors", model + " ");
-  expect_error(ExitCode::kIntegrity, {"model.safetensors", "SHA-256"}, [&] { check_directory(config.output.dir); });
+  expect_error(ExitCode::kIntegrity, {"model.safetensors", "SHA-256"},
+               [&] { check_directory(config.output.dir); });
   folder.write("model.safetensors", model);
   std::string const summary = slurp(config.output.dir + "/summary.json");
   rewrite("summary.json", "{}");
   expect_error(ExitCode::kIntegrity, {"summary.json"}, [&] { check_directory(config.output.dir); });
   rewrite("summary.json", summary);
   rewrite("instances.csv", "x\n");
-  expect_error(ExitCode::kIntegrity, {"instances.csv:1"}, [&] { check_directory(config.output.dir); });
+  expect_error(ExitCode::kIntegrity, {"instances.csv:1"},
+               [&] { check_directory(config.output.dir); });
   std::filesystem::remove(config.output.dir + "/DONE");
   expect_error(ExitCode::kOutput, {"DONE"}, [&] { check_directory(config.output.dir); });
   expect_error(ExitCode::kNoInput, {"nowhere"}, [&] { check_directory(folder.file("nowhere")); });

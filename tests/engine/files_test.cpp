@@ -48,7 +48,8 @@ TEST(Npy, RefusesDamagedHeaders) {
     } catch (Error const& error) {
       EXPECT_EQ(error.code(), ExitCode::kIntegrity);
     }
-    expect_error(ExitCode::kIntegrity, {"x.npy"}, [&] { parse_npy_header(header.substr(0, i), "x.npy"); });
+    expect_error(ExitCode::kIntegrity, {"x.npy"},
+                 [&] { parse_npy_header(header.substr(0, i), "x.npy"); });
   }
 }
 

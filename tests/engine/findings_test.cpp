@@ -46,7 +46,11 @@ std::vector<std::uint64_t> group_of(PackedSubject const& packed, Row const& row)
 
 std::vector<SmallShape> shapes() {
   SmallShape scattered = shape_with({4, 5, 1, 6, 2, 7, 3, 1, 9}, {1, 4, 8});
-  return {SmallShape{}, scattered, shape_with({3, 4, 5}, {0}), shape_with({3, 4, 5}, {2}), wide_shape(),
+  return {SmallShape{},
+          scattered,
+          shape_with({3, 4, 5}, {0}),
+          shape_with({3, 4, 5}, {2}),
+          wide_shape(),
           shape_with({1 << 24, 1 << 24, 1 << 24, 3, 5}, {3})};
 }
 
@@ -121,7 +125,8 @@ struct OwnedVisits {
     state.push_back(s);
   }
   Visits view(PackedSubject const& packed) const {
-    return {variant.size(), packed.keys().words, group.data(), variant.data(), finder.data(), state.data()};
+    return {variant.size(), packed.keys().words, group.data(),
+            variant.data(), finder.data(),       state.data()};
   }
 };
 
@@ -130,7 +135,8 @@ std::uint8_t state_of(Row const& row) {
   return kStates[static_cast<std::size_t>(row[1] + row[3] + 100) % 4];
 }
 
-void expect_same(Findings const& findings, Reference const& reference, SmallShape const& shape, std::uint64_t cut) {
+void expect_same(Findings const& findings, Reference const& reference, SmallShape const& shape,
+                 std::uint64_t cut) {
   std::vector<std::pair<Row, std::uint64_t>> expected;
   std::set<Row> groups;
   FindingCounts counts;
@@ -161,7 +167,8 @@ void expect_same(Findings const& findings, Reference const& reference, SmallShap
 }
 
 // The table hands out distinct inputs; overflow repeats some of them, and itself.
-void check_findings(SmallShape const& shape, bool overflow, std::uint64_t limit, std::uint64_t cut) {
+void check_findings(SmallShape const& shape, bool overflow, std::uint64_t limit,
+                    std::uint64_t cut) {
   SmallSubject const subject(shape);
   PackedSubject const packed(subject.view, kTile);
   TemporaryFolder const folder;
@@ -169,7 +176,8 @@ void check_findings(SmallShape const& shape, bool overflow, std::uint64_t limit,
   Reference reference;
   std::mt19937 random(11);
   auto const finder = [&] {
-    return Finder::pack(random() % 2 == 0 ? Phase::kGlobal : Phase::kLocal, static_cast<std::uint32_t>(random() % 50),
+    return Finder::pack(random() % 2 == 0 ? Phase::kGlobal : Phase::kLocal,
+                        static_cast<std::uint32_t>(random() % 50),
                         static_cast<std::uint32_t>(random() % 9 + 1));
   };
   std::vector<Row> seen;
@@ -210,8 +218,8 @@ TEST(Findings, AgreesWithPlainContainers) {
     for (bool const overflow : {false, true}) {
       for (std::uint64_t const limit : {std::uint64_t{1} << 30, std::uint64_t{1} << 12}) {
         for (std::uint64_t const c : {kNoCut, cut, std::uint64_t{0}}) {
-          SCOPED_TRACE(testing::Message() << shape.ranges.size() << " attributes, overflow " << overflow << ", limit "
-                                          << limit << ", cut " << c);
+          SCOPED_TRACE(testing::Message() << shape.ranges.size() << " attributes, overflow "
+                                          << overflow << ", limit " << limit << ", cut " << c);
           check_findings(shape, overflow, limit, c);
         }
       }

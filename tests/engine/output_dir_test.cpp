@@ -17,11 +17,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string manifest(std::string const& content) { return "{\"fairlane\": \"0\", \"config\": \"" + content + "\"}\n"; }
+std::string manifest(std::string const& content) {
+  return "{\"fairlane\": \"0\", \"config\": \"" + content + "\"}\n";
+}
 
 std::set<std::string> names_in(std::string const& dir) {
   std::set<std::string> names;
-  for (auto const& entry : fs::directory_iterator(dir)) names.insert(entry.path().filename().string());
+  for (auto const& entry : fs::directory_iterator(dir))
+    names.insert(entry.path().filename().string());
   return names;
 }
 
@@ -66,35 +69,42 @@ TEST(OutputDir, ReplacesTheSameRunAndRefusesAnother) {
   folder.write("out/global.csv", "old\n");
   folder.write("out/notes.txt", "mine\n");
   write_results(dir, "x");
-  EXPECT_EQ(names_in(dir), (std::set<std::string>{"DONE", "instances.csv", "manifest.json", "notes.txt", "summary.json"}))
+  EXPECT_EQ(names_in(dir), (std::set<std::string>{"DONE", "instances.csv", "manifest.json",
+                                                  "notes.txt", "summary.json"}))
       << "results that the run does not write must go, other files must stay";
   expect_error(ExitCode::kOutput, {dir, "another run"}, [&] { write_results(dir, "y"); });
   EXPECT_EQ(slurp(dir + "/instances.csv"), "x\n");
   write_results(dir, "y", true);
   EXPECT_EQ(slurp(dir + "/instances.csv"), "y\n");
   // What only the run itself can know does not make it another one.
-  folder.write("out/manifest.json", "{\"fairlane\": \"0\", \"config\": \"y\", \"cut\": {\"finder\": 7}}\n");
+  folder.write("out/manifest.json",
+               "{\"fairlane\": \"0\", \"config\": \"y\", \"cut\": {\"finder\": 7}}\n");
   write_results(dir, "y");
 }
 
 TEST(OutputDir, RefusesWhatIsNotItsOwn) {
   TemporaryFolder const folder;
   folder.write("file", "text");
-  expect_error(ExitCode::kOutput, {"file", "is a file"}, [&] { write_results(folder.file("file"), "x"); });
+  expect_error(ExitCode::kOutput, {"file", "is a file"},
+               [&] { write_results(folder.file("file"), "x"); });
   expect_error(ExitCode::kOutput, {"file/below/out", "expected a directory"},
                [&] { write_results(folder.file("file/below/out"), "x"); });
   fs::create_directory(folder.file("foreign"));
   folder.write("foreign/data.csv", "text");
-  expect_error(ExitCode::kOutput, {"foreign", "data.csv"}, [&] { write_results(folder.file("foreign"), "x", true); });
+  expect_error(ExitCode::kOutput, {"foreign", "data.csv"},
+               [&] { write_results(folder.file("foreign"), "x", true); });
   folder.write("foreign/manifest.json", "{\"name\": \"web app\"}");
-  expect_error(ExitCode::kOutput, {"foreign", "manifest"}, [&] { write_results(folder.file("foreign"), "x", true); });
+  expect_error(ExitCode::kOutput, {"foreign", "manifest"},
+               [&] { write_results(folder.file("foreign"), "x", true); });
   folder.write("foreign/manifest.json", "no json");
-  expect_error(ExitCode::kOutput, {"foreign", "manifest"}, [&] { write_results(folder.file("foreign"), "x", true); });
+  expect_error(ExitCode::kOutput, {"foreign", "manifest"},
+               [&] { write_results(folder.file("foreign"), "x", true); });
   EXPECT_EQ(names_in(folder.file("foreign")), (std::set<std::string>{"data.csv", "manifest.json"}));
   fs::create_directories(folder.file("odd/.partial"));
   folder.write("odd/.partial/theirs", "text");
   expect_error(ExitCode::kOutput, {".partial"}, [&] { write_results(folder.file("odd"), "x"); });
-  expect_error(ExitCode::kOutput, {"/proc/fairlane"}, [&] { write_results("/proc/fairlane", "x"); });
+  expect_error(ExitCode::kOutput, {"/proc/fairlane"},
+               [&] { write_results("/proc/fairlane", "x"); });
   expect_error(ExitCode::kConfig, {"output.dir"}, [&] { write_results("", "x"); });
 }
 
@@ -113,7 +123,8 @@ TEST(OutputDir, RemovesLeftovers) {
   folder.write("out/.partial/global.csv", "half");
   folder.write("out/.partial/spill/instances.0", "half");
   write_results(folder.file("out"), "x");
-  EXPECT_EQ(names_in(folder.file("out")), (std::set<std::string>{"DONE", "instances.csv", "manifest.json", "summary.json"}));
+  EXPECT_EQ(names_in(folder.file("out")),
+            (std::set<std::string>{"DONE", "instances.csv", "manifest.json", "summary.json"}));
 }
 
 TEST(OutputDir, SurvivesKillAtAnyMoment) {
@@ -122,7 +133,8 @@ TEST(OutputDir, SurvivesKillAtAnyMoment) {
   std::string const large(1 << 18, 'x');
   auto const write_once = [&](std::string const& name) {
     OutputDir out(dir, manifest(name), true);
-    for (char const* file : {"instances.csv", "global.csv", "summary.json"}) out.write(file, name + large);
+    for (char const* file : {"instances.csv", "global.csv", "summary.json"})
+      out.write(file, name + large);
     out.finish();
   };
   std::mt19937 random(3);
@@ -152,7 +164,8 @@ TEST(OutputDir, SurvivesKillAtAnyMoment) {
       EXPECT_TRUE(text == "even" + large || text == "odd" + large) << file << " is partial";
     }
     if (fs::exists(dir + "/DONE")) {
-      std::string const content = slurp(dir + "/manifest.json") == manifest("even") ? "even" : "odd";
+      std::string const content =
+          slurp(dir + "/manifest.json") == manifest("even") ? "even" : "odd";
       EXPECT_EQ(slurp(dir + "/manifest.json"), manifest(content));
       for (char const* file : {"instances.csv", "global.csv", "summary.json"}) {
         EXPECT_EQ(slurp(dir + "/" + file), content + large);
@@ -170,8 +183,10 @@ TEST(FileWriter, NamesThePathWhenTheDiskIsFull) {
   expect_error(ExitCode::kDisk, {"/dev/full", "No space left"}, [&] { small.close(); });
   FileWriter large("/dev/full");
   std::string const text(1 << 20, 'x');
-  expect_error(ExitCode::kDisk, {"/dev/full", "No space left"}, [&] { large.write(text.data(), text.size()); });
-  expect_error(ExitCode::kDisk, {"/no/such/folder"}, [] { FileWriter const writer("/no/such/folder/file"); });
+  expect_error(ExitCode::kDisk, {"/dev/full", "No space left"},
+               [&] { large.write(text.data(), text.size()); });
+  expect_error(ExitCode::kDisk, {"/no/such/folder"},
+               [] { FileWriter const writer("/no/such/folder/file"); });
 }
 
 TEST(FileWriter, WritesWhatItIsGiven) {
@@ -179,7 +194,8 @@ TEST(FileWriter, WritesWhatItIsGiven) {
   std::string expected;
   FileWriter writer(folder.file("file"));
   for (int i = 0; i < 200; ++i) {
-    std::string const part(static_cast<std::size_t>(i * i * 7 % 70000), static_cast<char>('a' + i % 26));
+    std::string const part(static_cast<std::size_t>(i * i * 7 % 70000),
+                           static_cast<char>('a' + i % 26));
     writer.write(part.data(), part.size());
     expected += part;
   }

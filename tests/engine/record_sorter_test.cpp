@@ -29,8 +29,8 @@ std::map<Key, std::uint64_t> contents(RecordSorter const& sorter, std::size_t wo
 }
 
 // Random records, sorted with one memory limit, against std::map.
-void check_sorter(int words, bool payload, std::uint64_t limit, std::size_t count, std::uint64_t keys,
-                  bool expect_spill) {
+void check_sorter(int words, bool payload, std::uint64_t limit, std::size_t count,
+                  std::uint64_t keys, bool expect_spill) {
   TemporaryFolder const folder;
   auto const w = static_cast<std::size_t>(words);
   {
@@ -84,7 +84,9 @@ TEST(RecordSorter, SpillsAndMerges) {
   check_sorter(2, true, 1 << 14, 10000, 60, true);
 }
 
-TEST(RecordSorter, MergesMoreFilesThanItOpensAtOnce) { check_sorter(1, true, 1 << 10, 10000, 5000, true); }
+TEST(RecordSorter, MergesMoreFilesThanItOpensAtOnce) {
+  check_sorter(1, true, 1 << 10, 10000, 5000, true);
+}
 
 TEST(RecordSorter, StopsWhenAsked) {
   for (std::uint64_t const limit : {kPlenty, std::uint64_t{1} << 12}) {

@@ -79,8 +79,8 @@ TEST(Run, SummaryHasEveryCount) {
   auto const json = nlohmann::json::parse(slurp(config.output.dir + "/summary.json"));
   auto const& counts = json.at("counts");
   EXPECT_EQ(counts.at("global_seeds"), 40);
-  for (char const* name : {"global_found", "global_unique", "unique_instances", "unique_groups", "unique_generated",
-                           "iterations", "model_evaluations"}) {
+  for (char const* name : {"global_found", "global_unique", "unique_instances", "unique_groups",
+                           "unique_generated", "iterations", "model_evaluations"}) {
     EXPECT_GT(counts.at(name).get<std::int64_t>(), 0) << name;
   }
   EXPECT_DOUBLE_EQ(json.at("success_rate").get<double>(),
@@ -102,8 +102,9 @@ TEST(Run, WritesWhatTheColumnsSay) {
   RunConfig const config = small_config(folder, {});
   Summary const summary = run(config, options_with(2));
   std::string const csv = slurp(config.output.dir + "/instances.csv");
-  EXPECT_EQ(csv.substr(0, csv.find('\n')),
-            "a0,a1,a2,a3,a4,a5,pair_a0,pair_a4,label,pair_label,score,pair_score,phase,seed,iteration");
+  EXPECT_EQ(
+      csv.substr(0, csv.find('\n')),
+      "a0,a1,a2,a3,a4,a5,pair_a0,pair_a4,label,pair_label,score,pair_score,phase,seed,iteration");
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), summary.found.unique_instances + 1);
 }
 
@@ -124,7 +125,8 @@ TEST(Run, OtherFormatsHoldTheSame) {
   }
   for (char const* dir : {"out", "npy", "none"}) {
     CheckResult const result = check_directory(folder.file(dir));
-    EXPECT_EQ(result.failed, 0) << dir << ": " << (result.failures.empty() ? "" : result.failures[0]);
+    EXPECT_EQ(result.failed, 0) << dir << ": "
+                                << (result.failures.empty() ? "" : result.failures[0]);
     EXPECT_EQ(result.instances, std::string(dir) == "none" ? 0 : csv.found.unique_instances);
   }
 }
@@ -206,14 +208,16 @@ RunConfig census(fs::path const& dir, TemporaryFolder const& folder) {
   return config;
 }
 
-// With many variants some member is often close to the boundary: 0.2 % of the instances at 40 of them.
+// With many variants some member is often close to the boundary: 0.2 % of the instances at 40 of
+// them.
 constexpr std::int64_t kMarginalShare = 200;
 
 TEST(Run, CensusIsConfirmedInDoublePrecision) {
   FL_NEED_BENCHMARKS(dir);
   TemporaryFolder const folder;
   RunConfig config = census(dir, folder);
-  for (auto const& names : {std::vector<std::string>{"age"}, std::vector<std::string>{"age", "race", "gender"}}) {
+  for (auto const& names :
+       {std::vector<std::string>{"age"}, std::vector<std::string>{"age", "race", "gender"}}) {
     config.protected_attributes.clear();
     for (auto const& name : names) config.protected_attributes.push_back({name, {}});
     config.output.dir = folder.file(names.back());

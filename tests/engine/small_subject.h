@@ -17,7 +17,8 @@
 
 namespace fairlane {
 
-/// Shape of a random subject. ranges: number of values of each attribute; selected: indices, ascending.
+/// Shape of a random subject. ranges: number of values of each attribute; selected: indices,
+/// ascending.
 struct SmallShape {
   std::vector<std::int32_t> ranges = {4, 5, 3, 6, 2, 7};
   std::vector<std::int32_t> selected = {0, 4};
@@ -27,9 +28,12 @@ struct SmallShape {
 };
 
 /// Lower bound of an attribute: some are negative.
-inline std::int32_t lowest(std::size_t attribute) { return static_cast<std::int32_t>(attribute) - 2; }
+inline std::int32_t lowest(std::size_t attribute) {
+  return static_cast<std::int32_t>(attribute) - 2;
+}
 
-/// A network with random weights whose mean logits over the domain are equal, so that all labels are common.
+/// A network with random weights whose mean logits over the domain are equal, so that all labels
+/// are common.
 inline Network random_network(SmallShape const& shape) {
   std::mt19937 random(shape.seed);
   Network network;
@@ -41,7 +45,9 @@ inline Network random_network(SmallShape const& shape) {
     layer.name = "dense_" + std::to_string(l);
     layer.inputs = inputs;
     layer.outputs = shape.widths[l];
-    layer.activation = !last ? shape.activation : layer.outputs == 1 ? Activation::kSigmoid : Activation::kSoftmax;
+    layer.activation = !last                ? shape.activation
+                       : layer.outputs == 1 ? Activation::kSigmoid
+                                            : Activation::kSoftmax;
     layer.alpha = 0.3F;
     std::normal_distribution<float> weight(0.0F, 1.0F);
     for (int i = 0; i < layer.inputs * layer.outputs; ++i) layer.weights.push_back(weight(random));
@@ -56,19 +62,22 @@ inline Network random_network(SmallShape const& shape) {
   for (int i = 0; i < kSample; ++i) {
     std::vector<std::int32_t> row;
     for (std::size_t a = 0; a < shape.ranges.size(); ++a) {
-      row.push_back(lowest(a) + static_cast<std::int32_t>(random() % static_cast<std::uint32_t>(shape.ranges[a])));
+      row.push_back(lowest(a) + static_cast<std::int32_t>(
+                                    random() % static_cast<std::uint32_t>(shape.ranges[a])));
     }
     evaluate_double(network, row.data(), logits, bound);
     for (std::size_t c = 0; c < mean.size(); ++c) mean[c] += logits[c] / kSample;
   }
-  for (std::size_t c = 0; c < mean.size(); ++c) network.layers.back().bias[c] -= static_cast<float>(mean[c]);
+  for (std::size_t c = 0; c < mean.size(); ++c)
+    network.layers.back().bias[c] -= static_cast<float>(mean[c]);
   return network;
 }
 
 /// A subject in memory; `view` points into it.
 class SmallSubject {
  public:
-  explicit SmallSubject(SmallShape const& shape) : network(random_network(shape)), layers_(network.views()) {
+  explicit SmallSubject(SmallShape const& shape)
+      : network(random_network(shape)), layers_(network.views()) {
     for (std::size_t a = 0; a < shape.ranges.size(); ++a) {
       low_.push_back(lowest(a));
       high_.push_back(low_.back() + shape.ranges[a] - 1);
@@ -109,7 +118,8 @@ class SmallSubject {
 };
 
 /// The same as files: a model, a domain and a table of `rows` random rows.
-inline RunConfig small_config(TemporaryFolder const& folder, SmallShape const& shape, int rows = 60) {
+inline RunConfig small_config(TemporaryFolder const& folder, SmallShape const& shape,
+                              int rows = 60) {
   SmallSubject const subject(shape);
   RunConfig config;
   config.source = "small.yaml";
@@ -133,12 +143,14 @@ inline RunConfig small_config(TemporaryFolder const& folder, SmallShape const& s
   table += "label\n";
   std::mt19937 random(shape.seed + 1);
   for (int i = 0; i < rows; ++i) {
-    for (std::int32_t const value : subject.random_row(random)) table += std::to_string(value) + ",";
+    for (std::int32_t const value : subject.random_row(random))
+      table += std::to_string(value) + ",";
     table += std::to_string(i % 2) + "\n";
   }
   folder.write("domain.yaml", format_domain_yaml(domain));
   folder.write("data.csv", table);
-  for (std::int32_t const s : shape.selected) config.protected_attributes.push_back({"a" + std::to_string(s), {}});
+  for (std::int32_t const s : shape.selected)
+    config.protected_attributes.push_back({"a" + std::to_string(s), {}});
   config.global.num = 40;
   config.local.num = 30;
   return config;

@@ -41,7 +41,8 @@ TEST_F(TestSubjectErrors, Protected) {
   expect(ExitCode::kConfig, {"'income'", "a0, a1, a2"});
   config.protected_attributes = {{"a0", {}}, {"a0", {}}};
   expect(ExitCode::kConfig, {"'a0'", "twice"});
-  config.protected_attributes = {{"a0", {}}, {"a1", {}}, {"a2", {}}, {"a3", {}}, {"a4", {}}, {"a5", {}}};
+  config.protected_attributes = {{"a0", {}}, {"a1", {}}, {"a2", {}},
+                                 {"a3", {}}, {"a4", {}}, {"a5", {}}};
   expect(ExitCode::kConfig, {"all 6 attributes"});
   config.protected_attributes = {{"a0", {-2, 2}}};
   expect(ExitCode::kConfig, {"'a0'", "2", "-2..1"});
@@ -95,7 +96,8 @@ TEST(TestSubject, KeepsRowsWithComparedValues) {
   EXPECT_EQ(subject.view().values[1][0], 2);
 
   folder.write("data.csv", "a0,a1,a2,a3,a4,a5\n0,0,0,1,2,3\n");
-  expect_error(ExitCode::kData, {"data.csv", "none of 1 rows"}, [&] { TestSubject const none(config); });
+  expect_error(ExitCode::kData, {"data.csv", "none of 1 rows"},
+               [&] { TestSubject const none(config); });
 }
 
 TEST(TestSubject, SaysWhenASelectedAttributeIsNotFlagged) {
@@ -110,8 +112,10 @@ TEST(TestSubject, SaysWhenASelectedAttributeIsNotFlagged) {
 TEST(TestSubject, TakesBoundsFromData) {
   TemporaryFolder const folder;
   RunConfig config = small_config(folder, {});
-  folder.write("domain.yaml", "name: d\nattributes:\n  - {name: a0, protected: true}\n  - {name: a1}\n  - {name: a2}\n"
-                              "  - {name: a3}\n  - {name: a4}\n  - {name: a5}\n");
+  folder.write(
+      "domain.yaml",
+      "name: d\nattributes:\n  - {name: a0, protected: true}\n  - {name: a1}\n  - {name: a2}\n"
+      "  - {name: a3}\n  - {name: a4}\n  - {name: a5}\n");
   folder.write("data.csv", "a0,a1,a2,a3,a4,a5\n0,5,0,1,2,3\n4,2,0,1,2,3\n");
   config.protected_attributes = {{"a0", {}}};
   TestSubject const subject(config);
@@ -119,7 +123,8 @@ TEST(TestSubject, TakesBoundsFromData) {
   EXPECT_EQ(subject.view().low[1], 2);
   EXPECT_EQ(subject.variants(), 5);
   config.data.clear();
-  expect_error(ExitCode::kConfig, {"domain.yaml", "'a0'", "no data"}, [&] { TestSubject const none(config); });
+  expect_error(ExitCode::kConfig, {"domain.yaml", "'a0'", "no data"},
+               [&] { TestSubject const none(config); });
 }
 
 TEST(LogitCut, IsTheLogitOfTheThreshold) {

@@ -1,0 +1,161 @@
+// Random subjects in memory for the tests of the lane core.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/core/subject.h"
+#include "kernels/core/error.h"
+#include "kernels/cpu/cpu_block.h"
+#include "tests/naive_reference.h"
+
+namespace fairlane {
+
+/// A network with random weights over a random domain; `view` points into it.
+class RandomSubject {
+ public:
+  /// widths  outputs of each layer; counts  values compared of each selected attribute (1: a single one)
+  struct Shape {
+    int attributes = 6;
+    std::vector<int> widths = {8, 5, 1};
+    std::vector<int> counts = {3, 2};
+    Activation activation = Activation::kRelu;
+    float scale = 1.0F;       // of the weights
+    std::int32_t range = 7;   // most values of an attribute beside the selected ones
+    float cut = 0.0F;
+    std::uint32_t seed = 1;
+  };
+
+  explicit RandomSubject(Shape const& shape) : shape_(shape), random_(shape.seed) {
+    add_domain();
+    int inputs = shape.attributes;
+    weights_.reserve(2 * shape.widths.size());
+    for (std::size_t l = 0; l < shape.widths.size(); ++l) {
+      int const outputs = shape.widths[l];
+      bool const last = l + 1 == shape.widths.size();
+      std::normal_distribution<float> normal(0.0F, shape.scale / std::sqrt(static_cast<float>(inputs)));
+      auto const fill = [&](int count) -> std::vector<float> const& {
+        auto& values = weights_.emplace_back(static_cast<std::size_t>(count));
+        for (float& value : values) value = normal(random_);
+        return values;
+      };
+      LayerView layer;
+      layer.inputs = inputs;
+      layer.outputs = outputs;
+      layer.activation = !last ? shape.activation : outputs == 1 ? Activation::kSigmoid : Activation::kSoftmax;
+      layer.alpha = 0.3F;
+      layer.weights = fill(inputs * outputs);
+      layer.bias = fill(outputs);
+      layers_.push_back(layer);
+      inputs = outputs;
+    }
+    for (auto const& values : values_) spans_.emplace_back(values);
+    view = {layers_, low_, high_, flagged_, selected_, spans_, shape.cut};
+    centre();
+  }
+  RandomSubject(RandomSubject const&) = delete;
+  RandomSubject& operator=(RandomSubject const&) = delete;
+
+  /// A row whose selected values are among the compared ones.
+  naive::Row row() {
+    naive::Row row;
+    for (std::size_t a = 0; a < low_.size(); ++a) row.push_back(uniform(low_[a], high_[a]));
+    for (std::size_t s = 0; s < selected_.size(); ++s) {
+      auto const pick = uniform(0, static_cast<std::int32_t>(values_[s].size()) - 1);
+      row[static_cast<std::size_t>(selected_[s])] = values_[s][static_cast<std::size_t>(pick)];
+    }
+    return row;
+  }
+  std::vector<naive::Row> rows(int count) {
+    std::vector<naive::Row> all;
+    for (int i = 0; i < count; ++i) all.push_back(row());
+    return all;
+  }
+  std::int32_t uniform(std::int32_t low, std::int32_t high) {
+    return std::uniform_int_distribution<std::int32_t>(low, high)(random_);
+  }
+  /// Weights [inputs][outputs] of a layer, to be changed by a test.
+  std::vector<float>& weights(std::size_t layer) { return weights_[2 * layer]; }
+
+  SubjectView view;
+
+ private:
+  void add_domain() {
+    constexpr std::int32_t kLowest = -3;
+    for (int a = 0; a < shape_.attributes; ++a) {
+      low_.push_back(uniform(kLowest, 2));
+      high_.push_back(low_.back() + uniform(0, shape_.range - 1));
+      flagged_.push_back(uniform(0, 3) == 0 ? 1 : 0);  // some are flagged without being selected
+    }
+    std::vector<std::int32_t> order(low_.size());
+    for (std::size_t a = 0; a < order.size(); ++a) order[a] = static_cast<std::int32_t>(a);
+    std::shuffle(order.begin(), order.end(), random_);
+    selected_.assign(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shape_.counts.size()));
+    std::sort(selected_.begin(), selected_.end());
+    for (std::size_t s = 0; s < selected_.size(); ++s) {
+      auto const a = static_cast<std::size_t>(selected_[s]);
+      high_[a] = low_[a] + shape_.counts[s];  // one value more than is compared
+      std::int32_t const left_out = uniform(low_[a], high_[a]);
+      values_.emplace_back();
+      for (std::int32_t v = low_[a]; v <= high_[a]; ++v) {
+        if (v != left_out) values_.back().push_back(v);
+      }
+    }
+  }
+
+  /// Shifts the last bias so that every label is common.
+  void centre() {
+    if (view.low.empty()) return;
+    naive::DoubleReference const reference(view);
+    constexpr int kSample = 64;
+    std::vector<double> mean(weights_.back().size());
+    for (int i = 0; i < kSample; ++i) {
+      auto const z = reference.logits(row());
+      for (std::size_t c = 0; c < mean.size(); ++c) mean[c] += z[c] / kSample;
+    }
+    for (std::size_t c = 0; c < mean.size(); ++c) {
+      weights_.back()[c] -= static_cast<float>(mean[c]) - shape_.cut;
+    }
+  }
+
+  Shape shape_;
+  std::mt19937 random_;
+  std::vector<std::int32_t> low_;
+  std::vector<std::int32_t> high_;
+  std::vector<std::uint8_t> flagged_;
+  std::vector<std::int32_t> selected_;
+  std::vector<std::vector<std::int32_t>> values_;
+  std::vector<std::span<std::int32_t const>> spans_;
+  std::vector<std::vector<float>> weights_;
+  std::vector<LayerView> layers_;
+};
+
+/// Lanes in kernel order, padded as the kernels want it.
+struct Lanes {
+  Lanes(PackedSubject const& packed, std::vector<naive::Row> const& rows)
+      : count(static_cast<int>(rows.size())),
+        stride((static_cast<long>(rows.size()) + kPadLanes - 1) / kPadLanes * kPadLanes),
+        x(packed.get().columns, stride) {
+    for (int c = 0; c < packed.get().columns; ++c) {
+      auto const a = static_cast<std::size_t>(packed.attribute_of()[static_cast<std::size_t>(c)]);
+      for (std::size_t i = 0; i < rows.size(); ++i) x(c, static_cast<long>(i)) = rows[i][a];
+    }
+  }
+  int count;
+  long stride;
+  LaneArray<std::int32_t> x;
+};
+
+/// Function tables that this processor runs, the portable one first.
+inline std::vector<LaneKernels const*> kernel_tables() {
+  auto names = cpu_instruction_sets();
+  std::reverse(names.begin(), names.end());
+  std::vector<LaneKernels const*> tables;
+  for (auto const& name : names) tables.push_back(&select_kernels(name.c_str()));
+  return tables;
+}
+
+}  // namespace fairlane
