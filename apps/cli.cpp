@@ -101,8 +101,8 @@ ExitCode run_command(Command const& command, std::vector<std::string> arguments)
     return ExitCode::kOk;
   } catch (CLI::RequiredError const& error) {
     check_extras(app, command.name);  // a misspelt flag is the likelier cause
-    throw usage(fmt::format("{}: {}; see 'fairlane {} --help'", command.name, error.what(),
-                            command.name));
+    throw usage(
+        fmt::format("{}: {}; see 'fairlane {} --help'", command.name, error.what(), command.name));
   } catch (CLI::ParseError const& error) {
     throw usage(fmt::format("{}: {}", command.name, error.what()));
   }

@@ -45,10 +45,11 @@ ExitCode check(CheckArguments const& arguments) {
   CheckResult const result = check_directory(arguments.dir);
   print(arguments.console.json ? check_json(result) : check_text(result));
   if (result.failed == 0) return ExitCode::kOk;
-  throw Error(ExitCode::kIntegrity,
-              fmt::format("{}: {} of {} reported pairs do not hold{}", arguments.dir,
-                          with_commas(result.failed), with_commas(result.instances),
-                          result.failures.empty() ? "" : "; the first: " + result.failures.front()));
+  throw Error(
+      ExitCode::kIntegrity,
+      fmt::format("{}: {} of {} reported pairs do not hold{}", arguments.dir,
+                  with_commas(result.failed), with_commas(result.instances),
+                  result.failures.empty() ? "" : "; the first: " + result.failures.front()));
 }
 
 }  // namespace

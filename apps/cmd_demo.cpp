@@ -74,7 +74,7 @@ std::string demo_config(std::string const& attribute, std::int64_t rows) {
       "method: eidig\n"
       "seed: 42\n"
       "global: {{num: 1000, clusters: {1}, max_iter: 10}}\n"
-      "local: {{num: 1000}}\n"
+      "local: {{num: 5000}}\n"
       "output: {{dir: results/{0}, format: csv}}\n",
       attribute, std::min(kClusters, rows));
 }
@@ -86,10 +86,11 @@ void extract(std::string const& dir, std::int64_t rows) {
   if (fs::is_directory(dir, ec) && !fs::is_empty(dir, ec)) {
     std::string const path = (fs::path(dir) / kMarker).string();
     if (!fs::exists(path, ec) || read_file(path, kMaxMarkerBytes) != marker) {
-      throw Error(ExitCode::kOutput,
-                  fmt::format("{}: holds other files, expected a new directory or one of an earlier "
-                              "demo; choose another with --out",
-                              escaped(dir, dir.size())));
+      throw Error(
+          ExitCode::kOutput,
+          fmt::format("{}: holds other files, expected a new directory or one of an earlier "
+                      "demo; choose another with --out",
+                      escaped(dir, dir.size())));
     }
   }
   auto const write = [&](std::string const& name, std::string const& text) {
@@ -101,7 +102,8 @@ void extract(std::string const& dir, std::int64_t rows) {
   write("census.safetensors", embedded_text("census.safetensors"));
   write("census.csv", demo_census_csv(static_cast<std::uint64_t>(rows), kDemoSeed));
   for (PlantedRule const& rule : planted_rules()) {
-    write(rule.protected_attribute + std::string(".yaml"), demo_config(rule.protected_attribute, rows));
+    write(rule.protected_attribute + std::string(".yaml"),
+          demo_config(rule.protected_attribute, rows));
   }
 }
 
@@ -136,8 +138,9 @@ void verify(DemoFinding& finding, Domain const& domain) {
   for (ReportedPair const& pair : pairs) {
     std::vector<std::int32_t> other = pair.row;
     other[column] = pair.pair[0];
-    bool const holds = planted_affected(pair.row, attribute) && pair.label == demo_label(pair.row) &&
-                       pair.pair_label == demo_label(other) && pair.label != pair.pair_label;
+    bool const holds = planted_affected(pair.row, attribute) &&
+                       pair.label == demo_label(pair.row) && pair.pair_label == demo_label(other) &&
+                       pair.label != pair.pair_label;
     if (!holds) {
       ++finding.wrong;
       continue;
@@ -199,20 +202,22 @@ std::string finding_text(DemoFinding const& finding) {
   std::string const indent = "    ";
   std::string text = finding.rule->protected_attribute + std::string("\n");
   if (!finding.rule->discriminates && finding.found == 0 && finding.wrong == 0) {
-    return text + wrapped(fmt::format("none found, none planted: no profile is decided differently {}.",
-                                      finding.between),
-                          indent, kWidth);
+    return text +
+           wrapped(fmt::format("none found, none planted: no profile is decided differently {}.",
+                               finding.between),
+                   indent, kWidth);
   }
-  text += wrapped(fmt::format("{} profiles are decided differently {}. Planted: {}",
-                              with_commas(finding.planted), finding.between, finding.rule->sentence),
-                  indent, kWidth);
+  text +=
+      wrapped(fmt::format("{} profiles are decided differently {}. Planted: {}",
+                          with_commas(finding.planted), finding.between, finding.rule->sentence),
+              indent, kWidth);
   double const share = finding.planted == 0 ? 0.0
                                             : static_cast<double>(finding.found) /
                                                   static_cast<double>(finding.planted);
   text += wrapped(fmt::format("Found {} of {} ({}) in {}; {} false findings among {} pairs.",
-                              with_commas(finding.found), with_commas(finding.planted), percent(share),
-                              seconds_text(finding.seconds), with_commas(finding.wrong),
-                              with_commas(finding.pairs)),
+                              with_commas(finding.found), with_commas(finding.planted),
+                              percent(share), seconds_text(finding.seconds),
+                              with_commas(finding.wrong), with_commas(finding.pairs)),
                   indent, kWidth);
   if (!finding.example.empty()) {
     text += wrapped("For example: " + finding.example, indent, kWidth);
@@ -236,18 +241,18 @@ std::string findings_json(std::vector<DemoFinding> const& findings) {
 
 ExitCode demo(DemoArguments const& arguments) {
   Console const console(arguments.console);
-  std::int64_t const rows =
-      arguments.rows.empty() ? static_cast<std::int64_t>(kDemoRows)
-                             : parse_integer("--rows", arguments.rows, 1, kMostRows);
+  std::int64_t const rows = arguments.rows.empty()
+                                ? static_cast<std::int64_t>(kDemoRows)
+                                : parse_integer("--rows", arguments.rows, 1, kMostRows);
   bool const as_json = arguments.console.json;
   Interrupt const interrupt;
   extract(arguments.dir, rows);
-  Domain const domain =
-      read_domain_yaml((fs::path(arguments.dir) / "census.domain.yaml").string());
+  Domain const domain = read_domain_yaml((fs::path(arguments.dir) / "census.domain.yaml").string());
   if (!as_json) {
-    print(fmt::format("A census of {} people who do not exist, and a network that decides whom to "
-                      "approve.\n",
-                      with_commas(rows)));
+    print(
+        fmt::format("A census of {} people who do not exist, and a network that decides whom to "
+                    "approve.\n",
+                    with_commas(rows)));
     print(wrapped(demo_rule(), "", 100));
     print("Some discrimination is planted beside that rule. Is it found?\n");
   }
@@ -265,12 +270,13 @@ ExitCode demo(DemoArguments const& arguments) {
                             escaped(arguments.dir, arguments.dir.size()), wrong));
   }
   if (!as_json) {
-    print(fmt::format("\nWhat next:\n"
-                      "  fairlane inspect {0}/results/gender   the findings in words\n"
-                      "  fairlane check {0}/results/gender     evaluates every pair again, independently\n"
-                      "  fairlane run {0}/gender.yaml --out {0}/results/short --set local.num=100\n"
-                      "  fairlane init MODEL DATA.csv          your own network and table\n",
-                      arguments.dir));
+    print(fmt::format(
+        "\nWhat next:\n"
+        "  fairlane inspect {0}/results/gender   the findings in words\n"
+        "  fairlane check {0}/results/gender     evaluates every pair again, independently\n"
+        "  fairlane run {0}/gender.yaml --out {0}/results/short --set local.num=100\n"
+        "  fairlane init MODEL DATA.csv          your own network and table\n",
+        arguments.dir));
   }
   return ExitCode::kOk;
 }

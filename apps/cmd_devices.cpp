@@ -49,8 +49,8 @@ ExitCode devices(ConsoleOptions const& options) {
   auto const online = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
   int const usable = usable_cores();
   std::vector<std::string> const sets = cpu_instruction_sets();
-  double const memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
-                        static_cast<double>(sysconf(_SC_PAGESIZE));
+  double const memory =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   if (options.json) {
     nlohmann::ordered_json json;
     json["cpu"] = {{"model", model},
@@ -64,8 +64,9 @@ ExitCode devices(ConsoleOptions const& options) {
   }
   Facts facts;
   facts.add("processor", model);
-  facts.add("cores", usable == online ? fmt::format("{}", online)
-                                      : fmt::format("{}, {} of them for this process", online, usable));
+  facts.add("cores", usable == online
+                         ? fmt::format("{}", online)
+                         : fmt::format("{}, {} of them for this process", online, usable));
   facts.add("instruction sets", fmt::format("{} (best first)", fmt::join(sets, ", ")));
   facts.add("memory", bytes_text(memory));
   facts.add("CUDA", "not in this build");

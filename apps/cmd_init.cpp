@@ -42,8 +42,9 @@ std::vector<std::string> split_names(std::string const& text) {
     std::size_t const comma = text.find(',', begin);
     std::string const name = text.substr(begin, comma - begin);
     if (name.empty()) {
-      throw Error(ExitCode::kUsage, fmt::format("--protected is {}, expected names such as age,race",
-                                                in_quotes(text)));
+      throw Error(
+          ExitCode::kUsage,
+          fmt::format("--protected is {}, expected names such as age,race", in_quotes(text)));
     }
     names.push_back(name);
     if (comma == std::string::npos) return names;
@@ -81,8 +82,8 @@ std::string domain_text(DrawnDomain const& drawn, InitArguments const& arguments
   return text + format_domain_yaml(drawn.domain);
 }
 
-std::string config_text(DrawnDomain const& drawn, InitArguments const& arguments, Table const& table,
-                        Network const& network) {
+std::string config_text(DrawnDomain const& drawn, InitArguments const& arguments,
+                        Table const& table, Network const& network) {
   std::string const base = fs::path(arguments.out).parent_path().string();
   std::string const stem = fs::path(arguments.out).stem().string();
   std::string method_names;
@@ -129,8 +130,9 @@ std::optional<double> agreement(TestSubject const& subject) {
   std::size_t agreed = 0;
   for (std::size_t i = 0; i < count; ++i) {
     float const* const row = logits.data() + i * outputs;
-    auto const label = outputs == 1 ? static_cast<std::int32_t>(row[0] > 0.0F)
-                                    : static_cast<std::int32_t>(std::max_element(row, row + outputs) - row);
+    auto const label = outputs == 1
+                           ? static_cast<std::int32_t>(row[0] > 0.0F)
+                           : static_cast<std::int32_t>(std::max_element(row, row + outputs) - row);
     agreed += label == data->labels[i] ? 1 : 0;
   }
   return static_cast<double>(agreed) / static_cast<double>(count);
@@ -139,8 +141,8 @@ std::optional<double> agreement(TestSubject const& subject) {
 void refuse_existing(std::string const& path) {
   std::error_code ec;
   if (!fs::exists(fs::symlink_status(path, ec))) return;
-  throw Error(ExitCode::kOutput, fmt::format("{}: exists already; --force replaces it",
-                                             escaped(path, path.size())));
+  throw Error(ExitCode::kOutput,
+              fmt::format("{}: exists already; --force replaces it", escaped(path, path.size())));
 }
 
 ExitCode init(InitArguments arguments) {
@@ -175,14 +177,16 @@ ExitCode init(InitArguments arguments) {
     throw;
   }
   if (drawn.guessed) {
-    console.info(fmt::format("protected attributes were guessed from their names: {}; --protected a,b "
-                             "names others",
-                             name_list(drawn.protected_names)));
+    console.info(
+        fmt::format("protected attributes were guessed from their names: {}; --protected a,b "
+                    "names others",
+                    name_list(drawn.protected_names)));
   }
   if (!drawn.encoded.empty()) {
-    console.warn(fmt::format("columns of text ({}) were given codes in alphabetical order; the network "
-                             "must have been trained with the same",
-                             name_list(drawn.encoded)));
+    console.warn(
+        fmt::format("columns of text ({}) were given codes in alphabetical order; the network "
+                    "must have been trained with the same",
+                    name_list(drawn.encoded)));
   }
   if (arguments.console.json) {
     nlohmann::ordered_json json = {{"config", arguments.out},
@@ -202,16 +206,17 @@ ExitCode init(InitArguments arguments) {
   facts.add("domain", escaped(arguments.domain, arguments.domain.size()));
   facts.add("attributes", fmt::format("{}, label {}", drawn.domain.size(),
                                       drawn.has_label ? in_quotes(drawn.domain.label) : "absent"));
-  facts.add("protected", name_list(drawn.protected_names) +
-                             (drawn.guessed ? "  (guessed from the names)" : ""));
+  facts.add("protected",
+            name_list(drawn.protected_names) + (drawn.guessed ? "  (guessed from the names)" : ""));
   if (agreed) {
     facts.add("agreement", fmt::format("the network gives the table's label for {} of {} rows",
                                        percent(*agreed), with_commas(table.count)));
   }
   print(facts.text());
-  print(fmt::format("\nIf the agreement is lower than the network's accuracy, the columns are encoded "
-                    "differently.\nNext: fairlane run {}\n",
-                    arguments.out));
+  print(fmt::format(
+      "\nIf the agreement is lower than the network's accuracy, the columns are encoded "
+      "differently.\nNext: fairlane run {}\n",
+      arguments.out));
   return ExitCode::kOk;
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "apps/commands.h"
 #include "apps/console.h"
@@ -22,6 +23,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kShownFindings = 5;
+constexpr std::size_t kReadFindings = 200;  // rows among which different profiles are looked for
 constexpr std::size_t kShownCategories = 6;
 constexpr std::size_t kMaxSummaryBytes = std::size_t{1} << 24;
 
@@ -106,10 +108,12 @@ std::string some_of(std::vector<std::string> const& names, std::int64_t count) {
 
 void inspect_table(std::string const& path, bool as_json) {
   Table const table = describe_csv(path);
-  Json json = {{"kind", "table"}, {"path", path}, {"rows", table.count}, {"columns", Json::array()}};
+  Json json = {
+      {"kind", "table"}, {"path", path}, {"rows", table.count}, {"columns", Json::array()}};
   std::vector<std::vector<std::string>> rows = {{"column", "distinct", "low", "high", "values"}};
   for (TableColumn const& column : table.columns) {
-    Json entry = {{"name", column.name}, {"distinct", column.distinct}, {"integer", column.integer}};
+    Json entry = {
+        {"name", column.name}, {"distinct", column.distinct}, {"integer", column.integer}};
     if (column.integer) {
       entry["low"] = column.low;
       entry["high"] = column.high;
@@ -145,8 +149,8 @@ ColumnRange range_of(Dataset const& data, Attribute const& attribute, std::size_
     std::int32_t const value = data.rows[i];
     range.low = std::min(range.low, value);
     range.high = std::max(range.high, value);
-    bool const outside = (attribute.low && value < *attribute.low) ||
-                         (attribute.high && value > *attribute.high);
+    bool const outside =
+        (attribute.low && value < *attribute.low) || (attribute.high && value > *attribute.high);
     range.outside += outside ? 1 : 0;
   }
   return range;
@@ -157,8 +161,8 @@ void inspect_dataset(std::string const& path, std::string const& domain_path, bo
   Dataset const data = read_csv(path, domain);
   std::map<std::int32_t, std::int64_t> classes;
   for (std::int32_t const label : data.labels) ++classes[label];
-  Json json = {{"kind", "dataset"},      {"path", path},           {"domain", domain_path},
-               {"rows", data.count()},   {"label", domain.label},  {"classes", Json::object()},
+  Json json = {{"kind", "dataset"},          {"path", path},          {"domain", domain_path},
+               {"rows", data.count()},       {"label", domain.label}, {"classes", Json::object()},
                {"attributes", Json::array()}};
   std::vector<std::string> balance;
   for (auto const& [label, count] : classes) {
@@ -191,9 +195,9 @@ void inspect_dataset(std::string const& path, std::string const& domain_path, bo
   facts.add("table", escaped(path, path.size()));
   facts.add("domain", escaped(domain_path, domain_path.size()));
   facts.add("rows", with_commas(data.count()));
-  facts.add("label", balance.empty() ? fmt::format("no column {}", in_quotes(domain.label))
-                                     : fmt::format("{}, {}", escaped(domain.label),
-                                                   fmt::join(balance, ", ")));
+  facts.add("label", balance.empty()
+                         ? fmt::format("no column {}", in_quotes(domain.label))
+                         : fmt::format("{}, {}", escaped(domain.label), fmt::join(balance, ", ")));
   print(facts.text() + "\n" + aligned(rows));
 }
 
@@ -205,7 +209,8 @@ std::string pair_words(Domain const& domain, std::vector<int> const& protected_c
     auto const column = static_cast<std::size_t>(protected_columns[i]);
     Attribute const& attribute = domain.attributes[column];
     std::string const name = escaped(attribute.name);
-    own += fmt::format("{}{} {}", i == 0 ? "" : ", ", name, value_words(attribute, pair.row[column]));
+    own +=
+        fmt::format("{}{} {}", i == 0 ? "" : ", ", name, value_words(attribute, pair.row[column]));
     other += fmt::format("{}{} {}", i == 0 ? "" : ", ", name, value_words(attribute, pair.pair[i]));
   }
   return fmt::format("- {}\n    {}: decision {};  {}: decision {}\n",
@@ -220,12 +225,19 @@ std::string findings_text(std::string const& dir) {
   if (!std::filesystem::exists(instances)) return {};
   Domain domain = read_domain_yaml(recorded.config.domain);
   std::vector<std::string> names;
-  for (auto const& attribute : recorded.config.protected_attributes) names.push_back(attribute.name);
+  for (auto const& attribute : recorded.config.protected_attributes)
+    names.push_back(attribute.name);
   std::vector<int> const columns = attribute_indices(domain, names);
-  auto const pairs = read_pairs(instances, domain, columns, kShownFindings);
+  auto const pairs = read_pairs(instances, domain, columns, kReadFindings);
   if (pairs.empty()) return {};
   std::string text = "\nfirst findings:\n";
-  for (ReportedPair const& pair : pairs) text += pair_words(domain, columns, pair);
+  std::set<std::string> shown;
+  for (ReportedPair const& pair : pairs) {
+    // Both sides of a pair are findings; one of them says it all.
+    if (!shown.insert(row_words(domain, pair.row, columns)).second) continue;
+    text += pair_words(domain, columns, pair);
+    if (shown.size() == kShownFindings) break;
+  }
   return text;
 }
 

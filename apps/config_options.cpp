@@ -25,8 +25,7 @@ void ConfigOptions::add_to(CLI::App& app, bool config_required) {
       ->type_name("DIR");
   app.add_option("--backend", backend, "auto, cpu or cuda[:N]")->type_name("NAME");
   app.add_option("--threads", threads, "worker threads (default: all cores)")->type_name("N");
-  app.add_option("--batch", batch, "lanes that advance together (default: chosen)")
-      ->type_name("N");
+  app.add_option("--batch", batch, "lanes that advance together (default: chosen)")->type_name("N");
   app.add_option("--seed", seed, "seed of the run, instead of seed")->type_name("S");
   app.add_option("--set", set, "any key of the configuration, such as global.num=10")
       ->type_name("KEY=VALUE")
@@ -58,15 +57,16 @@ void check_backend_name(std::string const& name) {
   if (name == "auto" || name == "cpu") return;
   if (name == "cuda" || name.rfind("cuda:", 0) == 0) {
     if (name != "cuda") parse_integer("--backend cuda:N", name.substr(5), 0, kMaxThreads);
-    throw Error(ExitCode::kUnavailable,
-                fmt::format("--backend {}: this build has no CUDA backend, expected auto or cpu",
-                            name));
+    throw Error(
+        ExitCode::kUnavailable,
+        fmt::format("--backend {}: this build has no CUDA backend, expected auto or cpu", name));
   }
   std::vector<std::string> names = {"auto", "cpu", "cuda"};
   for (std::string const& isa : cpu_instruction_sets()) names.push_back("cpu:" + isa);
   if (std::find(names.begin() + 3, names.end(), name) != names.end()) return;
-  throw Error(ExitCode::kUsage, fmt::format("--backend is {}, expected one of {}{}", in_quotes(name),
-                                            fmt::join(names, ", "), did_you_mean(name, names)));
+  throw Error(ExitCode::kUsage,
+              fmt::format("--backend is {}, expected one of {}{}", in_quotes(name),
+                          fmt::join(names, ", "), did_you_mean(name, names)));
 }
 
 }  // namespace fairlane

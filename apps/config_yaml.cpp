@@ -128,8 +128,9 @@ void read_method(Place const& at, YamlNode const& node, RunConfig& config) {
     return std::find(list.begin(), list.end(), name) != list.end();
   };
   if (!has(names) && has(planned_methods())) {
-    at.fail(node, fmt::format("method {} is not in this version, expected {}", in_quotes(name),
-                              one_of(names)),
+    at.fail(node,
+            fmt::format("method {} is not in this version, expected {}", in_quotes(name),
+                        one_of(names)),
             ExitCode::kUnavailable);
   }
   config.method = choice_of(at, node, names);
@@ -141,8 +142,7 @@ void read_seed(Place const& at, YamlNode const& node, RunConfig& config) {
   std::uint64_t value = 0;
   auto const [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (!plain || ec != std::errc() || end != digits.data() + digits.size()) {
-    at.expected(node,
-                fmt::format("an integer 0..{}", std::numeric_limits<std::uint64_t>::max()));
+    at.expected(node, fmt::format("an integer 0..{}", std::numeric_limits<std::uint64_t>::max()));
   }
   config.seed = value;
 }
@@ -162,7 +162,8 @@ void read_out_of_domain(Place const& at, YamlNode const& node, RunConfig& config
 
 void read_format(Place const& at, YamlNode const& node, RunConfig& config) {
   if (node.kind == YamlNode::Kind::kScalar && node.scalar == "parquet") {
-    at.fail(node, "output.format is 'parquet', but this build has no Arrow; expected csv, npy or none",
+    at.fail(node,
+            "output.format is 'parquet', but this build has no Arrow; expected csv, npy or none",
             ExitCode::kUnavailable);
   }
   std::string const name = choice_of(at, node, {"csv", "npy", "none"});
@@ -271,8 +272,7 @@ void read_budget(Place const& at, YamlNode const& node, RunConfig& config) {
 }
 
 void read_budget_seconds(Place const& at, YamlNode const& node, RunConfig& config) {
-  config.budget.seconds =
-      optional_of<double>(node, [&] { return float_above_zero(at, node); });
+  config.budget.seconds = optional_of<double>(node, [&] { return float_above_zero(at, node); });
 }
 
 void read_seeds(Place const& at, YamlNode const& node, RunConfig& config) {
@@ -298,10 +298,8 @@ constexpr Field kFields[] = {
     {"threshold", read_threshold},
     {"method", read_method},
     {"seed", read_seed},
-    {"global.num",
-     [](Place const& at, YamlNode const& n, RunConfig& c) {
-       c.global.num = integer_of(at, n, 1, kMaxGlobalSeeds);
-     }},
+    {"global.num", [](Place const& at, YamlNode const& n,
+                      RunConfig& c) { c.global.num = integer_of(at, n, 1, kMaxGlobalSeeds); }},
     {"global.clusters",
      [](Place const& at, YamlNode const& n, RunConfig& c) {
        c.global.clusters = static_cast<int>(integer_of(at, n, 1, kMaxClusters));
@@ -321,17 +319,13 @@ constexpr Field kFields[] = {
        c.global.seeding = choice_of(at, n, {"round-robin", "all", "uniform"});
      }},
     {"global.seeds", read_seeds},
-    {"local.num",
-     [](Place const& at, YamlNode const& n, RunConfig& c) {
-       c.local.num = integer_of(at, n, 0, kMaxLocalSteps);
-     }},
+    {"local.num", [](Place const& at, YamlNode const& n,
+                     RunConfig& c) { c.local.num = integer_of(at, n, 0, kMaxLocalSteps); }},
     {"local.step",
      [](Place const& at, YamlNode const& n, RunConfig& c) { c.local.step = step_of(at, n); }},
     {"local.update_interval", read_update_interval},
-    {"local.epsilon",
-     [](Place const& at, YamlNode const& n, RunConfig& c) {
-       c.local.epsilon = float_above_zero(at, n);
-     }},
+    {"local.epsilon", [](Place const& at, YamlNode const& n,
+                         RunConfig& c) { c.local.epsilon = float_above_zero(at, n); }},
     {"gradient.perturbation_size",
      [](Place const& at, YamlNode const& n, RunConfig& c) {
        c.perturbation_size = float_above_zero(at, n);
@@ -423,7 +417,8 @@ void read_override(Override const& change, RunConfig& config) {
   if (!is_section && find_field(change.key) == nullptr) {
     std::vector<std::string> all;
     for (Field const& field : kFields) all.emplace_back(field.key);
-    at.fail(node, fmt::format("unknown key {}{}", in_quotes(change.key), suggestion(change.key, all)));
+    at.fail(node,
+            fmt::format("unknown key {}{}", in_quotes(change.key), suggestion(change.key, all)));
   }
   read_value(at, change.key, node, config);
 }
@@ -445,9 +440,9 @@ void require(RunConfig const& config, YamlNode const& root) {
 Override parse_set(std::string const& argument) {
   auto const equals = argument.find('=');
   if (equals == std::string::npos || equals == 0) {
-    throw Error(ExitCode::kUsage,
-                fmt::format("--set is {}, expected key=value, such as global.num=10",
-                            in_quotes(argument)));
+    throw Error(
+        ExitCode::kUsage,
+        fmt::format("--set is {}, expected key=value, such as global.num=10", in_quotes(argument)));
   }
   std::string key = argument.substr(0, equals);
   return {"--set " + escaped(key), std::move(key), argument.substr(equals + 1), true};

@@ -61,7 +61,8 @@ void ConsoleOptions::add_to(CLI::App& app) {
 
 Console::Console(ConsoleOptions const& options) {
   auto const level = find_level(options.log_level);
-  auto const colours = is_set("NO_COLOR") ? spdlog::color_mode::never : spdlog::color_mode::automatic;
+  auto const colours =
+      is_set("NO_COLOR") ? spdlog::color_mode::never : spdlog::color_mode::automatic;
   auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(colours);
   logger_ = std::make_unique<spdlog::logger>("fairlane", std::move(sink));
   logger_->set_pattern("fairlane: %^%l%$: %v");
@@ -156,8 +157,8 @@ double parse_number(std::string const& flag, std::string const& text, double low
   auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
   bool const read = ec == std::errc() && end == text.data() + text.size();
   if (!read || !(value >= low && value <= high)) {
-    throw Error(ExitCode::kUsage,
-                fmt::format("{} is {}, expected a number {}..{}", flag, in_quotes(text), low, high));
+    throw Error(ExitCode::kUsage, fmt::format("{} is {}, expected a number {}..{}", flag,
+                                              in_quotes(text), low, high));
   }
   return value;
 }

@@ -31,7 +31,8 @@ void write_text_file(std::string const& path, std::string_view text) {
   std::string const partial = fmt::format("{}.{}.partial", path, getpid());
   std::FILE* const file = std::fopen(partial.c_str(), "wb");
   if (file == nullptr) {
-    throw failure(ExitCode::kOutput, path, fmt::format("cannot be created: {}", std::strerror(errno)));
+    throw failure(ExitCode::kOutput, path,
+                  fmt::format("cannot be created: {}", std::strerror(errno)));
   }
   bool const written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
   bool const closed = std::fclose(file) == 0;

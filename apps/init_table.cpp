@@ -56,16 +56,17 @@ TableColumn const* find_label(Table const& table, std::vector<TableColumn const*
     label = columns.back();
   }
   if (columns.size() != inputs + (label != nullptr ? 1 : 0)) {
-    fail(table, fmt::format("has {} columns{}, but {} takes {} inputs, expected {} columns{}",
-                            columns.size(), label != nullptr ? " with the label" : "",
-                            escaped(network.source, network.source.size()), inputs,
-                            label != nullptr ? inputs + 1 : inputs,
-                            label != nullptr ? "" : fmt::format(", or {} with the label", inputs + 1)));
+    fail(table,
+         fmt::format("has {} columns{}, but {} takes {} inputs, expected {} columns{}",
+                     columns.size(), label != nullptr ? " with the label" : "",
+                     escaped(network.source, network.source.size()), inputs,
+                     label != nullptr ? inputs + 1 : inputs,
+                     label != nullptr ? "" : fmt::format(", or {} with the label", inputs + 1)));
   }
   if (label != nullptr && (!label->integer || label->low < 0)) {
-    std::string const example = label->integer ? fmt::format("{}", label->low)
-                                               : label->categories.empty() ? std::string("text")
-                                                                           : label->categories.front();
+    std::string const example = label->integer              ? fmt::format("{}", label->low)
+                                : label->categories.empty() ? std::string("text")
+                                                            : label->categories.front();
     fail(table, fmt::format("the label column {} holds {}, expected class numbers 0, 1, ...; "
                             "encode it, or name another column with --label",
                             in_quotes(label->name), in_quotes(example)));
@@ -79,18 +80,21 @@ void read_categories(Table const& table, TableColumn const& column, Attribute& a
   std::string number;
   std::string text;
   for (std::string const& cell : column.categories) {
-    if (cell.empty()) fail(table, fmt::format("column {} has empty cells, expected a value in every row", name));
+    if (cell.empty())
+      fail(table, fmt::format("column {} has empty cells, expected a value in every row", name));
     (is_number(cell) ? number : text) = cell;
   }
   if (text.empty()) {
-    fail(table, fmt::format("column {} holds numbers that are no integer codes, such as {}, expected "
-                            "integers of at most {} in magnitude; encode the column (bins)",
-                            name, in_quotes(number), kMaxCode));
+    fail(table,
+         fmt::format("column {} holds numbers that are no integer codes, such as {}, expected "
+                     "integers of at most {} in magnitude; encode the column (bins)",
+                     name, in_quotes(number), kMaxCode));
   }
   if (!number.empty()) {
-    fail(table, fmt::format("column {} holds both numbers and text, such as {} and {}, expected one "
-                            "kind; encode the column",
-                            name, in_quotes(number), in_quotes(text)));
+    fail(table,
+         fmt::format("column {} holds both numbers and text, such as {} and {}, expected one "
+                     "kind; encode the column",
+                     name, in_quotes(number), in_quotes(text)));
   }
   if (column.distinct > kMaxCategories) {
     fail(table, fmt::format("column {} holds {} different texts, expected at most {} categories; "
@@ -107,7 +111,8 @@ double values_of(Attribute const& attribute) {
   return static_cast<double>(*attribute.high) - static_cast<double>(*attribute.low) + 1.0;
 }
 
-void flag_protected(Table const& table, std::vector<std::string> const& wanted, DrawnDomain& drawn) {
+void flag_protected(Table const& table, std::vector<std::string> const& wanted,
+                    DrawnDomain& drawn) {
   Domain& domain = drawn.domain;
   std::vector<std::string> names;
   for (Attribute const& attribute : domain.attributes) names.push_back(attribute.name);
@@ -156,8 +161,8 @@ bool is_protected_name(std::string const& name) {
   std::vector<std::string> words(1);
   for (std::size_t i = 0; i < name.size(); ++i) {
     auto const c = static_cast<unsigned char>(name[i]);
-    bool const hump = std::isupper(c) != 0 && i > 0 &&
-                      std::islower(static_cast<unsigned char>(name[i - 1])) != 0;
+    bool const hump =
+        std::isupper(c) != 0 && i > 0 && std::islower(static_cast<unsigned char>(name[i - 1])) != 0;
     if (std::isalpha(c) == 0 || hump) words.emplace_back();
     if (std::isalpha(c) != 0) words.back() += static_cast<char>(std::tolower(c));
   }

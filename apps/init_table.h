@@ -13,10 +13,10 @@ namespace fairlane {
 struct DrawnDomain {
   Domain domain;
   bool has_label = false;
-  bool guessed = false;                   // the protected columns were recognised by name
-  std::vector<std::string> encoded;       // columns of text that became categories
+  bool guessed = false;              // the protected columns were recognised by name
+  std::vector<std::string> encoded;  // columns of text that became categories
   std::vector<std::string> protected_names;
-  std::vector<std::string> tested;        // those that the configuration tests together
+  std::vector<std::string> tested;  // those that the configuration tests together
 };
 
 /// Draws a domain from the columns. label and protected_names as on the command line, empty where absent.

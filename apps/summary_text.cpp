@@ -78,13 +78,12 @@ std::string summary_text(std::string const& json, std::string const& source) {
                         with_commas(summary.count("unique_groups"))));
   facts.add("inputs found", fmt::format("{}  (unique IDIs: a profile with its protected values)",
                                         with_commas(summary.count("unique_instances"))));
-  facts.add("success rate",
-            fmt::format("{} of {} different inputs that were tried",
-                        percent(summary.number("success_rate")),
-                        with_commas(summary.count("unique_generated"))));
+  facts.add("success rate", fmt::format("{} of {} different inputs that were tried",
+                                        percent(summary.number("success_rate")),
+                                        with_commas(summary.count("unique_generated"))));
   if (std::int64_t const undefined = summary.count("undefined"); undefined > 0) {
-    facts.add("undefined", fmt::format("{} inputs whose output is not a finite number",
-                                       with_commas(undefined)));
+    facts.add("undefined",
+              fmt::format("{} inputs whose output is not a finite number", with_commas(undefined)));
   }
   Json const* const severity = summary.find("severity");
   if (summary.count("unique_instances") > 0 && severity != nullptr && severity->is_object()) {

@@ -16,7 +16,8 @@ namespace {
 std::string read_lines(std::string const& path, std::size_t limit) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    throw Error(ExitCode::kNoInput, fmt::format("{}: cannot be opened", escaped(path, path.size())));
+    throw Error(ExitCode::kNoInput,
+                fmt::format("{}: cannot be opened", escaped(path, path.size())));
   }
   std::string text;
   std::string line;
@@ -56,8 +57,8 @@ std::vector<int> attribute_indices(Domain const& domain, std::span<std::string c
   for (std::string const& name : names) {
     int const index = domain.find(name);
     if (index < 0) {
-      throw Error(ExitCode::kBug, fmt::format("{}: has no attribute {}", escaped(domain.source),
-                                              in_quotes(name)));
+      throw Error(ExitCode::kBug,
+                  fmt::format("{}: has no attribute {}", escaped(domain.source), in_quotes(name)));
     }
     indices.push_back(index);
   }

@@ -11,7 +11,7 @@ namespace fairlane {
 
 namespace {
 
-constexpr int kDefaultLanes = 512;
+constexpr int kDefaultLanes = 1024;  // about half a megabyte of state for a small network: the second-level cache
 
 /// CpuBackend over one kind of table.
 template <class Table>
@@ -156,7 +156,7 @@ std::unique_ptr<Backend> make_cpu_backend(SubjectView const& view, CpuOptions co
   int const variants = s.variants;
   int const label_bits = s.label_bits * variants;
   return std::make_unique<CpuBackend<VisitTable>>(std::move(subject), kernels, options, groups, variants, label_bits,
-                                                  options.memory_limit);
+                                                  options.memory_limit, options.threads);
 }
 
 }  // namespace fairlane

@@ -217,9 +217,9 @@ void CpuBlock<Table>::record(typename Table::Use& use, long lane, std::uint32_t 
 }
 
 template <class Table>
-void CpuBlock<Table>::prepare_homes() {
+void CpuBlock<Table>::prepare_homes(int first, int last) {
   std::uint64_t* const home = home_.data();
-  for (long i = 0; i < size_; ++i) {
+  for (long i = first; i < last; ++i) {
     home[i] = table_.home(key_of(i), variant_[i]);
     table_.prefetch(home[i]);
   }
@@ -250,7 +250,7 @@ template <class Table>
 void CpuBlock<Table>::record_probed() {
   {
     typename Table::Use use(table_, static_cast<std::uint64_t>(size_));
-    prepare_homes();
+    prepare_homes(0, size_);
     for (long i = 0; i < size_; ++i) {
       if (table_.find(home_[i], key_of(i), variant_[i], finder_of(i)).seen) continue;
       answers_.place[static_cast<std::size_t>(i)] = home_[i];
@@ -422,27 +422,38 @@ void CpuBlock<Table>::draw_and_step(LocalStep const& step) {
 }
 
 template <>
-void CpuBlock<VisitTable>::find_all() {
-  table_.find_many(kernels_, size_,
+void CpuBlock<VisitTable>::find_some(int first, int last) {
+  table_.find_many(kernels_, first, last,
                    {home_.data(), key_.data(), variant_.data(), seed_.data(), iteration_.data(), Finder::pack(phase_, 0, 0)},
-                   answers_);
+                   hit_.data(), labels_.data(), answers_);
 }
 
 template <>
-void CpuBlock<WideVisitTable>::find_all() {
-  table_.find_many(size_,
+void CpuBlock<WideVisitTable>::find_some(int first, int last) {
+  table_.find_many(first, last,
                    {home_.data(), key_.data(), variant_.data(), seed_.data(), iteration_.data(), Finder::pack(phase_, 0, 0)},
-                   stride_, answers_);
+                   stride_, hit_.data(), labels_.data(), answers_);
+}
+
+template <class Table>
+void CpuBlock<Table>::find_all() {
+  // The table's lines of the next few hundred lanes are on their way while these are judged.
+  constexpr int kAhead = 4 * kPadLanes;
+  answers_.siblings.clear();
+  answers_.unknown.clear();
+  prepare_homes(0, std::min(kAhead, size_));
+  for (int first = 0; first < size_; first += kAhead) {
+    int const last = std::min(first + kAhead, size_);
+    prepare_homes(last, std::min(last + kAhead, size_));
+    find_some(first, last);
+  }
 }
 
 template <class Table>
 void CpuBlock<Table>::look_up() {
   {
     typename Table::Use use(table_, static_cast<std::uint64_t>(size_));
-    prepare_homes();
     find_all();
-    std::copy_n(answers_.hit.data(), size_, hit_.data());
-    std::copy_n(answers_.labels.data(), size_, labels_.data());
     for (std::int32_t const i : answers_.siblings) record(use, i, labels_[i], hit_[i] != 0 ? kHitFlag : 0U);
     pending_.swap(answers_.unknown);
     if (!pending_.empty()) {

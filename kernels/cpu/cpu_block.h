@@ -139,13 +139,14 @@ class CpuBlock final : public LaneBlock {
   /// Hit and labels of every lane from the table, or by evaluating the groups that it does not know.
   void look_up();
   void find_all();
+  void find_some(int first, int last);
   void classify_pending();
   /// True when lane i of gathered_ is an IDI although some member of its group is undefined; sets `undefined` for its own.
   bool resolve_irregular(int i, std::uint32_t variant, bool& undefined);
   void record(typename Table::Use& use, long lane, std::uint32_t labels, std::uint32_t flags);
   void flush_overflow();
-  /// home_ of every lane, prefetched.
-  void prepare_homes();
+  /// home_ of lanes [first, last), prefetched.
+  void prepare_homes(int first, int last);
   void settle(LocalStep const& step);
 
   PackedSubject const& packed_;

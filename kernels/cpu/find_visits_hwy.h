@@ -9,7 +9,8 @@ namespace fairlane::FL_ISA {
 inline constexpr int kFindLanes = static_cast<int>(hn::MaxLanes(hn::ScalableTag<std::uint64_t>()));
 
 /// See LaneKernels::find_visits.
-inline int find_visits(VisitSlots const& table, int n, VisitQuery const& query, VisitFound const& found) {
+inline int find_visits(VisitSlots const& table, int first_input, int last_input, VisitQuery const& query,
+                       VisitFound const& found) {
   using D = hn::ScalableTag<std::uint64_t>;
   using DI = hn::RebindToSigned<D>;
   using DHalf = hn::Rebind<std::uint32_t, D>;
@@ -26,7 +27,7 @@ inline int find_visits(VisitSlots const& table, int n, VisitQuery const& query, 
   auto const label_mask = hn::Set(d, (1ULL << (table.shift - kVisitFlagBits)) - 1);
   auto const phase = hn::Set(d, query.phase);
   int unknown = 0;
-  for (int i = 0; i < n; i += lanes) {
+  for (int i = first_input; i < last_input; i += lanes) {
     auto const home = hn::LoadU(d, query.home + i);
     auto const variant = hn::PromoteTo(d, hn::LoadU(dh, query.variant + i));
     auto const key = hn::Add(hn::Mul(hn::LoadU(d, query.group + i), hn::Set(d, table.variants)), one);
@@ -66,7 +67,7 @@ inline int find_visits(VisitSlots const& table, int n, VisitQuery const& query, 
     auto const earliest = hn::GatherIndex(d, words, slot);
     auto const lower = hn::And(match, hn::Lt(earliest, hn::Not(finder)));
     auto const number = hn::Iota(d, static_cast<std::uint64_t>(i));
-    auto const inside = hn::Lt(number, hn::Set(d, static_cast<std::uint64_t>(n)));
+    auto const inside = hn::Lt(number, hn::Set(d, static_cast<std::uint64_t>(last_input)));
     auto const is_unknown = hn::And(inside, hn::Not(hn::Or(known, far)));
     unknown += static_cast<int>(hn::CompressStore(number, is_unknown, d, found.unknown + unknown));
     std::uint8_t bits[3][8] = {};

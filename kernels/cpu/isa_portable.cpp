@@ -7,9 +7,10 @@ namespace fairlane::FL_ISA {
 inline constexpr int kFindLanes = 1;
 
 /// See LaneKernels::find_visits.
-inline int find_visits(VisitSlots const& table, int n, VisitQuery const& query, VisitFound const& found) {
+inline int find_visits(VisitSlots const& table, int first_input, int last_input, VisitQuery const& query,
+                       VisitFound const& found) {
   int unknown = 0;
-  for (int i = 0; i < n; ++i) {
+  for (int i = first_input; i < last_input; ++i) {
     std::uint64_t const key = query.group[i] * table.variants + 1;
     std::uint64_t const first = key << table.shift;
     std::uint64_t const own = (key + query.variant[i]) << table.shift;

@@ -144,8 +144,9 @@ struct LaneKernels {
   /// index [n] into movable, drawn with the weights.
   void (*choose)(int movable, float const* weights, long stride, float const* total, std::uint32_t const* word, int n,
                  std::int32_t* index);
-  /// Looks n inputs up in a visit table. Returns the number of unknown ones. Arrays are read up to a tile past n.
-  int (*find_visits)(VisitSlots const&, int n, VisitQuery const&, VisitFound const&);
+  /// Looks inputs [first, last) up in a visit table. Returns the number of unknown ones, found.unknown's entries. Arrays
+  /// are read up to a tile past `last`; first is a multiple of find_lanes.
+  int (*find_visits)(VisitSlots const&, int first, int last, VisitQuery const&, VisitFound const&);
   int find_lanes = 0;  // inputs per byte of VisitFound's bits
   /// Multiply-adds of a loop that does nothing else, for measuring a core's peak: returns how many were done.
   std::int64_t (*multiply_adds)(std::int64_t rounds, float* sink);

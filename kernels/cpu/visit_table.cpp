@@ -46,18 +46,15 @@ ZeroedMemory::~ZeroedMemory() {
 }
 
 VisitAnswers::VisitAnswers(long lanes)
-    : hit(static_cast<std::size_t>(lanes)),
-      labels(hit.size()),
-      place(hit.size()),
-      finder(hit.size()),
-      unknown_words(hit.size()),
-      far(hit.size()),
-      sibling(hit.size()),
-      lower(hit.size()) {}
+    : place(static_cast<std::size_t>(lanes)),
+      finder(place.size()),
+      unknown_words(place.size()),
+      far(place.size()),
+      sibling(place.size()),
+      lower(place.size()) {}
 
-void VisitTable::find_many(LaneKernels const& kernels, int n, VisitQuery const& query, VisitAnswers& answers) {
-  answers.siblings.clear();
-  answers.unknown.clear();
+void VisitTable::find_many(LaneKernels const& kernels, int first, int last, VisitQuery const& query,
+                           std::int32_t* hit, std::uint32_t* labels, VisitAnswers& answers) {
   auto const find_one = [&](int i) {
     auto const u = static_cast<std::size_t>(i);
     std::uint64_t const finder =
@@ -65,40 +62,40 @@ void VisitTable::find_many(LaneKernels const& kernels, int n, VisitQuery const& 
     auto const answer = find(query.home[i], query.group[i], query.variant[i], finder);
     answers.place[u] = query.home[i];
     answers.finder[u] = finder;
-    answers.hit[u] = (answer.flags & kHitFlag) != 0 ? 1 : 0;
-    answers.labels[u] = answer.labels;
+    hit[i] = (answer.flags & kHitFlag) != 0 ? 1 : 0;
+    labels[i] = answer.labels;
     if (answer.known && !answer.seen) answers.siblings.push_back(i);
     return answer.known;
   };
   if (kThreadSanitizer) {  // it cannot know that vector loads are atomic word by word
-    for (int i = 0; i < n; ++i) {
+    for (int i = first; i < last; ++i) {
       if (!find_one(i)) answers.unknown.push_back(i);
     }
     return;
   }
-  int const unknown = kernels.find_visits({slots_, variants_, kFlagBits + label_bits_}, n, query,
-                                          {answers.hit.data(), answers.labels.data(), answers.finder.data(),
-                                           answers.place.data(), answers.unknown_words.data(), answers.far.data(),
+  int const unknown = kernels.find_visits({slots_, variants_, kFlagBits + label_bits_}, first, last, query,
+                                          {hit, labels, answers.finder.data(), answers.place.data(),
+                                           answers.unknown_words.data(), answers.far.data(),
                                            answers.sibling.data(), answers.lower.data()});
-  answers.unknown.assign(answers.unknown_words.begin(), answers.unknown_words.begin() + unknown);
-  for (int first = 0; first < n; first += kernels.find_lanes) {
-    auto const byte = static_cast<std::size_t>(first / kernels.find_lanes);
+  answers.unknown.insert(answers.unknown.end(), answers.unknown_words.begin(), answers.unknown_words.begin() + unknown);
+  for (int at = first; at < last; at += kernels.find_lanes) {
+    auto const byte = static_cast<std::size_t>(at / kernels.find_lanes);
     for (unsigned bits = answers.lower[byte]; bits != 0; bits &= bits - 1) {
-      auto const i = static_cast<std::size_t>(first + std::countr_zero(bits));
+      auto const i = static_cast<std::size_t>(at + std::countr_zero(bits));
       lower(slots_[answers.place[i]], answers.finder[i]);
     }
     for (unsigned bits = answers.sibling[byte]; bits != 0; bits &= bits - 1) {
-      answers.siblings.push_back(first + std::countr_zero(bits));
+      answers.siblings.push_back(at + std::countr_zero(bits));
     }
     for (unsigned bits = answers.far[byte]; bits != 0; bits &= bits - 1) {
-      int const i = first + std::countr_zero(bits);
+      int const i = at + std::countr_zero(bits);
       if (!find_one(i)) answers.unknown.push_back(i);
     }
   }
 }
 
-VisitTable::VisitTable(std::uint64_t groups, int variants, int label_bits, std::uint64_t limit_bytes)
-    : variants_(static_cast<std::uint64_t>(variants)), label_bits_(label_bits) {
+VisitTable::VisitTable(std::uint64_t groups, int variants, int label_bits, std::uint64_t limit_bytes, int threads)
+    : variants_(static_cast<std::uint64_t>(variants)), label_bits_(label_bits), shared_(threads > 1) {
   chunks_ = (variants_ + kChunk - 1) / kChunk;
   chunk_size_ = std::min(variants_, kChunk);
   if (std::bit_width(groups * variants_ + kKeyOffset) + label_bits_ + kFlagBits > 64) label_bits_ = 0;

@@ -27,13 +27,11 @@ struct VisitAnswer {
   std::uint32_t labels = 0;  // packed labels of the group, where the subject packs labels
 };
 
-/// Answers for a block of lanes, and scratch of the look-up.
-/// hit, labels [n]; place [n] where insert starts to look for room
+/// Answers for a block of lanes beside hit and labels, and scratch of the look-up.
+/// place [n] where insert starts to look for room
 struct VisitAnswers {
   explicit VisitAnswers(long lanes);
 
-  std::vector<std::int32_t> hit;
-  std::vector<std::uint32_t> labels;
   std::vector<std::uint64_t> place;
   std::vector<std::uint64_t> finder;
   std::vector<std::uint64_t> unknown_words;
@@ -66,7 +64,8 @@ class VisitTable {
   /// groups, variants  shape of the domain
   /// label_bits        bits of all labels of a group together; dropped when a slot has no room for them
   /// limit_bytes       never grow beyond
-  VisitTable(std::uint64_t groups, int variants, int label_bits, std::uint64_t limit_bytes);
+  /// threads           that use the table; a single one needs no locked operations
+  VisitTable(std::uint64_t groups, int variants, int label_bits, std::uint64_t limit_bytes, int threads);
 
   bool holds_labels() const { return label_bits_ > 0; }
 
@@ -98,8 +97,9 @@ class VisitTable {
 
   /// Looks an input up; when it was seen, lowers its finder to `finder`.
   VisitAnswer find(std::uint64_t home, Key group, std::uint32_t variant, std::uint64_t finder);
-  /// find for n inputs at once.
-  void find_many(LaneKernels const& kernels, int n, VisitQuery const& query, VisitAnswers& answers);
+  /// find for inputs [first, last) at once; adds to answers. hit, labels [last] where known.
+  void find_many(LaneKernels const& kernels, int first, int last, VisitQuery const& query, std::int32_t* hit, std::uint32_t* labels,
+                 VisitAnswers& answers);
   /// Records an input that find did not see, and its finder. place: its home, or what find_many said.
   void insert(Use& use, std::uint64_t place, Key group, std::uint32_t variant, std::uint32_t labels,
               std::uint32_t flags, std::uint64_t finder);
@@ -129,9 +129,13 @@ class VisitTable {
     return {true, own, static_cast<std::uint32_t>(word) & mask,
             static_cast<std::uint32_t>((word >> kFlagBits) & ((1ULL << label_bits_) - 1))};
   }
-  static void lower(Slot& slot, std::uint64_t finder) {
-    std::atomic_ref<std::uint64_t> cell(slot.finder);
+  void lower(Slot& slot, std::uint64_t finder) const {
     std::uint64_t const mine = ~finder;
+    if (!shared_) {
+      if (slot.finder < mine) slot.finder = mine;
+      return;
+    }
+    std::atomic_ref<std::uint64_t> cell(slot.finder);
     std::uint64_t seen = cell.load(std::memory_order_relaxed);
     while (seen < mine && !cell.compare_exchange_weak(seen, mine, std::memory_order_relaxed)) {
     }
@@ -141,6 +145,7 @@ class VisitTable {
   std::uint64_t chunks_;
   std::uint64_t chunk_size_;
   int label_bits_;
+  bool shared_;
   bool direct_ = false;
   int shift_ = 0;
   std::uint64_t mask_ = 0;
@@ -181,6 +186,12 @@ inline void VisitTable::insert(Use& use, std::uint64_t place, Key group, std::ui
     if (seen == 0) {
       // The finder claims the slot, then the word makes it visible: one locked operation for a new input.
       std::uint64_t free = 0;
+      if (!shared_) {
+        slot.finder = ~finder;
+        slot.word = word;
+        use.count_insert();
+        return;
+      }
       if (std::atomic_ref<std::uint64_t>(slot.finder).compare_exchange_strong(free, ~finder, std::memory_order_acq_rel)) {
         cell.store(word, std::memory_order_release);
         use.count_insert();

@@ -47,17 +47,16 @@ VisitAnswer WideVisitTable::find(std::uint64_t home, Key key, std::uint32_t vari
   return {(group.flags & kIrregularFlag) == 0, false, group.flags & kHitFlag, group.labels};
 }
 
-void WideVisitTable::find_many(int n, VisitQuery const& query, long stride, VisitAnswers& answers) {
-  answers.siblings.clear();
-  answers.unknown.clear();
-  for (int i = 0; i < n; ++i) {
+void WideVisitTable::find_many(int first, int last, VisitQuery const& query, long stride, std::int32_t* hit,
+                               std::uint32_t* labels, VisitAnswers& answers) {
+  for (int i = first; i < last; ++i) {
     auto const u = static_cast<std::size_t>(i);
     answers.finder[u] =
         query.phase | (static_cast<std::uint64_t>(query.seed[i]) << Finder::kIterationBits) | query.iteration[i];
     answers.place[u] = query.home[i];
     auto const answer = find(query.home[i], {query.group + i, stride}, query.variant[i], answers.finder[u]);
-    answers.hit[u] = (answer.flags & kHitFlag) != 0 ? 1 : 0;
-    answers.labels[u] = answer.labels;
+    hit[i] = (answer.flags & kHitFlag) != 0 ? 1 : 0;
+    labels[i] = answer.labels;
     if (!answer.known) answers.unknown.push_back(i);
     if (answer.known && !answer.seen) answers.siblings.push_back(i);
   }

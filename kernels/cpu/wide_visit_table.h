@@ -38,7 +38,8 @@ class WideVisitTable {
   void prefetch(std::uint64_t /*home*/) const {}
   VisitAnswer find(std::uint64_t home, Key key, std::uint32_t variant, std::uint64_t finder);
   /// As VisitTable's; query.group is word 0 of every key, the words `stride` apart.
-  void find_many(int n, VisitQuery const& query, long stride, VisitAnswers& answers);
+  void find_many(int first, int last, VisitQuery const& query, long stride, std::int32_t* hit, std::uint32_t* labels,
+                 VisitAnswers& answers);
   void insert(Use& use, std::uint64_t home, Key key, std::uint32_t variant, std::uint32_t labels, std::uint32_t flags,
               std::uint64_t finder);
   std::uint64_t size() const { return size_.load(std::memory_order_relaxed); }

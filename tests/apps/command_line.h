@@ -49,7 +49,8 @@ class Redirection {
 };
 
 /// Runs `fairlane arguments...`. stdout: where it goes, a file of its own when empty.
-inline Outcome run_fairlane(std::vector<std::string> arguments, std::string const& stdout_path = "") {
+inline Outcome run_fairlane(std::vector<std::string> arguments,
+                            std::string const& stdout_path = "") {
   TemporaryFolder const folder;
   std::string const out = stdout_path.empty() ? folder.file("out") : stdout_path;
   Outcome outcome;
@@ -87,7 +88,8 @@ inline void write_file(std::string const& path, std::string const& bytes) {
 }
 
 /// Replaces the first `before` in a file.
-inline void edit_file(std::string const& path, std::string const& before, std::string const& after) {
+inline void edit_file(std::string const& path, std::string const& before,
+                      std::string const& after) {
   std::string text = slurp(path);
   auto const at = text.find(before);
   ASSERT_NE(at, std::string::npos) << before << " in " << path;

@@ -46,14 +46,17 @@ TEST_F(CommandsTest, JsonIsTheSummary) {
 
 TEST_F(CommandsTest, ThreadsAndBatchDoNotChangeTheResults) {
   ASSERT_EQ(run_fairlane({"run", "config.yaml", "--out", "one", "--threads", "1"}).code, 0);
-  ASSERT_EQ(run_fairlane({"run", "config.yaml", "--out", "two", "--threads", "2", "--batch", "3"}).code, 0);
+  ASSERT_EQ(
+      run_fairlane({"run", "config.yaml", "--out", "two", "--threads", "2", "--batch", "3"}).code,
+      0);
   EXPECT_EQ(slurp("one/instances.csv"), slurp("two/instances.csv"));
   EXPECT_EQ(slurp("one/manifest.json"), slurp("two/manifest.json"));
 }
 
 TEST_F(CommandsTest, TheFlagAndTheKeyAreTheSame) {
   ASSERT_EQ(run_fairlane({"run", "config.yaml", "--seed", "5", "--out", "a"}).code, 0);
-  ASSERT_EQ(run_fairlane({"run", "config.yaml", "--set", "seed=5", "--set", "output.dir=b"}).code, 0);
+  ASSERT_EQ(run_fairlane({"run", "config.yaml", "--set", "seed=5", "--set", "output.dir=b"}).code,
+            0);
   EXPECT_EQ(slurp("a/manifest.json"), slurp("b/manifest.json"));
 }
 
@@ -93,13 +96,15 @@ TEST_F(CommandsTest, InspectShowsANetwork) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_TRUE(contains(outcome.out, "relu")) << outcome.out;
   EXPECT_TRUE(contains(outcome.out, "decision")) << outcome.out;
-  auto const json = nlohmann::json::parse(run_fairlane({"inspect", "model.safetensors", "--json"}).out);
+  auto const json =
+      nlohmann::json::parse(run_fairlane({"inspect", "model.safetensors", "--json"}).out);
   EXPECT_EQ(json.at("parameters"), 11);
 }
 
 TEST_F(CommandsTest, InspectShowsATable) {
   write_file("t.csv", "age,income,sex,class\n1,20,0,1\n2,3,1,0\n3,4,1,0\n");
-  auto const json = nlohmann::json::parse(run_fairlane({"inspect", "t.csv", "domain.yaml", "--json"}).out);
+  auto const json =
+      nlohmann::json::parse(run_fairlane({"inspect", "t.csv", "domain.yaml", "--json"}).out);
   EXPECT_EQ(json.at("rows"), 3);
   EXPECT_EQ(json.at("classes").at("0"), 2);
   EXPECT_EQ(json.at("attributes")[1].at("out_of_domain"), 1);
@@ -112,7 +117,8 @@ TEST_F(CommandsTest, InspectShowsFindingsInWords) {
   ASSERT_EQ(run_fairlane({"run", "config.yaml"}).code, 0);
   Outcome const outcome = run_fairlane({"inspect", "out"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_TRUE(contains(outcome.out, "sex female: decision 0;  sex male: decision 1")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "sex female: decision 0;  sex male: decision 1"))
+      << outcome.out;
 }
 
 TEST_F(CommandsTest, DevicesSpeaksOfThisMachine) {
@@ -124,7 +130,8 @@ TEST_F(CommandsTest, DevicesSpeaksOfThisMachine) {
 }
 
 TEST_F(CommandsTest, InitWritesWhatRunTakes) {
-  Outcome const outcome = run_fairlane({"init", "model.safetensors", "data.csv", "--out", "new/c.yaml"});
+  Outcome const outcome =
+      run_fairlane({"init", "model.safetensors", "data.csv", "--out", "new/c.yaml"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_TRUE(contains(outcome.err, "guessed")) << outcome.err;
   EXPECT_TRUE(contains(outcome.out, "100.0 % of 40 rows")) << outcome.out;
@@ -140,8 +147,9 @@ TEST_F(CommandsTest, InitWritesWhatRunTakes) {
 
 TEST_F(CommandsTest, InitTakesNamesAndText) {
   write_file("people.csv", "f,income,sex,y z\n1,2,male,1\n2,9,female,0\n3,4,male,1\n");
-  Outcome const outcome = run_fairlane({"init", "model.safetensors", "people.csv", "--protected", "f,sex",
-                                    "--label", "y z", "--domain", "d.yaml", "--quiet"});
+  Outcome const outcome =
+      run_fairlane({"init", "model.safetensors", "people.csv", "--protected", "f,sex", "--label",
+                    "y z", "--domain", "d.yaml", "--quiet"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   Domain const domain = read_domain_yaml("d.yaml");
   EXPECT_EQ(domain.attributes[2].categories, (std::vector<std::string>{"female", "male"}));
@@ -152,7 +160,9 @@ TEST_F(CommandsTest, InitTakesNamesAndText) {
 TEST_F(CommandsTest, InitLeavesNothingBehindWhenItFails) {
   // Every attribute protected: the configuration would not run.
   EXPECT_NE(run_fairlane({"init", "model.safetensors", "data.csv", "--out", "c.yaml", "--protected",
-                      "age,income,sex"}).code, 0);
+                          "age,income,sex"})
+                .code,
+            0);
   EXPECT_FALSE(fs::exists("c.yaml"));
   EXPECT_FALSE(fs::exists("c.domain.yaml"));
 }
@@ -164,7 +174,8 @@ TEST_F(CommandsTest, DemoFindsWhatIsPlanted) {
   ASSERT_EQ(json.size(), 3U);
   for (auto const& finding : json) {
     EXPECT_EQ(finding.at("false_findings"), 0);
-    EXPECT_GE(finding.at("found_groups").get<double>(), 0.95 * finding.at("planted_groups").get<double>())
+    EXPECT_GE(finding.at("found_groups").get<double>(),
+              0.95 * finding.at("planted_groups").get<double>())
         << finding;
   }
   Outcome const again = run_fairlane({"demo", "--out", "demo", "--rows", "50"});
@@ -185,15 +196,15 @@ TEST_F(CommandsTest, HelpAndVersion) {
   EXPECT_TRUE(contains(run_fairlane({"--help"}).out, "demo"));
   Outcome const help = run_fairlane({"run", "--help"});
   EXPECT_EQ(help.code, 0);
-  for (char const* flag : {"--out", "--backend", "--threads", "--batch", "--seed", "--set", "--quiet",
-                           "--log-level", "--json", "--overwrite", "--fail-above"}) {
+  for (char const* flag : {"--out", "--backend", "--threads", "--batch", "--seed", "--set",
+                           "--quiet", "--log-level", "--json", "--overwrite", "--fail-above"}) {
     EXPECT_TRUE(contains(help.out, flag)) << flag;
   }
 }
 
 TEST(InitTable, ProtectedNamesAreRecognised) {
-  for (char const* name : {"age", "Age", "AgeInYears", "PersonStatusSex", "sex", "gender_code", "RACE",
-                           "native-nationality"}) {
+  for (char const* name : {"age", "Age", "AgeInYears", "PersonStatusSex", "sex", "gender_code",
+                           "RACE", "native-nationality"}) {
     EXPECT_TRUE(is_protected_name(name)) << name;
   }
   for (char const* name : {"wage", "mortgage", "sexton", "trace", "education", "", "agency"}) {
@@ -203,7 +214,8 @@ TEST(InitTable, ProtectedNamesAreRecognised) {
 
 TEST(Configs, EveryConfigurationInTheProjectIsWellFormed) {
   int count = 0;
-  for (auto const& entry : fs::recursive_directory_iterator(fs::path(FAIRLANE_SOURCE_DIR) / "configs")) {
+  for (auto const& entry :
+       fs::recursive_directory_iterator(fs::path(FAIRLANE_SOURCE_DIR) / "configs")) {
     std::string const path = entry.path().string();
     if (!path.ends_with(".yaml") || path.ends_with(".domain.yaml")) continue;
     EXPECT_NO_THROW(read_run_config(path, {})) << path;

@@ -23,8 +23,14 @@ struct Outputs {
       for (int i = 0; i < n; ++i) take(array.row(r)[i]);
     }
   }
-  void take(float value) { floats.push_back(value); }
-  void take(std::int64_t value) { integers.push_back(value); }
+  template <class T>
+  void take(T value) {
+    if constexpr (std::is_same_v<T, float>) {
+      floats.push_back(value);
+    } else {
+      integers.push_back(value);
+    }
+  }
 };
 
 /// Runs every function of the table.
