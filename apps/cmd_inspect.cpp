@@ -37,7 +37,8 @@ std::string dump(Json const& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-/// Rows of cells, each column as wide as its widest cell, the first column to the left.
+/// Rows of cells, each column as wide as its widest cell: the first and the headed "values" or
+/// "activation" to the left, numbers to the right.
 std::string aligned(std::vector<std::vector<std::string>> const& rows) {
   std::vector<std::size_t> widths;
   for (auto const& row : rows) {
@@ -48,8 +49,10 @@ std::string aligned(std::vector<std::vector<std::string>> const& rows) {
   for (auto const& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      line += i == 0 ? fmt::format("{:<{}}", row[i], widths[i])
-                     : fmt::format("  {:>{}}", row[i], widths[i]);
+      bool const is_text = rows[0][i] == "values" || rows[0][i] == "activation";
+      line += i == 0    ? fmt::format("{:<{}}", row[i], widths[i])
+              : is_text ? fmt::format("  {:<{}}", row[i], widths[i])
+                        : fmt::format("  {:>{}}", row[i], widths[i]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";

@@ -152,6 +152,9 @@ void flag_protected(Table const& table, std::vector<std::string> const& wanted,
     if (combinations > kManyCombinations && !drawn.tested.empty()) break;
     drawn.tested.push_back(attribute->name);
   }
+  std::sort(
+      drawn.tested.begin(), drawn.tested.end(),
+      [&](std::string const& a, std::string const& b) { return domain.find(a) < domain.find(b); });
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ struct SearchBench {
   double steps_per_second = 0.0;      // local steps over search_seconds
   double instances_per_second = 0.0;
   double evaluations_per_instance = 0.0;
-  double peak_gflops = 0.0;           // of one core, measured between the repetitions
+  double peak_gflops = 0.0;           // multiply-add loop on as many threads, measured between the repetitions
   std::uint64_t table_bytes = 0;
 };
 
@@ -50,7 +50,8 @@ ForwardResult bench_forward(std::vector<int> const& widths, int variants, std::s
 std::vector<SearchBench> bench_search(RunConfig const& config, std::vector<int> const& threads, std::string const& isa,
                                       int repetitions);
 
-/// Billions of floating-point operations per second of one core's multiply-add loop, over about `seconds`.
-double peak_gflops(std::string const& isa, double seconds);
+/// Billions of floating-point operations per second of a multiply-add loop on each of `threads` threads together, over
+/// about `seconds`: what the machine could do at most, and whether its cores are cores.
+double peak_gflops(std::string const& isa, double seconds, int threads = 1);
 
 }  // namespace fairlane

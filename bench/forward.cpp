@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <numeric>
 
 #include "bench/bench.h"
+#include "engine/workers.h"
 #include "kernels/core/error.h"
 #include "kernels/cpu/cpu_block.h"
 
@@ -65,18 +67,22 @@ double rate(double seconds, Work&& work) {
 
 }  // namespace
 
-double peak_gflops(std::string const& isa, double seconds) {
+double peak_gflops(std::string const& isa, double seconds, int threads) {
   auto const& kernels = select_kernels(isa.c_str());
-  std::vector<float> sink(kPadLanes, 0.0F);
-  constexpr std::int64_t kRounds = 4096;
-  double const calls = rate(seconds, [&] {
-    sink[0] = 0.999F;
-    sink[1] = 0.001F;
-    kernels.multiply_adds(kRounds, sink.data());
+  std::vector<double> gflops(static_cast<std::size_t>(threads));
+  run_workers(threads, [&](int worker) {
+    constexpr std::int64_t kRounds = 4096;
+    constexpr double kFlopsPerFma = 2.0;
+    std::vector<float> sink(kPadLanes, 0.0F);
+    std::int64_t done = 0;
+    double const calls = rate(seconds, [&] {
+      sink[0] = 0.999F;
+      sink[1] = 0.001F;
+      done = kernels.multiply_adds(kRounds, sink.data());
+    });
+    gflops[static_cast<std::size_t>(worker)] = calls * static_cast<double>(done) * kFlopsPerFma * 1e-9;
   });
-  sink[0] = 0.999F;
-  constexpr double kFlopsPerFma = 2.0;
-  return calls * static_cast<double>(kernels.multiply_adds(kRounds, sink.data())) * kFlopsPerFma * 1e-9;
+  return std::accumulate(gflops.begin(), gflops.end(), 0.0);
 }
 
 ForwardResult bench_forward(std::vector<int> const& widths, int variants, std::string const& isa, int repetitions) {

@@ -49,11 +49,11 @@ std::vector<SearchBench> bench_search(RunConfig const& config, std::vector<int> 
   SeedSource const seeds(config, method, subject);
   std::vector<SearchBench> results(threads.size());
   std::vector<std::vector<double>> seconds(threads.size());
-  std::vector<double> peaks;
+  std::vector<std::vector<double>> peaks(threads.size());
   for (int r = 0; r < repetitions; ++r) {
-    constexpr double kPeakSeconds = 0.05;
-    peaks.push_back(peak_gflops(isa, kPeakSeconds));
     for (std::size_t t = 0; t < threads.size(); ++t) {
+      constexpr double kPeakSeconds = 0.05;
+      peaks[t].push_back(peak_gflops(isa, kPeakSeconds, threads[t]));
       Execution execution;
       execution.backend = isa.empty() ? "cpu" : "cpu:" + isa;
       execution.threads = threads[t];
@@ -82,7 +82,7 @@ std::vector<SearchBench> bench_search(RunConfig const& config, std::vector<int> 
     bench.evaluations_per_instance = bench.unique_instances == 0 ? 0.0
                                                                  : static_cast<double>(bench.model_evaluations) /
                                                                        static_cast<double>(bench.unique_instances);
-    bench.peak_gflops = median(peaks);
+    bench.peak_gflops = median(peaks[t]);
   }
   return results;
 }

@@ -67,7 +67,7 @@ Summary run(RunConfig const& config, RunOptions const& options) {
   summary.cluster_seconds = seeds.cluster_seconds();
   write_instances(config, subject, *findings, *backend, out, summary);
   if (config.output.trace) write_trace(config, subject, result, out);
-  if (std::strcmp(result.cut.reason, "seconds") == 0) {
+  if (!options.search.replay && std::strcmp(result.cut.reason, "seconds") == 0) {
     out.set_manifest(manifest_json(config, subject, result.cut));
   }
   summary.write_seconds = seconds_since(write_start);

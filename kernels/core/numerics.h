@@ -1,6 +1,6 @@
 // exp, sigmoid, tanh, expm1 and softmax from IEEE operations alone, so that every device gives the same bits.
 //
-// exp is carried as an unevaluated sum (high + low) with about 28 correct bits, which leaves the last rounding to the
+// exp is carried as an unevaluated sum (high + low) with about 26 correct bits, which leaves the last rounding to the
 // caller.
 #pragma once
 
@@ -8,14 +8,14 @@
 
 namespace fairlane {
 
-/// An unevaluated sum high + low, |low| <= ulp(high).
+/// An unevaluated sum high + low, |low| < |high| / 8.
 template <class P>
 struct Twofold {
   typename P::F high;
   typename P::F low;
 };
 
-inline constexpr float kExpLowest = -103.97208F;  // below it exp rounds to zero
+inline constexpr float kExpLowest = -104.0F;  // from here on exp rounds to zero
 inline constexpr float kExpHighest = 89.0F;       // above it exp is infinite
 
 namespace detail {
@@ -33,7 +33,8 @@ FL_HD Twofold<P> exp_reduced(typename P::F r, typename P::F r_low) {
   auto const one = P::splat(1.0F);
   auto const high = one + r;
   auto const low = ((one - high) + r) + P::fma(q, square, r_low);
-  return {high, low};
+  auto const sum = high + low;
+  return {sum, (high - sum) + low};
 }
 
 /// n = nearest integer to x / ln2 (|n| < 2^22), and the remainder x - n ln2 as r + r_low.
@@ -77,7 +78,7 @@ FL_HD Twofold<P> exp_twofold(typename P::F x, typename P::F x_low) {
   return {(e.high * first) * second, (e.low * first) * second};
 }
 
-/// Logistic function 1 / (1 + exp(-x)), exp correctly rounded but for one in thousands, then each operation rounded:
+/// Logistic function 1 / (1 + exp(-x)), exp correctly rounded but for one in fifty, then each operation rounded:
 /// the formula of the authors' programs. Where it saturates decides their paths, so a more accurate one would leave them.
 template <class P>
 FL_HD typename P::F sigmoid(typename P::F x) {
@@ -137,11 +138,13 @@ FL_HD void softmax(float const* logits, int count, int stride, float* out, float
     auto const back = d + top;
     auto const d_low = (value - back) - (top - (back - d));
     auto const e = exp_twofold<P>(d, d_low);
-    P::store(e.high, terms + 2 * c * stride);
-    P::store(e.low, terms + (2 * c + 1) * stride);
-    auto const next = sum + e.high;
+    auto const high = e.high + e.low;  // so that low is but a rounding, which the correction below relies on
+    auto const low = e.low - (high - e.high);
+    P::store(high, terms + 2 * c * stride);
+    P::store(low, terms + (2 * c + 1) * stride);
+    auto const next = sum + high;
     auto const part = next - sum;
-    sum_low = sum_low + (((sum - (next - part)) + (e.high - part)) + e.low);
+    sum_low = sum_low + (((sum - (next - part)) + (high - part)) + low);
     sum = next;
   }
   auto const inverse = P::divide(P::splat(1.0F), sum);

@@ -437,15 +437,15 @@ void CpuBlock<WideVisitTable>::find_some(int first, int last) {
 
 template <class Table>
 void CpuBlock<Table>::find_all() {
-  // The table's lines of the next few hundred lanes are on their way while these are judged.
-  constexpr int kAhead = 4 * kPadLanes;
+  // The table's lines of the next lanes are on their way while these are judged.
+  constexpr int kTogether = kPadLanes;
+  constexpr int kAhead = 4 * kTogether;
   answers_.siblings.clear();
   answers_.unknown.clear();
   prepare_homes(0, std::min(kAhead, size_));
-  for (int first = 0; first < size_; first += kAhead) {
-    int const last = std::min(first + kAhead, size_);
-    prepare_homes(last, std::min(last + kAhead, size_));
-    find_some(first, last);
+  for (int first = 0; first < size_; first += kTogether) {
+    prepare_homes(std::min(first + kAhead, size_), std::min(first + kAhead + kTogether, size_));
+    find_some(first, std::min(first + kTogether, size_));
   }
 }
 

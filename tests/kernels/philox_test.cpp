@@ -76,7 +76,8 @@ TEST(Philox, LooksUniform) {
       ++seen[below<ScalarPack>(r.w[word], kBins)];
     }
     double chi = 0.0;
-    for (int const n : seen) chi += std::pow(n - kDraws / kBins, 2) / (kDraws / kBins);
+    constexpr double kExpected = static_cast<double>(kDraws) / kBins;
+    for (int const n : seen) chi += std::pow(n - kExpected, 2) / kExpected;
     EXPECT_LT(chi, kMost) << "word " << word;
   }
 }

@@ -192,7 +192,9 @@ TEST(Accumulators, UndefinedMembersAreNeverFairOrUnfair) {
       ASSERT_EQ(result(1, lane), want.pair);
       ASSERT_EQ(result(3, lane), (want.mixed ? kGroupMixed : 0) | (want.undefined ? kGroupUndefined : 0));
       undefined += want.undefined ? 1 : 0;
-      if (want.label == kUndefinedLabel) ASSERT_EQ(result(1, lane), -1);
+      if (want.label == kUndefinedLabel) {
+        ASSERT_EQ(result(1, lane), -1);
+      }
     }
   }
   EXPECT_GT(undefined, 0) << "the test must meet some";
@@ -307,7 +309,9 @@ TEST(Margin, RandomStepStaysInsideAndReachesTheBounds) {
       ASSERT_GE(box.x[i], box.low[i]);
       ASSERT_LE(box.x[i], box.high[i]);
       bool const moves = std::find(box.movable.begin(), box.movable.end(), c) != box.movable.end();
-      if (!moves) ASSERT_EQ(box.x[i], before[i]);
+      if (!moves) {
+        ASSERT_EQ(box.x[i], before[i]);
+      }
       if (!moves || box.high[i] - box.low[i] < 10) continue;
       ++wide;
       at_bound += box.x[i] == box.low[i] || box.x[i] == box.high[i] ? 1 : 0;
@@ -370,7 +374,9 @@ TEST(Margin, NewtonStepStopsWhereTheNearestMemberCrosses) {
     }
     ASSERT_NE(box.x, before);
     ASSERT_TRUE(all_at_most) << "round " << round;
-    if (second_pass_moved) ASSERT_TRUE(first_pass_full) << "attributes that separate come first";
+    if (second_pass_moved) {
+      ASSERT_TRUE(first_pass_full) << "attributes that separate come first";
+    }
     reached += gained >= margin * (1 - 1e-5) ? 1 : 0;
     if (gained < margin * (1 - 1e-5)) {  // then everything moved as far as it may
       for (int const c : box.movable) {
