@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 
@@ -16,24 +18,37 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kInterval = std::chrono::milliseconds(200);
 constexpr char const* kEraseLine = "\r\033[K";
 
-/// One line about a phase that began `seconds` ago.
-std::string describe(SearchProgress const& progress, double seconds, double rate) {
+/// What one phase has done since it began.
+struct Pace {
+  double seconds = 0.0;
+  double iterations = 0.0;
+  double per_seed = 1.0;  // iterations that a seed or an origin needs at most
+};
+
+std::string describe(SearchProgress const& progress, Pace const& pace) {
   bool const local = progress.phase.load() != 0;
   auto const done = static_cast<double>(progress.done.load());
   auto const total = static_cast<double>(progress.total.load());
-  std::string line = fmt::format("{} phase  {} of {} {}", local ? "local" : "global",
-                                 with_commas(progress.done.load()),
-                                 with_commas(progress.total.load()), local ? "origins" : "seeds");
-  line += fmt::format("  {} {}/s", short_count(rate), local ? "steps" : "tests");
-  if (done > 0.0 && total > done) {
-    line += "  " + seconds_text(seconds * (total - done) / done) + " left";
+  if (local && done >= total) return "writing the results";
+  std::string line =
+      fmt::format("{} phase  {} of {} {}  {} {}/s", local ? "local" : "global",
+                  with_commas(progress.done.load()), with_commas(progress.total.load()),
+                  local ? "origins" : "seeds", short_count(pace.iterations / pace.seconds),
+                  local ? "steps" : "tests");
+  // Lanes advance together and finish together, so iterations tell more than finished seeds do.
+  double const share = std::max(done / total, pace.iterations / (total * pace.per_seed));
+  if (share > 0.0 && share < 1.0) {
+    line += "  " + seconds_text(pace.seconds * (1.0 - share) / share) + " left";
   }
   return line;
 }
 
 }  // namespace
 
-ProgressLine::ProgressLine(SearchProgress const& progress, bool enabled) : progress_(progress) {
+ProgressLine::ProgressLine(SearchProgress const& progress, RunConfig const& config, bool enabled)
+    : progress_(progress),
+      tests_per_seed_(static_cast<double>(std::max(1, config.global.max_iter))),
+      steps_per_origin_(static_cast<double>(std::max<std::int64_t>(1, config.local.num))) {
   if (enabled) thread_ = std::thread([this] { draw(); });
 }
 
@@ -67,9 +82,11 @@ void ProgressLine::draw() {
       phase_start = Clock::now() - kInterval;
       phase_iterations = phase == 0 ? 0 : iterations;
     }
-    double const seconds = std::chrono::duration<double>(Clock::now() - phase_start).count();
-    double const rate = static_cast<double>(iterations - phase_iterations) / seconds;
-    std::string const line = kEraseLine + describe(progress_, seconds, rate);
+    Pace pace;
+    pace.seconds = std::chrono::duration<double>(Clock::now() - phase_start).count();
+    pace.iterations = static_cast<double>(iterations - phase_iterations);
+    pace.per_seed = phase == 0 ? tests_per_seed_ : steps_per_origin_;
+    std::string const line = kEraseLine + describe(progress_, pace);
     std::fputs(line.c_str(), stderr);
     std::fflush(stderr);
     drawn_ = true;

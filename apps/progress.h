@@ -13,8 +13,8 @@ namespace fairlane {
 /// Draws one line on stderr, over and over, from another thread; erases it at the end.
 class ProgressLine {
  public:
-  /// Draws nothing where `enabled` is false.
-  ProgressLine(SearchProgress const& progress, bool enabled);
+  /// Draws nothing where `enabled` is false. The configuration says how much there is to do.
+  ProgressLine(SearchProgress const& progress, RunConfig const& config, bool enabled);
   ~ProgressLine();
   ProgressLine(ProgressLine const&) = delete;
   ProgressLine& operator=(ProgressLine const&) = delete;
@@ -26,6 +26,8 @@ class ProgressLine {
   void draw();
 
   SearchProgress const& progress_;
+  double tests_per_seed_;    // of the global phase, at most
+  double steps_per_origin_;  // of the local phase
   bool drawn_ = false;
   bool ended_ = false;
   std::mutex mutex_;

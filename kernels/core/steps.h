@@ -73,6 +73,10 @@ FL_HD std::uint32_t pick_member(std::uint32_t word, std::uint32_t members, std::
 #endif
 }
 
+/// Candidates that a partner draw tries, where a group's labels are not kept, before it evaluates the whole group. Try t
+/// is below(word 0 of draw t, variants), t = 1, 2, ...: the first with another label is uniform among those.
+inline constexpr std::uint32_t kPartnerTries = 16;
+
 /// A member with another label, drawn uniformly; the input's own variant when there is none.
 /// differs(v)  whether variant v has another, defined label; called for v in 0..variants-1
 template <class Differs>

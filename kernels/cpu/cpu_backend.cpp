@@ -145,6 +145,9 @@ class CpuBackend final : public Backend {
 std::unique_ptr<Backend> make_cpu_backend(SubjectView const& view, CpuOptions const& options) {
   LaneKernels const& kernels = select_kernels(options.isa.c_str());
   auto subject = std::make_unique<PackedSubject>(view, kernels.tile_outputs);
+  if (subject->get().variants >= kStagedVariants && subject->get().label_bits == 0) {
+    subject->set_variant_order(separating_order(*subject, kernels));
+  }
   auto const& keys = subject->keys();
   int const words = keys.words;
   if (words > 1) {

@@ -52,6 +52,12 @@ class ScratchMemory {
   Scratch scratch_;
 };
 
+/// From so many variants on, and where labels are not packed, stopping at a second label beats a plain pass.
+inline constexpr int kStagedVariants = 12;
+
+/// Variants in the order that shows a second label soonest in a sample of uniform groups; results never depend on it.
+std::vector<int> separating_order(PackedSubject const& subject, LaneKernels const& kernels);
+
 /// Where visits go that the table has no room for: one call at a time.
 struct OverflowSink {
   std::mutex lock;
@@ -135,6 +141,8 @@ class CpuBlock final : public LaneBlock {
   /// New partners by lot among members with another label, new weights; for lanes in pending_.
   void renew(LocalStep const& step);
   void draw_partners();
+  /// Partners by trial for the gathered lanes numbered in `open`; leaves those where no try had another label.
+  void try_partners(std::vector<std::int32_t>& open);
   void draw_and_step(LocalStep const& step);
   /// Hit and labels of every lane from the table, or by evaluating the groups that it does not know.
   void look_up();

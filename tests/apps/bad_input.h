@@ -48,7 +48,9 @@ inline void expect_one_line(BadInput const& bad) {
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
   EXPECT_TRUE(outcome.err.ends_with('\n')) << outcome.err;
   // A check that fails has a result, too.
-  if (bad.code != ExitCode::kIntegrity) EXPECT_EQ(outcome.out, "");
+  if (bad.code != ExitCode::kIntegrity) {
+    EXPECT_EQ(outcome.out, "");
+  }
   for (std::string const& part : bad.parts) {
     EXPECT_NE(outcome.err.find(part), std::string::npos) << part << "\nin: " << outcome.err;
   }

@@ -121,8 +121,8 @@ TEST_P(Golden, AdfIsEidigWithoutMomentum) {
   for (std::size_t s = 0; s < adf.size(); ++s) EXPECT_EQ(eidig[s], adf[s]) << "seed " << s;
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, Golden, ::testing::ValuesIn(kGoldenCases), [](auto const& info) {
-  std::string name = name_of(info.param);
+INSTANTIATE_TEST_SUITE_P(Cases, Golden, ::testing::ValuesIn(kGoldenCases), [](auto const& test) {
+  std::string name = name_of(test.param);
   for (char& c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
   }

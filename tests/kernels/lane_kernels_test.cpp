@@ -231,8 +231,10 @@ TEST(LaneKernels, OverflowIsUndefinedEverywhere) {
     shape.widths = {8, outputs};
     shape.counts = {5};
     RandomSubject subject(shape);
-    for (float& w : subject.weights(0)) w *= 1e19F;
-    for (float& w : subject.weights(1)) w *= 1e19F;
+    constexpr float kHuge = 3e19F;
+    for (std::size_t layer : {0, 1}) {
+      for (float& w : subject.weights(layer)) w *= kHuge;
+    }
     auto const rows = subject.rows(100);
     Outputs const portable = run_all(shape, subject.view, rows, *kernels_portable());
     EXPECT_TRUE(std::any_of(portable.floats.begin(), portable.floats.end(), [](float x) { return !std::isfinite(x); }));
