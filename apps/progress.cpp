@@ -30,11 +30,13 @@ std::string describe(SearchProgress const& progress, Pace const& pace) {
   auto const done = static_cast<double>(progress.done.load());
   auto const total = static_cast<double>(progress.total.load());
   if (local && done >= total) return "writing the results";
-  std::string line =
-      fmt::format("{} phase  {} of {} {}  {} {}/s", local ? "local" : "global",
-                  with_commas(progress.done.load()), with_commas(progress.total.load()),
-                  local ? "origins" : "seeds", short_count(pace.iterations / pace.seconds),
-                  local ? "steps" : "tests");
+  std::string line = fmt::format("{} phase  {} of {} {}", local ? "local" : "global",
+                                 with_commas(progress.done.load()),
+                                 with_commas(progress.total.load()), local ? "origins" : "seeds");
+  if (pace.iterations <= 0.0) return line;
+  line += fmt::format("  {} {}/s", short_count(pace.iterations / pace.seconds),
+                      local ? "steps" : "tests");
+  line += fmt::format("  {} IDIs", with_commas(progress.instances.load()));
   // Lanes advance together and finish together, so iterations tell more than finished seeds do.
   double const share = std::max(done / total, pace.iterations / (total * pace.per_seed));
   if (share > 0.0 && share < 1.0) {

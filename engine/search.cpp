@@ -68,6 +68,7 @@ class LockstepSearch {
     if (options_.progress == nullptr) return;
     options_.progress->done.fetch_add(done, std::memory_order_relaxed);
     options_.progress->iterations.fetch_add(iterations, std::memory_order_relaxed);
+    options_.progress->instances.store(static_cast<std::int64_t>(backend_.instances()), std::memory_order_relaxed);
   }
   void begin_phase(int phase, std::int64_t total) const {
     if (options_.progress == nullptr) return;
@@ -408,7 +409,9 @@ void LockstepSearch::cut_local(std::int64_t done) {
   auto& cut = result_.cut;
   cut.global_seeds = static_cast<std::int64_t>(result_.global.size());
   cut.local_seeds = done;
-  if (done < static_cast<std::int64_t>(origins_.seed.size())) {
+  if (done == 0) {  // the same as an end after the global phase, which a replay takes it for
+    cut.finder = Finder::pack(Phase::kGlobal, static_cast<std::uint32_t>(cut.global_seeds), 0);
+  } else if (done < static_cast<std::int64_t>(origins_.seed.size())) {
     cut.finder = Finder::pack(Phase::kLocal, origins_.seed[static_cast<std::size_t>(done)], 0);
   }
 }
@@ -418,11 +421,14 @@ void LockstepSearch::random_phase() {
   double const domain = backend_.subject().keys().groups * backend_.subject().get().variants;
   auto const wanted = static_cast<std::int64_t>(std::min(static_cast<double>(seeds_.count()), domain));
   begin_phase(0, wanted);
+  // A run that the clock ended is repeated by as many draws.
+  bool const repeats = options_.replay && options_.replay->global_seeds >= 0;
+  std::int64_t const most = repeats ? options_.replay->global_seeds : std::numeric_limits<std::int64_t>::max();
   std::int64_t drawn = 0;
   std::int64_t distinct = 0;
   bool timed_out = false;
-  while (distinct < wanted && !timed_out) {
-    std::int64_t const end = drawn + (wanted - distinct);
+  while (distinct < wanted && drawn < most && !timed_out) {
+    std::int64_t const end = std::min(most, drawn + (wanted - distinct));
     if (end > std::numeric_limits<std::uint32_t>::max()) {
       throw Error(ExitCode::kConfig, "global.num: more than 2^32 draws are needed for " + std::to_string(wanted) +
                                          " distinct inputs; use enumerate for a domain this small");
@@ -458,7 +464,7 @@ void LockstepSearch::random_phase() {
   }
   auto& cut = result_.cut;
   cut.finder = Finder::pack(Phase::kGlobal, static_cast<std::uint32_t>(drawn), 0);
-  if (timed_out) {
+  if (timed_out || repeats) {
     cut.reason = "seconds";
     cut.global_seeds = drawn;
   }

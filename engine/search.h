@@ -45,6 +45,7 @@ struct SearchProgress {
   std::atomic<std::int64_t> done{0};   // seeds finished in this phase
   std::atomic<std::int64_t> total{0};
   std::atomic<std::int64_t> iterations{0};  // tests and steps of both phases
+  std::atomic<std::int64_t> instances{0};   // distinct IDIs so far
 };
 
 /// Result of a search; the visited inputs stay in the backend's table.

@@ -132,6 +132,8 @@ class Backend {
 
   /// Distinct inputs recorded so far (approximate while blocks run) and memory of the record in bytes.
   virtual std::uint64_t visited() const = 0;
+  /// IDIs among them.
+  virtual std::uint64_t instances() const = 0;
   virtual std::uint64_t table_bytes() const = 0;
   /// Hands out everything recorded; inputs may occur twice when the table overflowed its memory limit.
   virtual void collect(VisitSink const& sink) = 0;

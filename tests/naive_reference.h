@@ -83,7 +83,8 @@ class Reference {
   using Real = typename A::Real;
   using Reals = std::vector<Real>;
 
-  explicit Reference(SubjectView const& subject) : subject_(subject), order_(column_order(subject)) {}
+  explicit Reference(SubjectView const& subject)
+      : subject_(subject), order_(column_order(subject)) {}
 
   /// Activations of every layer: [0] the input, the last entry the logits.
   std::vector<Reals> activations(Reals const& input) const {
@@ -96,7 +97,8 @@ class Reference {
         Real sum = layer.bias[column];
         for (std::size_t i = 0; i < all[l].size(); ++i) {
           std::size_t const k = l == 0 ? order_[i] : i;
-          sum = A::fma(all[l][k], layer.weights[k * static_cast<std::size_t>(layer.outputs) + column], sum);
+          sum = A::fma(all[l][k],
+                       layer.weights[k * static_cast<std::size_t>(layer.outputs) + column], sum);
         }
         out.push_back(l + 1 < subject_.network.size() ? activation(layer, sum) : sum);
       }
@@ -108,7 +110,9 @@ class Reference {
   static Reals reals(Row const& row) { return Reals(row.begin(), row.end()); }
 
   /// p(1) of one output, otherwise all classes.
-  Reals probabilities(Reals const& z) const { return z.size() == 1 ? Reals{A::sigmoid(z[0])} : A::softmax(z); }
+  Reals probabilities(Reals const& z) const {
+    return z.size() == 1 ? Reals{A::sigmoid(z[0])} : A::softmax(z);
+  }
   std::int32_t label(Reals const& z) const {
     for (Real const value : z) {
       if (!std::isfinite(value)) return kUndefinedLabel;
@@ -197,7 +201,9 @@ class Reference {
 
   /// How far the label's logit lies above the cut, or above the best other.
   Real class_margin(std::int32_t wanted, Reals const& z) const {
-    if (z.size() == 1) return wanted == 1 ? z[0] - static_cast<Real>(subject_.cut) : -(z[0] - static_cast<Real>(subject_.cut));
+    if (z.size() == 1)
+      return wanted == 1 ? z[0] - static_cast<Real>(subject_.cut)
+                         : -(z[0] - static_cast<Real>(subject_.cut));
     auto const other = best_other(wanted, z);
     return z[static_cast<std::size_t>(wanted)] - z[other];
   }
@@ -205,24 +211,36 @@ class Reference {
  private:
   static Real activation(LayerView const& layer, Real x) {
     switch (layer.activation) {
-      case Activation::kRelu: return x < 0 ? 0 : x;
-      case Activation::kLeakyRelu: return x < 0 ? x * static_cast<Real>(layer.alpha) : x;
-      case Activation::kElu: return x < 0 ? static_cast<Real>(layer.alpha) * A::expm1(x) : x;
-      case Activation::kTanh: return A::tanh(x);
-      case Activation::kSigmoid: return A::sigmoid(x);
-      default: return x;
+      case Activation::kRelu:
+        return x < 0 ? 0 : x;
+      case Activation::kLeakyRelu:
+        return x < 0 ? x * static_cast<Real>(layer.alpha) : x;
+      case Activation::kElu:
+        return x < 0 ? static_cast<Real>(layer.alpha) * A::expm1(x) : x;
+      case Activation::kTanh:
+        return A::tanh(x);
+      case Activation::kSigmoid:
+        return A::sigmoid(x);
+      default:
+        return x;
     }
   }
   /// gradient * f'(x), from y = f(x).
   static Real chain(LayerView const& layer, Real y, Real gradient) {
     auto const alpha = static_cast<Real>(layer.alpha);
     switch (layer.activation) {
-      case Activation::kRelu: return y > 0 ? gradient : 0;
-      case Activation::kLeakyRelu: return y > 0 ? gradient : gradient * alpha;
-      case Activation::kElu: return y > 0 ? gradient : gradient * (y + alpha);
-      case Activation::kTanh: return gradient * (1 - y * y);
-      case Activation::kSigmoid: return gradient * (y * (1 - y));
-      default: return gradient;
+      case Activation::kRelu:
+        return y > 0 ? gradient : 0;
+      case Activation::kLeakyRelu:
+        return y > 0 ? gradient : gradient * alpha;
+      case Activation::kElu:
+        return y > 0 ? gradient : gradient * (y + alpha);
+      case Activation::kTanh:
+        return gradient * (1 - y * y);
+      case Activation::kSigmoid:
+        return gradient * (y * (1 - y));
+      default:
+        return gradient;
     }
   }
   static Real score(Reals const& p, std::int32_t label) {
@@ -268,7 +286,8 @@ class Reference {
     Reals result(x.size(), 0);
     for (std::size_t a = 0; a < x.size(); ++a) {
       bool selected = false;
-      for (std::int32_t const s : subject_.selected) selected = selected || static_cast<std::size_t>(s) == a;
+      for (std::int32_t const s : subject_.selected)
+        selected = selected || static_cast<std::size_t>(s) == a;
       if (selected) continue;
       Real const kept = x[a];
       x[a] = kept + static_cast<Real>(spec.step);

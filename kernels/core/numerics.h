@@ -8,14 +8,14 @@
 
 namespace fairlane {
 
-/// An unevaluated sum high + low, |low| < |high| / 8.
+/// An unevaluated sum high + low, |low| <= ulp(high) / 2.
 template <class P>
 struct Twofold {
   typename P::F high;
   typename P::F low;
 };
 
-inline constexpr float kExpLowest = -104.0F;  // from here on exp rounds to zero
+inline constexpr float kExpLowest = -104.0F;      // from here on exp rounds to zero
 inline constexpr float kExpHighest = 89.0F;       // above it exp is infinite
 
 namespace detail {
@@ -138,13 +138,11 @@ FL_HD void softmax(float const* logits, int count, int stride, float* out, float
     auto const back = d + top;
     auto const d_low = (value - back) - (top - (back - d));
     auto const e = exp_twofold<P>(d, d_low);
-    auto const high = e.high + e.low;  // so that low is but a rounding, which the correction below relies on
-    auto const low = e.low - (high - e.high);
-    P::store(high, terms + 2 * c * stride);
-    P::store(low, terms + (2 * c + 1) * stride);
-    auto const next = sum + high;
+    P::store(e.high, terms + 2 * c * stride);
+    P::store(e.low, terms + (2 * c + 1) * stride);
+    auto const next = sum + e.high;
     auto const part = next - sum;
-    sum_low = sum_low + (((sum - (next - part)) + (high - part)) + low);
+    sum_low = sum_low + (((sum - (next - part)) + (e.high - part)) + e.low);
     sum = next;
   }
   auto const inverse = P::divide(P::splat(1.0F), sum);

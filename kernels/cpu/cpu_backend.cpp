@@ -45,6 +45,7 @@ class CpuBackend final : public Backend {
   }
 
   std::uint64_t visited() const override { return table_.size(); }
+  std::uint64_t instances() const override { return table_.hits(); }
   std::uint64_t table_bytes() const override { return table_.bytes(); }
   void collect(VisitSink const& sink) override { table_.collect(sink); }
   void clear() override { table_.clear(); }

@@ -89,16 +89,6 @@ CpuBlock<Table>::CpuBlock(PackedSubject const& subject, LaneKernels const& kerne
   pending_.reserve(static_cast<std::size_t>(capacity));
 }
 
-template <>
-std::uint64_t CpuBlock<VisitTable>::key_of(long lane) const {
-  return key_[lane];
-}
-
-template <>
-WideVisitTable::Key CpuBlock<WideVisitTable>::key_of(long lane) const {
-  return {key_.data() + lane, stride_};
-}
-
 template <class Table>
 void CpuBlock<Table>::place(std::span<std::uint32_t const> seed, std::int32_t const* rows) {
   auto const& attribute_of = packed_.attribute_of();
@@ -217,9 +207,9 @@ void CpuBlock<Table>::record(typename Table::Use& use, long lane, std::uint32_t 
 }
 
 template <class Table>
-void CpuBlock<Table>::prepare_homes(int first, int last) {
+void CpuBlock<Table>::prepare_homes() {
   std::uint64_t* const home = home_.data();
-  for (long i = first; i < last; ++i) {
+  for (long i = 0; i < size_; ++i) {
     home[i] = table_.home(key_of(i), variant_[i]);
     table_.prefetch(home[i]);
   }
@@ -250,7 +240,7 @@ template <class Table>
 void CpuBlock<Table>::record_probed() {
   {
     typename Table::Use use(table_, static_cast<std::uint64_t>(size_));
-    prepare_homes(0, size_);
+    prepare_homes();
     for (long i = 0; i < size_; ++i) {
       if (table_.find(home_[i], key_of(i), variant_[i], finder_of(i)).seen) continue;
       answers_.place[static_cast<std::size_t>(i)] = home_[i];
@@ -266,7 +256,12 @@ void CpuBlock<Table>::record_probed() {
 template <class Table>
 void CpuBlock<Table>::test_labels() {
   for (long i = 0; i < size_; ++i) ++iteration_[i];
-  look_up();
+  {
+    typename Table::Use use(table_, static_cast<std::uint64_t>(size_));
+    prepare_homes();
+    look_up(use);
+  }
+  flush_overflow();
 }
 
 template <class Table>
@@ -298,62 +293,43 @@ void CpuBlock<Table>::compute_keys() {
   }
 }
 
-template <>
-void CpuBlock<VisitTable>::find_some(int first, int last) {
-  table_.find_many(kernels_, first, last,
-                   {home_.data(), key_.data(), variant_.data(), seed_.data(), iteration_.data(), Finder::pack(phase_, 0, 0)},
-                   hit_.data(), labels_.data(), answers_);
-}
-
-template <>
-void CpuBlock<WideVisitTable>::find_some(int first, int last) {
-  table_.find_many(first, last,
-                   {home_.data(), key_.data(), variant_.data(), seed_.data(), iteration_.data(), Finder::pack(phase_, 0, 0)},
-                   stride_, hit_.data(), labels_.data(), answers_);
-}
-
 template <class Table>
 void CpuBlock<Table>::find_all() {
-  // The table's lines of the next lanes are on their way while these are judged.
-  constexpr int kTogether = kPadLanes;
-  constexpr int kAhead = 4 * kTogether;
-  answers_.siblings.clear();
-  answers_.unknown.clear();
-  prepare_homes(0, std::min(kAhead, size_));
-  for (int first = 0; first < size_; first += kTogether) {
-    prepare_homes(std::min(first + kAhead, size_), std::min(first + kAhead + kTogether, size_));
-    find_some(first, std::min(first + kTogether, size_));
+  VisitQuery const query{home_.data(), key_.data(),       variant_.data(),
+                         seed_.data(), iteration_.data(), Finder::pack(phase_, 0, 0)};
+  if constexpr (kNarrow) {
+    table_.find_many(kernels_, 0, size_, query, hit_.data(), labels_.data(), answers_);
+  } else {
+    table_.find_many(0, size_, query, stride_, hit_.data(), labels_.data(), answers_);
   }
 }
 
 template <class Table>
-void CpuBlock<Table>::look_up() {
-  {
-    typename Table::Use use(table_, static_cast<std::uint64_t>(size_));
-    find_all();
-    for (std::int32_t const i : answers_.siblings) record(use, i, labels_[i], hit_[i] != 0 ? kHitFlag : 0U);
-    pending_.swap(answers_.unknown);
-    if (!pending_.empty()) {
-      gather(pending_);
-      classify_pending();
-      for (std::int32_t const lane : pending_) table_.prefetch(home_[lane]);  // evaluation has pushed them out
-      for (std::size_t k = 0; k < pending_.size(); ++k) {
-        std::int32_t const lane = pending_[k];
-        auto const at = static_cast<long>(k);
-        bool hit = (found_flags_[at] & kGroupMixed) != 0;
-        std::uint32_t flags = 0;
-        if ((found_flags_[at] & kGroupUndefined) != 0) {
-          bool undefined = false;
-          hit = resolve_irregular(static_cast<int>(k), variant_[lane], undefined);
-          flags = kIrregularFlag | (undefined ? kUndefinedFlag : 0U);
-        }
-        hit_[lane] = hit ? 1 : 0;
-        labels_[lane] = found_labels_[at];
-        record(use, lane, found_labels_[at], flags | (hit ? kHitFlag : 0U));
+void CpuBlock<Table>::look_up(typename Table::Use& use) {
+  answers_.siblings.clear();
+  answers_.unknown.clear();
+  find_all();
+  for (std::int32_t const i : answers_.siblings) record(use, i, labels_[i], hit_[i] != 0 ? kHitFlag : 0U);
+  pending_.swap(answers_.unknown);
+  if (!pending_.empty()) {
+    gather(pending_);
+    classify_pending();
+    for (std::int32_t const lane : pending_) table_.prefetch(home_[lane]);  // evaluation has pushed them out
+    for (std::size_t k = 0; k < pending_.size(); ++k) {
+      std::int32_t const lane = pending_[k];
+      auto const at = static_cast<long>(k);
+      bool hit = (found_flags_[at] & kGroupMixed) != 0;
+      std::uint32_t flags = 0;
+      if ((found_flags_[at] & kGroupUndefined) != 0) {
+        bool undefined = false;
+        hit = resolve_irregular(static_cast<int>(k), variant_[lane], undefined);
+        flags = kIrregularFlag | (undefined ? kUndefinedFlag : 0U);
       }
+      hit_[lane] = hit ? 1 : 0;
+      labels_[lane] = found_labels_[at];
+      record(use, lane, found_labels_[at], flags | (hit ? kHitFlag : 0U));
     }
   }
-  flush_overflow();
 }
 
 template <class Table>

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/backend.h"
@@ -120,8 +121,15 @@ class CpuBlock final : public LaneBlock {
 
  private:
   using Key = typename Table::Key;
+  static constexpr bool kNarrow = std::is_integral_v<Key>;  // a group's key is one word
 
-  Key key_of(long lane) const;
+  Key key_of(long lane) const {
+    if constexpr (kNarrow) {
+      return key_[lane];
+    } else {
+      return {key_.data() + lane, stride_};
+    }
+  }
   std::uint64_t finder_of(long lane) const { return Finder::pack(phase_, seed_[lane], iteration_[lane]); }
   /// Copies the listed lanes' columns side by side into gathered_.
   void gather(std::vector<std::int32_t> const& lanes);
@@ -143,18 +151,18 @@ class CpuBlock final : public LaneBlock {
   void draw_partners();
   /// Partners by trial for the gathered lanes numbered in `open`; leaves those where no try had another label.
   void try_partners(std::vector<std::int32_t>& open);
+  /// Also prepares home_, so that the table's lines come while the draws go on.
   void draw_and_step(LocalStep const& step);
-  /// Hit and labels of every lane from the table, or by evaluating the groups that it does not know.
-  void look_up();
+  /// Hit and labels of every lane from the table at home_, or by evaluating the groups that it does not know.
+  void look_up(typename Table::Use& use);
   void find_all();
-  void find_some(int first, int last);
   void classify_pending();
   /// True when lane i of gathered_ is an IDI although some member of its group is undefined; sets `undefined` for its own.
   bool resolve_irregular(int i, std::uint32_t variant, bool& undefined);
   void record(typename Table::Use& use, long lane, std::uint32_t labels, std::uint32_t flags);
   void flush_overflow();
-  /// home_ of lanes [first, last), prefetched.
-  void prepare_homes(int first, int last);
+  /// home_ of all lanes, prefetched. Within a Use of the table, as all that follows.
+  void prepare_homes();
   void settle(LocalStep const& step);
 
   PackedSubject const& packed_;

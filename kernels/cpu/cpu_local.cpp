@@ -34,8 +34,12 @@ void CpuBlock<Table>::step_local(LocalStep const& step) {
   for (long i = 0; i < size_; ++i) ++iteration_[i];
   kernels_.random_words(seed_.data(), phase_, iteration_.data(), 0, run_seed_, size_, random_.data(), stride_);
   if (!step.never_update) renew(step);
-  draw_and_step(step);
-  look_up();
+  {
+    typename Table::Use use(table_, static_cast<std::uint64_t>(size_));
+    draw_and_step(step);
+    look_up(use);
+  }
+  flush_overflow();
   settle(step);
 }
 
@@ -162,7 +166,8 @@ void CpuBlock<Table>::draw_and_step(LocalStep const& step) {
   std::uint32_t const* direction_word = random_.row(1);
   kernels_.choose(subject_.movable_count, weights_.data(), stride_, total_.data(), attribute_word, size_, index_.data());
   auto const& keys = packed_.keys();
-  std::int32_t* x = x_.data();
+  std::int32_t* const x = x_.data();
+  std::uint64_t* const home = home_.data();
   for (long i = 0; i < size_; ++i) {
     int const c = subject_.movable[index_[i]];
     auto const column = static_cast<std::size_t>(c);
@@ -171,6 +176,8 @@ void CpuBlock<Table>::draw_and_step(LocalStep const& step) {
     std::int32_t const direction = choose_direction<ScalarPack>(direction_word[i]) * step.step;
     cell = step_and_clip<ScalarPack>(old, direction, subject_.low[c], subject_.high[c]);
     key_(keys.word[column], i) += static_cast<std::uint64_t>(static_cast<std::int64_t>(cell) - old) * keys.stride[column];
+    home[i] = table_.home(key_of(i), variant_[i]);
+    table_.prefetch(home[i]);
   }
 }
 

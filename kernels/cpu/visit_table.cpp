@@ -131,7 +131,10 @@ VisitTable::Use::Use(VisitTable& table, std::uint64_t inserts)
   }
 }
 
-VisitTable::Use::~Use() { table_.size_.fetch_sub(reserved_ - inserted_, std::memory_order_relaxed); }
+VisitTable::Use::~Use() {
+  table_.size_.fetch_sub(reserved_ - inserted_, std::memory_order_relaxed);
+  table_.hits_.fetch_add(hits_, std::memory_order_relaxed);
+}
 
 void VisitTable::grow(std::uint64_t needed) {
   std::unique_lock const alone(gate_);
@@ -193,6 +196,7 @@ void VisitTable::collect(VisitSink const& sink) const {
 
 void VisitTable::clear() {
   size_.store(0, std::memory_order_relaxed);
+  hits_.store(0, std::memory_order_relaxed);
   if (slots_ != nullptr) allocate(capacity_);
 }
 

@@ -77,13 +77,17 @@ class VisitTable {
     Use(Use const&) = delete;
     Use& operator=(Use const&) = delete;
     bool writable() const { return writable_; }
-    void count_insert() { ++inserted_; }
+    void count_insert(bool hit) {
+      ++inserted_;
+      hits_ += hit ? 1 : 0;
+    }
 
    private:
     VisitTable& table_;
     std::shared_lock<std::shared_mutex> lock_;
     std::uint64_t reserved_;
     std::uint64_t inserted_ = 0;
+    std::uint64_t hits_ = 0;
     bool writable_ = true;
   };
 
@@ -105,6 +109,8 @@ class VisitTable {
               std::uint32_t flags, std::uint64_t finder);
 
   std::uint64_t size() const { return size_.load(std::memory_order_relaxed); }
+  /// IDIs among them.
+  std::uint64_t hits() const { return hits_.load(std::memory_order_relaxed); }
   std::uint64_t bytes() const { return capacity_ * sizeof(Slot); }
   /// Hands out all entries; no other use at the same time.
   void collect(VisitSink const& sink) const;
@@ -155,6 +161,7 @@ class VisitTable {
   std::unique_ptr<ZeroedMemory> memory_;
   Slot* slots_ = nullptr;
   std::atomic<std::uint64_t> size_{0};
+  std::atomic<std::uint64_t> hits_{0};
   std::shared_mutex gate_;
 };
 
@@ -189,12 +196,12 @@ inline void VisitTable::insert(Use& use, std::uint64_t place, Key group, std::ui
       if (!shared_) {
         slot.finder = ~finder;
         slot.word = word;
-        use.count_insert();
+        use.count_insert((flags & kHitFlag) != 0);
         return;
       }
       if (std::atomic_ref<std::uint64_t>(slot.finder).compare_exchange_strong(free, ~finder, std::memory_order_acq_rel)) {
         cell.store(word, std::memory_order_release);
-        use.count_insert();
+        use.count_insert((flags & kHitFlag) != 0);
         return;
       }
       while ((seen = cell.load(std::memory_order_acquire)) == 0) {

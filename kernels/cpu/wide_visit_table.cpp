@@ -80,6 +80,7 @@ void WideVisitTable::insert(Use& /*use*/, std::uint64_t home, Key key, std::uint
   shard.members.push_back({finder, variant, flags, shard.groups[index].first_member});
   shard.groups[index].first_member = next;
   size_.fetch_add(1, std::memory_order_relaxed);
+  if ((flags & kHitFlag) != 0) hits_.fetch_add(1, std::memory_order_relaxed);
   bytes_.fetch_add(sizeof(Member), std::memory_order_relaxed);
 }
 
@@ -143,6 +144,7 @@ void WideVisitTable::clear() {
     shard.members.clear();
   }
   size_.store(0, std::memory_order_relaxed);
+  hits_.store(0, std::memory_order_relaxed);
   bytes_.store(0, std::memory_order_relaxed);
 }
 

@@ -43,6 +43,7 @@ class WideVisitTable {
   void insert(Use& use, std::uint64_t home, Key key, std::uint32_t variant, std::uint32_t labels, std::uint32_t flags,
               std::uint64_t finder);
   std::uint64_t size() const { return size_.load(std::memory_order_relaxed); }
+  std::uint64_t hits() const { return hits_.load(std::memory_order_relaxed); }
   std::uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   void collect(VisitSink const& sink) const;
   void clear();
@@ -79,6 +80,7 @@ class WideVisitTable {
   std::uint64_t limit_bytes_;
   std::array<Shard, 1 << kShardBits> shards_;
   std::atomic<std::uint64_t> size_{0};
+  std::atomic<std::uint64_t> hits_{0};
   std::atomic<std::uint64_t> bytes_{0};
 };
 

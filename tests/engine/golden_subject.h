@@ -23,9 +23,12 @@ struct GoldenCase {
   char const* selection;  // protected attributes, joined by +
 };
 inline constexpr std::array kGoldenCases = {
-    GoldenCase{"census", "age"},           GoldenCase{"census", "race"},
-    GoldenCase{"census", "gender"},        GoldenCase{"census", "age+gender"},
-    GoldenCase{"bank", "age"},             GoldenCase{"credit", "PersonStatusSex"},
+    GoldenCase{"census", "age"},
+    GoldenCase{"census", "race"},
+    GoldenCase{"census", "gender"},
+    GoldenCase{"census", "age+gender"},
+    GoldenCase{"bank", "age"},
+    GoldenCase{"credit", "PersonStatusSex"},
     GoldenCase{"credit", "PersonStatusSex+AgeInYears"},
 };
 
@@ -61,7 +64,8 @@ struct Findings200 {
 };
 
 /// Runs a method on a loaded subject.
-inline Findings200 run_method(RunConfig const& config, TestSubject const& subject, bool trace = false) {
+inline Findings200 run_method(RunConfig const& config, TestSubject const& subject,
+                              bool trace = false) {
   MethodSpec const& method = find_method(config.method);
   SeedSource const seeds(config, method, subject);
   CpuOptions options;

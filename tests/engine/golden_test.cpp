@@ -33,7 +33,9 @@ std::vector<Trace> golden_traces(std::filesystem::path const& file, std::string 
     std::vector<std::int32_t> numbers;
     while (std::getline(cells, cell, ',')) numbers.push_back(std::stoi(cell));
     EXPECT_EQ(numbers[0], static_cast<std::int32_t>(traces.size()));
-    traces.push_back({numbers[1] != 0, static_cast<std::uint32_t>(numbers[2]), {numbers.begin() + 3, numbers.end()}});
+    traces.push_back({numbers[1] != 0,
+                      static_cast<std::uint32_t>(numbers[2]),
+                      {numbers.begin() + 3, numbers.end()}});
   }
   return traces;
 }
@@ -42,7 +44,8 @@ std::vector<Trace> traces_of(SearchResult const& result, std::size_t attributes)
   std::vector<Trace> traces;
   for (std::size_t s = 0; s < result.global.size(); ++s) {
     auto const first = result.last_rows.begin() + static_cast<std::ptrdiff_t>(s * attributes);
-    traces.push_back({result.global[s].found, result.global[s].iterations,
+    traces.push_back({result.global[s].found,
+                      result.global[s].iterations,
                       {first, first + static_cast<std::ptrdiff_t>(attributes)}});
   }
   return traces;
@@ -58,22 +61,26 @@ TEST_P(Golden, GlobalPathsAgree) {
     RunConfig config = golden_config(benchmarks, GetParam(), method);
     config.local.num = 0;
     TestSubject const subject(config);
-    auto const ours = traces_of(run_method(config, subject, true).result, subject.view().low.size());
+    auto const ours =
+        traces_of(run_method(config, subject, true).result, subject.view().low.size());
     auto const theirs = golden_traces(benchmarks / "golden" / (config.source + ".global.csv"),
                                       method == "maft-nonvec" ? "maft" : method);
     ASSERT_EQ(ours.size(), theirs.size());
     ASSERT_FALSE(ours.empty());
     std::size_t same = 0;
     for (std::size_t s = 0; s < ours.size(); ++s) same += ours[s] == theirs[s] ? 1 : 0;
-    std::printf("  %-36s %-12s %zu of %zu seeds agree\n", config.source.c_str(), method.c_str(), same, ours.size());
-    EXPECT_GE(static_cast<double>(same), kLeastAgreement * static_cast<double>(ours.size())) << method;
+    std::printf("  %-36s %-12s %zu of %zu seeds agree\n", config.source.c_str(), method.c_str(),
+                same, ours.size());
+    EXPECT_GE(static_cast<double>(same), kLeastAgreement * static_cast<double>(ours.size()))
+        << method;
   }
 }
 
 TEST_P(Golden, LocalPhaseFindsAsMany) {
   FL_NEED_BENCHMARKS(benchmarks);
   constexpr double kDeviations = 4.0;
-  constexpr double kLeastDeviation = 0.03;  // of the mean: five runs underestimate the spread now and then
+  constexpr double kLeastDeviation =
+      0.03;  // of the mean: five runs underestimate the spread now and then
   constexpr std::uint64_t kRuns = 5;
   auto const file = benchmarks / "golden" / (name_of(GetParam()) + ".local.json");
   auto const golden = nlohmann::json::parse(std::ifstream(file));
@@ -82,8 +89,9 @@ TEST_P(Golden, LocalPhaseFindsAsMany) {
     char const* key;
     std::uint32_t interval;
   };
-  for (Variant const variant : {Variant{"adf", "adf", 5}, Variant{"eidig", "eidig-5", 5},
-                                Variant{"eidig", "eidig-inf", kNeverUpdate}, Variant{"maft", "maft", 5}}) {
+  for (Variant const variant :
+       {Variant{"adf", "adf", 5}, Variant{"eidig", "eidig-5", 5},
+        Variant{"eidig", "eidig-inf", kNeverUpdate}, Variant{"maft", "maft", 5}}) {
     RunConfig config = golden_config(benchmarks, GetParam(), variant.method);
     config.local.update_interval = variant.interval;
     config.local.num = golden.at(variant.key).at("local_num");
@@ -94,13 +102,14 @@ TEST_P(Golden, LocalPhaseFindsAsMany) {
     }
     double const ours = sum / kRuns;
     auto const theirs = golden.at(variant.key).at("unique_instances").get<std::vector<double>>();
-    double const mean = std::accumulate(theirs.begin(), theirs.end(), 0.0) / static_cast<double>(theirs.size());
+    double const mean =
+        std::accumulate(theirs.begin(), theirs.end(), 0.0) / static_cast<double>(theirs.size());
     double squares = 0.0;
     for (double const value : theirs) squares += (value - mean) * (value - mean);
-    double const deviation =
-        std::max(std::sqrt(squares / static_cast<double>(theirs.size() - 1)), kLeastDeviation * mean);
-    std::printf("  %-36s %-10s mean %8.1f, theirs %8.1f: %+.2f deviations\n", config.source.c_str(), variant.key, ours,
-                mean, (ours - mean) / deviation);
+    double const deviation = std::max(std::sqrt(squares / static_cast<double>(theirs.size() - 1)),
+                                      kLeastDeviation * mean);
+    std::printf("  %-36s %-10s mean %8.1f, theirs %8.1f: %+.2f deviations\n", config.source.c_str(),
+                variant.key, ours, mean, (ours - mean) / deviation);
     EXPECT_LE(std::fabs(ours - mean), kDeviations * deviation) << variant.key;
   }
 }

@@ -30,18 +30,19 @@ TEST(Methods, EveryRowIsComplete) {
 }
 
 TEST(Methods, MisspeltNamesGetAHint) {
-  expect_error(ExitCode::kConfig, {"'eidg'", "did you mean 'eidig'?", "maft"}, [] { find_method("eidg"); });
+  expect_error(ExitCode::kConfig, {"'eidg'", "did you mean 'eidig'?", "maft"},
+               [] { find_method("eidg"); });
 }
 
 // On the golden seeds: global IDIs, and unique groups per model evaluation over both phases.
 TEST(Methods, MarginFindsMore) {
   FL_NEED_BENCHMARKS(benchmarks);
-  constexpr int kMostly = 5;             // of the seven cases
-  constexpr double kNeverBelow = 0.95;   // of the best published method's global IDIs
+  constexpr int kMostly = 5;            // of the seven cases
+  constexpr double kNeverBelow = 0.95;  // of the best published method's global IDIs
   int global_wins = 0;
   std::map<std::string, int> rate_wins;
-  std::printf("  %-36s %-8s %7s %7s %10s %12s %14s\n", "case", "method", "found", "unique", "groups", "evaluations",
-              "groups/1000 ev");
+  std::printf("  %-36s %-8s %7s %7s %10s %12s %14s\n", "case", "method", "found", "unique",
+              "groups", "evaluations", "groups/1000 ev");
   for (auto const& golden : kGoldenCases) {
     RunConfig config = golden_config(benchmarks, golden, "margin");
     TestSubject const subject(config);
@@ -52,15 +53,19 @@ TEST(Methods, MarginFindsMore) {
       auto const found = run_method(config, subject);
       auto const& counts = found.result.counts;
       global[method] = counts.global_unique;
-      rate[method] = static_cast<double>(found.groups) / static_cast<double>(counts.model_evaluations);
+      rate[method] =
+          static_cast<double>(found.groups) / static_cast<double>(counts.model_evaluations);
       std::printf("  %-36s %-8s %7ld %7ld %10ld %12ld %14.3f\n", config.source.c_str(), method,
                   static_cast<long>(counts.global_found), static_cast<long>(counts.global_unique),
-                  static_cast<long>(found.groups), static_cast<long>(counts.model_evaluations), 1000.0 * rate[method]);
+                  static_cast<long>(found.groups), static_cast<long>(counts.model_evaluations),
+                  1000.0 * rate[method]);
     }
     std::int64_t const best = std::max({global["adf"], global["eidig"], global["maft"]});
     global_wins += global["margin"] >= best ? 1 : 0;
-    EXPECT_GE(static_cast<double>(global["margin"]), kNeverBelow * static_cast<double>(best)) << config.source;
-    for (char const* method : {"adf", "eidig", "maft"}) rate_wins[method] += rate["margin"] > rate[method] ? 1 : 0;
+    EXPECT_GE(static_cast<double>(global["margin"]), kNeverBelow * static_cast<double>(best))
+        << config.source;
+    for (char const* method : {"adf", "eidig", "maft"})
+      rate_wins[method] += rate["margin"] > rate[method] ? 1 : 0;
   }
   std::printf("  margin has at least the best's global IDIs on %d of 7\n", global_wins);
   EXPECT_GE(global_wins, kMostly);

@@ -34,8 +34,8 @@ struct Outputs {
 };
 
 /// Runs every function of the table.
-Outputs run_all(RandomSubject::Shape const& shape, SubjectView const& view, std::vector<naive::Row> const& rows,
-                LaneKernels const& kernels) {
+Outputs run_all(RandomSubject::Shape const& shape, SubjectView const& view,
+                std::vector<naive::Row> const& rows, LaneKernels const& kernels) {
   PackedSubject const packed(view, kernels.tile_outputs);
   Subject const& s = packed.get();
   Lanes lanes(packed, rows);
@@ -59,9 +59,11 @@ Outputs run_all(RandomSubject::Shape const& shape, SubjectView const& view, std:
   LaneArray<std::int32_t> some(1, stride);
   for (long i = 0; i < stride; ++i) found[i] = kUndefinedLabel;
   int const half = s.variants / 2;
-  kernels.classify_some(s, lanes.x.data(), stride, n, scratch.get(), 0, half, found.data(), some.data());
+  kernels.classify_some(s, lanes.x.data(), stride, n, scratch.get(), 0, half, found.data(),
+                        some.data());
   out.take(found, 1, n);
-  kernels.classify_some(s, lanes.x.data(), stride, n, scratch.get(), half, s.variants, found.data(), some.data());
+  kernels.classify_some(s, lanes.x.data(), stride, n, scratch.get(), half, s.variants, found.data(),
+                        some.data());
   out.take(found, 1, n);
   out.take(some, 1, n);
 
@@ -86,10 +88,11 @@ Outputs run_all(RandomSubject::Shape const& shape, SubjectView const& view, std:
     ints(4, i) = static_cast<std::int32_t>(i % (std::max(outputs, 2) + 1)) - 1;
     ints(5, i) = static_cast<std::int32_t>(i % std::max(outputs, 2));
   }
-  kernels.margins(s, lanes.x.data(), stride, n, scratch.get(),
-                  {ints.row(0), packed_labels.data(), ints.row(1), ints.row(2), ints.row(3), margins.row(0),
-                   ints.row(4), ints.row(5), margins.row(1), margins.row(2), ints.row(6), ints.row(7), ints.row(8),
-                   ints.row(9), margins.row(3), margins.row(4)});
+  kernels.margins(
+      s, lanes.x.data(), stride, n, scratch.get(),
+      {ints.row(0), packed_labels.data(), ints.row(1), ints.row(2), ints.row(3), margins.row(0),
+       ints.row(4), ints.row(5), margins.row(1), margins.row(2), ints.row(6), ints.row(7),
+       ints.row(8), ints.row(9), margins.row(3), margins.row(4)});
   out.take(ints, 10, n);
   out.take(margins, 5, n);
 
@@ -109,15 +112,18 @@ Outputs run_all(RandomSubject::Shape const& shape, SubjectView const& view, std:
     number(1, i) = static_cast<std::uint32_t>(i / 3);
   }
   constexpr std::uint64_t kSeed = 0x123456789ABCDEFULL;
-  kernels.random_words(number.row(0), Phase::kLocal, number.row(1), 1, kSeed, n, words.data(), stride);
+  kernels.random_words(number.row(0), Phase::kLocal, number.row(1), 1, kSeed, n, words.data(),
+                       stride);
   out.take(words, 4, n);
 
   LaneArray<float> weights(std::max(s.movable_count, 1), stride);
   LaneArray<float> total(1, stride);
   LaneArray<std::int32_t> index(1, stride);
   if (s.movable_count > 0) {
-    kernels.attribute_weights(s, 1e-6F, gradient.data(), other.data(), stride, n, weights.data(), stride, total.data());
-    kernels.choose(s.movable_count, weights.data(), stride, total.data(), words.row(0), n, index.data());
+    kernels.attribute_weights(s, 1e-6F, gradient.data(), other.data(), stride, n, weights.data(),
+                              stride, total.data());
+    kernels.choose(s.movable_count, weights.data(), stride, total.data(), words.row(0), n,
+                   index.data());
     out.take(weights, s.movable_count, n);
     out.take(total, 1, n);
     out.take(index, 1, n);
@@ -127,15 +133,16 @@ Outputs run_all(RandomSubject::Shape const& shape, SubjectView const& view, std:
   LaneArray<float> partner_momentum(s.columns, stride);
   for (int round = 0; round < 3; ++round) {
     std::int32_t const step = 1 + round;
-    kernels.advance(s, {0.5F, step, round % 2 == 0 ? -1 : 1}, gradient.data(), other.data(), stride, momentum.data(),
-                    partner_momentum.data(), lanes.x.data(), stride, n);
+    kernels.advance(s, {0.5F, step, round % 2 == 0 ? -1 : 1}, gradient.data(), other.data(), stride,
+                    momentum.data(), partner_momentum.data(), lanes.x.data(), stride, n);
   }
   out.take(lanes.x, s.columns, n);
   out.take(momentum, s.columns, n);
 
   Lanes const before(packed, rows);
   LaneArray<std::int32_t> keep(1, stride);
-  for (long i = 0; i < stride; ++i) keep[i] = static_cast<std::int32_t>((i * 7 / 5 + shape.seed) % 2);
+  for (long i = 0; i < stride; ++i)
+    keep[i] = static_cast<std::int32_t>((i * 7 / 5 + shape.seed) % 2);
   kernels.restore(before.x.data(), lanes.x.data(), s.columns, stride, n, keep.data());
   out.take(lanes.x, s.columns, n);
   return out;
@@ -153,10 +160,13 @@ void expect_equal(Outputs const& a, Outputs const& b) {
 }
 
 std::vector<RandomSubject::Shape> random_shapes(int count) {
-  constexpr Activation kActivations[] = {Activation::kRelu, Activation::kLeakyRelu, Activation::kElu,
-                                         Activation::kTanh, Activation::kSigmoid,   Activation::kLinear};
+  constexpr Activation kActivations[] = {Activation::kRelu,    Activation::kLeakyRelu,
+                                         Activation::kElu,     Activation::kTanh,
+                                         Activation::kSigmoid, Activation::kLinear};
   std::mt19937 random(20);
-  auto const upto = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  auto const upto = [&](int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random);
+  };
   std::vector<RandomSubject::Shape> shapes;
   for (int i = 0; i < count; ++i) {
     RandomSubject::Shape shape;
@@ -212,7 +222,8 @@ TEST(LaneKernels, LanesAreIndependent) {
     auto const logits = [&](std::vector<naive::Row> const& some) {
       Lanes const lanes(packed, some);
       LaneArray<float> z(outputs, lanes.stride);
-      kernels->logits(packed.get(), lanes.x.data(), lanes.stride, lanes.count, scratch.get(), z.data(), lanes.stride);
+      kernels->logits(packed.get(), lanes.x.data(), lanes.stride, lanes.count, scratch.get(),
+                      z.data(), lanes.stride);
       std::vector<std::vector<float>> result(some.size());
       for (std::size_t i = 0; i < some.size(); ++i) {
         for (int c = 0; c < outputs; ++c) result[i].push_back(z(c, static_cast<long>(i)));
@@ -220,7 +231,8 @@ TEST(LaneKernels, LanesAreIndependent) {
       return result;
     };
     auto const together = logits(rows);
-    for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(logits({rows[i]})[0], together[i]) << kernels->isa;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      EXPECT_EQ(logits({rows[i]})[0], together[i]) << kernels->isa;
   }
 }
 
@@ -237,7 +249,8 @@ TEST(LaneKernels, OverflowIsUndefinedEverywhere) {
     }
     auto const rows = subject.rows(100);
     Outputs const portable = run_all(shape, subject.view, rows, *kernels_portable());
-    EXPECT_TRUE(std::any_of(portable.floats.begin(), portable.floats.end(), [](float x) { return !std::isfinite(x); }));
+    EXPECT_TRUE(std::any_of(portable.floats.begin(), portable.floats.end(),
+                            [](float x) { return !std::isfinite(x); }));
     for (auto const* kernels : kernel_tables()) {
       SCOPED_TRACE(kernels->isa);
       expect_equal(portable, run_all(shape, subject.view, rows, *kernels));

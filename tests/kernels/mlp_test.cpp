@@ -13,8 +13,9 @@ namespace fairlane {
 namespace {
 
 std::vector<RandomSubject::Shape> shapes() {
-  constexpr Activation kActivations[] = {Activation::kRelu, Activation::kLeakyRelu, Activation::kElu,
-                                         Activation::kTanh, Activation::kSigmoid,   Activation::kLinear};
+  constexpr Activation kActivations[] = {Activation::kRelu,    Activation::kLeakyRelu,
+                                         Activation::kElu,     Activation::kTanh,
+                                         Activation::kSigmoid, Activation::kLinear};
   std::vector<RandomSubject::Shape> all;
   std::uint32_t seed = 100;
   for (Activation const activation : kActivations) {
@@ -33,8 +34,8 @@ std::vector<RandomSubject::Shape> shapes() {
   return all;
 }
 
-constexpr GradientKind kKinds[] = {GradientKind::kProbability, GradientKind::kLoss, GradientKind::kMargin,
-                                   GradientKind::kProbabilityDifference};
+constexpr GradientKind kKinds[] = {GradientKind::kProbability, GradientKind::kLoss,
+                                   GradientKind::kMargin, GradientKind::kProbabilityDifference};
 
 /// The portable kernels' answers for rows, in dataset order.
 class Kernels {
@@ -49,15 +50,16 @@ class Kernels {
   std::vector<std::vector<float>> logits() {
     int const outputs = packed.get().network.outputs();
     LaneArray<float> z(outputs, lanes.stride);
-    kernels_.logits(packed.get(), lanes.x.data(), lanes.stride, lanes.count, scratch_.get(), z.data(), lanes.stride);
+    kernels_.logits(packed.get(), lanes.x.data(), lanes.stride, lanes.count, scratch_.get(),
+                    z.data(), lanes.stride);
     return by_row(z, outputs);
   }
   /// [rows][attributes]
   std::vector<std::vector<float>> gradients(GradientSpec const& spec) {
     int const columns = packed.get().columns;
     LaneArray<float> g(columns, lanes.stride);
-    kernels_.gradients(packed.get(), spec, lanes.x.data(), lanes.stride, lanes.count, scratch_.get(), g.data(),
-                       lanes.stride);
+    kernels_.gradients(packed.get(), spec, lanes.x.data(), lanes.stride, lanes.count,
+                       scratch_.get(), g.data(), lanes.stride);
     auto const in_columns = by_row(g, columns);
     auto result = in_columns;
     for (std::size_t i = 0; i < result.size(); ++i) {
@@ -77,8 +79,8 @@ class Kernels {
     long const n = lanes.stride;
     Probe p{{1, n}, {1, n}, {1, n}, {1, n}, {1, n}, {1, n}, {1, n}, {1, n}};
     kernels_.probe(packed.get(), lanes.x.data(), lanes.stride, lanes.count, scratch_.get(),
-                   {p.label.data(), p.pair.data(), p.partner.data(), p.labels.data(), p.flags.data(), p.score.data(),
-                    p.pair_score.data(), p.severity.data()});
+                   {p.label.data(), p.pair.data(), p.partner.data(), p.labels.data(),
+                    p.flags.data(), p.score.data(), p.pair_score.data(), p.severity.data()});
     return p;
   }
 
@@ -103,7 +105,8 @@ double largest_relative_difference(A const& a, B const& b) {
   double difference = 0.0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     size = std::max(size, std::fabs(static_cast<double>(b[i])));
-    difference = std::max(difference, std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+    difference =
+        std::max(difference, std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
   }
   return size > 0.0 ? difference / size : difference;
 }
@@ -121,7 +124,8 @@ TEST(Mlp, ForwardHasTheContractsBits) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       ASSERT_EQ(logits[i], exact.logits(rows[i]));
       auto const in_double = real.logits(rows[i]);
-      for (std::size_t c = 0; c < in_double.size(); ++c) ASSERT_NEAR(logits[i][c], in_double[c], kRounding);
+      for (std::size_t c = 0; c < in_double.size(); ++c)
+        ASSERT_NEAR(logits[i][c], in_double[c], kRounding);
     }
   }
 }
@@ -134,10 +138,12 @@ TEST(Mlp, GradientsHaveTheContractsBits) {
     naive::FloatReference const exact(subject.view);
     Kernels kernels(subject.view, rows, *kernels_portable());
     for (GradientKind const kind : kKinds) {
-      GradientSpec const spec{kind, kind == GradientKind::kProbabilityDifference && shape.seed % 2 == 0 ? 2.0F : 1.0F};
+      GradientSpec const spec{
+          kind, kind == GradientKind::kProbabilityDifference && shape.seed % 2 == 0 ? 2.0F : 1.0F};
       SCOPED_TRACE("kind " + std::to_string(static_cast<int>(kind)));
       auto const gradients = kernels.gradients(spec);
-      for (std::size_t i = 0; i < rows.size(); ++i) ASSERT_EQ(gradients[i], exact.gradient(spec, rows[i]));
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        ASSERT_EQ(gradients[i], exact.gradient(spec, rows[i]));
     }
   }
 }
@@ -159,10 +165,12 @@ TEST(Mlp, GradientsAreThoseOfTheFunction) {
       for (std::size_t i = 0; i < rows.size(); ++i) {
         if (exact.label(rows[i]) != real.label(rows[i])) continue;
         auto const p = real.probabilities(real.logits(rows[i]));
-        double const largest = p.size() == 1 ? std::max(p[0], 1.0 - p[0]) : *std::max_element(p.begin(), p.end());
+        double const largest =
+            p.size() == 1 ? std::max(p[0], 1.0 - p[0]) : *std::max_element(p.begin(), p.end());
         constexpr double kSaturated = 0.999;
         if (kind != GradientKind::kMargin && largest > kSaturated) continue;
-        ASSERT_LE(largest_relative_difference(gradients[i], real.gradient(spec, rows[i])), tolerance)
+        ASSERT_LE(largest_relative_difference(gradients[i], real.gradient(spec, rows[i])),
+                  tolerance)
             << "kind " << static_cast<int>(kind) << ", row " << i;
       }
     }
@@ -209,13 +217,15 @@ TEST(Mlp, ProbeHasTheContractsBits) {
       ASSERT_EQ(got.label[lane], want.label);
       ASSERT_EQ(got.pair[lane], want.pair);
       ASSERT_EQ(got.partner[lane], want.partner);
-      ASSERT_EQ(got.flags[lane], (want.mixed ? kGroupMixed : 0) | (want.undefined ? kGroupUndefined : 0));
+      ASSERT_EQ(got.flags[lane],
+                (want.mixed ? kGroupMixed : 0) | (want.undefined ? kGroupUndefined : 0));
       ASSERT_EQ(got.score[lane], want.score);
       ASSERT_EQ(got.pair_score[lane], want.pair_score);
       ASSERT_EQ(got.severity[lane], want.severity);
       std::uint32_t labels = 0;
       for (std::size_t v = 0; v < want.labels.size(); ++v) {
-        labels |= static_cast<std::uint32_t>(want.labels[v]) << (v * static_cast<std::size_t>(bits));
+        labels |= static_cast<std::uint32_t>(want.labels[v])
+                  << (v * static_cast<std::size_t>(bits));
       }
       ASSERT_GT(bits, 0);
       ASSERT_EQ(got.labels[lane], labels);
@@ -240,7 +250,8 @@ TEST(Mlp, LogitsDoNotDependOnTheSelection) {
     SubjectView one = all;
     one.selected = all.selected.subspan(s, 1);
     one.values = all.values.subspan(s, 1);
-    for (auto const* kernels : kernel_tables()) EXPECT_EQ(Kernels(one, rows, *kernels).logits(), expected);
+    for (auto const* kernels : kernel_tables())
+      EXPECT_EQ(Kernels(one, rows, *kernels).logits(), expected);
   }
   SubjectView none = all;
   none.selected = {};
@@ -261,8 +272,8 @@ TEST(Mlp, MembersHaveTheLabelsOfTheirInputs) {
     ScratchMemory const scratch(packed.get(), kernels->tile_lanes);
     int const variants = packed.get().variants;
     LaneArray<std::uint8_t> labels(variants, lanes.stride);
-    kernels->variant_labels(packed.get(), lanes.x.data(), lanes.stride, lanes.count, scratch.get(), labels.data(),
-                            lanes.stride);
+    kernels->variant_labels(packed.get(), lanes.x.data(), lanes.stride, lanes.count, scratch.get(),
+                            labels.data(), lanes.stride);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       auto const members = naive::similar_set(subject.view, rows[i]);
       Kernels of_members(subject.view, members, *kernels);

@@ -32,10 +32,12 @@ Worst sweep(float low, float high, std::uint32_t stride, Function function, Exac
   // Floats in order of value as integers in order.
   auto const ordered = [](float x) {
     std::int64_t const bits = ScalarPack::bits_of(x);
-    return bits >= 0 ? bits : static_cast<std::int64_t>(std::numeric_limits<std::int32_t>::min()) - bits;
+    return bits >= 0 ? bits
+                     : static_cast<std::int64_t>(std::numeric_limits<std::int32_t>::min()) - bits;
   };
   auto const value = [](std::int64_t n) {
-    return ScalarPack::float_of(static_cast<std::int32_t>(n >= 0 ? n : std::numeric_limits<std::int32_t>::min() - n));
+    return ScalarPack::float_of(
+        static_cast<std::int32_t>(n >= 0 ? n : std::numeric_limits<std::int32_t>::min() - n));
   };
   Worst worst;
   std::int64_t const last = ordered(high);
@@ -50,7 +52,8 @@ Worst sweep(float low, float high, std::uint32_t stride, Function function, Exac
 
 void report(char const* name, Worst const& worst) {
   ::testing::Test::RecordProperty(name, std::to_string(worst.error));
-  std::printf("  %-24s largest error %.4f ulp, at %a\n", name, worst.error, static_cast<double>(worst.at));
+  std::printf("  %-24s largest error %.4f ulp, at %a\n", name, worst.error,
+              static_cast<double>(worst.at));
 }
 
 long double exact_sigmoid(long double x) { return 1.0L / (1.0L + std::exp(-x)); }
@@ -72,7 +75,8 @@ float expm1_1(float x) { return expm1_negative<ScalarPack>(x); }
 TEST(Numerics, ExpIsCorrectlyRoundedAlmostAlways) {
   constexpr double kExpUlps = 0.73;
   auto const exact = [](long double x) { return std::exp(x); };
-  Worst const worst = sweep(-80.0F, 88.72283F, kStride, exp1, exact);  // below, the low part is denormal
+  Worst const worst =
+      sweep(-80.0F, 88.72283F, kStride, exp1, exact);  // below, the low part is denormal
   report("exp", worst);
   EXPECT_LE(worst.error, kExpUlps) << worst.at;
 
@@ -111,7 +115,8 @@ TEST(Numerics, SigmoidErrsAsTheFormulaDoes) {
   constexpr double kSigmoidUlps = 2.481;
   // The largest error of all float32 arguments, found by trying every one.
   constexpr float kWorst = -0x1.0a2bd8p+4F;
-  EXPECT_NEAR(ulps(sigmoid1(kWorst), exact_sigmoid(static_cast<long double>(kWorst))), kSigmoidUlps, 1e-3);
+  EXPECT_NEAR(ulps(sigmoid1(kWorst), exact_sigmoid(static_cast<long double>(kWorst))), kSigmoidUlps,
+              1e-3);
   Worst const worst = sweep(kSigmoidLowest, 120.0F, kStride, sigmoid1, exact_sigmoid);
   report("sigmoid", worst);
   EXPECT_LE(worst.error, kSigmoidUlps) << worst.at;
@@ -129,7 +134,8 @@ TEST(Numerics, SigmoidIsTheFloatFormula) {
     float const formula = 1.0F / (1.0F + e);
     differ += sigmoid1(x) != formula ? 1 : 0;
   }
-  constexpr double kShare = 0.01;  // where exp is not correctly rounded; for most x > 0 it does not show
+  constexpr double kShare =
+      0.01;  // where exp is not correctly rounded; for most x > 0 it does not show
   EXPECT_LE(differ, kShare * kDraws);
 }
 
@@ -157,7 +163,8 @@ TEST(Numerics, SigmoidNeverDecreases) {
 
 TEST(Numerics, TanhIsWithinThreeUnits) {
   constexpr double kTanhUlps = 3.0;
-  Worst const worst = sweep(-20.0F, 20.0F, kStride, tanh1, [](long double x) { return std::tanh(x); });
+  Worst const worst =
+      sweep(-20.0F, 20.0F, kStride, tanh1, [](long double x) { return std::tanh(x); });
   report("tanh", worst);
   EXPECT_LE(worst.error, kTanhUlps) << worst.at;
   EXPECT_EQ(tanh1(0.0F), 0.0F);
@@ -169,7 +176,8 @@ TEST(Numerics, TanhIsWithinThreeUnits) {
 
 TEST(Numerics, Expm1IsWithinTwoUnits) {
   constexpr double kExpm1Ulps = 2.0;
-  Worst const worst = sweep(-110.0F, -0.0F, kStride, expm1_1, [](long double x) { return std::expm1(x); });
+  Worst const worst =
+      sweep(-110.0F, -0.0F, kStride, expm1_1, [](long double x) { return std::expm1(x); });
   report("expm1", worst);
   EXPECT_LE(worst.error, kExpm1Ulps) << worst.at;
   EXPECT_EQ(expm1_1(0.0F), 0.0F);

@@ -29,8 +29,8 @@ constexpr KnownAnswer kKnown[] = {
 TEST(Philox, GivesTheKnownAnswers) {
   for (auto const& known : kKnown) {
     std::uint64_t const seed = known.key[0] | static_cast<std::uint64_t>(known.key[1]) << 32;
-    auto const got =
-        philox<ScalarPack>(known.counter[0], known.counter[1], known.counter[2], known.counter[3], seed);
+    auto const got = philox<ScalarPack>(known.counter[0], known.counter[1], known.counter[2],
+                                        known.counter[3], seed);
     for (std::size_t i = 0; i < known.words.size(); ++i) EXPECT_EQ(got.w[i], known.words[i]) << i;
   }
 }
@@ -72,7 +72,8 @@ TEST(Philox, LooksUniform) {
   for (int word = 0; word < 4; ++word) {
     std::vector<int> seen(kBins);
     for (std::uint32_t i = 0; i < kDraws; ++i) {
-      auto const r = philox<ScalarPack>(i % 100, static_cast<std::uint32_t>(Phase::kLocal), i / 100, 0, 42);
+      auto const r =
+          philox<ScalarPack>(i % 100, static_cast<std::uint32_t>(Phase::kLocal), i / 100, 0, 42);
       ++seen[below<ScalarPack>(r.w[word], kBins)];
     }
     double chi = 0.0;

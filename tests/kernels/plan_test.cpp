@@ -22,16 +22,19 @@ std::vector<std::uint64_t> key_of(PackedSubject const& packed, naive::Row const&
     auto const column = static_cast<std::size_t>(c);
     int const word = packed.keys().word[column];
     if (word < 0) continue;
-    auto const value = static_cast<std::int64_t>(row[static_cast<std::size_t>(packed.attribute_of()[column])]) -
-                       packed.get().low[c];
-    key[static_cast<std::size_t>(word)] += static_cast<std::uint64_t>(value) * packed.keys().stride[column];
+    auto const value =
+        static_cast<std::int64_t>(row[static_cast<std::size_t>(packed.attribute_of()[column])]) -
+        packed.get().low[c];
+    key[static_cast<std::size_t>(word)] +=
+        static_cast<std::uint64_t>(value) * packed.keys().stride[column];
   }
   return key;
 }
 
 /// A subject of one linear unit over a domain with these numbers of values.
 struct Plain {
-  Plain(std::vector<std::int64_t> const& counts, std::vector<std::int32_t> const& chosen, int outputs = 1)
+  Plain(std::vector<std::int64_t> const& counts, std::vector<std::int32_t> const& chosen,
+        int outputs = 1)
       : selected(chosen) {
     for (std::size_t a = 0; a < counts.size(); ++a) {
       low.push_back(-3 - static_cast<std::int32_t>(a));
@@ -65,7 +68,8 @@ struct Plain {
 };
 
 TEST(Plan, KeysAreDistinctOverWholeSmallDomains) {
-  for (auto const& counts : std::vector<std::vector<std::int64_t>>{{3, 4, 5, 2}, {1, 7, 1, 6, 3}, {2, 2, 2, 2, 2, 2}}) {
+  for (auto const& counts :
+       std::vector<std::vector<std::int64_t>>{{3, 4, 5, 2}, {1, 7, 1, 6, 3}, {2, 2, 2, 2, 2, 2}}) {
     Plain const plain(counts, {1, static_cast<std::int32_t>(counts.size()) - 1});
     PackedSubject const packed(plain.view, kTile);
     ASSERT_EQ(packed.keys().words, 1);
@@ -100,7 +104,9 @@ TEST(Plan, WideKeysAreDistinct) {
   for (auto const& [counts, least_words] :
        {Case{std::vector<std::int64_t>(36, 5), 2}, Case{std::vector<std::int64_t>(60, 7), 3},
         Case{{1LL << 31, 1LL << 31, 1LL << 31, 2, 3}, 2},
-        Case{{1LL << 31, 1LL << 31, 1LL << 31, 1LL << 31, 3, 1LL << 31, 1LL << 31, 1LL << 31, 1LL << 31}, 8}}) {
+        Case{{1LL << 31, 1LL << 31, 1LL << 31, 1LL << 31, 3, 1LL << 31, 1LL << 31, 1LL << 31,
+              1LL << 31},
+             8}}) {
     Plain const plain(counts, {4});
     PackedSubject const packed(plain.view, kTile);
     auto const& keys = packed.keys();
@@ -109,16 +115,18 @@ TEST(Plan, WideKeysAreDistinct) {
     for (int round = 0; round < 500; ++round) {
       naive::Row row;
       for (std::size_t a = 0; a < counts.size(); ++a) {
-        row.push_back(std::uniform_int_distribution<std::int32_t>(plain.low[a], plain.high[a])(random));
+        row.push_back(
+            std::uniform_int_distribution<std::int32_t>(plain.low[a], plain.high[a])(random));
       }
       auto const key = key_of(packed, row);
       for (int c = 0; c < packed.get().columns; ++c) {
         auto const column = static_cast<std::size_t>(c);
         auto const a = static_cast<std::size_t>(packed.attribute_of()[column]);
         if (keys.word[column] < 0) continue;
-        std::uint64_t const digit = key[static_cast<std::size_t>(keys.word[column])] / keys.stride[column] %
-                                    static_cast<std::uint64_t>(counts[a]);
-        ASSERT_EQ(static_cast<std::int64_t>(digit), static_cast<std::int64_t>(row[a]) - plain.low[a]);
+        std::uint64_t const digit = key[static_cast<std::size_t>(keys.word[column])] /
+                                    keys.stride[column] % static_cast<std::uint64_t>(counts[a]);
+        ASSERT_EQ(static_cast<std::int64_t>(digit),
+                  static_cast<std::int64_t>(row[a]) - plain.low[a]);
       }
     }
   }
@@ -156,7 +164,9 @@ TEST(Plan, FlaggedAndSelectedColumnsComeLast) {
         EXPECT_FALSE(selected);
       }
     }
-    EXPECT_EQ(std::vector<int>(packed.get().movable, packed.get().movable + packed.get().movable_count), movable);
+    EXPECT_EQ(
+        std::vector<int>(packed.get().movable, packed.get().movable + packed.get().movable_count),
+        movable);
   }
 }
 
@@ -219,7 +229,8 @@ TEST(Plan, LabelsArePackedWhereTheyFit) {
 
 TEST(Plan, LimitsAreErrors) {
   Plain const classes({2, 3}, {1}, kMaxOutputs + 1);
-  expect_error(ExitCode::kUnavailable, {"255 outputs", "254"}, [&] { PackedSubject(classes.view, kTile); });
+  expect_error(ExitCode::kUnavailable, {"255 outputs", "254"},
+               [&] { PackedSubject(classes.view, kTile); });
   Plain const most({2, 3}, {1}, kMaxOutputs);
   EXPECT_NO_THROW(PackedSubject(most.view, kTile));
   Plain const combinations({2, 1 << 11, 1 << 10}, {1, 2});

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/core/subject.h"
 #include "kernels/core/error.h"
+#include "kernels/core/subject.h"
 #include "kernels/cpu/cpu_block.h"
 #include "tests/naive_reference.h"
 
@@ -23,8 +23,8 @@ class RandomSubject {
     std::vector<int> widths = {8, 5, 1};
     std::vector<int> counts = {3, 2};
     Activation activation = Activation::kRelu;
-    float scale = 1.0F;       // of the weights
-    std::int32_t range = 7;   // most values of an attribute beside the selected ones
+    float scale = 1.0F;      // of the weights
+    std::int32_t range = 7;  // most values of an attribute beside the selected ones
     float cut = 0.0F;
     std::uint32_t seed = 1;
   };
@@ -36,7 +36,8 @@ class RandomSubject {
     for (std::size_t l = 0; l < shape.widths.size(); ++l) {
       int const outputs = shape.widths[l];
       bool const last = l + 1 == shape.widths.size();
-      std::normal_distribution<float> normal(0.0F, shape.scale / std::sqrt(static_cast<float>(inputs)));
+      std::normal_distribution<float> normal(0.0F,
+                                             shape.scale / std::sqrt(static_cast<float>(inputs)));
       auto const fill = [&](int count) -> std::vector<float> const& {
         auto& values = weights_.emplace_back(static_cast<std::size_t>(count));
         for (float& value : values) value = normal(random_);
@@ -45,7 +46,9 @@ class RandomSubject {
       LayerView layer;
       layer.inputs = inputs;
       layer.outputs = outputs;
-      layer.activation = !last ? shape.activation : outputs == 1 ? Activation::kSigmoid : Activation::kSoftmax;
+      layer.activation = !last          ? shape.activation
+                         : outputs == 1 ? Activation::kSigmoid
+                                        : Activation::kSoftmax;
       layer.alpha = 0.3F;
       layer.weights = fill(inputs * outputs);
       layer.bias = fill(outputs);
@@ -93,7 +96,8 @@ class RandomSubject {
     std::vector<std::int32_t> order(low_.size());
     for (std::size_t a = 0; a < order.size(); ++a) order[a] = static_cast<std::int32_t>(a);
     std::shuffle(order.begin(), order.end(), random_);
-    selected_.assign(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shape_.counts.size()));
+    selected_.assign(order.begin(),
+                     order.begin() + static_cast<std::ptrdiff_t>(shape_.counts.size()));
     std::sort(selected_.begin(), selected_.end());
     for (std::size_t s = 0; s < selected_.size(); ++s) {
       auto const a = static_cast<std::size_t>(selected_[s]);

@@ -56,7 +56,9 @@ TEST(Steps, WeightsFavourSmallGradients) {
 
 TEST(Steps, ChooseTakesTheFirstThatExceeds) {
   float const weights[] = {1.0F, 2.0F, 1.0F};
-  auto const choose = [&](std::uint32_t word) { return choose_attribute<One>(weights, 3, 1, 4.0F, word); };
+  auto const choose = [&](std::uint32_t word) {
+    return choose_attribute<One>(weights, 3, 1, 4.0F, word);
+  };
   EXPECT_EQ(choose(0), 0);
   EXPECT_EQ(choose(0x3FFFFFFF), 0);
   EXPECT_EQ(choose(0x40000000), 1);
@@ -77,8 +79,8 @@ TEST(Steps, DrawsFollowTheWeights) {
   for (float const w : weights) total = total + w;
   std::vector<int> seen(weights.size());
   for (std::uint32_t i = 0; i < kDraws; ++i) {
-    ++seen[static_cast<std::size_t>(
-        choose_attribute<One>(weights.data(), static_cast<int>(weights.size()), 1, total, word_of(i)))];
+    ++seen[static_cast<std::size_t>(choose_attribute<One>(
+        weights.data(), static_cast<int>(weights.size()), 1, total, word_of(i)))];
   }
   double chi = 0.0;
   for (std::size_t i = 0; i < weights.size(); ++i) {
@@ -106,7 +108,8 @@ TEST(Steps, MembersAreDrawnUniformly) {
       std::uint32_t const v = pick_member(word, members, 5);
       ASSERT_NE((members >> v) & 1U, 0U);
       ++seen[v];
-      ASSERT_EQ(v, pick_other_label(word, 32, 5, [&](int m) { return ((members >> m) & 1U) != 0; }));
+      ASSERT_EQ(v,
+                pick_other_label(word, 32, 5, [&](int m) { return ((members >> m) & 1U) != 0; }));
     }
     auto const count = static_cast<double>(std::popcount(members));
     ASSERT_EQ(seen.size(), count);
@@ -183,14 +186,15 @@ TEST(Accumulators, UndefinedMembersAreNeverFairOrUnfair) {
     LaneArray<std::uint32_t> labels(1, lanes.stride);
     LaneArray<float> scores(3, lanes.stride);
     kernels->probe(packed.get(), lanes.x.data(), lanes.stride, lanes.count, scratch.get(),
-                   {result.row(0), result.row(1), result.row(2), labels.data(), result.row(3), scores.row(0),
-                    scores.row(1), scores.row(2)});
+                   {result.row(0), result.row(1), result.row(2), labels.data(), result.row(3),
+                    scores.row(0), scores.row(1), scores.row(2)});
     for (std::size_t i = 0; i < rows.size(); ++i) {
       auto const lane = static_cast<long>(i);
       auto const want = exact.probe(rows[i]);
       ASSERT_EQ(result(0, lane), want.label);
       ASSERT_EQ(result(1, lane), want.pair);
-      ASSERT_EQ(result(3, lane), (want.mixed ? kGroupMixed : 0) | (want.undefined ? kGroupUndefined : 0));
+      ASSERT_EQ(result(3, lane),
+                (want.mixed ? kGroupMixed : 0) | (want.undefined ? kGroupUndefined : 0));
       undefined += want.undefined ? 1 : 0;
       if (want.label == kUndefinedLabel) {
         ASSERT_EQ(result(1, lane), -1);
@@ -218,7 +222,8 @@ TEST(Margin, ChoiceFollowsItsDescription) {
     for (int v = 0; v < variants; ++v) {
       logits.emplace_back();
       for (int c = 0; c < outputs; ++c) {
-        logits.back().push_back(static_cast<float>(static_cast<int>(random() % 7)) * 0.5F - 1.5F);  // many ties
+        logits.back().push_back(static_cast<float>(static_cast<int>(random() % 7)) * 0.5F -
+                                1.5F);  // many ties
       }
     }
     auto const side_a = static_cast<std::int32_t>(random() % static_cast<unsigned>(classes));
@@ -257,7 +262,8 @@ TEST(Margin, ChoiceFollowsItsDescription) {
     ASSERT_EQ(choice.best_margin_a, own(best));
     float best_other = -kInfinity;
     for (int v = 0; v < variants; ++v) {
-      if (labels[static_cast<std::size_t>(v)] != choice.best_a) best_other = std::max(best_other, own(v));
+      if (labels[static_cast<std::size_t>(v)] != choice.best_a)
+        best_other = std::max(best_other, own(v));
     }
     if (best_other == -kInfinity) {
       ASSERT_EQ(choice.best_b, -1);
@@ -277,7 +283,8 @@ struct Box {
     for (int c = 0; c < columns; ++c) {
       low.push_back(static_cast<std::int32_t>(random() % 5) - 2);
       high.push_back(low.back() + static_cast<std::int32_t>(random() % 30));
-      x.push_back(low.back() + static_cast<std::int32_t>(random() % static_cast<unsigned>(high.back() - low.back() + 1)));
+      x.push_back(low.back() + static_cast<std::int32_t>(
+                                   random() % static_cast<unsigned>(high.back() - low.back() + 1)));
       if (c % 3 != 1) movable.push_back(c);
     }
     subject.columns = columns;
@@ -340,12 +347,13 @@ TEST(Margin, NewtonStepStopsWhereTheNearestMemberCrosses) {
     float const margin = std::fabs(normal(random)) * 3.0F + 0.01F;
     std::int32_t const reach = 1 + static_cast<std::int32_t>(random() % 4);
     auto const before = box.x;
-    newton_step(box.subject, {round, 1, 5}, near.data(), far.data(), 1, margin, reach, box.x.data(), 1);
+    newton_step(box.subject, {round, 1, 5}, near.data(), far.data(), 1, margin, reach, box.x.data(),
+                1);
 
     bool can_move = false;
     double gained = 0.0;
     bool all_at_most = true;
-    bool first_pass_full = true;   // every widening attribute moved as far as it may
+    bool first_pass_full = true;  // every widening attribute moved as far as it may
     bool second_pass_moved = false;
     double smallest_gain = kInfinity;
     for (int const c : box.movable) {
@@ -354,8 +362,9 @@ TEST(Margin, NewtonStepStopsWhereTheNearestMemberCrosses) {
       ASSERT_LE(box.x[i], box.high[i]);
       if (near[i] == 0.0F) continue;
       std::int32_t const direction = near[i] > 0.0F ? -1 : 1;
-      std::int32_t const room = std::min(direction > 0 ? box.high[i] - before[i] : before[i] - box.low[i],
-                                         std::max((box.high[i] - box.low[i]) / kReachDivisor, reach));
+      std::int32_t const room =
+          std::min(direction > 0 ? box.high[i] - before[i] : before[i] - box.low[i],
+                   std::max((box.high[i] - box.low[i]) / kReachDivisor, reach));
       can_move = can_move || room > 0;
       std::int32_t const moved = (box.x[i] - before[i]) * direction;
       bool const widening = std::fabs(near[i]) >= -(far[i] * static_cast<float>(direction));
@@ -363,7 +372,8 @@ TEST(Margin, NewtonStepStopsWhereTheNearestMemberCrosses) {
       if (!widening && moved > 0) second_pass_moved = true;
       all_at_most = all_at_most && moved >= 0 && moved <= room;
       gained += moved * std::fabs(static_cast<double>(near[i]));
-      if (moved > 0) smallest_gain = std::min(smallest_gain, std::fabs(static_cast<double>(near[i])));
+      if (moved > 0)
+        smallest_gain = std::min(smallest_gain, std::fabs(static_cast<double>(near[i])));
     }
     if (!can_move) {  // a random step instead
       ++random_steps;
@@ -383,14 +393,17 @@ TEST(Margin, NewtonStepStopsWhereTheNearestMemberCrosses) {
         auto const i = static_cast<std::size_t>(c);
         if (near[i] == 0.0F) continue;
         std::int32_t const direction = near[i] > 0.0F ? -1 : 1;
-        std::int32_t const room = std::min(direction > 0 ? box.high[i] - before[i] : before[i] - box.low[i],
-                                           std::max((box.high[i] - box.low[i]) / kReachDivisor, reach));
+        std::int32_t const room =
+            std::min(direction > 0 ? box.high[i] - before[i] : before[i] - box.low[i],
+                     std::max((box.high[i] - box.low[i]) / kReachDivisor, reach));
         ASSERT_EQ((box.x[i] - before[i]) * direction, room);
       }
     } else if (reached > 0) {
       // no more than one step of one attribute beyond the boundary
       double largest = 0.0;
-      for (int const c : box.movable) largest = std::max(largest, std::fabs(static_cast<double>(near[static_cast<std::size_t>(c)])));
+      for (int const c : box.movable)
+        largest =
+            std::max(largest, std::fabs(static_cast<double>(near[static_cast<std::size_t>(c)])));
       ASSERT_LT(gained, margin + largest * (1 + 1e-4));
     }
   }
@@ -399,7 +412,8 @@ TEST(Margin, NewtonStepStopsWhereTheNearestMemberCrosses) {
 }
 
 /// Moves that the doc comments allow: the strictest rule under which any attribute can move.
-std::set<std::pair<int, std::int32_t>> allowed_moves(Box const& box, MarginLane const& lane, std::int32_t step) {
+std::set<std::pair<int, std::int32_t>> allowed_moves(Box const& box, MarginLane const& lane,
+                                                     std::int32_t step) {
   for (int rule = 0; rule < 3; ++rule) {
     std::set<std::pair<int, std::int32_t>> moves;
     for (int i = 0; i < box.subject.movable_count; ++i) {
@@ -410,7 +424,8 @@ std::set<std::pair<int, std::int32_t>> allowed_moves(Box const& box, MarginLane 
         std::uint8_t const bit = move > 0 ? kTriedUp : kTriedDown;
         if (rule < 2 && (lane.tried[i] & bit) != 0) continue;
         float const d = static_cast<float>(move);
-        bool const stays = lane.margin_a + d * lane.slope_a[c] > 0.0F && lane.margin_b + d * lane.slope_b[c] > 0.0F;
+        bool const stays = lane.margin_a + d * lane.slope_a[c] > 0.0F &&
+                           lane.margin_b + d * lane.slope_b[c] > 0.0F;
         if (rule == 0 && !stays) continue;
         moves.insert({i, move});
       }
@@ -432,17 +447,26 @@ TEST(Margin, MovesAreDrawnAmongTheBestUntried) {
     for (std::size_t c = 0; c < columns; ++c) {
       a[c] = normal(random);
       b[c] = normal(random);
-      tried[c] = static_cast<std::uint8_t>(random() % (round % 3 == 0 ? 4 : 2) | (round % 5 == 0 ? 3U : 0U));
+      tried[c] = static_cast<std::uint8_t>(random() % (round % 3 == 0 ? 4 : 2) |
+                                           (round % 5 == 0 ? 3U : 0U));
     }
     std::int32_t const step = 1 + static_cast<std::int32_t>(random() % 3);
     auto const before = tried;
-    MarginLane const lane{box.x.data(), a.data(), b.data(), tried.data(), 1, std::fabs(normal(random)), std::fabs(normal(random))};
+    MarginLane const lane{box.x.data(),
+                          a.data(),
+                          b.data(),
+                          tried.data(),
+                          1,
+                          std::fabs(normal(random)),
+                          std::fabs(normal(random))};
     auto const allowed = allowed_moves(box, lane, step);
     auto const all_tried = [&](std::pair<int, std::int32_t> move) {
-      return (before[static_cast<std::size_t>(move.first)] & (move.second > 0 ? kTriedUp : kTriedDown)) != 0;
+      return (before[static_cast<std::size_t>(move.first)] &
+              (move.second > 0 ? kTriedUp : kTriedDown)) != 0;
     };
-    auto const move = choose_margin_move(box.subject, lane, step, static_cast<std::uint32_t>(random()),
-                                         static_cast<std::uint32_t>(random()));
+    auto const move =
+        choose_margin_move(box.subject, lane, step, static_cast<std::uint32_t>(random()),
+                           static_cast<std::uint32_t>(random()));
     if (allowed.empty()) {
       ASSERT_EQ(move.index, -1);
       continue;
@@ -450,7 +474,8 @@ TEST(Margin, MovesAreDrawnAmongTheBestUntried) {
     ASSERT_TRUE(allowed.count({move.index, move.step}) == 1) << "round " << round;
     // when only tried moves were left, all are forgotten
     if (all_tried(*allowed.begin())) {
-      for (int i = 0; i < box.subject.movable_count; ++i) ASSERT_EQ(tried[static_cast<std::size_t>(i)], 0);
+      for (int i = 0; i < box.subject.movable_count; ++i)
+        ASSERT_EQ(tried[static_cast<std::size_t>(i)], 0);
     } else {
       ASSERT_EQ(tried, before);
     }

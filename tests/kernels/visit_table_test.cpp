@@ -27,7 +27,8 @@ struct GroupTruth {
 GroupTruth truth_of(std::uint64_t group, int label_bits) {
   std::uint64_t const hash = (group + 1) * 0x9E3779B97F4A7C15ULL;
   std::uint64_t const mask = (1ULL << label_bits) - 1;
-  return {static_cast<std::uint32_t>((hash >> 20) & mask), ((hash >> 60) & 1) != 0, (hash >> 61) == 0};
+  return {static_cast<std::uint32_t>((hash >> 20) & mask), ((hash >> 60) & 1) != 0,
+          (hash >> 61) == 0};
 }
 std::uint32_t flags_of(std::uint64_t group, std::uint32_t variant, int label_bits) {
   auto const truth = truth_of(group, label_bits);
@@ -94,8 +95,8 @@ Entries collected(Kind& kind) {
 
 /// One visit: look up, check what is said, record. Returns whether the table took it.
 template <class Kind>
-bool visit(Kind& kind, std::uint64_t group, std::uint32_t variant, std::uint64_t finder, int label_bits,
-           Entries const* before) {
+bool visit(Kind& kind, std::uint64_t group, std::uint32_t variant, std::uint64_t finder,
+           int label_bits, Entries const* before) {
   auto const key = Kind::key(group);
   auto const truth = truth_of(group, label_bits);
   std::uint32_t const flags = flags_of(group, variant, label_bits);
@@ -147,18 +148,23 @@ constexpr Load kLoads[] = {
 
 template <class Kind>
 void random_visits(Load const& load, std::uint32_t seed, int threads) {
-  SCOPED_TRACE(std::to_string(load.groups) + " groups, " + std::to_string(load.variants) + " variants");
+  SCOPED_TRACE(std::to_string(load.groups) + " groups, " + std::to_string(load.variants) +
+               " variants");
   Kind kind(load.groups, load.variants, load.label_bits, kPlenty, threads);
   std::mt19937_64 random(seed);
   Entries expected;
   for (int i = 0; i < load.visits; ++i) {
     std::uint64_t const number = random() % load.spread;
-    std::uint64_t const group = load.spread == load.groups ? number : number * 0x9E3779B97F4A7C15ULL % load.groups;
-    auto const variant = static_cast<std::uint32_t>(random() % static_cast<std::uint64_t>(load.variants));
-    std::uint64_t const finder = Finder::pack(static_cast<Phase>(random() % 2), static_cast<std::uint32_t>(random()),
-                                              static_cast<std::uint32_t>(random() >> 34));
+    std::uint64_t const group =
+        load.spread == load.groups ? number : number * 0x9E3779B97F4A7C15ULL % load.groups;
+    auto const variant =
+        static_cast<std::uint32_t>(random() % static_cast<std::uint64_t>(load.variants));
+    std::uint64_t const finder =
+        Finder::pack(static_cast<Phase>(random() % 2), static_cast<std::uint32_t>(random()),
+                     static_cast<std::uint32_t>(random() >> 34));
     ASSERT_TRUE(visit(kind, group, variant, finder, load.label_bits, &expected));
-    merge(expected, {group, variant}, {finder, state_of(flags_of(group, variant, load.label_bits))});
+    merge(expected, {group, variant},
+          {finder, state_of(flags_of(group, variant, load.label_bits))});
   }
   EXPECT_EQ(kind.table.size(), expected.size());
   EXPECT_TRUE(collected(kind) == expected);
@@ -171,7 +177,8 @@ void random_visits(Load const& load, std::uint32_t seed, int threads) {
 
 TEST(VisitTable, RemembersAsAMapDoes) {
   for (auto const& load : kLoads) {
-    for (int const threads : {1, 2}) random_visits<Narrow>(load, 1, threads);  // one thread spares the locks
+    for (int const threads : {1, 2})
+      random_visits<Narrow>(load, 1, threads);  // one thread spares the locks
   }
 }
 
@@ -182,9 +189,10 @@ TEST(WideVisitTable, RemembersAsAMapDoes) {
 TEST(VisitTable, FinderIsTheLeast) {
   Narrow narrow(1000, 2, 2, kPlenty);
   Wide wide(1000, 2, 2, kPlenty);
-  std::uint64_t const order[] = {Finder::pack(Phase::kGlobal, 0, 9), Finder::pack(Phase::kGlobal, 1, 1),
-                                 Finder::pack(Phase::kGlobal, 0xFFFFFFFF, 0x7FFFFFFF),
-                                 Finder::pack(Phase::kLocal, 0, 1), Finder::pack(Phase::kLocal, 0, 2)};
+  std::uint64_t const order[] = {
+      Finder::pack(Phase::kGlobal, 0, 9), Finder::pack(Phase::kGlobal, 1, 1),
+      Finder::pack(Phase::kGlobal, 0xFFFFFFFF, 0x7FFFFFFF), Finder::pack(Phase::kLocal, 0, 1),
+      Finder::pack(Phase::kLocal, 0, 2)};
   EXPECT_TRUE(std::is_sorted(std::begin(order), std::end(order)));
   for (int i = 4; i >= 0; --i) {
     ASSERT_TRUE(visit(narrow, 17, 1, order[i], 2, nullptr));
@@ -209,11 +217,13 @@ void fill_up(std::uint64_t limit) {
   for (std::uint64_t i = 0; i < 60'000; ++i) {
     std::uint64_t const group = (i % 40'000) / 3;
     auto const variant = static_cast<std::uint32_t>(i % 4);
-    std::uint64_t const finder = Finder::pack(Phase::kLocal, static_cast<std::uint32_t>(60'000 - i), 1);
+    std::uint64_t const finder =
+        Finder::pack(Phase::kLocal, static_cast<std::uint32_t>(60'000 - i), 1);
     bool const held = expected.count({group, variant}) != 0;
     bool const taken = visit(kind, group, variant, finder, kBits, &expected);
     ASSERT_TRUE(taken || !held);
-    if (taken) merge(expected, {group, variant}, {finder, state_of(flags_of(group, variant, kBits))});
+    if (taken)
+      merge(expected, {group, variant}, {finder, state_of(flags_of(group, variant, kBits))});
     refused += taken ? 0 : 1;
   }
   EXPECT_GT(refused, 0);
@@ -250,19 +260,23 @@ TEST(VisitTable, ManyAtOnceIsTheSameAsOneByOne) {
         int const n = 1 + static_cast<int>(random() % kBlock);
         for (int i = 0; i < n; ++i) {
           std::uint64_t const number = random() % (load.spread / 4 + 1);
-          group[i] = load.spread == load.groups ? number : number * 0x9E3779B97F4A7C15ULL % load.groups;
-          variant[i] = static_cast<std::uint32_t>(random() % static_cast<std::uint64_t>(load.variants));
+          group[i] =
+              load.spread == load.groups ? number : number * 0x9E3779B97F4A7C15ULL % load.groups;
+          variant[i] =
+              static_cast<std::uint32_t>(random() % static_cast<std::uint64_t>(load.variants));
           seed[i] = static_cast<std::uint32_t>(random() % 1000);
           iteration[i] = static_cast<std::uint32_t>(round);
         }
-        std::uint64_t const phase = Finder::pack(round % 2 == 0 ? Phase::kGlobal : Phase::kLocal, 0, 0);
+        std::uint64_t const phase =
+            Finder::pack(round % 2 == 0 ? Phase::kGlobal : Phase::kLocal, 0, 0);
         VisitTable::Use use(many.table, static_cast<std::uint64_t>(n));
         for (int i = 0; i < n; ++i) home[i] = many.table.home(group[i], variant[i]);
         answers.unknown.clear();
         answers.siblings.clear();
         // in two parts; a part starts where the kernels' tiles do
         int const half = n > kPart ? kPart : 0;
-        VisitQuery const query{home.data(), group.data(), variant.data(), seed.data(), iteration.data(), phase};
+        VisitQuery const query{home.data(), group.data(),     variant.data(),
+                               seed.data(), iteration.data(), phase};
         many.table.find_many(*kernels, 0, half, query, hit.data(), labels.data(), answers);
         many.table.find_many(*kernels, half, n, query, hit.data(), labels.data(), answers);
         std::set<std::int32_t> const unknown(answers.unknown.begin(), answers.unknown.end());
@@ -273,8 +287,10 @@ TEST(VisitTable, ManyAtOnceIsTheSameAsOneByOne) {
           for (int i = 0; i < n; ++i) {
             auto const u = static_cast<std::size_t>(i);
             std::uint64_t const finder =
-                phase | static_cast<std::uint64_t>(seed[i]) << Finder::kIterationBits | iteration[i];
-            auto const answer = one.table.find(one.table.home(group[i], variant[i]), group[i], variant[i], finder);
+                phase | static_cast<std::uint64_t>(seed[i]) << Finder::kIterationBits |
+                iteration[i];
+            auto const answer =
+                one.table.find(one.table.home(group[i], variant[i]), group[i], variant[i], finder);
             ASSERT_EQ(answers.finder[u], finder);
             ASSERT_EQ(unknown.count(i) != 0, !answer.known);
             ASSERT_EQ(siblings.count(i) != 0, answer.known && !answer.seen);
@@ -289,9 +305,10 @@ TEST(VisitTable, ManyAtOnceIsTheSameAsOneByOne) {
             auto const u = static_cast<std::size_t>(i);
             std::uint32_t const all = truth_of(group[i], load.label_bits).labels;
             std::uint32_t const flags = flags_of(group[i], variant[i], load.label_bits);
-            many.table.insert(use, answers.place[u], group[i], variant[i], all, flags, answers.finder[u]);
-            one.table.insert(other, one.table.home(group[i], variant[i]), group[i], variant[i], all, flags,
-                             answers.finder[u]);
+            many.table.insert(use, answers.place[u], group[i], variant[i], all, flags,
+                              answers.finder[u]);
+            one.table.insert(other, one.table.home(group[i], variant[i]), group[i], variant[i], all,
+                             flags, answers.finder[u]);
           }
         }
       }
@@ -311,15 +328,19 @@ void together(Load const& load, std::uint64_t limit) {
     std::mt19937_64 random(static_cast<std::uint64_t>(thread));
     for (int i = 0; i < load.visits / kThreads; ++i) {
       std::uint64_t const number = random() % load.spread;
-      std::uint64_t const group = load.spread == load.groups ? number : number * 0x9E3779B97F4A7C15ULL % load.groups;
-      auto const variant = static_cast<std::uint32_t>(random() % static_cast<std::uint64_t>(load.variants));
-      take(group, variant, Finder::pack(Phase::kLocal, static_cast<std::uint32_t>(random() % 100'000), 3));
+      std::uint64_t const group =
+          load.spread == load.groups ? number : number * 0x9E3779B97F4A7C15ULL % load.groups;
+      auto const variant =
+          static_cast<std::uint32_t>(random() % static_cast<std::uint64_t>(load.variants));
+      take(group, variant,
+           Finder::pack(Phase::kLocal, static_cast<std::uint32_t>(random() % 100'000), 3));
     }
   };
   std::vector<std::jthread> threads;
   for (int t = 0; t < kThreads; ++t) {
     visits(t, [&](std::uint64_t group, std::uint32_t variant, std::uint64_t finder) {
-      merge(expected, {group, variant}, {finder, state_of(flags_of(group, variant, load.label_bits))});
+      merge(expected, {group, variant},
+            {finder, state_of(flags_of(group, variant, load.label_bits))});
     });
     threads.emplace_back([&, t] {
       visits(t, [&](std::uint64_t group, std::uint32_t variant, std::uint64_t finder) {
