@@ -23,8 +23,9 @@ struct ForwardCase {
 };
 
 std::vector<ForwardCase> forward_cases() {
-  return {{{12, 30, 20, 15, 15, 10, 1}, 4},   {{16, 30, 20, 15, 15, 10, 1}, 4}, {{24, 50, 30, 15, 10, 5, 1}, 4},
-          {{13, 64, 32, 16, 8, 4, 1}, 10},    {{13, 100, 100, 1}, 10},          {{137, 30, 20, 15, 10, 5, 1}, 2},
+  return {{{12, 30, 20, 15, 15, 10, 1}, 4}, {{16, 30, 20, 15, 15, 10, 1}, 4},
+          {{24, 50, 30, 15, 10, 5, 1}, 4},  {{13, 64, 32, 16, 8, 4, 1}, 10},
+          {{13, 100, 100, 1}, 10},          {{137, 30, 20, 15, 10, 5, 1}, 2},
           {{40, 256, 256, 128, 4}, 4}};
 }
 
@@ -78,15 +79,18 @@ ExitCode bench(BenchArguments const& arguments) {
   json["version"] = FAIRLANE_VERSION;
   json["repetitions"] = repetitions;
   if (arguments.config.path.empty()) {
-    std::string text = fmt::format("{:<24} {:>14} {:>10} {:>8} {:>16} {:>8} {:>9}\n", "network", "rows/s", "GFLOP/s",
-                                   "of peak", "groups/s", "of peak", "gradient");
+    std::string text =
+        fmt::format("{:<24} {:>14} {:>10} {:>8} {:>16} {:>8} {:>9}\n", "network", "rows/s",
+                    "GFLOP/s", "of peak", "groups/s", "of peak", "gradient");
     json["forward"] = nlohmann::ordered_json::array();
     for (auto const& c : forward_cases()) {
       auto const r = bench_forward(c.widths, c.variants, arguments.isa, repetitions);
       json["forward"].push_back(forward_json(r));
-      text += fmt::format("{:<24} {:>12.2f} M {:>10.1f} {:>6.1f} % {:>9.2f} M x{:<3} {:>6.1f} % {:>7.1f} %\n", r.network,
-                          r.rows_per_second * 1e-6, r.gflops, 100.0 * r.share_of_peak, r.groups_per_second * 1e-6,
-                          r.variants, 100.0 * r.groups_share_of_peak, 100.0 * r.gradient_share_of_peak);
+      text += fmt::format(
+          "{:<24} {:>12.2f} M {:>10.1f} {:>6.1f} % {:>9.2f} M x{:<3} {:>6.1f} % {:>7.1f} %\n",
+          r.network, r.rows_per_second * 1e-6, r.gflops, 100.0 * r.share_of_peak,
+          r.groups_per_second * 1e-6, r.variants, 100.0 * r.groups_share_of_peak,
+          100.0 * r.gradient_share_of_peak);
       if (arguments.quick) break;
     }
     if (!console.json) print(text);
@@ -102,20 +106,25 @@ ExitCode bench(BenchArguments const& arguments) {
     Facts facts;
     for (auto const& b : results) {
       json["search"].push_back(search_json(b));
-      facts.add(b.isa, fmt::format("{:.3f} s search, {:.2f} M local steps/s, {:.2f} M IDIs/s", b.search_seconds,
-                                   b.steps_per_second * 1e-6, b.instances_per_second * 1e-6));
+      facts.add(b.isa, fmt::format("{:.3f} s search, {:.2f} M local steps/s, {:.2f} M IDIs/s",
+                                   b.search_seconds, b.steps_per_second * 1e-6,
+                                   b.instances_per_second * 1e-6));
     }
     auto const& first = results.front();
-    facts.add("work", fmt::format("{} tests and steps, {} distinct IDIs in {} groups", with_commas(first.iterations),
-                                  with_commas(first.unique_instances), with_commas(first.unique_groups)));
+    facts.add("work",
+              fmt::format("{} tests and steps, {} distinct IDIs in {} groups",
+                          with_commas(first.iterations), with_commas(first.unique_instances),
+                          with_commas(first.unique_groups)));
     facts.add("model evaluations per IDI", fmt::format("{:.2f}", first.evaluations_per_instance));
-    facts.add("peak of one thread", fmt::format("{:.1f} GFLOP/s, measured between the searches", first.peak_gflops));
+    facts.add("peak of one thread",
+              fmt::format("{:.1f} GFLOP/s, measured between the searches", first.peak_gflops));
     facts.add("clustering", fmt::format("{:.3f} s, not included", first.cluster_seconds));
     if (results.size() > 1) {
       double const speedup = first.search_seconds / results.back().search_seconds;
       double const possible = results.back().peak_gflops / first.peak_gflops;
-      facts.add("speed-up", fmt::format("{:.2f} with {} threads; a loop of multiply-adds alone: {:.2f}", speedup,
-                                        results.back().threads, possible));
+      facts.add("speed-up",
+                fmt::format("{:.2f} with {} threads; a loop of multiply-adds alone: {:.2f}",
+                            speedup, results.back().threads, possible));
       json["speedup"] = speedup;
       json["peak_speedup"] = possible;
     }
@@ -136,9 +145,12 @@ ExitCode bench(BenchArguments const& arguments) {
 Action add_bench(CLI::App& app) {
   auto const arguments = std::make_shared<BenchArguments>();
   arguments->config.add_to(app, false);
-  app.add_option("--file", arguments->file, "write the figures to this JSON file")->type_name("FILE");
-  app.add_option("--isa", arguments->isa, "instruction set: avx512, avx2, neon, portable")->type_name("NAME");
-  app.add_option("--repetitions", arguments->repetitions, "repetitions; medians are reported")->check(CLI::Range(1, 1000));
+  app.add_option("--file", arguments->file, "write the figures to this JSON file")
+      ->type_name("FILE");
+  app.add_option("--isa", arguments->isa, "instruction set: avx512, avx2, neon, portable")
+      ->type_name("NAME");
+  app.add_option("--repetitions", arguments->repetitions, "repetitions; medians are reported")
+      ->check(CLI::Range(1, 1000));
   arguments->console.add_to(app);
   app.add_flag("--quick", arguments->quick, "one network, three repetitions");
   return [arguments] { return bench(*arguments); };

@@ -12,14 +12,14 @@ namespace fairlane {
 /// Medians of the forward pass of one network on one core.
 /// flops counted as two per multiply-add; peak: a loop of independent multiply-adds measured between the repetitions.
 struct ForwardResult {
-  std::string network;          // file or layer widths
+  std::string network;  // file or layer widths
   std::string isa;
   double rows_per_second = 0.0;
   double gflops = 0.0;
   double peak_gflops = 0.0;
-  double share_of_peak = 0.0;        // median of the ratios
-  int variants = 0;                  // of the group evaluation below
-  double groups_per_second = 0.0;    // similar sets evaluated, first layer shared
+  double share_of_peak = 0.0;      // median of the ratios
+  int variants = 0;                // of the group evaluation below
+  double groups_per_second = 0.0;  // similar sets evaluated, first layer shared
   double groups_share_of_peak = 0.0;
   double gradient_share_of_peak = 0.0;
 };
@@ -28,27 +28,29 @@ struct ForwardResult {
 struct SearchBench {
   std::string isa;
   int threads = 0;
-  std::int64_t iterations = 0;        // tests and steps of one search
+  std::int64_t iterations = 0;  // tests and steps of one search
   std::int64_t local_steps = 0;
   std::int64_t unique_instances = 0;
   std::int64_t unique_groups = 0;
   std::int64_t model_evaluations = 0;
-  double search_seconds = 0.0;        // median; clustering and writing apart
+  double search_seconds = 0.0;  // median; clustering and writing apart
   double cluster_seconds = 0.0;
-  double steps_per_second = 0.0;      // local steps over search_seconds
+  double steps_per_second = 0.0;  // local steps over search_seconds
   double instances_per_second = 0.0;
   double evaluations_per_instance = 0.0;
-  double peak_gflops = 0.0;           // multiply-add loop on as many threads, measured between the repetitions
+  double peak_gflops =
+      0.0;  // multiply-add loop on as many threads, measured between the repetitions
   std::uint64_t table_bytes = 0;
 };
 
 /// One core's peak and the network's share of it; widths are inputs, hidden layers, outputs. Labels are first compared
 /// with the portable kernels. Throws Error(kBug) when they differ.
-ForwardResult bench_forward(std::vector<int> const& widths, int variants, std::string const& isa, int repetitions);
+ForwardResult bench_forward(std::vector<int> const& widths, int variants, std::string const& isa,
+                            int repetitions);
 
 /// Searches `repetitions` times with each number of threads, in turn, so that ratios between them are of one run.
-std::vector<SearchBench> bench_search(RunConfig const& config, std::vector<int> const& threads, std::string const& isa,
-                                      int repetitions);
+std::vector<SearchBench> bench_search(RunConfig const& config, std::vector<int> const& threads,
+                                      std::string const& isa, int repetitions);
 
 /// Billions of floating-point operations per second of a multiply-add loop on each of `threads` threads together, over
 /// about `seconds`: what the machine could do at most, and whether its cores are cores.

@@ -14,7 +14,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -30,7 +32,8 @@ struct RandomNetwork {
       auto const outputs = static_cast<std::size_t>(widths[l + 1]);
       double const scale = std::sqrt(6.0 / static_cast<double>(inputs));
       auto const draw = [&] {
-        auto const words = philox<ScalarPack>(number++, static_cast<std::uint32_t>(Phase::kData), 0U, 0U, 1U);
+        auto const words =
+            philox<ScalarPack>(number++, static_cast<std::uint32_t>(Phase::kData), 0U, 0U, 1U);
         return static_cast<float>(scale * (2.0 * unit_float<ScalarPack>(words.w[0]) - 1.0));
       };
       weights.emplace_back(inputs * outputs);
@@ -40,8 +43,8 @@ struct RandomNetwork {
     }
     for (std::size_t l = 0; l + 1 < widths.size(); ++l) {
       bool const last = l + 2 == widths.size();
-      layers.push_back({widths[l], widths[l + 1], last ? Activation::kSigmoid : Activation::kRelu, 0.0F, weights[l],
-                        biases[l]});
+      layers.push_back({widths[l], widths[l + 1], last ? Activation::kSigmoid : Activation::kRelu,
+                        0.0F, weights[l], biases[l]});
     }
   }
 
@@ -80,17 +83,20 @@ double peak_gflops(std::string const& isa, double seconds, int threads) {
       sink[1] = 0.001F;
       done = kernels.multiply_adds(kRounds, sink.data());
     });
-    gflops[static_cast<std::size_t>(worker)] = calls * static_cast<double>(done) * kFlopsPerFma * 1e-9;
+    gflops[static_cast<std::size_t>(worker)] =
+        calls * static_cast<double>(done) * kFlopsPerFma * 1e-9;
   });
   return std::accumulate(gflops.begin(), gflops.end(), 0.0);
 }
 
-ForwardResult bench_forward(std::vector<int> const& widths, int variants, std::string const& isa, int repetitions) {
+ForwardResult bench_forward(std::vector<int> const& widths, int variants, std::string const& isa,
+                            int repetitions) {
   RandomNetwork const network(widths);
   int const attributes = widths.front();
   constexpr std::int32_t kValues = 8;
   std::vector<std::int32_t> const low(static_cast<std::size_t>(attributes), 0);
-  std::vector<std::int32_t> const high(static_cast<std::size_t>(attributes), std::max(kValues, variants) - 1);
+  std::vector<std::int32_t> const high(static_cast<std::size_t>(attributes),
+                                       std::max(kValues, variants) - 1);
   std::vector<std::uint8_t> flagged(static_cast<std::size_t>(attributes), 0);
   flagged.back() = 1;
   std::vector<std::int32_t> const selected = {attributes - 1};
@@ -103,7 +109,8 @@ ForwardResult bench_forward(std::vector<int> const& widths, int variants, std::s
   LaneArray<std::int32_t> x(attributes, kLanes);
   for (int a = 0; a < attributes; ++a) {
     for (std::uint32_t i = 0; i < kLanes; ++i) {
-      auto const words = philox<ScalarPack>(i, static_cast<std::uint32_t>(Phase::kData), static_cast<std::uint32_t>(a), 1U, 1U);
+      auto const words = philox<ScalarPack>(i, static_cast<std::uint32_t>(Phase::kData),
+                                            static_cast<std::uint32_t>(a), 1U, 1U);
       x(a, i) = static_cast<std::int32_t>(below<ScalarPack>(words.w[0], kValues));
     }
   }
@@ -124,10 +131,12 @@ ForwardResult bench_forward(std::vector<int> const& widths, int variants, std::s
     kernels.logits(subject.get(), x.data(), kLanes, kLanes, scratch.get(), logits.data(), kLanes);
   };
   forward();
-  portable.logits(portable_subject.get(), x.data(), kLanes, kLanes, portable_scratch.get(), reference.data(), kLanes);
+  portable.logits(portable_subject.get(), x.data(), kLanes, kLanes, portable_scratch.get(),
+                  reference.data(), kLanes);
   for (int c = 0; c < outputs; ++c) {
     if (!std::equal(logits.row(c), logits.row(c) + kLanes, reference.row(c))) {
-      throw Error(ExitCode::kBug, std::string("bench: logits of ") + kernels.isa + " differ from the portable ones");
+      throw Error(ExitCode::kBug, std::string("bench: logits of ") + kernels.isa +
+                                      " differ from the portable ones");
     }
   }
 
@@ -136,7 +145,8 @@ ForwardResult bench_forward(std::vector<int> const& widths, int variants, std::s
   result.isa = kernels.isa;
   result.variants = variants;
   auto const macs = static_cast<double>(subject.forward_macs());
-  double const group_macs = macs * variants - static_cast<double>(subject.shared_macs()) * (variants - 1);
+  double const group_macs =
+      macs * variants - static_cast<double>(subject.shared_macs()) * (variants - 1);
   constexpr double kSliceSeconds = 0.02;
   std::vector<double> rows;
   std::vector<double> groups;
@@ -148,16 +158,19 @@ ForwardResult bench_forward(std::vector<int> const& widths, int variants, std::s
     peaks.push_back(peak_gflops(isa, kSliceSeconds));
     rows.push_back(kLanes * rate(kSliceSeconds, forward));
     groups.push_back(kLanes * rate(kSliceSeconds, [&] {
-      kernels.classify(subject.get(), x.data(), kLanes, kLanes, scratch.get(), packed.data(), flags.data());
-    }));
-    double const gradients = kLanes * rate(kSliceSeconds, [&] {
-      kernels.gradients(subject.get(), {GradientKind::kProbability, 1.0F}, x.data(), kLanes, kLanes, scratch.get(),
-                        gradient.data(), kLanes);
-    });
+                       kernels.classify(subject.get(), x.data(), kLanes, kLanes, scratch.get(),
+                                        packed.data(), flags.data());
+                     }));
+    double const gradients =
+        kLanes * rate(kSliceSeconds, [&] {
+          kernels.gradients(subject.get(), {GradientKind::kProbability, 1.0F}, x.data(), kLanes,
+                            kLanes, scratch.get(), gradient.data(), kLanes);
+        });
     double const peak = peaks.back() * 1e9;
     share.push_back(rows.back() * macs * 2.0 / peak);
     group_share.push_back(groups.back() * group_macs * 2.0 / peak);
-    gradient_share.push_back(gradients * macs * 2.0 * 2.0 / peak);  // a backward pass has as many operations
+    gradient_share.push_back(gradients * macs * 2.0 * 2.0 /
+                             peak);  // a backward pass has as many operations
   }
   result.rows_per_second = median(rows);
   result.gflops = result.rows_per_second * macs * 2.0 * 1e-9;

@@ -42,8 +42,8 @@ void count_findings(Backend& backend, SearchBench& bench) {
 
 }  // namespace
 
-std::vector<SearchBench> bench_search(RunConfig const& config, std::vector<int> const& threads, std::string const& isa,
-                                      int repetitions) {
+std::vector<SearchBench> bench_search(RunConfig const& config, std::vector<int> const& threads,
+                                      std::string const& isa, int repetitions) {
   MethodSpec const& method = find_method(config.method);
   TestSubject const subject(config);
   SeedSource const seeds(config, method, subject);
@@ -79,9 +79,10 @@ std::vector<SearchBench> bench_search(RunConfig const& config, std::vector<int> 
     bench.search_seconds = median(seconds[t]);
     bench.steps_per_second = static_cast<double>(bench.local_steps) / bench.search_seconds;
     bench.instances_per_second = static_cast<double>(bench.unique_instances) / bench.search_seconds;
-    bench.evaluations_per_instance = bench.unique_instances == 0 ? 0.0
-                                                                 : static_cast<double>(bench.model_evaluations) /
-                                                                       static_cast<double>(bench.unique_instances);
+    bench.evaluations_per_instance = bench.unique_instances == 0
+                                         ? 0.0
+                                         : static_cast<double>(bench.model_evaluations) /
+                                               static_cast<double>(bench.unique_instances);
     bench.peak_gflops = median(peaks[t]);
   }
   return results;

@@ -23,7 +23,8 @@ double squared_distance(std::int32_t const* row, double const* center, int attri
 
 /// Uniform double in [0, 1) with 53 bits.
 double unit_draw(std::uint32_t index, std::uint64_t seed) {
-  auto const words = philox<ScalarPack>(index, static_cast<std::uint32_t>(Phase::kClustering), 0, 0, seed);
+  auto const words =
+      philox<ScalarPack>(index, static_cast<std::uint32_t>(Phase::kClustering), 0, 0, seed);
   std::uint64_t const bits = (static_cast<std::uint64_t>(words.w[0]) << 21) ^ (words.w[1] >> 11);
   return static_cast<double>(bits & ((1ULL << 53) - 1)) * 0x1p-53;
 }
@@ -91,13 +92,15 @@ std::vector<int> k_means(std::int32_t const* rows, std::int64_t count, int attri
     }
     for (std::size_t c = 0; c < k; ++c) {
       if (sizes[c] == 0) {
-        auto const far = static_cast<std::size_t>(std::max_element(nearest.begin(), nearest.end()) - nearest.begin());
+        auto const far = static_cast<std::size_t>(std::max_element(nearest.begin(), nearest.end()) -
+                                                  nearest.begin());
         std::copy_n(row(far), width, centers.begin() + static_cast<std::ptrdiff_t>(c * width));
         nearest[far] = 0.0;
         continue;
       }
       for (std::size_t a = 0; a < width; ++a) {
-        centers[c * width + a] = static_cast<double>(sums[c * width + a]) / static_cast<double>(sizes[c]);
+        centers[c * width + a] =
+            static_cast<double>(sums[c * width + a]) / static_cast<double>(sizes[c]);
       }
     }
   }

@@ -17,22 +17,29 @@ constexpr double kDifferences = 0.0;      // 1 + attributes
 // unmodified (EIDIG.py overwrites them by the first local step); a draw always returns an attribute; an empty local
 // phase is no error.
 constexpr std::array kMethods = {
-    MethodSpec{"themis", "Galhotra, Brun and Meliou, FSE 2017", "causal discrimination by random inputs",
-               "inputs without duplicates, until global.num are tested", SearchKind::kRandom, GradientKind::kNone, false,
-               0, false, false, false, 0.0},
-    MethodSpec{"adf", "Zhang et al., ICSE 2020; as re-implemented by Zhang, Zhang and Zhang, ISSTA 2021",
-               "algorithms 1 to 3 with the similar set over all combinations",
-               "loss gradient from the logits, not through clipped probabilities", SearchKind::kGradient,
-               GradientKind::kLoss, false, +1, true, true, true, kBackpropagation},
-    MethodSpec{"eidig", "Zhang, Zhang and Zhang, ISSTA 2021", "EIDIG; EIDIG-INF with local.update_interval: inf", "",
-               SearchKind::kGradient, GradientKind::kProbability, true, -1, true, false, true, kBackpropagation},
-    MethodSpec{"maft", "Wang et al., ICSE 2024", "MAFT, all differences in one batch", "", SearchKind::kGradient,
-               GradientKind::kProbabilityDifference, true, -1, true, false, true, kDifferences},
+    MethodSpec{"themis", "Galhotra, Brun and Meliou, FSE 2017",
+               "causal discrimination by random inputs",
+               "inputs without duplicates, until global.num are tested", SearchKind::kRandom,
+               GradientKind::kNone, false, 0, false, false, false, 0.0},
+    MethodSpec{
+        "adf", "Zhang et al., ICSE 2020; as re-implemented by Zhang, Zhang and Zhang, ISSTA 2021",
+        "algorithms 1 to 3 with the similar set over all combinations",
+        "loss gradient from the logits, not through clipped probabilities", SearchKind::kGradient,
+        GradientKind::kLoss, false, +1, true, true, true, kBackpropagation},
+    MethodSpec{"eidig", "Zhang, Zhang and Zhang, ISSTA 2021",
+               "EIDIG; EIDIG-INF with local.update_interval: inf", "", SearchKind::kGradient,
+               GradientKind::kProbability, true, -1, true, false, true, kBackpropagation},
+    MethodSpec{"maft", "Wang et al., ICSE 2024", "MAFT, all differences in one batch", "",
+               SearchKind::kGradient, GradientKind::kProbabilityDifference, true, -1, true, false,
+               true, kDifferences},
     MethodSpec{"maft-nonvec", "Wang et al., ICSE 2024", "MAFT, one difference at a time",
                "lanes batch across seeds, so the search is the vectored one; kept for its name",
-               SearchKind::kGradient, GradientKind::kProbabilityDifference, true, -1, true, false, true, kDifferences},
-    MethodSpec{"margin", "Fairlane", "Newton steps of the logit margin on the lattice (kernels/core/margin.h)", "",
-               SearchKind::kMargin, GradientKind::kMargin, false, -1, false, false, false, kBackpropagation},
+               SearchKind::kGradient, GradientKind::kProbabilityDifference, true, -1, true, false,
+               true, kDifferences},
+    MethodSpec{"margin", "Fairlane",
+               "Newton steps of the logit margin on the lattice (kernels/core/margin.h)", "",
+               SearchKind::kMargin, GradientKind::kMargin, false, -1, false, false, false,
+               kBackpropagation},
 };
 
 }  // namespace

@@ -26,12 +26,14 @@ struct MethodSpec {
   char const* deviation;
   SearchKind kind;
   GradientKind gradient;
-  bool uses_decay;            // momentum from global.decay; otherwise none
-  std::int32_t sign;          // direction of the global step along the gradient
+  bool uses_decay;             // momentum from global.decay; otherwise none
+  std::int32_t sign;           // direction of the global step along the gradient
   bool steps_after_last_test;  // the authors step once more, and leave the result untested
-  bool local_renews_always;   // a new partner before every local step (ADF); otherwise local.update_interval
+  bool
+      local_renews_always;  // a new partner before every local step (ADF); otherwise local.update_interval
   bool seeds_with_replacement;  // round-robin draws within clusters as the authors draw
-  double evaluations_per_gradient;  // model evaluations of one gradient at one point; 0: 1 + number of attributes
+  double
+      evaluations_per_gradient;  // model evaluations of one gradient at one point; 0: 1 + number of attributes
 };
 
 /// All methods, in the order of the documentation.

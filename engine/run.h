@@ -10,8 +10,8 @@ namespace fairlane {
 struct RunOptions {
   Execution execution;
   SearchOptions search;
-  bool overwrite = false;                                  // replace results of another manifest
-  std::function<void(std::string const&)> notice;          // lines for people, such as the chosen backend
+  bool overwrite = false;                          // replace results of another manifest
+  std::function<void(std::string const&)> notice;  // lines for people, such as the chosen backend
 };
 Summary run(RunConfig const& config, RunOptions const& options);
 

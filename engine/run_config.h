@@ -29,8 +29,9 @@ struct GlobalConfig {
   int max_iter = 10;
   double step = 1.0;
   double decay = 0.5;
-  std::string seeding;   // "", round-robin, all, uniform; "" = round-robin with data, uniform for themis
-  std::string seeds;     // CSV of seed rows, replaces clustering
+  std::string
+      seeding;  // "", round-robin, all, uniform; "" = round-robin with data, uniform for themis
+  std::string seeds;  // CSV of seed rows, replaces clustering
 };
 
 struct LocalConfig {
@@ -58,7 +59,7 @@ struct OutputConfig {
 struct RunConfig {
   std::string source;  // the YAML file, for messages
   std::string model;
-  std::string data;    // empty: none
+  std::string data;  // empty: none
   std::string domain;
   std::vector<ProtectedAttribute> protected_attributes;
   OutOfDomain out_of_domain = OutOfDomain::kError;

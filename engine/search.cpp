@@ -26,8 +26,8 @@ struct Origins {
 /// One search on its way; the phases share its state.
 class LockstepSearch {
  public:
-  LockstepSearch(RunConfig const& config, MethodSpec const& method, SeedSource const& seeds, Backend& backend,
-                 SearchOptions const& options)
+  LockstepSearch(RunConfig const& config, MethodSpec const& method, SeedSource const& seeds,
+                 Backend& backend, SearchOptions const& options)
       : config_(config),
         method_(method),
         seeds_(seeds),
@@ -40,8 +40,8 @@ class LockstepSearch {
  private:
   void random_phase();
   void global_phase();
-  void global_worker(std::atomic<std::int64_t>& next, std::int64_t count, std::vector<std::uint32_t>& hit_seeds,
-                     std::vector<std::int32_t>& hit_rows);
+  void global_worker(std::atomic<std::int64_t>& next, std::int64_t count,
+                     std::vector<std::uint32_t>& hit_seeds, std::vector<std::int32_t>& hit_rows);
   /// Writes outcomes of lanes that ended; keep[lane] = 0 for those.
   bool retire(LaneBlock& block, bool after_step, std::vector<std::uint8_t>& keep,
               std::vector<std::uint32_t>& hit_seeds, std::vector<std::int32_t>& hit_rows);
@@ -68,7 +68,8 @@ class LockstepSearch {
     if (options_.progress == nullptr) return;
     options_.progress->done.fetch_add(done, std::memory_order_relaxed);
     options_.progress->iterations.fetch_add(iterations, std::memory_order_relaxed);
-    options_.progress->instances.store(static_cast<std::int64_t>(backend_.instances()), std::memory_order_relaxed);
+    options_.progress->instances.store(static_cast<std::int64_t>(backend_.instances()),
+                                       std::memory_order_relaxed);
   }
   void begin_phase(int phase, std::int64_t total) const {
     if (options_.progress == nullptr) return;
@@ -84,9 +85,12 @@ class LockstepSearch {
   }
   std::uint32_t max_iter() const { return static_cast<std::uint32_t>(config_.global.max_iter); }
   double gradient_cost() const {
-    return method_.evaluations_per_gradient > 0.0 ? method_.evaluations_per_gradient : 1.0 + attributes_;
+    return method_.evaluations_per_gradient > 0.0 ? method_.evaluations_per_gradient
+                                                  : 1.0 + attributes_;
   }
-  GradientSpec gradient() const { return {method_.gradient, static_cast<float>(config_.perturbation_size)}; }
+  GradientSpec gradient() const {
+    return {method_.gradient, static_cast<float>(config_.perturbation_size)};
+  }
   LocalStep local_step() const;
 
   RunConfig const& config_;
@@ -98,10 +102,10 @@ class LockstepSearch {
   Clock::time_point start_ = Clock::now();
   SearchResult result_;
   Origins origins_;
-  std::vector<std::uint8_t> global_done_;    // [seeds]
-  std::vector<std::uint8_t> local_done_;     // [origins]
-  std::vector<std::uint32_t> renewals_;      // [origins]
-  std::int64_t local_counted_ = 0;           // origins that count
+  std::vector<std::uint8_t> global_done_;  // [seeds]
+  std::vector<std::uint8_t> local_done_;   // [origins]
+  std::vector<std::uint32_t> renewals_;    // [origins]
+  std::int64_t local_counted_ = 0;         // origins that count
 };
 
 LocalStep LockstepSearch::local_step() const {
@@ -128,21 +132,24 @@ SearchResult LockstepSearch::run() {
 }
 
 bool LockstepSearch::retire(LaneBlock& block, bool after_step, std::vector<std::uint8_t>& keep,
-                            std::vector<std::uint32_t>& hit_seeds, std::vector<std::int32_t>& hit_rows) {
+                            std::vector<std::uint32_t>& hit_seeds,
+                            std::vector<std::int32_t>& hit_rows) {
   int const n = block.size();
   keep.assign(static_cast<std::size_t>(n), 1);
   bool any = false;
   std::int64_t ended = 0;
   for (int lane = 0; lane < n; ++lane) {
     bool const hit = !after_step && block.hit(lane);
-    bool const last = block.iteration(lane) == max_iter() && after_step == method_.steps_after_last_test;
+    bool const last =
+        block.iteration(lane) == max_iter() && after_step == method_.steps_after_last_test;
     if (!hit && !last) continue;
     any = true;
     ++ended;
     keep[static_cast<std::size_t>(lane)] = 0;
     auto const seed = static_cast<std::size_t>(block.seed(lane));
     result_.global[seed] = {hit, block.iteration(lane)};
-    if (options_.trace) block.row(lane, &result_.last_rows[seed * static_cast<std::size_t>(attributes_)]);
+    if (options_.trace)
+      block.row(lane, &result_.last_rows[seed * static_cast<std::size_t>(attributes_)]);
     global_done_[seed] = 1;
     if (!hit) continue;
     hit_seeds.push_back(block.seed(lane));
@@ -155,12 +162,14 @@ bool LockstepSearch::retire(LaneBlock& block, bool after_step, std::vector<std::
 }
 
 void LockstepSearch::global_worker(std::atomic<std::int64_t>& next, std::int64_t count,
-                                   std::vector<std::uint32_t>& hit_seeds, std::vector<std::int32_t>& hit_rows) {
+                                   std::vector<std::uint32_t>& hit_seeds,
+                                   std::vector<std::int32_t>& hit_rows) {
   auto const block = backend_.make_block(block_lanes(count), Phase::kGlobal);
   std::vector<std::uint32_t> numbers;
   std::vector<std::int32_t> rows;
   std::vector<std::uint8_t> keep;
-  GlobalStep const step{gradient(), method_.uses_decay ? static_cast<float>(config_.global.decay) : 0.0F,
+  GlobalStep const step{gradient(),
+                        method_.uses_decay ? static_cast<float>(config_.global.decay) : 0.0F,
                         static_cast<std::int32_t>(config_.global.step), method_.sign};
   bool open = true;
   while (true) {
@@ -201,12 +210,15 @@ void LockstepSearch::global_worker(std::atomic<std::int64_t>& next, std::int64_t
 
 void LockstepSearch::global_phase() {
   std::int64_t count = seeds_.count();
-  if (config_.budget.iterations) count = std::min(count, *config_.budget.iterations);  // every seed is tested once
-  if (options_.replay && options_.replay->global_seeds >= 0) count = std::min(count, options_.replay->global_seeds);
+  if (config_.budget.iterations)
+    count = std::min(count, *config_.budget.iterations);  // every seed is tested once
+  if (options_.replay && options_.replay->global_seeds >= 0)
+    count = std::min(count, options_.replay->global_seeds);
   result_.global.resize(static_cast<std::size_t>(count));
   global_done_.assign(static_cast<std::size_t>(count), 0);
   if (options_.trace) {
-    result_.last_rows.resize(static_cast<std::size_t>(count) * static_cast<std::size_t>(attributes_));
+    result_.last_rows.resize(static_cast<std::size_t>(count) *
+                             static_cast<std::size_t>(attributes_));
   }
   begin_phase(0, count);
   std::atomic<std::int64_t> next{0};
@@ -229,7 +241,8 @@ void LockstepSearch::collect_origins(std::vector<std::vector<std::uint32_t>> con
   std::vector<Hit> hits;
   auto const width = static_cast<std::size_t>(attributes_);
   for (std::size_t w = 0; w < seeds.size(); ++w) {
-    for (std::size_t i = 0; i < seeds[w].size(); ++i) hits.push_back({rows[w].data() + i * width, seeds[w][i]});
+    for (std::size_t i = 0; i < seeds[w].size(); ++i)
+      hits.push_back({rows[w].data() + i * width, seeds[w][i]});
   }
   auto const compare = [width](Hit const& a, Hit const& b) {
     return std::lexicographical_compare_three_way(a.row, a.row + width, b.row, b.row + width);
@@ -238,7 +251,8 @@ void LockstepSearch::collect_origins(std::vector<std::vector<std::uint32_t>> con
     auto const order = compare(a, b);
     return order != 0 ? order < 0 : a.seed < b.seed;
   });
-  hits.erase(std::unique(hits.begin(), hits.end(), [&](Hit const& a, Hit const& b) { return compare(a, b) == 0; }),
+  hits.erase(std::unique(hits.begin(), hits.end(),
+                         [&](Hit const& a, Hit const& b) { return compare(a, b) == 0; }),
              hits.end());
   std::sort(hits.begin(), hits.end(), [](Hit const& a, Hit const& b) { return a.seed < b.seed; });
   for (auto const& hit : hits) {
@@ -281,7 +295,8 @@ void LockstepSearch::cut_global() {
     auto finders = hit_finders();
     auto const wanted = static_cast<std::size_t>(*config_.budget.instances);
     if (finders.size() >= wanted) {
-      std::nth_element(finders.begin(), finders.begin() + static_cast<std::ptrdiff_t>(wanted - 1), finders.end());
+      std::nth_element(finders.begin(), finders.begin() + static_cast<std::ptrdiff_t>(wanted - 1),
+                       finders.end());
       limit(static_cast<std::int64_t>(Finder::seed(finders[wanted - 1])) + 1, "instances");
     }
   }
@@ -292,10 +307,14 @@ void LockstepSearch::cut_global() {
     cut.global_seeds = seeds;
     cut.finder = Finder::pack(Phase::kGlobal, static_cast<std::uint32_t>(seeds), 0);
     result_.global.resize(static_cast<std::size_t>(seeds));
-    auto const past = std::lower_bound(origins_.seed.begin(), origins_.seed.end(), static_cast<std::uint32_t>(seeds));
+    auto const past = std::lower_bound(origins_.seed.begin(), origins_.seed.end(),
+                                       static_cast<std::uint32_t>(seeds));
     origins_.seed.erase(past, origins_.seed.end());
-    if (options_.trace) result_.last_rows.resize(static_cast<std::size_t>(seeds) * static_cast<std::size_t>(attributes_));
-  } else if (config_.budget.seeds && seeds_.count() == *config_.budget.seeds && *config_.budget.seeds < config_.global.num) {
+    if (options_.trace)
+      result_.last_rows.resize(static_cast<std::size_t>(seeds) *
+                               static_cast<std::size_t>(attributes_));
+  } else if (config_.budget.seeds && seeds_.count() == *config_.budget.seeds &&
+             *config_.budget.seeds < config_.global.num) {
     cut.reason = "seeds";
   }
 }
@@ -329,7 +348,8 @@ void LockstepSearch::local_worker(std::atomic<std::int64_t>& next, std::int64_t 
       }
       report(0, count);
     }
-    for (int lane = 0; lane < block->size(); ++lane) renewals_[at + static_cast<std::size_t>(lane)] = block->renewals(lane);
+    for (int lane = 0; lane < block->size(); ++lane)
+      renewals_[at + static_cast<std::size_t>(lane)] = block->renewals(lane);
     std::fill_n(local_done_.begin() + begin, count, std::uint8_t{1});
     block->retain({none.data(), static_cast<std::size_t>(block->size())});
     report(count, 0);
@@ -362,11 +382,13 @@ void LockstepSearch::local_phase() {
   constexpr double kNewInputsPerStep = 0.45;
   if (!config_.budget.instances && !config_.budget.seconds) {
     backend_.reserve(static_cast<double>(backend_.visited()) +
-                     kNewInputsPerStep * static_cast<double>(last) * static_cast<double>(config_.local.num));
+                     kNewInputsPerStep * static_cast<double>(last) *
+                         static_cast<double>(config_.local.num));
   }
   std::int64_t done = 0;
   std::int64_t wave = last;
-  if (config_.budget.instances) wave = static_cast<std::int64_t>(backend_.concurrency()) * backend_.block_lanes(last);
+  if (config_.budget.instances)
+    wave = static_cast<std::int64_t>(backend_.concurrency()) * backend_.block_lanes(last);
   while (done < last) {
     std::int64_t const end = std::min(last, done + wave);
     next = done;
@@ -399,9 +421,11 @@ std::int64_t LockstepSearch::origins_for_instances(std::int64_t done) {
   auto finders = hit_finders();
   auto const wanted = static_cast<std::size_t>(*config_.budget.instances);
   if (finders.size() < wanted) return -1;
-  std::nth_element(finders.begin(), finders.begin() + static_cast<std::ptrdiff_t>(wanted - 1), finders.end());
+  std::nth_element(finders.begin(), finders.begin() + static_cast<std::ptrdiff_t>(wanted - 1),
+                   finders.end());
   std::uint64_t const finder = finders[wanted - 1];
-  auto const past = std::upper_bound(origins_.seed.begin(), origins_.seed.begin() + done, Finder::seed(finder));
+  auto const past =
+      std::upper_bound(origins_.seed.begin(), origins_.seed.begin() + done, Finder::seed(finder));
   return past - origins_.seed.begin();
 }
 
@@ -419,18 +443,21 @@ void LockstepSearch::cut_local(std::int64_t done) {
 void LockstepSearch::random_phase() {
   // Inputs without duplicates: as many more are drawn as the table has seen before, until enough distinct ones are tested.
   double const domain = backend_.subject().keys().groups * backend_.subject().get().variants;
-  auto const wanted = static_cast<std::int64_t>(std::min(static_cast<double>(seeds_.count()), domain));
+  auto const wanted =
+      static_cast<std::int64_t>(std::min(static_cast<double>(seeds_.count()), domain));
   begin_phase(0, wanted);
   // A run that the clock ended is repeated by as many draws.
   bool const repeats = options_.replay && options_.replay->global_seeds >= 0;
-  std::int64_t const most = repeats ? options_.replay->global_seeds : std::numeric_limits<std::int64_t>::max();
+  std::int64_t const most =
+      repeats ? options_.replay->global_seeds : std::numeric_limits<std::int64_t>::max();
   std::int64_t drawn = 0;
   std::int64_t distinct = 0;
   bool timed_out = false;
   while (distinct < wanted && drawn < most && !timed_out) {
     std::int64_t const end = std::min(most, drawn + (wanted - distinct));
     if (end > std::numeric_limits<std::uint32_t>::max()) {
-      throw Error(ExitCode::kConfig, "global.num: more than 2^32 draws are needed for " + std::to_string(wanted) +
+      throw Error(ExitCode::kConfig, "global.num: more than 2^32 draws are needed for " +
+                                         std::to_string(wanted) +
                                          " distinct inputs; use enumerate for a domain this small");
     }
     global_done_.resize(static_cast<std::size_t>(end), 0);
@@ -456,7 +483,8 @@ void LockstepSearch::random_phase() {
         block->retain({none.data(), static_cast<std::size_t>(block->size())});
       }
     });
-    std::int64_t const complete = std::find(global_done_.begin(), global_done_.end(), 0) - global_done_.begin();
+    std::int64_t const complete =
+        std::find(global_done_.begin(), global_done_.end(), 0) - global_done_.begin();
     timed_out = complete < end;
     drawn = complete;
     distinct = static_cast<std::int64_t>(backend_.visited());
@@ -479,7 +507,8 @@ void LockstepSearch::random_phase() {
   });
   result_.counts.iterations = counted;
   if (options_.trace) {
-    result_.last_rows.resize(static_cast<std::size_t>(drawn) * static_cast<std::size_t>(attributes_));
+    result_.last_rows.resize(static_cast<std::size_t>(drawn) *
+                             static_cast<std::size_t>(attributes_));
     seeds_.rows(0, drawn, result_.last_rows.data());
   }
 }
@@ -495,7 +524,8 @@ void LockstepSearch::count() {
     c.global_found += outcome.found ? 1 : 0;
     tests += outcome.iterations;
     bool const stepped_last = !outcome.found && method_.steps_after_last_test;
-    gradient_pairs += outcome.iterations == 0 ? 0.0 : outcome.iterations - (stepped_last ? 0.0 : 1.0);
+    gradient_pairs +=
+        outcome.iterations == 0 ? 0.0 : outcome.iterations - (stepped_last ? 0.0 : 1.0);
   }
   if (method_.kind == SearchKind::kRandom) {
     c.global_seeds = c.iterations;
@@ -508,7 +538,8 @@ void LockstepSearch::count() {
   c.iterations = tests;
   if (local_counted_ > 0) {
     double renewals = 0.0;
-    for (std::int64_t i = 0; i < local_counted_; ++i) renewals += renewals_[static_cast<std::size_t>(i)];
+    for (std::int64_t i = 0; i < local_counted_; ++i)
+      renewals += renewals_[static_cast<std::size_t>(i)];
     bool const margin = method_.kind == SearchKind::kMargin;
     auto const origins = static_cast<double>(local_counted_);
     auto const steps = static_cast<double>(config_.local.num);
@@ -517,15 +548,16 @@ void LockstepSearch::count() {
     // The first weights: gradients at x and partner; the partner costs a similar set, except where the global test
     // has just evaluated it (margin). ADF has no first weights.
     if (margin) evaluations += origins * 2.0 * gradient_cost();
-    if (!margin && !method_.local_renews_always) evaluations += origins * (variants + 2.0 * gradient_cost());
+    if (!margin && !method_.local_renews_always)
+      evaluations += origins * (variants + 2.0 * gradient_cost());
   }
   c.model_evaluations = static_cast<std::int64_t>(evaluations);
 }
 
 }  // namespace
 
-SearchResult search(RunConfig const& config, MethodSpec const& method, SeedSource const& seeds, Backend& backend,
-                    SearchOptions const& options) {
+SearchResult search(RunConfig const& config, MethodSpec const& method, SeedSource const& seeds,
+                    Backend& backend, SearchOptions const& options) {
   return LockstepSearch(config, method, seeds, backend, options).run();
 }
 

@@ -24,10 +24,11 @@ struct GlobalOutcome {
 /// Where a run ended in canonical order: everything before is complete, everything else does not count.
 /// A budget is checked at seed boundaries; the seed that reaches it is the last one.
 struct Cut {
-  std::uint64_t finder = std::numeric_limits<std::uint64_t>::max();  // first finder that does not count
-  std::int64_t global_seeds = -1;  // seeds of the global phase, -1: all
-  std::int64_t local_seeds = -1;   // origins of the local phase, -1: all
-  char const* reason = "";         // the budget that ended the run: seeds, iterations, instances, seconds
+  std::uint64_t finder =
+      std::numeric_limits<std::uint64_t>::max();  // first finder that does not count
+  std::int64_t global_seeds = -1;                 // seeds of the global phase, -1: all
+  std::int64_t local_seeds = -1;                  // origins of the local phase, -1: all
+  char const* reason = "";  // the budget that ended the run: seeds, iterations, instances, seconds
 };
 
 /// The counts of summary.json that the search itself knows.
@@ -41,8 +42,8 @@ struct SearchCounts {
 
 /// What a watcher may show while a search runs.
 struct SearchProgress {
-  std::atomic<int> phase{0};  // 0 global, 1 local
-  std::atomic<std::int64_t> done{0};   // seeds finished in this phase
+  std::atomic<int> phase{0};          // 0 global, 1 local
+  std::atomic<std::int64_t> done{0};  // seeds finished in this phase
   std::atomic<std::int64_t> total{0};
   std::atomic<std::int64_t> iterations{0};  // tests and steps of both phases
   std::atomic<std::int64_t> instances{0};   // distinct IDIs so far
@@ -52,21 +53,22 @@ struct SearchProgress {
 struct SearchResult {
   SearchCounts counts;
   Cut cut;
-  std::vector<GlobalOutcome> global;           // [global seeds]
-  std::vector<std::int32_t> last_rows;         // [global seeds][attributes] when tracing
+  std::vector<GlobalOutcome> global;    // [global seeds]
+  std::vector<std::int32_t> last_rows;  // [global seeds][attributes] when tracing
   double search_seconds = 0.0;
 };
 
 /// Options that steer a search beside the configuration.
 struct SearchOptions {
-  bool trace = false;                    // keep last_rows
-  std::atomic<bool> const* stop = nullptr;  // set by a signal: the search throws Error(kInterrupted)
+  bool trace = false;  // keep last_rows
+  std::atomic<bool> const* stop =
+      nullptr;  // set by a signal: the search throws Error(kInterrupted)
   SearchProgress* progress = nullptr;
-  std::optional<Cut> replay;             // repeat a run that a budget of seconds ended there
+  std::optional<Cut> replay;  // repeat a run that a budget of seconds ended there
 };
 
 /// Runs the configured method. Throws Error.
-SearchResult search(RunConfig const& config, MethodSpec const& method, SeedSource const& seeds, Backend& backend,
-                    SearchOptions const& options);
+SearchResult search(RunConfig const& config, MethodSpec const& method, SeedSource const& seeds,
+                    Backend& backend, SearchOptions const& options);
 
 }  // namespace fairlane

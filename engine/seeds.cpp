@@ -14,22 +14,27 @@ namespace {
 constexpr std::uint32_t kShuffleDraw = 1;  // draw 0 picks rows with replacement
 
 /// Where seeds come from, with the defaults resolved.
-std::string resolved_seeding(RunConfig const& config, MethodSpec const& method, TestSubject const& subject) {
+std::string resolved_seeding(RunConfig const& config, MethodSpec const& method,
+                             TestSubject const& subject) {
   if (!config.global.seeding.empty()) return config.global.seeding;
   if (method.kind == SearchKind::kRandom || subject.data() == nullptr) return "uniform";
   return "round-robin";
 }
 
-std::uint32_t draw_below(std::uint32_t number, std::uint32_t draw, std::uint32_t count, std::uint64_t seed) {
-  auto const words = philox<ScalarPack>(number, static_cast<std::uint32_t>(Phase::kSeeding), 0, draw, seed);
+std::uint32_t draw_below(std::uint32_t number, std::uint32_t draw, std::uint32_t count,
+                         std::uint64_t seed) {
+  auto const words =
+      philox<ScalarPack>(number, static_cast<std::uint32_t>(Phase::kSeeding), 0, draw, seed);
   return below<ScalarPack>(words.w[0], count);
 }
 
 }  // namespace
 
-SeedSource::SeedSource(RunConfig const& config, MethodSpec const& method, TestSubject const& subject)
+SeedSource::SeedSource(RunConfig const& config, MethodSpec const& method,
+                       TestSubject const& subject)
     : subject_(subject), run_seed_(config.seed) {
-  std::int64_t const wanted = std::min(config.global.num, config.budget.seeds.value_or(config.global.num));
+  std::int64_t const wanted =
+      std::min(config.global.num, config.budget.seeds.value_or(config.global.num));
   if (subject.seed_rows() != nullptr) {
     table_ = subject.seed_rows();
     count_ = std::min(config.global.num, table_->count());
@@ -42,19 +47,23 @@ SeedSource::SeedSource(RunConfig const& config, MethodSpec const& method, TestSu
     return;
   }
   if (subject.data() == nullptr || subject.data()->count() == 0) {
-    throw Error(ExitCode::kConfig, config.source + ": seeding '" + seeding +
-                                       "' needs rows, but there is no data; give data, or global.seeding: uniform");
+    throw Error(ExitCode::kConfig,
+                config.source + ": seeding '" + seeding +
+                    "' needs rows, but there is no data; give data, or global.seeding: uniform");
   }
   table_ = subject.data();
   count_ = std::min(wanted, table_->count());
   if (seeding == "all" || config.global.num >= table_->count()) return;
   auto const start = std::chrono::steady_clock::now();
   round_robin(config, method, *table_);
-  cluster_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  cluster_seconds_ =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void SeedSource::round_robin(RunConfig const& config, MethodSpec const& method, Dataset const& data) {
-  auto const cluster = k_means(data.rows.data(), data.count(), data.attributes, config.global.clusters, run_seed_);
+void SeedSource::round_robin(RunConfig const& config, MethodSpec const& method,
+                             Dataset const& data) {
+  auto const cluster =
+      k_means(data.rows.data(), data.count(), data.attributes, config.global.clusters, run_seed_);
   std::vector<std::vector<std::int64_t>> members(static_cast<std::size_t>(config.global.clusters));
   for (std::size_t i = 0; i < cluster.size(); ++i) {
     members[static_cast<std::size_t>(cluster[i])].push_back(static_cast<std::int64_t>(i));
@@ -64,7 +73,8 @@ void SeedSource::round_robin(RunConfig const& config, MethodSpec const& method, 
   if (method.seeds_with_replacement) {
     for (std::int64_t i = 0; i < count_; ++i) {
       auto const& m = members[static_cast<std::size_t>(i) % members.size()];
-      order_.push_back(m[draw_below(static_cast<std::uint32_t>(i), 0, static_cast<std::uint32_t>(m.size()), run_seed_)]);
+      order_.push_back(m[draw_below(static_cast<std::uint32_t>(i), 0,
+                                    static_cast<std::uint32_t>(m.size()), run_seed_)]);
     }
     return;
   }
@@ -72,12 +82,14 @@ void SeedSource::round_robin(RunConfig const& config, MethodSpec const& method, 
   std::uint32_t number = 0;
   for (auto& m : members) {
     for (std::size_t i = m.size(); i > 1; --i) {
-      std::swap(m[i - 1], m[draw_below(number++, kShuffleDraw, static_cast<std::uint32_t>(i), run_seed_)]);
+      std::swap(m[i - 1],
+                m[draw_below(number++, kShuffleDraw, static_cast<std::uint32_t>(i), run_seed_)]);
     }
   }
   for (std::size_t round = 0; static_cast<std::int64_t>(order_.size()) < count_; ++round) {
     for (auto const& m : members) {
-      if (round < m.size() && static_cast<std::int64_t>(order_.size()) < count_) order_.push_back(m[round]);
+      if (round < m.size() && static_cast<std::int64_t>(order_.size()) < count_)
+        order_.push_back(m[round]);
     }
   }
 }
@@ -101,16 +113,19 @@ void SeedSource::uniform_row(std::int64_t number, std::int32_t* row) const {
   std::size_t next_selected = 0;
   for (std::uint32_t a = 0; a < view.low.size(); ++a) {
     if (a % kWords == 0) {
-      words = philox<ScalarPack>(static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(Phase::kSeeding),
+      words = philox<ScalarPack>(static_cast<std::uint32_t>(number),
+                                 static_cast<std::uint32_t>(Phase::kSeeding),
                                  static_cast<std::uint32_t>(number >> 32), a / kWords, run_seed_);
     }
     std::uint32_t const word = words.w[a % kWords];
-    if (next_selected < view.selected.size() && view.selected[next_selected] == static_cast<std::int32_t>(a)) {
+    if (next_selected < view.selected.size() &&
+        view.selected[next_selected] == static_cast<std::int32_t>(a)) {
       auto const values = view.values[next_selected++];
       row[a] = values[below<ScalarPack>(word, static_cast<std::uint32_t>(values.size()))];
       continue;
     }
-    auto const range = static_cast<std::uint32_t>(static_cast<std::int64_t>(view.high[a]) - view.low[a] + 1);
+    auto const range =
+        static_cast<std::uint32_t>(static_cast<std::int64_t>(view.high[a]) - view.low[a] + 1);
     row[a] = view.low[a] + static_cast<std::int32_t>(below<ScalarPack>(word, range));
   }
 }

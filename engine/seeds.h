@@ -32,8 +32,8 @@ class SeedSource {
   std::uint64_t run_seed_;
   std::int64_t count_ = 0;
   double cluster_seconds_ = 0.0;
-  Dataset const* table_ = nullptr;         // rows are taken from here, by order_ or in file order
-  std::vector<std::int64_t> order_;        // row of each seed; empty: seed i is row i
+  Dataset const* table_ = nullptr;   // rows are taken from here, by order_ or in file order
+  std::vector<std::int64_t> order_;  // row of each seed; empty: seed i is row i
 };
 
 /// k-means on raw codes: k-means++ start from Philox draws, Lloyd's iterations, deterministic for any thread count.

@@ -61,8 +61,8 @@ float logit_cut(double threshold);
 
 /// Makes the backend that `execution` asks for. `auto` is the CPU in a build without CUDA.
 /// overflow takes visits beyond the memory limit. Throws Error(kUnavailable | kUsage).
-std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution const& execution, std::uint64_t seed,
-                                      VisitSink overflow);
+std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution const& execution,
+                                      std::uint64_t seed, VisitSink overflow);
 
 /// Worker threads that `execution` asks for (at least 1) and bytes for the record of visited inputs.
 int thread_count(Execution const& execution);

@@ -21,9 +21,12 @@ struct Finder {
   static constexpr int kIterationBits = 31;
 
   static constexpr std::uint64_t pack(Phase phase, std::uint32_t seed, std::uint32_t iteration) {
-    return (static_cast<std::uint64_t>(phase) << 63) | (static_cast<std::uint64_t>(seed) << kIterationBits) | iteration;
+    return (static_cast<std::uint64_t>(phase) << 63) |
+           (static_cast<std::uint64_t>(seed) << kIterationBits) | iteration;
   }
-  static constexpr Phase phase(std::uint64_t finder) { return (finder >> 63) != 0 ? Phase::kLocal : Phase::kGlobal; }
+  static constexpr Phase phase(std::uint64_t finder) {
+    return (finder >> 63) != 0 ? Phase::kLocal : Phase::kGlobal;
+  }
   static constexpr std::uint32_t seed(std::uint64_t finder) {
     return static_cast<std::uint32_t>((finder >> kIterationBits) & 0xFFFFFFFFU);
   }
@@ -61,8 +64,9 @@ struct GlobalStep {
 struct LocalStep {
   GradientSpec gradient;
   std::int32_t step = 1;
-  std::uint32_t update_interval = 5;  // successes in a row before partner and weights are renewed; 0 = before every step
-  bool never_update = false;          // "inf": the first weights for ever
+  std::uint32_t update_interval =
+      5;  // successes in a row before partner and weights are renewed; 0 = before every step
+  bool never_update = false;  // "inf": the first weights for ever
   float epsilon = 1.0e-6F;
 };
 

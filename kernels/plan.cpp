@@ -12,8 +12,8 @@ namespace fairlane {
 namespace {
 
 /// Copies W [inputs][outputs] into tiles of `tile` outputs: tile after tile, [inputs][width].
-void pack_tiles(float const* weights, int inputs, int outputs, long row_stride, long column_stride, int tile,
-                float* packed) {
+void pack_tiles(float const* weights, int inputs, int outputs, long row_stride, long column_stride,
+                int tile, float* packed) {
   for (int o = 0; o < outputs; o += tile) {
     int const width = std::min(tile, outputs - o);
     for (int k = 0; k < inputs; ++k) {
@@ -32,7 +32,8 @@ int best_tile(int outputs, int widest) {
   double best_cost = 1e300;
   for (int tile = 1; tile <= std::min(widest, kMaxTile); ++tile) {
     double cost = 0.0;
-    for (int o = 0; o < outputs; o += tile) cost += std::max(std::min(tile, outputs - o), kLatency) + kPerTile;
+    for (int o = 0; o < outputs; o += tile)
+      cost += std::max(std::min(tile, outputs - o), kLatency) + kPerTile;
     if (cost < best_cost) {
       best_cost = cost;
       best = tile;
@@ -101,9 +102,10 @@ void PackedSubject::list_variants(SubjectView const& view) {
   double product = 1.0;
   for (auto const& v : values_) product *= static_cast<double>(v.size());
   if (product > kMaxVariants) {
-    throw Error(ExitCode::kUnavailable, "protected: " + std::to_string(static_cast<std::int64_t>(product)) +
-                                            " combinations of protected values, at most " +
-                                            std::to_string(kMaxVariants) + " are supported");
+    throw Error(ExitCode::kUnavailable,
+                "protected: " + std::to_string(static_cast<std::int64_t>(product)) +
+                    " combinations of protected values, at most " + std::to_string(kMaxVariants) +
+                    " are supported");
   }
   int const variants = static_cast<int>(product);
   subject_.variants = variants;
@@ -118,7 +120,8 @@ void PackedSubject::list_variants(SubjectView const& view) {
     }
   }
   subject_.variant_value = variant_value_.data();
-  int const bits = std::bit_width(static_cast<unsigned>(std::max(view.network.back().outputs, 2) - 1));
+  int const bits =
+      std::bit_width(static_cast<unsigned>(std::max(view.network.back().outputs, 2) - 1));
   subject_.label_bits = static_cast<std::int64_t>(bits) * variants <= kPackedLabelBits ? bits : 0;
   std::vector<int> order(static_cast<std::size_t>(variants));
   // Ends first, then the halves between them: far apart values separate labels soonest.
@@ -156,8 +159,8 @@ void PackedSubject::pack_network(SubjectView const& view, int tile_outputs) {
     std::vector<float> permuted(static_cast<std::size_t>(count));
     for (int k = 0; k < from.inputs; ++k) {
       int const source = l == 0 ? attribute_of_[static_cast<std::size_t>(k)] : k;
-      std::copy_n(from.weights.begin() + static_cast<std::int64_t>(source) * from.outputs, from.outputs,
-                  permuted.begin() + static_cast<std::int64_t>(k) * from.outputs);
+      std::copy_n(from.weights.begin() + static_cast<std::int64_t>(source) * from.outputs,
+                  from.outputs, permuted.begin() + static_cast<std::int64_t>(k) * from.outputs);
     }
     float* forward = keep(count);
     float* backward = keep(count);
@@ -166,7 +169,8 @@ void PackedSubject::pack_network(SubjectView const& view, int tile_outputs) {
     int const forward_tile = best_tile(from.outputs, tile_outputs);
     int const backward_tile = best_tile(from.inputs, tile_outputs);
     pack_tiles(permuted.data(), from.inputs, from.outputs, from.outputs, 1, forward_tile, forward);
-    pack_tiles(permuted.data(), from.outputs, from.inputs, 1, from.outputs, backward_tile, backward);
+    pack_tiles(permuted.data(), from.outputs, from.inputs, 1, from.outputs, backward_tile,
+               backward);
     std::copy(from.bias.begin(), from.bias.end(), bias);
     to.forward = {from.inputs, from.outputs, forward_tile, forward, bias};
     to.backward = {from.outputs, from.inputs, backward_tile, backward, zero};
@@ -191,7 +195,8 @@ void PackedSubject::lay_out_keys() {
   int word = 0;
   for (int i = subject_.movable_count - 1; i >= 0; --i) {
     auto const c = static_cast<std::size_t>(movable_[static_cast<std::size_t>(i)]);
-    auto const count = static_cast<std::uint64_t>(static_cast<std::int64_t>(high_[c]) - low_[c] + 1);
+    auto const count =
+        static_cast<std::uint64_t>(static_cast<std::int64_t>(high_[c]) - low_[c] + 1);
     if (static_cast<double>(stride) * static_cast<double>(count) >= room) {
       ++word;
       stride = 1;
@@ -207,7 +212,8 @@ void PackedSubject::lay_out_keys() {
 
 std::int32_t PackedSubject::variant_value(int variant, int selected) const {
   return static_cast<std::int32_t>(
-      variant_value_[static_cast<std::size_t>(variant) * values_.size() + static_cast<std::size_t>(selected)]);
+      variant_value_[static_cast<std::size_t>(variant) * values_.size() +
+                     static_cast<std::size_t>(selected)]);
 }
 
 int PackedSubject::variant_of(std::int32_t const* row) const {

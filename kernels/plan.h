@@ -18,7 +18,7 @@ struct KeyLayout {
   int words = 1;
   std::vector<int> word;
   std::vector<std::uint64_t> stride;
-  double groups = 1.0;         // number of groups; exact below 2^53
+  double groups = 1.0;              // number of groups; exact below 2^53
   std::uint64_t narrow_groups = 0;  // number of groups when words == 1
 };
 
@@ -62,7 +62,7 @@ class PackedSubject {
   std::vector<std::int32_t> high_;
   std::vector<float> variant_value_;
   std::vector<int> variant_order_;
-  std::vector<std::vector<std::int32_t>> values_;   // [selected] compared values
+  std::vector<std::vector<std::int32_t>> values_;  // [selected] compared values
   std::vector<int> selected_attribute_;
   std::vector<PackedLayer> layers_;
   std::vector<std::unique_ptr<float[]>> storage_;
@@ -70,7 +70,7 @@ class PackedSubject {
   std::int64_t shared_macs_ = 0;
 };
 
-inline constexpr int kNarrowKeyBits = 60;         // one word, beside the flags of a table slot
+inline constexpr int kNarrowKeyBits = 60;  // one word, beside the flags of a table slot
 inline constexpr int kMaxVariants = 1 << 20;
 
 /// Register tile (outputs) with the least estimated time for a layer of that many outputs.

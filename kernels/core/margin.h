@@ -11,8 +11,10 @@
 
 namespace fairlane {
 
-inline constexpr std::int32_t kReachDivisor = 4;  // a global step moves an attribute by at most a quarter of its range
-inline constexpr int kMissesBeforeRenewal = 2;    // local misses in a row after which gradients are taken anew
+inline constexpr std::int32_t kReachDivisor =
+    4;  // a global step moves an attribute by at most a quarter of its range
+inline constexpr int kMissesBeforeRenewal =
+    2;  // local misses in a row after which gradients are taken anew
 
 /// Margins within the similar sets of n lanes; [n] each.
 /// label, packed, flags  as ProbeResult
@@ -93,7 +95,8 @@ struct MarginChoice {
     F const own = class_margin<P>(label, logits, outputs, stride, cut);
     auto const same = LabelSet<P>::equal(label, best_a);
     auto const best = P::lor(LabelSet<P>::equal(best_a, none), own > best_margin_a);
-    auto const demote = P::land(best, P::lnot(same));  // the best so far becomes the best of another label
+    auto const demote =
+        P::land(best, P::lnot(same));  // the best so far becomes the best of another label
     auto const second = P::land(P::lnot(P::lor(best, same)),
                                 P::lor(LabelSet<P>::equal(best_b, none), own > best_margin_b));
     best_b = P::select_i(demote, best_a, P::select_i(second, label, best_b));
@@ -133,14 +136,17 @@ FL_HD void random_step(Subject const& s, LaneDraw draw, std::int32_t* x, long st
   RandomWords<ScalarPack> words{};
   for (int i = 0; i < s.movable_count; ++i) {
     if (i % 4 == 0) {
-      words = philox<ScalarPack>(draw.seed, static_cast<std::uint32_t>(Phase::kGlobal), draw.iteration,
-                                 1U + static_cast<std::uint32_t>(i / 4), draw.run_seed);
+      words =
+          philox<ScalarPack>(draw.seed, static_cast<std::uint32_t>(Phase::kGlobal), draw.iteration,
+                             1U + static_cast<std::uint32_t>(i / 4), draw.run_seed);
     }
     int const c = s.movable[i];
     std::int32_t const range = s.high[c] - s.low[c];
-    auto const offset = below<ScalarPack>(words.w[i % 4], 2U * static_cast<std::uint32_t>(range) + 1U);
+    auto const offset =
+        below<ScalarPack>(words.w[i % 4], 2U * static_cast<std::uint32_t>(range) + 1U);
     std::int32_t& cell = x[c * stride];
-    cell = step_and_clip<ScalarPack>(cell, static_cast<std::int32_t>(offset) - range, s.low[c], s.high[c]);
+    cell = step_and_clip<ScalarPack>(cell, static_cast<std::int32_t>(offset) - range, s.low[c],
+                                     s.high[c]);
   }
 }
 
@@ -150,12 +156,14 @@ FL_HD void random_step(Subject const& s, LaneDraw draw, std::int32_t* x, long st
 /// margin     the least margin
 /// reach      least distance that an attribute may move
 /// x          [columns], `stride` apart; moves. Random where nothing can move towards the boundary.
-FL_HD void newton_step(Subject const& s, LaneDraw draw, float const* near, float const* far, long gradient_stride,
-                       float margin, std::int32_t reach, std::int32_t* x, long stride) {
+FL_HD void newton_step(Subject const& s, LaneDraw draw, float const* near, float const* far,
+                       long gradient_stride, float margin, std::int32_t reach, std::int32_t* x,
+                       long stride) {
   int const count = s.movable_count;
-  auto const words = philox<ScalarPack>(draw.seed, static_cast<std::uint32_t>(Phase::kGlobal), draw.iteration, 0U,
-                                        draw.run_seed);
-  int const start = static_cast<int>(below<ScalarPack>(words.w[0], static_cast<std::uint32_t>(count)));
+  auto const words = philox<ScalarPack>(draw.seed, static_cast<std::uint32_t>(Phase::kGlobal),
+                                        draw.iteration, 0U, draw.run_seed);
+  int const start =
+      static_cast<int>(below<ScalarPack>(words.w[0], static_cast<std::uint32_t>(count)));
   float rest = margin;
   bool moved = false;
   for (int pass = 0; pass < 2; ++pass) {  // first the attributes that pull near and far apart
@@ -218,7 +226,8 @@ namespace detail {
 
 /// Directions of attribute `i` that are possible under a rule: 0 predicted to stay an IDI and untried, 1 untried, 2 inside
 /// the domain.
-FL_HD std::uint8_t possible_moves(Subject const& s, MarginLane const& lane, int i, std::int32_t step, int rule) {
+FL_HD std::uint8_t possible_moves(Subject const& s, MarginLane const& lane, int i,
+                                  std::int32_t step, int rule) {
   int const c = s.movable[i];
   std::int32_t const x = lane.x[c * lane.stride];
   std::uint8_t moves = 0;
@@ -229,8 +238,10 @@ FL_HD std::uint8_t possible_moves(Subject const& s, MarginLane const& lane, int 
   float const d = static_cast<float>(step);
   float const a = d * lane.slope_a[c * lane.stride];
   float const b = d * lane.slope_b[c * lane.stride];
-  if (!(lane.margin_a + a > 0.0F && lane.margin_b + b > 0.0F)) moves = static_cast<std::uint8_t>(moves & ~kTriedUp);
-  if (!(lane.margin_a - a > 0.0F && lane.margin_b - b > 0.0F)) moves = static_cast<std::uint8_t>(moves & ~kTriedDown);
+  if (!(lane.margin_a + a > 0.0F && lane.margin_b + b > 0.0F))
+    moves = static_cast<std::uint8_t>(moves & ~kTriedUp);
+  if (!(lane.margin_a - a > 0.0F && lane.margin_b - b > 0.0F))
+    moves = static_cast<std::uint8_t>(moves & ~kTriedDown);
   return moves;
 }
 
@@ -238,8 +249,8 @@ FL_HD std::uint8_t possible_moves(Subject const& s, MarginLane const& lane, int 
 
 /// Draws a local move uniformly over the attributes that have one, preferring moves after which the linear model still
 /// sees a member on either side of the boundary.
-FL_HD MarginMove choose_margin_move(Subject const& s, MarginLane const& lane, std::int32_t step, std::uint32_t word,
-                                    std::uint32_t direction_word) {
+FL_HD MarginMove choose_margin_move(Subject const& s, MarginLane const& lane, std::int32_t step,
+                                    std::uint32_t word, std::uint32_t direction_word) {
   for (int rule = 0; rule < 3; ++rule) {
     std::uint32_t attributes = 0;
     for (int i = 0; i < s.movable_count; ++i) {
@@ -258,7 +269,8 @@ FL_HD MarginMove choose_margin_move(Subject const& s, MarginLane const& lane, st
         continue;
       }
       std::int32_t direction = moves == kTriedUp ? 1 : -1;
-      if (moves == (kTriedUp | kTriedDown)) direction = choose_direction<ScalarPack>(direction_word);
+      if (moves == (kTriedUp | kTriedDown))
+        direction = choose_direction<ScalarPack>(direction_word);
       return {i, direction * step};
     }
   }

@@ -113,14 +113,38 @@ FL_HD void dense(PackedDense const& layer, int first, int last, float const* in,
     float* to = out + o * kStride;
     float const* through = gate == nullptr ? nullptr : gate + o * kStride;
     switch (width) {
-      case 8: detail::dense_tile<P, kV, 8, kFinish, kFromMemory>(weights, first, last, in, from, to, through); break;
-      case 7: detail::dense_tile<P, kV, 7, kFinish, kFromMemory>(weights, first, last, in, from, to, through); break;
-      case 6: detail::dense_tile<P, kV, 6, kFinish, kFromMemory>(weights, first, last, in, from, to, through); break;
-      case 5: detail::dense_tile<P, kV, 5, kFinish, kFromMemory>(weights, first, last, in, from, to, through); break;
-      case 4: detail::dense_tile<P, kV, 4, kFinish, kFromMemory>(weights, first, last, in, from, to, through); break;
-      case 3: detail::dense_tile<P, kV, 3, kFinish, kFromMemory>(weights, first, last, in, from, to, through); break;
-      case 2: detail::dense_tile<P, kV, 2, kFinish, kFromMemory>(weights, first, last, in, from, to, through); break;
-      default: detail::dense_tile<P, kV, 1, kFinish, kFromMemory>(weights, first, last, in, from, to, through); break;
+      case 8:
+        detail::dense_tile<P, kV, 8, kFinish, kFromMemory>(weights, first, last, in, from, to,
+                                                           through);
+        break;
+      case 7:
+        detail::dense_tile<P, kV, 7, kFinish, kFromMemory>(weights, first, last, in, from, to,
+                                                           through);
+        break;
+      case 6:
+        detail::dense_tile<P, kV, 6, kFinish, kFromMemory>(weights, first, last, in, from, to,
+                                                           through);
+        break;
+      case 5:
+        detail::dense_tile<P, kV, 5, kFinish, kFromMemory>(weights, first, last, in, from, to,
+                                                           through);
+        break;
+      case 4:
+        detail::dense_tile<P, kV, 4, kFinish, kFromMemory>(weights, first, last, in, from, to,
+                                                           through);
+        break;
+      case 3:
+        detail::dense_tile<P, kV, 3, kFinish, kFromMemory>(weights, first, last, in, from, to,
+                                                           through);
+        break;
+      case 2:
+        detail::dense_tile<P, kV, 2, kFinish, kFromMemory>(weights, first, last, in, from, to,
+                                                           through);
+        break;
+      default:
+        detail::dense_tile<P, kV, 1, kFinish, kFromMemory>(weights, first, last, in, from, to,
+                                                           through);
+        break;
     }
     weights += static_cast<long>(layer.inputs) * width;
     o += width;
@@ -134,16 +158,25 @@ FL_HD void activate(Activation activation, float alpha, float* values, int count
   for (int i = 0; i < count; i += P::kLanes) {
     auto x = P::load(values + i);
     switch (activation) {
-      case Activation::kLeakyRelu: x = P::select(x < zero, x * P::splat(alpha), x); break;
+      case Activation::kLeakyRelu:
+        x = P::select(x < zero, x * P::splat(alpha), x);
+        break;
       case Activation::kElu: {
         auto const low = P::select(x > zero, zero, x);
         x = P::select(x < zero, P::splat(alpha) * expm1_negative<P>(low), x);
         break;
       }
-      case Activation::kTanh: x = tanh<P>(x); break;
-      case Activation::kSigmoid: x = sigmoid<P>(x); break;
-      case Activation::kRelu: x = P::relu(x); break;
-      default: break;  // kLinear; kSoftmax acts on logits only, which are kept
+      case Activation::kTanh:
+        x = tanh<P>(x);
+        break;
+      case Activation::kSigmoid:
+        x = sigmoid<P>(x);
+        break;
+      case Activation::kRelu:
+        x = P::relu(x);
+        break;
+      default:
+        break;  // kLinear; kSoftmax acts on logits only, which are kept
     }
     P::store(x, values + i);
   }
@@ -151,19 +184,31 @@ FL_HD void activate(Activation activation, float alpha, float* values, int count
 
 /// gradient *= f'(z), with the derivative expressed through the activation a = f(z).
 template <class P>
-FL_HD void activate_gradient(Activation activation, float alpha, float const* a, float* gradient, int count) {
+FL_HD void activate_gradient(Activation activation, float alpha, float const* a, float* gradient,
+                             int count) {
   auto const zero = P::splat(0.0F);
   auto const one = P::splat(1.0F);
   for (int i = 0; i < count; i += P::kLanes) {
     auto const y = P::load(a + i);
     auto g = P::load(gradient + i);
     switch (activation) {
-      case Activation::kRelu: g = P::select(y > zero, g, zero); break;
-      case Activation::kLeakyRelu: g = P::select(y > zero, g, g * P::splat(alpha)); break;
-      case Activation::kElu: g = P::select(y > zero, g, g * (y + P::splat(alpha))); break;
-      case Activation::kTanh: g = g * (one - y * y); break;
-      case Activation::kSigmoid: g = g * (y * (one - y)); break;
-      default: break;
+      case Activation::kRelu:
+        g = P::select(y > zero, g, zero);
+        break;
+      case Activation::kLeakyRelu:
+        g = P::select(y > zero, g, g * P::splat(alpha));
+        break;
+      case Activation::kElu:
+        g = P::select(y > zero, g, g * (y + P::splat(alpha)));
+        break;
+      case Activation::kTanh:
+        g = g * (one - y * y);
+        break;
+      case Activation::kSigmoid:
+        g = g * (y * (one - y));
+        break;
+      default:
+        break;
     }
     P::store(g, gradient + i);
   }
@@ -171,8 +216,8 @@ FL_HD void activate_gradient(Activation activation, float alpha, float const* a,
 
 /// One layer: sums over inputs [first, inputs) continued from `start`, then the activation unless `last_layer`.
 template <class P, int kV, bool kFromMemory>
-FL_HD void layer_forward(PackedLayer const& layer, int first, float const* in, float const* start, bool last_layer,
-                         float* out) {
+FL_HD void layer_forward(PackedLayer const& layer, int first, float const* in, float const* start,
+                         bool last_layer, float* out) {
   auto const& d = layer.forward;
   if (!last_layer && layer.activation == Activation::kRelu) {
     dense<P, kV, Finish::kRelu, kFromMemory>(d, first, d.inputs, in, start, out);
@@ -188,7 +233,8 @@ FL_HD void layer_forward(PackedLayer const& layer, int first, float const* in, f
 template <class P, int kV>
 FL_HD float* upper_layers(PackedNetwork const& net, float* hidden, float* other) {
   for (int l = 1; l < net.layers; ++l) {
-    layer_forward<P, kV, false>(net.layer[l], 0, hidden, net.layer[l].forward.bias, l + 1 == net.layers, other);
+    layer_forward<P, kV, false>(net.layer[l], 0, hidden, net.layer[l].forward.bias,
+                                l + 1 == net.layers, other);
     float* swap = hidden;
     hidden = other;
     other = swap;
@@ -223,7 +269,8 @@ FL_HD float* forward_keep(PackedNetwork const& net, float* kept) {
 /// delta  [max_width][kV * kLanes] gradient at the logits on entry; delta and other are used in turn
 /// Returns the buffer that holds the gradient [inputs][kV * kLanes].
 template <class P, int kV>
-FL_HD float* input_gradient(PackedNetwork const& net, float const* kept, float* delta, float* other) {
+FL_HD float* input_gradient(PackedNetwork const& net, float const* kept, float* delta,
+                            float* other) {
   constexpr int kStride = kV * P::kLanes;
   float const* in = kept + static_cast<long>(net.sum_width - net.outputs()) * kStride;
   for (int l = net.layers - 1; l >= 0; --l) {
@@ -234,7 +281,8 @@ FL_HD float* input_gradient(PackedNetwork const& net, float const* kept, float* 
     } else {
       dense<P, kV, Finish::kNone, false>(back, 0, back.inputs, delta, back.bias, other);
       if (l > 0) {
-        activate_gradient<P>(net.layer[l - 1].activation, net.layer[l - 1].alpha, in, other, back.outputs * kStride);
+        activate_gradient<P>(net.layer[l - 1].activation, net.layer[l - 1].alpha, in, other,
+                             back.outputs * kStride);
       }
     }
     float* swap = delta;

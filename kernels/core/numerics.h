@@ -15,8 +15,8 @@ struct Twofold {
   typename P::F low;
 };
 
-inline constexpr float kExpLowest = -104.0F;      // from here on exp rounds to zero
-inline constexpr float kExpHighest = 89.0F;       // above it exp is infinite
+inline constexpr float kExpLowest = -104.0F;  // from here on exp rounds to zero
+inline constexpr float kExpHighest = 89.0F;   // above it exp is infinite
 
 namespace detail {
 
@@ -39,11 +39,12 @@ FL_HD Twofold<P> exp_reduced(typename P::F r, typename P::F r_low) {
 
 /// n = nearest integer to x / ln2 (|n| < 2^22), and the remainder x - n ln2 as r + r_low.
 template <class P>
-FL_HD typename P::F reduce_ln2(typename P::F x, typename P::F x_low, typename P::F& r, typename P::F& r_low) {
+FL_HD typename P::F reduce_ln2(typename P::F x, typename P::F x_low, typename P::F& r,
+                               typename P::F& r_low) {
   constexpr float kLog2E = 1.44269504F;
-  constexpr float kRound = 12582912.0F;       // 1.5 * 2^23: adding and subtracting rounds to an integer
-  constexpr float kLn2High = 0.693145752F;    // 16 bits, so n * kLn2High is exact
-  constexpr float kLn2Low = 1.42860677e-6F;   // ln2 - kLn2High
+  constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding and subtracting rounds to an integer
+  constexpr float kLn2High = 0.693145752F;   // 16 bits, so n * kLn2High is exact
+  constexpr float kLn2Low = 1.42860677e-6F;  // ln2 - kLn2High
   auto const n = P::fma(x, P::splat(kLog2E), P::splat(kRound)) - P::splat(kRound);
   auto const a = P::fma(n, P::splat(-kLn2High), x);  // exact
   auto const b = P::fma(n, P::splat(-kLn2Low), x_low);
@@ -72,7 +73,8 @@ FL_HD Twofold<P> exp_twofold(typename P::F x, typename P::F x_low) {
   auto const n = detail::reduce_ln2<P>(clamped, x_low, r, r_low);
   auto const e = detail::exp_reduced<P>(r, r_low);
   constexpr float kRound = 12582912.0F;
-  auto const half = P::fma(n, P::splat(0.5F), P::splat(kRound)) - P::splat(kRound);  // two factors reach denormals
+  auto const half = P::fma(n, P::splat(0.5F), P::splat(kRound)) -
+                    P::splat(kRound);  // two factors reach denormals
   auto const first = detail::power_of_two<P>(half);
   auto const second = detail::power_of_two<P>(n - half);
   return {(e.high * first) * second, (e.low * first) * second};
@@ -106,7 +108,7 @@ FL_HD typename P::F tanh(typename P::F x) {
   auto const a = P::abs(x);
   // small: odd series; large: (1 - e) / (1 + e) with e = exp(-2a)
   auto const square = x * x;
-  auto q = P::splat(-0.00886323552F);  // -1382/155925
+  auto q = P::splat(-0.00886323552F);               // -1382/155925
   q = P::fma(q, square, P::splat(0.0218694885F));   // 62/2835
   q = P::fma(q, square, P::splat(-0.0539682540F));  // -17/315
   q = P::fma(q, square, P::splat(0.133333333F));    // 2/15
@@ -134,7 +136,8 @@ FL_HD void softmax(float const* logits, int count, int stride, float* out, float
   auto sum_low = P::splat(0.0F);
   for (int c = 0; c < count; ++c) {
     auto const value = P::load(logits + c * stride);
-    auto const d = value - top;  // exact remainder below: |value - top| rounded, error by Knuth's two-sum
+    auto const d =
+        value - top;  // exact remainder below: |value - top| rounded, error by Knuth's two-sum
     auto const back = d + top;
     auto const d_low = (value - back) - (top - (back - d));
     auto const e = exp_twofold<P>(d, d_low);

@@ -6,7 +6,13 @@
 namespace fairlane {
 
 /// Where in a run a number is drawn; part of the counter.
-enum class Phase : std::uint32_t { kGlobal = 0, kLocal = 1, kSeeding = 2, kClustering = 3, kData = 4 };
+enum class Phase : std::uint32_t {
+  kGlobal = 0,
+  kLocal = 1,
+  kSeeding = 2,
+  kClustering = 3,
+  kData = 4
+};
 
 /// Four random words per lane.
 template <class P>

@@ -31,22 +31,24 @@ FL_HD typename P::F decayed(float decay, typename P::F momentum, typename P::F g
 
 /// x + step, clipped to [low, high].
 template <class P>
-FL_HD typename P::I step_and_clip(typename P::I x, typename P::I step, std::int32_t low, std::int32_t high) {
+FL_HD typename P::I step_and_clip(typename P::I x, typename P::I step, std::int32_t low,
+                                  std::int32_t high) {
   return P::max_i(P::min_i(x + step, P::splat_i(high)), P::splat_i(low));
 }
 
 /// Weight of an attribute in the local draw: small gradients move the output least.
 /// Source: EIDIG, algorithm 3 (normalised by its sum in choose_attribute).
 template <class P>
-FL_HD typename P::F attribute_weight(typename P::F gradient, typename P::F partner_gradient, float epsilon) {
+FL_HD typename P::F attribute_weight(typename P::F gradient, typename P::F partner_gradient,
+                                     float epsilon) {
   return P::divide(P::splat(1.0F), P::abs(gradient) + P::abs(partner_gradient) + P::splat(epsilon));
 }
 
 /// Index of the drawn attribute: the first whose cumulated weight exceeds u * total, u uniform in [0, 1).
 /// weights  [count] packs, `stride` floats apart; total is their sum in ascending order
 template <class P>
-FL_HD typename P::I choose_attribute(float const* weights, int count, long stride, typename P::F total,
-                                     typename P::U word) {
+FL_HD typename P::I choose_attribute(float const* weights, int count, long stride,
+                                     typename P::F total, typename P::U word) {
   auto const target = unit_float<P>(word) * total;
   auto cumulated = P::load(weights);
   auto index = P::splat_i(0);
@@ -65,7 +67,8 @@ FL_HD std::uint32_t pick_member(std::uint32_t word, std::uint32_t members, std::
 #else
   auto const count = static_cast<std::uint32_t>(__builtin_popcount(members));
 #endif
-  for (std::uint32_t skip = below<ScalarPack>(word, count); skip > 0; --skip) members &= members - 1;
+  for (std::uint32_t skip = below<ScalarPack>(word, count); skip > 0; --skip)
+    members &= members - 1;
 #ifdef __CUDA_ARCH__
   return static_cast<std::uint32_t>(__ffs(static_cast<int>(members)) - 1);
 #else
@@ -80,7 +83,8 @@ inline constexpr std::uint32_t kPartnerTries = 16;
 /// A member with another label, drawn uniformly; the input's own variant when there is none.
 /// differs(v)  whether variant v has another, defined label; called for v in 0..variants-1
 template <class Differs>
-FL_HD std::uint32_t pick_other_label(std::uint32_t word, int variants, std::uint32_t own, Differs differs) {
+FL_HD std::uint32_t pick_other_label(std::uint32_t word, int variants, std::uint32_t own,
+                                     Differs differs) {
   std::uint32_t count = 0;
   for (int v = 0; v < variants; ++v) count += differs(v) ? 1U : 0U;
   if (count == 0) return own;

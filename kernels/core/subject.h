@@ -38,8 +38,8 @@ struct Subject {
 };
 
 inline constexpr int kPackedLabelBits = 32;
-inline constexpr int kMaxOutputs = 254;       // labels travel as bytes
-inline constexpr int kUndefinedLabel = 255;   // label of an input whose output is not finite
+inline constexpr int kMaxOutputs = 254;      // labels travel as bytes
+inline constexpr int kUndefinedLabel = 255;  // label of an input whose output is not finite
 
 /// What classify() says about a group.
 inline constexpr std::int32_t kGroupMixed = 1;      // two members with different defined labels
@@ -48,9 +48,9 @@ inline constexpr std::int32_t kGroupUndefined = 2;  // a member without a define
 /// Gradient of which quantity; every one is signed towards the input's own label.
 enum class GradientKind : std::uint8_t {
   kNone,
-  kProbability,       // EIDIG: d p(label) / dx by backpropagation
-  kLoss,              // ADF: d cross-entropy / dx against the own label, from the logits
-  kMargin,            // d margin / dx, margin = signed logit (one output) or label's logit minus the best other
+  kProbability,  // EIDIG: d p(label) / dx by backpropagation
+  kLoss,         // ADF: d cross-entropy / dx against the own label, from the logits
+  kMargin,  // d margin / dx, margin = signed logit (one output) or label's logit minus the best other
   kProbabilityDifference,  // MAFT: (p(x + h e_i) - p(x)) / h, unclipped
 };
 
@@ -117,7 +117,8 @@ struct LabelSet {
   /// kGroupMixed and kGroupUndefined bits.
   FL_HD typename P::I flags() const {
     auto const none = P::splat_i(0);
-    return P::select_i(mixed, P::splat_i(kGroupMixed), none) + P::select_i(undefined, P::splat_i(kGroupUndefined), none);
+    return P::select_i(mixed, P::splat_i(kGroupMixed), none) +
+           P::select_i(undefined, P::splat_i(kGroupUndefined), none);
   }
 
   static FL_HD typename P::M equal(typename P::I a, typename P::I b) {
@@ -130,7 +131,7 @@ struct LabelSet {
 /// Source: max_diff of EIDIG (Zhang, Zhang and Zhang, ISSTA 2021); ADF's re-implementation shares it.
 template <class P>
 struct PartnerChoice {
-  typename P::F best;   // largest squared difference so far
+  typename P::F best;     // largest squared difference so far
   typename P::I variant;  // its variant, or -1 when all outputs are equal
 
   FL_HD void clear() {
@@ -149,8 +150,8 @@ struct PartnerChoice {
 /// delta   [outputs] packs out
 /// terms   [3 * outputs] packs of scratch
 template <class P>
-FL_HD void logit_gradient(GradientKind kind, float cut, float const* logits, int outputs, int stride, float* delta,
-                          float* terms) {
+FL_HD void logit_gradient(GradientKind kind, float cut, float const* logits, int outputs,
+                          int stride, float* delta, float* terms) {
   using F = typename P::F;
   F const zero = P::splat(0.0F);
   F const one = P::splat(1.0F);
@@ -202,11 +203,13 @@ FL_HD void logit_gradient(GradientKind kind, float cut, float const* logits, int
 
 /// Probability of a given label, whose differences MAFT takes; with one output up to a constant. Overwrites logits.
 template <class P>
-FL_HD typename P::F label_probability(typename P::I label, float* logits, int outputs, int stride, float* terms) {
+FL_HD typename P::F label_probability(typename P::I label, float* logits, int outputs, int stride,
+                                      float* terms) {
   using F = typename P::F;
   if (outputs == 1) {
     F const p = sigmoid<P>(P::load(logits));
-    return P::select(LabelSet<P>::equal(label, P::splat_i(1)), p, P::splat(0.0F) - p);  // p(0) = 1 - p(1)
+    return P::select(LabelSet<P>::equal(label, P::splat_i(1)), p,
+                     P::splat(0.0F) - p);  // p(0) = 1 - p(1)
   }
   softmax<P>(logits, outputs, stride, logits, terms);
   F own = P::splat(0.0F);
@@ -218,7 +221,8 @@ FL_HD typename P::F label_probability(typename P::I label, float* logits, int ou
 
 /// Margin of a class: how far its logit lies above the cut (one output: class 0 below it), or above the best other.
 template <class P>
-FL_HD typename P::F class_margin(typename P::I label, float const* logits, int outputs, int stride, float cut) {
+FL_HD typename P::F class_margin(typename P::I label, float const* logits, int outputs, int stride,
+                                 float cut) {
   using F = typename P::F;
   F const zero = P::splat(0.0F);
   if (outputs == 1) {

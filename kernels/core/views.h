@@ -7,7 +7,15 @@
 namespace fairlane {
 
 /// Activation of a dense layer.
-enum class Activation : std::uint8_t { kLinear, kRelu, kLeakyRelu, kElu, kTanh, kSigmoid, kSoftmax };
+enum class Activation : std::uint8_t {
+  kLinear,
+  kRelu,
+  kLeakyRelu,
+  kElu,
+  kTanh,
+  kSigmoid,
+  kSoftmax
+};
 
 /// One dense layer, y = act(x W + b).
 /// weights  [inputs][outputs] row-major, as Keras stores a kernel

@@ -11,15 +11,16 @@ namespace fairlane {
 
 namespace {
 
-constexpr int kDefaultLanes = 1024;  // about half a megabyte of state for a small network: the second-level cache
+constexpr int kDefaultLanes =
+    1024;  // about half a megabyte of state for a small network: the second-level cache
 
 /// CpuBackend over one kind of table.
 template <class Table>
 class CpuBackend final : public Backend {
  public:
   template <class... TableArguments>
-  CpuBackend(std::unique_ptr<PackedSubject> subject, LaneKernels const& kernels, CpuOptions const& options,
-             TableArguments... arguments)
+  CpuBackend(std::unique_ptr<PackedSubject> subject, LaneKernels const& kernels,
+             CpuOptions const& options, TableArguments... arguments)
       : subject_(std::move(subject)), kernels_(kernels), options_(options), table_(arguments...) {
     overflow_.sink = options.overflow;
   }
@@ -35,13 +36,15 @@ class CpuBackend final : public Backend {
     if (options_.lanes > 0) return options_.lanes;
     // Equal shares for all threads, none larger than what stays in cache.
     std::int64_t const threads = options_.threads;
-    std::int64_t const rounds = std::max<std::int64_t>(1, (lanes + threads * kDefaultLanes - 1) / (threads * kDefaultLanes));
+    std::int64_t const rounds = std::max<std::int64_t>(
+        1, (lanes + threads * kDefaultLanes - 1) / (threads * kDefaultLanes));
     std::int64_t const share = (lanes + threads * rounds - 1) / (threads * rounds);
     return static_cast<int>(std::clamp<std::int64_t>(share, 1, kDefaultLanes));
   }
 
   std::unique_ptr<LaneBlock> make_block(int capacity, Phase phase) override {
-    return std::make_unique<CpuBlock<Table>>(*subject_, kernels_, table_, overflow_, options_.seed, capacity, phase);
+    return std::make_unique<CpuBlock<Table>>(*subject_, kernels_, table_, overflow_, options_.seed,
+                                             capacity, phase);
   }
 
   std::uint64_t visited() const override { return table_.size(); }
@@ -64,8 +67,8 @@ class CpuBackend final : public Backend {
       int const n = static_cast<int>(std::min<std::size_t>(kBatch, count - begin));
       batch.load(rows + static_cast<std::ptrdiff_t>(begin) * columns, n);
       kernels_.probe(subject_->get(), batch.x.data(), kBatch, n, batch.scratch.get(),
-                     {label.data(), pair.data(), partner.data(), packed.data(), flags.data(), values.row(0),
-                      values.row(1), values.row(2)});
+                     {label.data(), pair.data(), partner.data(), packed.data(), flags.data(),
+                      values.row(0), values.row(1), values.row(2)});
       for (int i = 0; i < n; ++i) {
         auto& d = out[begin + static_cast<std::size_t>(i)];
         d.label = label[i];
@@ -83,11 +86,13 @@ class CpuBackend final : public Backend {
           if (pair[i] >= 0) x[i] = subject_->variant_value(pair[i], s);
         }
       }
-      kernels_.logits(subject_->get(), batch.x.data(), kBatch, n, batch.scratch.get(), batch.logits.data(), kBatch);
+      kernels_.logits(subject_->get(), batch.x.data(), kBatch, n, batch.scratch.get(),
+                      batch.logits.data(), kBatch);
       for (int i = 0; i < n; ++i) {
         if (pair[i] < 0) continue;
         out[begin + static_cast<std::size_t>(i)].pair_label =
-            label_of<ScalarPack>(batch.logits.data() + i, subject_->get().network.outputs(), kBatch, subject_->get().cut);
+            label_of<ScalarPack>(batch.logits.data() + i, subject_->get().network.outputs(), kBatch,
+                                 subject_->get().cut);
       }
     }
   }
@@ -99,11 +104,12 @@ class CpuBackend final : public Backend {
     for (std::size_t begin = 0; begin < count; begin += kBatch) {
       int const n = static_cast<int>(std::min<std::size_t>(kBatch, count - begin));
       batch.load(rows + static_cast<std::ptrdiff_t>(begin) * s.columns, n);
-      kernels_.logits(s, batch.x.data(), kBatch, n, batch.scratch.get(), batch.logits.data(), kBatch);
+      kernels_.logits(s, batch.x.data(), kBatch, n, batch.scratch.get(), batch.logits.data(),
+                      kBatch);
       for (int i = 0; i < n; ++i) {
         for (int c = 0; c < outputs; ++c) {
-          out[(begin + static_cast<std::size_t>(i)) * static_cast<std::size_t>(outputs) + static_cast<std::size_t>(c)] =
-              batch.logits(c, i);
+          out[(begin + static_cast<std::size_t>(i)) * static_cast<std::size_t>(outputs) +
+              static_cast<std::size_t>(c)] = batch.logits(c, i);
         }
       }
     }
@@ -159,8 +165,9 @@ std::unique_ptr<Backend> make_cpu_backend(SubjectView const& view, CpuOptions co
   std::uint64_t const groups = keys.narrow_groups;
   int const variants = s.variants;
   int const label_bits = s.label_bits * variants;
-  return std::make_unique<CpuBackend<VisitTable>>(std::move(subject), kernels, options, groups, variants, label_bits,
-                                                  options.memory_limit, options.threads);
+  return std::make_unique<CpuBackend<VisitTable>>(std::move(subject), kernels, options, groups,
+                                                  variants, label_bits, options.memory_limit,
+                                                  options.threads);
 }
 
 }  // namespace fairlane

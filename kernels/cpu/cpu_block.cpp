@@ -9,7 +9,9 @@ namespace fairlane {
 
 namespace {
 
-long padded(int lanes) { return (static_cast<long>(lanes) + kPadLanes - 1) / kPadLanes * kPadLanes; }
+long padded(int lanes) {
+  return (static_cast<long>(lanes) + kPadLanes - 1) / kPadLanes * kPadLanes;
+}
 
 }  // namespace
 
@@ -19,7 +21,8 @@ ScratchMemory::ScratchMemory(Subject const& subject, int tile_lanes) {
   int const width = std::max(net.max_width, 4 * outputs);
   constexpr int kTermRows = 6;  // probe: own, low, high, 2 of softmax; logit_gradient: 3
   int const first = net.layer[0].forward.outputs;
-  memory_ = LaneArray<float>(subject.columns + first + 2 * width + net.sum_width + kTermRows * outputs, tile_lanes);
+  memory_ = LaneArray<float>(
+      subject.columns + first + 2 * width + net.sum_width + kTermRows * outputs, tile_lanes);
   int row = 0;
   auto const take = [&](int rows) {
     float* at = memory_.data() + static_cast<long>(row) * tile_lanes;
@@ -35,8 +38,8 @@ ScratchMemory::ScratchMemory(Subject const& subject, int tile_lanes) {
 }
 
 template <class Table>
-CpuBlock<Table>::CpuBlock(PackedSubject const& subject, LaneKernels const& kernels, Table& table, OverflowSink& overflow,
-                          std::uint64_t run_seed, int capacity, Phase phase)
+CpuBlock<Table>::CpuBlock(PackedSubject const& subject, LaneKernels const& kernels, Table& table,
+                          OverflowSink& overflow, std::uint64_t run_seed, int capacity, Phase phase)
     : packed_(subject),
       subject_(subject.get()),
       kernels_(kernels),
@@ -102,7 +105,8 @@ void CpuBlock<Table>::place(std::span<std::uint32_t const> seed, std::int32_t co
       std::int32_t const value = row[attribute_of[column]];
       x_(c, lane) = value;
       if (keys.word[column] >= 0) {
-        key_(keys.word[column], lane) += static_cast<std::uint64_t>(value - subject_.low[c]) * keys.stride[column];
+        key_(keys.word[column], lane) +=
+            static_cast<std::uint64_t>(value - subject_.low[c]) * keys.stride[column];
       }
     }
     variant_[lane] = static_cast<std::uint32_t>(packed_.variant_of(row));
@@ -111,7 +115,8 @@ void CpuBlock<Table>::place(std::span<std::uint32_t const> seed, std::int32_t co
     hit_[lane] = 0;
     renewals_[lane] = 0;
     if (phase_ == Phase::kGlobal) {
-      for (int c = 0; c < subject_.columns; ++c) momentum_(c, lane) = partner_momentum_(c, lane) = 0.0F;
+      for (int c = 0; c < subject_.columns; ++c)
+        momentum_(c, lane) = partner_momentum_(c, lane) = 0.0F;
     } else {
       streak_[lane] = 0;
     }
@@ -161,7 +166,8 @@ void CpuBlock<Table>::retain(std::span<std::uint8_t const> keep) {
 
 template <class Table>
 void CpuBlock<Table>::row(int lane, std::int32_t* row) const {
-  for (int c = 0; c < subject_.columns; ++c) row[packed_.attribute_of()[static_cast<std::size_t>(c)]] = x_.row(c)[lane];
+  for (int c = 0; c < subject_.columns; ++c)
+    row[packed_.attribute_of()[static_cast<std::size_t>(c)]] = x_.row(c)[lane];
 }
 
 template <class Table>
@@ -182,28 +188,32 @@ void CpuBlock<Table>::pair_gradients(GradientSpec const& spec, int n, std::int32
     for (int k = 0; first != nullptr && k < n; ++k) to[k] = packed_.variant_value(first[k], i);
     for (int k = 0; k < n; ++k) to[n + k] = packed_.variant_value(second[k], i);
   }
-  kernels_.gradients(subject_, spec, gathered_.data(), 2 * stride_, 2 * n, scratch_.get(), gradient_.data(), 2 * stride_);
+  kernels_.gradients(subject_, spec, gathered_.data(), 2 * stride_, 2 * n, scratch_.get(),
+                     gradient_.data(), 2 * stride_);
 }
 
 template <class Table>
 void CpuBlock<Table>::probe_all() {
   kernels_.probe(subject_, x_.data(), stride_, size_, scratch_.get(),
-                 {probe_label_.data(), probe_pair_.data(), partner_.data(), labels_.data(), found_flags_.data(), nullptr,
-                  nullptr, nullptr});
+                 {probe_label_.data(), probe_pair_.data(), partner_.data(), labels_.data(),
+                  found_flags_.data(), nullptr, nullptr, nullptr});
   for (long i = 0; i < size_; ++i) hit_[i] = probe_pair_[i] >= 0 ? 1 : 0;
 }
 
 template <class Table>
-void CpuBlock<Table>::record(typename Table::Use& use, long lane, std::uint32_t labels, std::uint32_t flags) {
+void CpuBlock<Table>::record(typename Table::Use& use, long lane, std::uint32_t labels,
+                             std::uint32_t flags) {
   if (use.writable()) {
-    table_.insert(use, answers_.place[static_cast<std::size_t>(lane)], key_of(lane), variant_[lane], labels, flags, finder_of(lane));
+    table_.insert(use, answers_.place[static_cast<std::size_t>(lane)], key_of(lane), variant_[lane],
+                  labels, flags, finder_of(lane));
     return;
   }
   for (int w = 0; w < words_; ++w) overflow_group_.push_back(key_(w, lane));
   overflow_variant_.push_back(variant_[lane]);
   overflow_finder_.push_back(finder_of(lane));
-  overflow_state_.push_back(static_cast<std::uint8_t>(((flags & kHitFlag) != 0 ? kVisitHit : 0) |
-                                                      ((flags & kUndefinedFlag) != 0 ? kVisitUndefined : 0)));
+  overflow_state_.push_back(
+      static_cast<std::uint8_t>(((flags & kHitFlag) != 0 ? kVisitHit : 0) |
+                                ((flags & kUndefinedFlag) != 0 ? kVisitUndefined : 0)));
 }
 
 template <class Table>
@@ -220,8 +230,8 @@ void CpuBlock<Table>::flush_overflow() {
   if (overflow_variant_.empty()) return;
   {
     std::lock_guard const guard(overflow_.lock);
-    overflow_.sink({overflow_variant_.size(), words_, overflow_group_.data(), overflow_variant_.data(),
-                    overflow_finder_.data(), overflow_state_.data()});
+    overflow_.sink({overflow_variant_.size(), words_, overflow_group_.data(),
+                    overflow_variant_.data(), overflow_finder_.data(), overflow_state_.data()});
   }
   overflow_group_.clear();
   overflow_variant_.clear();
@@ -273,8 +283,9 @@ void CpuBlock<Table>::advance(GlobalStep const& step) {
   }
   gather(pending_);
   pair_gradients(step.gradient, size_, nullptr, chosen_.data());
-  kernels_.advance(subject_, {step.decay, step.step, step.sign}, gradient_.data(), gradient_.data() + size_,
-                   2 * stride_, momentum_.data(), partner_momentum_.data(), x_.data(), stride_, size_);
+  kernels_.advance(subject_, {step.decay, step.step, step.sign}, gradient_.data(),
+                   gradient_.data() + size_, 2 * stride_, momentum_.data(),
+                   partner_momentum_.data(), x_.data(), stride_, size_);
   compute_keys();
 }
 
@@ -309,12 +320,14 @@ void CpuBlock<Table>::look_up(typename Table::Use& use) {
   answers_.siblings.clear();
   answers_.unknown.clear();
   find_all();
-  for (std::int32_t const i : answers_.siblings) record(use, i, labels_[i], hit_[i] != 0 ? kHitFlag : 0U);
+  for (std::int32_t const i : answers_.siblings)
+    record(use, i, labels_[i], hit_[i] != 0 ? kHitFlag : 0U);
   pending_.swap(answers_.unknown);
   if (!pending_.empty()) {
     gather(pending_);
     classify_pending();
-    for (std::int32_t const lane : pending_) table_.prefetch(home_[lane]);  // evaluation has pushed them out
+    for (std::int32_t const lane : pending_)
+      table_.prefetch(home_[lane]);  // evaluation has pushed them out
     for (std::size_t k = 0; k < pending_.size(); ++k) {
       std::int32_t const lane = pending_[k];
       auto const at = static_cast<long>(k);
@@ -336,7 +349,8 @@ template <class Table>
 void CpuBlock<Table>::classify_pending() {
   int const n = static_cast<int>(pending_.size());
   if (subject_.label_bits > 0 || subject_.variants < kStagedVariants) {
-    kernels_.classify(subject_, gathered_.data(), 2 * stride_, n, scratch_.get(), found_labels_.data(), found_flags_.data());
+    kernels_.classify(subject_, gathered_.data(), 2 * stride_, n, scratch_.get(),
+                      found_labels_.data(), found_flags_.data());
     return;
   }
   // A few variants at a time, most separating first; lanes with two labels drop out. second_ holds those that go on.
@@ -351,8 +365,8 @@ void CpuBlock<Table>::classify_pending() {
   for (int first = 0; first < subject_.variants && left > 0; first = last) {
     last = std::min(subject_.variants, std::max(2, first * 2));
     for (int i = 0; i < left; ++i) index_[i] = 0;
-    kernels_.classify_some(subject_, second_.data(), stride_, left, scratch_.get(), first, last, first_label_.data(),
-                           index_.data());
+    kernels_.classify_some(subject_, second_.data(), stride_, left, scratch_.get(), first, last,
+                           first_label_.data(), index_.data());
     int to = 0;
     for (int i = 0; i < left; ++i) {
       found_flags_[chosen_[i]] |= index_[i];
@@ -371,7 +385,8 @@ template <class Table>
 bool CpuBlock<Table>::resolve_irregular(int i, std::uint32_t variant, bool& undefined) {
   variant_labels_.resize(static_cast<std::size_t>(subject_.variants) * kPadLanes);
   for (int c = 0; c < subject_.columns; ++c) second_(c, 0) = gathered_(c, i);
-  kernels_.variant_labels(subject_, second_.data(), stride_, 1, scratch_.get(), variant_labels_.data(), kPadLanes);
+  kernels_.variant_labels(subject_, second_.data(), stride_, 1, scratch_.get(),
+                          variant_labels_.data(), kPadLanes);
   std::uint8_t const own = variant_labels_[variant * std::size_t{kPadLanes}];
   undefined = own == kUndefinedLabel;
   if (undefined) return false;

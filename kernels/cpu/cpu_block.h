@@ -20,7 +20,8 @@ template <class T>
 class LaneArray {
  public:
   LaneArray() = default;
-  LaneArray(int rows, long stride) : stride_(stride), data_(static_cast<std::size_t>(rows * stride) + kSlack) {
+  LaneArray(int rows, long stride)
+      : stride_(stride), data_(static_cast<std::size_t>(rows * stride) + kSlack) {
     auto const address = reinterpret_cast<std::uintptr_t>(data_.data());
     offset_ = (kLine - address % kLine) % kLine / sizeof(T);
   }
@@ -74,7 +75,8 @@ struct OverflowSink {
 /// move [2]      index and step of the last move
 struct MarginState {
   enum IntRow { kLow, kHigh, kSideA, kSideB, kBestA, kBestB, kMemberA, kMemberB, kIntRows };
-  static constexpr int kFloatRows = 5;  // low_margin, margin_a, margin_b, best_margin_a, best_margin_b
+  static constexpr int kFloatRows =
+      5;  // low_margin, margin_a, margin_b, best_margin_a, best_margin_b
   static constexpr int kHitRows = 6;
 
   MarginState(int columns, int movable, long stride);
@@ -97,8 +99,8 @@ struct MarginState {
 template <class Table>
 class CpuBlock final : public LaneBlock {
  public:
-  CpuBlock(PackedSubject const& subject, LaneKernels const& kernels, Table& table, OverflowSink& overflow,
-           std::uint64_t run_seed, int capacity, Phase phase);
+  CpuBlock(PackedSubject const& subject, LaneKernels const& kernels, Table& table,
+           OverflowSink& overflow, std::uint64_t run_seed, int capacity, Phase phase);
 
   int capacity() const override { return capacity_; }
   int size() const override { return size_; }
@@ -130,13 +132,16 @@ class CpuBlock final : public LaneBlock {
       return {key_.data() + lane, stride_};
     }
   }
-  std::uint64_t finder_of(long lane) const { return Finder::pack(phase_, seed_[lane], iteration_[lane]); }
+  std::uint64_t finder_of(long lane) const {
+    return Finder::pack(phase_, seed_[lane], iteration_[lane]);
+  }
   /// Copies the listed lanes' columns side by side into gathered_.
   void gather(std::vector<std::int32_t> const& lanes);
   /// Evaluates the similar sets of all lanes in full (probe_) .
   void probe_all();
   /// gradient_ [columns][2 n]: at the n gathered rows with variants first (null: their own), then with variants second.
-  void pair_gradients(GradientSpec const& spec, int n, std::int32_t const* first, std::int32_t const* second);
+  void pair_gradients(GradientSpec const& spec, int n, std::int32_t const* first,
+                      std::int32_t const* second);
   /// Group keys of all lanes from their rows.
   void compute_keys();
   /// Records all lanes after a full evaluation.
@@ -179,42 +184,42 @@ class CpuBlock final : public LaneBlock {
   bool labels_kept_;  // labels_ holds the packed labels of every lane's group
   ScratchMemory scratch_;
 
-  LaneArray<std::int32_t> x_;           // [columns] codes
-  LaneArray<std::uint64_t> key_;        // [words] group key
-  LaneArray<std::uint32_t> variant_;    // protected combination
+  LaneArray<std::int32_t> x_;         // [columns] codes
+  LaneArray<std::uint64_t> key_;      // [words] group key
+  LaneArray<std::uint32_t> variant_;  // protected combination
   LaneArray<std::uint32_t> seed_;
   LaneArray<std::uint32_t> iteration_;
   LaneArray<std::int32_t> hit_;
-  LaneArray<std::uint32_t> labels_;     // packed labels of the group
-  LaneArray<std::int32_t> partner_;     // variant, -1 when all outputs are equal
+  LaneArray<std::uint32_t> labels_;  // packed labels of the group
+  LaneArray<std::int32_t> partner_;  // variant, -1 when all outputs are equal
 
-  LaneArray<float> momentum_;           // [columns] global phase: at x
-  LaneArray<float> partner_momentum_;   // [columns] and at the partner
+  LaneArray<float> momentum_;          // [columns] global phase: at x
+  LaneArray<float> partner_momentum_;  // [columns] and at the partner
 
-  LaneArray<std::int32_t> origin_;      // [columns] local phase: where misses return to
+  LaneArray<std::int32_t> origin_;  // [columns] local phase: where misses return to
   LaneArray<std::uint64_t> origin_key_;
   LaneArray<std::uint32_t> origin_labels_;
-  LaneArray<float> weights_;            // [movable] of the attribute draw
+  LaneArray<float> weights_;  // [movable] of the attribute draw
   LaneArray<float> origin_weights_;
-  LaneArray<float> total_;              // sum of a lane's weights
+  LaneArray<float> total_;  // sum of a lane's weights
   LaneArray<float> origin_total_;
-  LaneArray<std::uint32_t> streak_;     // hits in a row since the last renewal
+  LaneArray<std::uint32_t> streak_;  // hits in a row since the last renewal
   LaneArray<std::uint32_t> renewals_;
 
-  LaneArray<std::int32_t> gathered_;    // [columns] compacted rows, room for their partners behind
-  LaneArray<std::int32_t> second_;      // [columns] rows that need more variants
-  LaneArray<float> gradient_;           // [columns] as gathered_
-  LaneArray<float> new_weights_;        // [movable]
+  LaneArray<std::int32_t> gathered_;  // [columns] compacted rows, room for their partners behind
+  LaneArray<std::int32_t> second_;    // [columns] rows that need more variants
+  LaneArray<float> gradient_;         // [columns] as gathered_
+  LaneArray<float> new_weights_;      // [movable]
   LaneArray<float> new_total_;
-  LaneArray<std::uint32_t> random_;     // [4] words of the round
+  LaneArray<std::uint32_t> random_;  // [4] words of the round
   LaneArray<std::int32_t> index_;
   LaneArray<std::uint32_t> found_labels_;
   LaneArray<std::int32_t> found_flags_;
   LaneArray<std::int32_t> first_label_;
-  LaneArray<std::int32_t> chosen_;      // [..] variant of each gathered lane
+  LaneArray<std::int32_t> chosen_;  // [..] variant of each gathered lane
   LaneArray<std::int32_t> probe_label_;
   LaneArray<std::int32_t> probe_pair_;
-  LaneArray<std::uint64_t> home_;         // where the table's search starts
+  LaneArray<std::uint64_t> home_;  // where the table's search starts
   VisitAnswers answers_;
   std::unique_ptr<MarginState> margin_;
   std::vector<std::int32_t> pending_;

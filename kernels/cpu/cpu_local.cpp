@@ -23,16 +23,19 @@ void CpuBlock<Table>::begin_local(LocalStep const& step) {
   }
   gather(pending_);
   pair_gradients(step.gradient, size_, nullptr, chosen_.data());
-  kernels_.attribute_weights(subject_, step.epsilon, gradient_.data(), gradient_.data() + size_, 2 * stride_, size_,
-                             origin_weights_.data(), stride_, origin_total_.data());
-  for (int i = 0; i < subject_.movable_count; ++i) std::copy_n(origin_weights_.row(i), size_, weights_.row(i));
+  kernels_.attribute_weights(subject_, step.epsilon, gradient_.data(), gradient_.data() + size_,
+                             2 * stride_, size_, origin_weights_.data(), stride_,
+                             origin_total_.data());
+  for (int i = 0; i < subject_.movable_count; ++i)
+    std::copy_n(origin_weights_.row(i), size_, weights_.row(i));
   std::copy_n(origin_total_.data(), size_, total_.data());
 }
 
 template <class Table>
 void CpuBlock<Table>::step_local(LocalStep const& step) {
   for (long i = 0; i < size_; ++i) ++iteration_[i];
-  kernels_.random_words(seed_.data(), phase_, iteration_.data(), 0, run_seed_, size_, random_.data(), stride_);
+  kernels_.random_words(seed_.data(), phase_, iteration_.data(), 0, run_seed_, size_,
+                        random_.data(), stride_);
   if (!step.never_update) renew(step);
   {
     typename Table::Use use(table_, static_cast<std::uint64_t>(size_));
@@ -57,8 +60,8 @@ void CpuBlock<Table>::renew(LocalStep const& step) {
   gather(pending_);
   draw_partners();
   pair_gradients(step.gradient, n, nullptr, chosen_.data());
-  kernels_.attribute_weights(subject_, step.epsilon, gradient_.data(), gradient_.data() + n, 2 * stride_, n,
-                             new_weights_.data(), stride_, new_total_.data());
+  kernels_.attribute_weights(subject_, step.epsilon, gradient_.data(), gradient_.data() + n,
+                             2 * stride_, n, new_weights_.data(), stride_, new_total_.data());
   for (int a = 0; a < subject_.movable_count; ++a) {
     float const* from = new_weights_.row(a);
     float* to = weights_.row(a);
@@ -84,7 +87,8 @@ void CpuBlock<Table>::draw_partners() {
       for (std::size_t k = 0; k < pending_.size(); ++k) {
         std::int32_t const lane = pending_[k];
         std::uint32_t const labels = labels_[lane];
-        std::uint32_t const others = ((labels >> variant_[lane]) & 1U) != 0 ? ~labels & all : labels;
+        std::uint32_t const others =
+            ((labels >> variant_[lane]) & 1U) != 0 ? ~labels & all : labels;
         chosen_[static_cast<long>(k)] =
             static_cast<std::int32_t>(pick_member(word[lane], others, variant_[lane]));
       }
@@ -93,9 +97,11 @@ void CpuBlock<Table>::draw_partners() {
     for (std::size_t k = 0; k < pending_.size(); ++k) {
       std::int32_t const lane = pending_[k];
       std::uint32_t const labels = labels_[lane];
-      std::uint32_t const own = (labels >> (variant_[lane] * static_cast<std::uint32_t>(bits))) & mask;
-      chosen_[static_cast<long>(k)] = static_cast<std::int32_t>(pick_other_label(
-          word[lane], variants, variant_[lane], [&](int v) { return ((labels >> (v * bits)) & mask) != own; }));
+      std::uint32_t const own =
+          (labels >> (variant_[lane] * static_cast<std::uint32_t>(bits))) & mask;
+      chosen_[static_cast<long>(k)] = static_cast<std::int32_t>(
+          pick_other_label(word[lane], variants, variant_[lane],
+                           [&](int v) { return ((labels >> (v * bits)) & mask) != own; }));
     }
     return;
   }
@@ -107,13 +113,17 @@ void CpuBlock<Table>::draw_partners() {
   for (std::size_t begin = 0; begin < open.size(); begin += kPadLanes) {
     int const n = static_cast<int>(std::min<std::size_t>(kPadLanes, open.size() - begin));
     for (int c = 0; c < subject_.columns; ++c) {
-      for (int i = 0; i < n; ++i) second_(c, i) = gathered_.row(c)[open[begin + static_cast<std::size_t>(i)]];
+      for (int i = 0; i < n; ++i)
+        second_(c, i) = gathered_.row(c)[open[begin + static_cast<std::size_t>(i)]];
     }
-    kernels_.variant_labels(subject_, second_.data(), stride_, n, scratch_.get(), variant_labels_.data(), kPadLanes);
+    kernels_.variant_labels(subject_, second_.data(), stride_, n, scratch_.get(),
+                            variant_labels_.data(), kPadLanes);
     for (int i = 0; i < n; ++i) {
       std::int32_t const k = open[begin + static_cast<std::size_t>(i)];
       std::int32_t const lane = pending_[static_cast<std::size_t>(k)];
-      auto const label = [&](std::uint32_t v) { return variant_labels_[v * std::size_t{kPadLanes} + static_cast<std::size_t>(i)]; };
+      auto const label = [&](std::uint32_t v) {
+        return variant_labels_[v * std::size_t{kPadLanes} + static_cast<std::size_t>(i)];
+      };
       std::uint8_t const own = label(variant_[lane]);
       chosen_[k] = static_cast<std::int32_t>(
           pick_other_label(word[lane], variants, variant_[lane], [&](int v) {
@@ -128,10 +138,13 @@ template <class Table>
 void CpuBlock<Table>::try_partners(std::vector<std::int32_t>& open) {
   int const outputs = subject_.network.outputs();
   LaneArray<float> logits(outputs, stride_);
-  auto const labels_at = [&](LaneArray<std::int32_t> const& x, long stride, std::size_t n, std::int32_t* labels) {
-    kernels_.logits(subject_, x.data(), stride, static_cast<int>(n), scratch_.get(), logits.data(), stride_);
+  auto const labels_at = [&](LaneArray<std::int32_t> const& x, long stride, std::size_t n,
+                             std::int32_t* labels) {
+    kernels_.logits(subject_, x.data(), stride, static_cast<int>(n), scratch_.get(), logits.data(),
+                    stride_);
     for (std::size_t i = 0; i < n; ++i) {
-      labels[i] = label_of<ScalarPack>(logits.data() + i, outputs, static_cast<int>(stride_), subject_.cut);
+      labels[i] =
+          label_of<ScalarPack>(logits.data() + i, outputs, static_cast<int>(stride_), subject_.cut);
     }
   };
   labels_at(gathered_, 2 * stride_, open.size(), first_label_.data());
@@ -141,9 +154,10 @@ void CpuBlock<Table>::try_partners(std::vector<std::int32_t>& open) {
     }
     for (std::size_t i = 0; i < open.size(); ++i) {
       std::int32_t const lane = pending_[static_cast<std::size_t>(open[i])];
-      auto const words = philox<ScalarPack>(seed_[lane], static_cast<std::uint32_t>(phase_), iteration_[lane], t, run_seed_);
-      auto const candidate =
-          static_cast<std::int32_t>(below<ScalarPack>(words.w[0], static_cast<std::uint32_t>(subject_.variants)));
+      auto const words = philox<ScalarPack>(seed_[lane], static_cast<std::uint32_t>(phase_),
+                                            iteration_[lane], t, run_seed_);
+      auto const candidate = static_cast<std::int32_t>(
+          below<ScalarPack>(words.w[0], static_cast<std::uint32_t>(subject_.variants)));
       chosen_[open[i]] = candidate;
       for (int a = 0; a < subject_.selected; ++a) {
         second_.row(subject_.selected_column[a])[i] = packed_.variant_value(candidate, a);
@@ -164,7 +178,8 @@ template <class Table>
 void CpuBlock<Table>::draw_and_step(LocalStep const& step) {
   std::uint32_t const* attribute_word = random_.row(0);
   std::uint32_t const* direction_word = random_.row(1);
-  kernels_.choose(subject_.movable_count, weights_.data(), stride_, total_.data(), attribute_word, size_, index_.data());
+  kernels_.choose(subject_.movable_count, weights_.data(), stride_, total_.data(), attribute_word,
+                  size_, index_.data());
   auto const& keys = packed_.keys();
   std::int32_t* const x = x_.data();
   std::uint64_t* const home = home_.data();
@@ -175,7 +190,8 @@ void CpuBlock<Table>::draw_and_step(LocalStep const& step) {
     std::int32_t const old = cell;
     std::int32_t const direction = choose_direction<ScalarPack>(direction_word[i]) * step.step;
     cell = step_and_clip<ScalarPack>(old, direction, subject_.low[c], subject_.high[c]);
-    key_(keys.word[column], i) += static_cast<std::uint64_t>(static_cast<std::int64_t>(cell) - old) * keys.stride[column];
+    key_(keys.word[column], i) +=
+        static_cast<std::uint64_t>(static_cast<std::int64_t>(cell) - old) * keys.stride[column];
     home[i] = table_.home(key_of(i), variant_[i]);
     table_.prefetch(home[i]);
   }
@@ -186,8 +202,8 @@ void CpuBlock<Table>::settle(LocalStep const& step) {
   kernels_.restore(origin_.data(), x_.data(), subject_.columns, stride_, size_, hit_.data());
   if (!step.never_update) {
     kernels_.restore(reinterpret_cast<std::int32_t const*>(origin_weights_.data()),
-                     reinterpret_cast<std::int32_t*>(weights_.data()), subject_.movable_count, stride_, size_,
-                     hit_.data());
+                     reinterpret_cast<std::int32_t*>(weights_.data()), subject_.movable_count,
+                     stride_, size_, hit_.data());
   }
   for (long i = 0; i < size_; ++i) {
     if (hit_[i] != 0) {

@@ -29,12 +29,12 @@ template <class Table>
 void CpuBlock<Table>::margin_probe() {
   auto& m = *margin_;
   kernels_.margins(subject_, x_.data(), stride_, size_, scratch_.get(),
-                   {probe_label_.data(), labels_.data(), found_flags_.data(), m.ints.row(MarginState::kLow),
-                    m.ints.row(MarginState::kHigh), m.floats.row(0), m.ints.row(MarginState::kSideA),
-                    m.ints.row(MarginState::kSideB), m.floats.row(1), m.floats.row(2),
-                    m.ints.row(MarginState::kBestA), m.ints.row(MarginState::kBestB),
-                    m.ints.row(MarginState::kMemberA), m.ints.row(MarginState::kMemberB), m.floats.row(3),
-                    m.floats.row(4)});
+                   {probe_label_.data(), labels_.data(), found_flags_.data(),
+                    m.ints.row(MarginState::kLow), m.ints.row(MarginState::kHigh), m.floats.row(0),
+                    m.ints.row(MarginState::kSideA), m.ints.row(MarginState::kSideB),
+                    m.floats.row(1), m.floats.row(2), m.ints.row(MarginState::kBestA),
+                    m.ints.row(MarginState::kBestB), m.ints.row(MarginState::kMemberA),
+                    m.ints.row(MarginState::kMemberB), m.floats.row(3), m.floats.row(4)});
   for (std::int32_t i = 0; i < size_; ++i) {
     hit_[i] = (found_flags_[i] & kGroupMixed) != 0 && probe_label_[i] != kUndefinedLabel ? 1 : 0;
   }
@@ -42,7 +42,8 @@ void CpuBlock<Table>::margin_probe() {
 
 template <class Table>
 void CpuBlock<Table>::test_margin() {
-  if (!margin_) margin_ = std::make_unique<MarginState>(subject_.columns, subject_.movable_count, stride_);
+  if (!margin_)
+    margin_ = std::make_unique<MarginState>(subject_.columns, subject_.movable_count, stride_);
   for (long i = 0; i < size_; ++i) ++iteration_[i];
   margin_probe();
   record_probed();
@@ -54,14 +55,15 @@ void CpuBlock<Table>::advance_margin(std::int32_t reach) {
   pending_.clear();
   for (int i = 0; i < size_; ++i) pending_.push_back(i);
   gather(pending_);
-  pair_gradients({GradientKind::kMargin, 1.0F}, size_, m.ints.row(MarginState::kLow), m.ints.row(MarginState::kHigh));
+  pair_gradients({GradientKind::kMargin, 1.0F}, size_, m.ints.row(MarginState::kLow),
+                 m.ints.row(MarginState::kHigh));
   for (std::int32_t i = 0; i < size_; ++i) {
     LaneDraw const draw{seed_[i], iteration_[i], run_seed_};
     if ((found_flags_[i] & kGroupUndefined) != 0) {
       random_step(subject_, draw, x_.data() + i, stride_);
     } else {
-      newton_step(subject_, draw, gradient_.data() + i, gradient_.data() + size_ + i, 2 * stride_, m.floats(0, i), reach,
-                  x_.data() + i, stride_);
+      newton_step(subject_, draw, gradient_.data() + i, gradient_.data() + size_ + i, 2 * stride_,
+                  m.floats(0, i), reach, x_.data() + i, stride_);
     }
   }
   compute_keys();
@@ -69,7 +71,8 @@ void CpuBlock<Table>::advance_margin(std::int32_t reach) {
 
 template <class Table>
 void CpuBlock<Table>::begin_margin() {
-  if (!margin_) margin_ = std::make_unique<MarginState>(subject_.columns, subject_.movable_count, stride_);
+  if (!margin_)
+    margin_ = std::make_unique<MarginState>(subject_.columns, subject_.movable_count, stride_);
   auto& m = *margin_;
   margin_probe();
   keep_margin_origin();
@@ -78,7 +81,8 @@ void CpuBlock<Table>::begin_margin() {
     pending_.push_back(i);
     m.misses[i] = 0;
   }
-  for (int i = 0; i < subject_.movable_count; ++i) std::fill_n(m.tried.row(i), size_, std::uint8_t{0});
+  for (int i = 0; i < subject_.movable_count; ++i)
+    std::fill_n(m.tried.row(i), size_, std::uint8_t{0});
   renew_margin(false);
 }
 
@@ -133,7 +137,8 @@ void CpuBlock<Table>::step_margin(std::int32_t step) {
   auto& m = *margin_;
   bool const several = subject_.network.outputs() > 1;
   for (long i = 0; i < size_; ++i) ++iteration_[i];
-  kernels_.random_words(seed_.data(), phase_, iteration_.data(), 0, run_seed_, size_, random_.data(), stride_);
+  kernels_.random_words(seed_.data(), phase_, iteration_.data(), 0, run_seed_, size_,
+                        random_.data(), stride_);
   pending_.clear();
   for (std::int32_t i = 0; i < size_; ++i) {
     bool const lost = several && (m.margin(0, i) <= 0.0F || m.margin(1, i) <= 0.0F);
@@ -142,16 +147,18 @@ void CpuBlock<Table>::step_margin(std::int32_t step) {
   renew_margin(true);
   auto const& keys = packed_.keys();
   for (std::int32_t i = 0; i < size_; ++i) {
-    auto const move = choose_margin_move(subject_,
-                                         {x_.data() + i, m.slope_a.data() + i, m.slope_b.data() + i,
-                                          m.tried.data() + i, stride_, m.margin(0, i), m.margin(1, i)},
-                                         step, random_(0, i), random_(1, i));
+    auto const move =
+        choose_margin_move(subject_,
+                           {x_.data() + i, m.slope_a.data() + i, m.slope_b.data() + i,
+                            m.tried.data() + i, stride_, m.margin(0, i), m.margin(1, i)},
+                           step, random_(0, i), random_(1, i));
     m.move(0, i) = move.index;
     m.move(1, i) = move.step;
     if (move.index < 0) continue;
     auto const column = static_cast<std::size_t>(subject_.movable[move.index]);
     x_(static_cast<int>(column), i) += move.step;
-    key_(keys.word[column], i) += static_cast<std::uint64_t>(static_cast<std::int64_t>(move.step)) * keys.stride[column];
+    key_(keys.word[column], i) +=
+        static_cast<std::uint64_t>(static_cast<std::int64_t>(move.step)) * keys.stride[column];
   }
   margin_probe();
   record_probed();

@@ -9,8 +9,8 @@ namespace fairlane::FL_ISA {
 inline constexpr int kFindLanes = static_cast<int>(hn::MaxLanes(hn::ScalableTag<std::uint64_t>()));
 
 /// See LaneKernels::find_visits.
-inline int find_visits(VisitSlots const& table, int first_input, int last_input, VisitQuery const& query,
-                       VisitFound const& found) {
+inline int find_visits(VisitSlots const& table, int first_input, int last_input,
+                       VisitQuery const& query, VisitFound const& found) {
   using D = hn::ScalableTag<std::uint64_t>;
   using DI = hn::RebindToSigned<D>;
   using DHalf = hn::Rebind<std::uint32_t, D>;
@@ -30,7 +30,8 @@ inline int find_visits(VisitSlots const& table, int first_input, int last_input,
   for (int i = first_input; i < last_input; i += lanes) {
     auto const home = hn::LoadU(d, query.home + i);
     auto const variant = hn::PromoteTo(d, hn::LoadU(dh, query.variant + i));
-    auto const key = hn::Add(hn::Mul(hn::LoadU(d, query.group + i), hn::Set(d, table.variants)), one);
+    auto const key =
+        hn::Add(hn::Mul(hn::LoadU(d, query.group + i), hn::Set(d, table.variants)), one);
     auto const first = hn::ShiftLeftSame(key, table.shift);
     auto const own = hn::ShiftLeftSame(hn::Add(key, variant), table.shift);
     auto const index = hn::BitCast(di, hn::Add(home, home));  // in words: a slot has two
@@ -42,7 +43,8 @@ inline int find_visits(VisitSlots const& table, int first_input, int last_input,
       auto const w = hn::GatherIndex(d, words + 2 * j, index);
       auto const used = hn::Ne(w, zero);
       auto const is_own = hn::Lt(hn::Sub(w, own), unit);
-      auto const related = hn::And(hn::Lt(hn::Sub(w, first), span), hn::Eq(hn::And(w, irregular), zero));
+      auto const related =
+          hn::And(hn::Lt(hn::Sub(w, first), span), hn::Eq(hn::And(w, irregular), zero));
       // an own word replaces a sibling's, never the other way round
       word = hn::IfThenElse(hn::AndNot(match, related), hn::AndNot(one, w), word);
       word = hn::IfThenElse(is_own, w, word);
@@ -56,7 +58,8 @@ inline int find_visits(VisitSlots const& table, int first_input, int last_input,
     auto const labels = hn::And(hn::ShiftRight<kVisitFlagBits>(word), label_mask);
     hn::StoreU(hn::TruncateTo(dh, labels), dh, found.labels + i);
     auto const hit = hn::And(hn::ShiftRight<1>(word), one);
-    hn::StoreU(hn::BitCast(hn::RebindToSigned<DHalf>(), hn::TruncateTo(dh, hit)), hn::RebindToSigned<DHalf>(), found.hit + i);
+    hn::StoreU(hn::BitCast(hn::RebindToSigned<DHalf>(), hn::TruncateTo(dh, hit)),
+               hn::RebindToSigned<DHalf>(), found.hit + i);
     hn::StoreU(place, d, found.place + i);
     auto const seed = hn::PromoteTo(d, hn::LoadU(dh, query.seed + i));
     auto const iteration = hn::PromoteTo(d, hn::LoadU(dh, query.iteration + i));

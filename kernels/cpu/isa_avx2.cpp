@@ -8,7 +8,7 @@
 namespace fairlane {
 
 LaneKernels const* kernels_avx2() {
-  constexpr int kPacks = 2;    // 2 packs x 5 outputs + operands fill the 16 registers
+  constexpr int kPacks = 2;  // 2 packs x 5 outputs + operands fill the 16 registers
   constexpr int kOutputs = 5;
   return isa_avx2::Kernels<isa_avx2::SimdPack, kPacks, kOutputs>::table("avx2");
 }

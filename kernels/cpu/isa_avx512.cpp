@@ -8,7 +8,7 @@
 namespace fairlane {
 
 LaneKernels const* kernels_avx512() {
-  constexpr int kPacks = 2;    // 2 packs x 8 outputs of the 32 registers
+  constexpr int kPacks = 2;  // 2 packs x 8 outputs of the 32 registers
   constexpr int kOutputs = 8;
   return isa_avx512::Kernels<isa_avx512::SimdPack, kPacks, kOutputs>::table("avx512");
 }

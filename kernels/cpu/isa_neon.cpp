@@ -7,7 +7,7 @@
 namespace fairlane {
 
 LaneKernels const* kernels_neon() {
-  constexpr int kPacks = 2;    // 2 packs x 8 outputs of the 32 registers
+  constexpr int kPacks = 2;  // 2 packs x 8 outputs of the 32 registers
   constexpr int kOutputs = 8;
   return isa_neon::Kernels<isa_neon::SimdPack, kPacks, kOutputs>::table("neon");
 }

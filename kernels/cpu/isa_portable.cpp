@@ -7,8 +7,8 @@ namespace fairlane::FL_ISA {
 inline constexpr int kFindLanes = 1;
 
 /// See LaneKernels::find_visits.
-inline int find_visits(VisitSlots const& table, int first_input, int last_input, VisitQuery const& query,
-                       VisitFound const& found) {
+inline int find_visits(VisitSlots const& table, int first_input, int last_input,
+                       VisitQuery const& query, VisitFound const& found) {
   int unknown = 0;
   for (int i = first_input; i < last_input; ++i) {
     std::uint64_t const key = query.group[i] * table.variants + 1;
@@ -23,14 +23,17 @@ inline int find_visits(VisitSlots const& table, int first_input, int last_input,
       full = w != 0;
       match = w - own < (1ULL << table.shift);
       if (match) word = w;
-      if (!match && w - first < (table.variants << table.shift) && (w & kIrregularFlag) == 0) word = w & ~1ULL;
+      if (!match && w - first < (table.variants << table.shift) && (w & kIrregularFlag) == 0)
+        word = w & ~1ULL;
       if (full && !match) ++place;
     }
-    std::uint64_t const labels = (word >> kVisitFlagBits) & ((1ULL << (table.shift - kVisitFlagBits)) - 1);
+    std::uint64_t const labels =
+        (word >> kVisitFlagBits) & ((1ULL << (table.shift - kVisitFlagBits)) - 1);
     found.labels[i] = static_cast<std::uint32_t>(labels);
     found.hit[i] = static_cast<std::int32_t>((word >> 1) & 1);
     found.place[i] = place;
-    found.finder[i] = query.phase | (static_cast<std::uint64_t>(query.seed[i]) << 31) | query.iteration[i];
+    found.finder[i] =
+        query.phase | (static_cast<std::uint64_t>(query.seed[i]) << 31) | query.iteration[i];
     bool const far = full && !match;
     found.far[i] = far ? 1 : 0;
     found.sibling[i] = word != 0 && !match && !far ? 1 : 0;
@@ -52,6 +55,8 @@ namespace FL_ISA {
 struct LanePack : ScalarPack {};
 }  // namespace FL_ISA
 
-LaneKernels const* kernels_portable() { return isa_portable::Kernels<isa_portable::LanePack, 4, 4>::table("portable"); }
+LaneKernels const* kernels_portable() {
+  return isa_portable::Kernels<isa_portable::LanePack, 4, 4>::table("portable");
+}
 
 }  // namespace fairlane

@@ -38,7 +38,7 @@ struct ProbeResult {
   std::int32_t* partner = nullptr;
   std::uint32_t* packed = nullptr;
   std::int32_t* flags = nullptr;
-  float* score = nullptr;       // null: score, pair_score and severity are not computed
+  float* score = nullptr;  // null: score, pair_score and severity are not computed
   float* pair_score = nullptr;
   float* severity = nullptr;
 };
@@ -107,43 +107,46 @@ struct VisitFound {
 /// Functions of one instruction set. x [columns][stride] holds integer codes in kernel column order.
 struct LaneKernels {
   char const* isa = "";
-  int tile_lanes = 0;   // lanes per tile
+  int tile_lanes = 0;    // lanes per tile
   int tile_outputs = 0;  // widest register tile of outputs
 
   /// Labels of each lane's group. packed [n] labels of all variants (untouched when label_bits is 0: the search for a
   /// second label then stops at the first one), flags [n].
-  void (*classify)(Subject const&, std::int32_t const* x, long stride, int n, Scratch const&, std::uint32_t* packed,
-                   std::int32_t* flags);
+  void (*classify)(Subject const&, std::int32_t const* x, long stride, int n, Scratch const&,
+                   std::uint32_t* packed, std::int32_t* flags);
   /// One pass of classify over variants [first, last) of variant_order. found [n] first label met so far (kUndefinedLabel
   /// at the start), flags [n]: read and updated.
-  void (*classify_some)(Subject const&, std::int32_t const* x, long stride, int n, Scratch const&, int first, int last,
-                        std::int32_t* found, std::int32_t* flags);
+  void (*classify_some)(Subject const&, std::int32_t const* x, long stride, int n, Scratch const&,
+                        int first, int last, std::int32_t* found, std::int32_t* flags);
   /// Labels of every variant of each lane's group: labels [variants][label_stride].
   void (*variant_labels)(Subject const&, std::int32_t const* x, long stride, int n, Scratch const&,
                          std::uint8_t* labels, long label_stride);
   /// Full evaluation of each lane's similar set.
-  void (*probe)(Subject const&, std::int32_t const* x, long stride, int n, Scratch const&, ProbeResult const&);
+  void (*probe)(Subject const&, std::int32_t const* x, long stride, int n, Scratch const&,
+                ProbeResult const&);
   /// Margins within each lane's similar set, for the margin method.
-  void (*margins)(Subject const&, std::int32_t const* x, long stride, int n, Scratch const&, MarginResult const&);
+  void (*margins)(Subject const&, std::int32_t const* x, long stride, int n, Scratch const&,
+                  MarginResult const&);
   /// gradient [columns][gradient_stride] at x; zero for columns that may not move when kind is a difference.
-  void (*gradients)(Subject const&, GradientSpec, std::int32_t const* x, long stride, int n, Scratch const&,
-                    float* gradient, long gradient_stride);
+  void (*gradients)(Subject const&, GradientSpec, std::int32_t const* x, long stride, int n,
+                    Scratch const&, float* gradient, long gradient_stride);
   /// logits [outputs][out_stride] of x itself.
-  void (*logits)(Subject const&, std::int32_t const* x, long stride, int n, Scratch const&, float* out,
-                 long out_stride);
+  void (*logits)(Subject const&, std::int32_t const* x, long stride, int n, Scratch const&,
+                 float* out, long out_stride);
   /// words [4][stride] of philox(lane, phase, iteration, draw).
-  void (*random_words)(std::uint32_t const* lane, Phase phase, std::uint32_t const* iteration, std::uint32_t draw,
-                       std::uint64_t seed, int n, std::uint32_t* words, long stride);
+  void (*random_words)(std::uint32_t const* lane, Phase phase, std::uint32_t const* iteration,
+                       std::uint32_t draw, std::uint64_t seed, int n, std::uint32_t* words,
+                       long stride);
   /// Momentum and sign step: m1 = decay m1 + g1, m2 = decay m2 + g2; every movable column of x moves where the signs
   /// agree, clipped.
-  void (*advance)(Subject const&, AdvanceSpec, float const* g1, float const* g2, long gradient_stride, float* m1,
-                  float* m2, std::int32_t* x, long stride, int n);
+  void (*advance)(Subject const&, AdvanceSpec, float const* g1, float const* g2,
+                  long gradient_stride, float* m1, float* m2, std::int32_t* x, long stride, int n);
   /// weights [movable][stride] and total [n] of the local draw, from gradients [columns][stride] at x and partner.
-  void (*attribute_weights)(Subject const&, float epsilon, float const* g1, float const* g2, long gradient_stride,
-                            int n, float* weights, long stride, float* total);
+  void (*attribute_weights)(Subject const&, float epsilon, float const* g1, float const* g2,
+                            long gradient_stride, int n, float* weights, long stride, float* total);
   /// index [n] into movable, drawn with the weights.
-  void (*choose)(int movable, float const* weights, long stride, float const* total, std::uint32_t const* word, int n,
-                 std::int32_t* index);
+  void (*choose)(int movable, float const* weights, long stride, float const* total,
+                 std::uint32_t const* word, int n, std::int32_t* index);
   /// Looks inputs [first, last) up in a visit table. Returns the number of unknown ones, found.unknown's entries. Arrays
   /// are read up to a tile past `last`; first is a multiple of find_lanes.
   int (*find_visits)(VisitSlots const&, int first, int last, VisitQuery const&, VisitFound const&);

@@ -45,12 +45,13 @@ struct Kernels {
 
   /// Logits of the input in m.in, whose prefix is done.
   static float* tail_logits(Subject const& s, Scratch const& m) {
-    layer_forward<P, kV, true>(s.network.layer[0], s.prefix, m.in, m.prefix, s.network.layers == 1, m.a);
+    layer_forward<P, kV, true>(s.network.layer[0], s.prefix, m.in, m.prefix, s.network.layers == 1,
+                               m.a);
     return upper_layers<P, kV>(s.network, m.a, m.b);
   }
 
-  static void classify(Subject const& s, std::int32_t const* x, long stride, int n, Scratch const& m,
-                       std::uint32_t* packed, std::int32_t* flags) {
+  static void classify(Subject const& s, std::int32_t const* x, long stride, int n,
+                       Scratch const& m, std::uint32_t* packed, std::int32_t* flags) {
     int const outputs = s.network.outputs();
     I const label_mask = P::splat_i(static_cast<std::int32_t>((1ULL << s.label_bits) - 1));
     for (int at = 0; at < n; at += kTile) {
@@ -67,7 +68,8 @@ struct Kernels {
         for (int v = 0; v < kV; ++v) {
           I const label = label_of<P>(z + v * kN, outputs, kTile, s.cut);
           set[v].add(label);
-          bits[v] = P::or_i(bits[v], P::shift_left_by(P::and_i(label, label_mask), variant * s.label_bits));
+          bits[v] = P::or_i(bits[v],
+                            P::shift_left_by(P::and_i(label, label_mask), variant * s.label_bits));
         }
       }
       for (int v = 0; v < kV; ++v) {
@@ -77,8 +79,9 @@ struct Kernels {
     }
   }
 
-  static void classify_some(Subject const& s, std::int32_t const* x, long stride, int n, Scratch const& m, int first,
-                            int last, std::int32_t* found, std::int32_t* flags) {
+  static void classify_some(Subject const& s, std::int32_t const* x, long stride, int n,
+                            Scratch const& m, int first, int last, std::int32_t* found,
+                            std::int32_t* flags) {
     int const outputs = s.network.outputs();
     for (int at = 0; at < n; at += kTile) {
       load_tile(s, x, stride, at, m.in);
@@ -100,8 +103,8 @@ struct Kernels {
     }
   }
 
-  static void variant_labels(Subject const& s, std::int32_t const* x, long stride, int n, Scratch const& m,
-                             std::uint8_t* labels, long label_stride) {
+  static void variant_labels(Subject const& s, std::int32_t const* x, long stride, int n,
+                             Scratch const& m, std::uint8_t* labels, long label_stride) {
     int const outputs = s.network.outputs();
     std::int32_t row[kTile];
     for (int at = 0; at < n; at += kTile) {
@@ -109,8 +112,10 @@ struct Kernels {
       load_prefix(s, m);
       for (int variant = 0; variant < s.variants; ++variant) {
         float const* z = variant_logits(s, m, variant);
-        for (int v = 0; v < kV; ++v) P::store_i(label_of<P>(z + v * kN, outputs, kTile, s.cut), row + v * kN);
-        for (int i = 0; i < kTile; ++i) labels[variant * label_stride + at + i] = static_cast<std::uint8_t>(row[i]);
+        for (int v = 0; v < kV; ++v)
+          P::store_i(label_of<P>(z + v * kN, outputs, kTile, s.cut), row + v * kN);
+        for (int i = 0; i < kTile; ++i)
+          labels[variant * label_stride + at + i] = static_cast<std::uint8_t>(row[i]);
       }
     }
   }
@@ -119,8 +124,8 @@ struct Kernels {
                     ProbeResult const& out) {
     int const outputs = s.network.outputs();
     I const label_mask = P::splat_i(static_cast<std::int32_t>((1ULL << s.label_bits) - 1));
-    float* own = m.terms;                       // [outputs] own probabilities
-    float* low = m.terms + outputs * kTile;     // [outputs] least probability within the similar set
+    float* own = m.terms;                    // [outputs] own probabilities
+    float* low = m.terms + outputs * kTile;  // [outputs] least probability within the similar set
     float* high = m.terms + 2 * outputs * kTile;
     float* sums = m.terms + 3 * outputs * kTile;  // [2 * outputs] scratch of softmax
     bool const describe = out.score != nullptr;
@@ -156,7 +161,8 @@ struct Kernels {
         for (int v = 0; v < kV; ++v) {
           I const other = label_of<P>(z + v * kN, outputs, kTile, s.cut);
           set[v].add(other);
-          bits[v] = P::or_i(bits[v], P::shift_left_by(P::and_i(other, label_mask), variant * s.label_bits));
+          bits[v] = P::or_i(bits[v],
+                            P::shift_left_by(P::and_i(other, label_mask), variant * s.label_bits));
           probabilities<P>(z + v * kN, outputs, kTile, sums + v * kN);
           F squares = P::splat(0.0F);
           for (int c = 0; c < outputs; ++c) {
@@ -172,7 +178,8 @@ struct Kernels {
           partner[v].add(variant, squares);
           auto const undefined = LabelSet<P>::equal(other, P::splat_i(kUndefinedLabel));
           auto const own_undefined = LabelSet<P>::equal(label[v], P::splat_i(kUndefinedLabel));
-          auto const same = P::lor(LabelSet<P>::equal(other, label[v]), P::lor(undefined, own_undefined));
+          auto const same =
+              P::lor(LabelSet<P>::equal(other, label[v]), P::lor(undefined, own_undefined));
           auto const taken = P::lor(same, P::lnot(LabelSet<P>::equal(pair[v], P::splat_i(-1))));
           pair[v] = P::select_i(taken, pair[v], P::splat_i(variant));
           if (describe) {
@@ -224,7 +231,8 @@ struct Kernels {
         for (int v = 0; v < kV; ++v) {
           I const other = label_of<P>(z + v * kN, outputs, kTile, s.cut);
           set[v].add(other);
-          bits[v] = P::or_i(bits[v], P::shift_left_by(P::and_i(other, label_mask), variant * s.label_bits));
+          bits[v] = P::or_i(bits[v],
+                            P::shift_left_by(P::and_i(other, label_mask), variant * s.label_bits));
           choice[v].add(variant, other, z + v * kN, outputs, kTile, s.cut);
         }
       }
@@ -247,8 +255,8 @@ struct Kernels {
     return score;
   }
 
-  static void gradients(Subject const& s, GradientSpec spec, std::int32_t const* x, long stride, int n,
-                        Scratch const& m, float* gradient, long gradient_stride) {
+  static void gradients(Subject const& s, GradientSpec spec, std::int32_t const* x, long stride,
+                        int n, Scratch const& m, float* gradient, long gradient_stride) {
     for (int at = 0; at < n; at += kTile) {
       if (spec.kind == GradientKind::kProbabilityDifference) {
         load_tile(s, x, stride, at, m.in);
@@ -260,19 +268,23 @@ struct Kernels {
     }
   }
 
-  static void backward_tile(Subject const& s, GradientSpec spec, Scratch const& m, float* gradient, long stride) {
+  static void backward_tile(Subject const& s, GradientSpec spec, Scratch const& m, float* gradient,
+                            long stride) {
     int const outputs = s.network.outputs();
     float const* z = forward_keep<P, kV>(s.network, m.kept);
     for (int v = 0; v < kV; ++v) {
-      logit_gradient<P>(spec.kind, s.cut, z + v * kN, outputs, kTile, m.a + v * kN, m.terms + v * kN);
+      logit_gradient<P>(spec.kind, s.cut, z + v * kN, outputs, kTile, m.a + v * kN,
+                        m.terms + v * kN);
     }
     float const* g = input_gradient<P, kV>(s.network, m.kept, m.a, m.b);
     for (int c = 0; c < s.columns; ++c) {
-      for (int v = 0; v < kV; ++v) P::store(P::load(g + c * kTile + v * kN), gradient + c * stride + v * kN);
+      for (int v = 0; v < kV; ++v)
+        P::store(P::load(g + c * kTile + v * kN), gradient + c * stride + v * kN);
     }
   }
 
-  static void difference_tile(Subject const& s, GradientSpec spec, Scratch const& m, float* gradient, long stride) {
+  static void difference_tile(Subject const& s, GradientSpec spec, Scratch const& m,
+                              float* gradient, long stride) {
     int const outputs = s.network.outputs();
     float* z = forward<P, kV>(s.network, m.in, m.a, m.b);
     I label[kV];
@@ -295,27 +307,30 @@ struct Kernels {
       }
       z = forward<P, kV>(s.network, m.in, m.a, m.b);
       for (int v = 0; v < kV; ++v) {
-        F const there = label_probability<P>(label[v], z + v * kN, outputs, kTile, m.terms + v * kN);
+        F const there =
+            label_probability<P>(label[v], z + v * kN, outputs, kTile, m.terms + v * kN);
         P::store(P::divide(there - here[v], h), gradient + c * stride + v * kN);
         P::store(kept[v], m.in + c * kTile + v * kN);
       }
     }
   }
 
-  static void logits(Subject const& s, std::int32_t const* x, long stride, int n, Scratch const& m, float* out,
-                     long out_stride) {
+  static void logits(Subject const& s, std::int32_t const* x, long stride, int n, Scratch const& m,
+                     float* out, long out_stride) {
     int const outputs = s.network.outputs();
     for (int at = 0; at < n; at += kTile) {
       load_tile(s, x, stride, at, m.in);
       float const* z = forward<P, kV>(s.network, m.in, m.a, m.b);
       for (int c = 0; c < outputs; ++c) {
-        for (int v = 0; v < kV; ++v) P::store(P::load(z + c * kTile + v * kN), out + c * out_stride + at + v * kN);
+        for (int v = 0; v < kV; ++v)
+          P::store(P::load(z + c * kTile + v * kN), out + c * out_stride + at + v * kN);
       }
     }
   }
 
-  static void random_words(std::uint32_t const* lane, Phase phase, std::uint32_t const* iteration, std::uint32_t draw,
-                           std::uint64_t seed, int n, std::uint32_t* words, long stride) {
+  static void random_words(std::uint32_t const* lane, Phase phase, std::uint32_t const* iteration,
+                           std::uint32_t draw, std::uint64_t seed, int n, std::uint32_t* words,
+                           long stride) {
     for (int at = 0; at < n; at += kN) {
       auto const r = philox<P>(P::load_u(lane + at), P::splat_u(static_cast<std::uint32_t>(phase)),
                                P::load_u(iteration + at), P::splat_u(draw), seed);
@@ -323,8 +338,9 @@ struct Kernels {
     }
   }
 
-  static void advance(Subject const& s, AdvanceSpec spec, float const* g1, float const* g2, long gradient_stride,
-                      float* m1, float* m2, std::int32_t* x, long stride, int n) {
+  static void advance(Subject const& s, AdvanceSpec spec, float const* g1, float const* g2,
+                      long gradient_stride, float* m1, float* m2, std::int32_t* x, long stride,
+                      int n) {
     I const along = P::splat_i(spec.sign * spec.step);
     I const against = P::splat_i(-spec.sign * spec.step);
     I const stay = P::splat_i(0);
@@ -346,7 +362,8 @@ struct Kernels {
   }
 
   static void attribute_weights(Subject const& s, float epsilon, float const* g1, float const* g2,
-                                long gradient_stride, int n, float* weights, long stride, float* total) {
+                                long gradient_stride, int n, float* weights, long stride,
+                                float* total) {
     for (int at = 0; at < n; at += kN) {
       F sum = P::splat(0.0F);
       for (int i = 0; i < s.movable_count; ++i) {
@@ -359,16 +376,18 @@ struct Kernels {
     }
   }
 
-  static void choose(int movable, float const* weights, long stride, float const* total, std::uint32_t const* word,
-                     int n, std::int32_t* index) {
+  static void choose(int movable, float const* weights, long stride, float const* total,
+                     std::uint32_t const* word, int n, std::int32_t* index) {
     for (int at = 0; at < n; at += kN) {
-      P::store_i(choose_attribute<P>(weights + at, movable, stride, P::load(total + at), P::load_u(word + at)),
+      P::store_i(choose_attribute<P>(weights + at, movable, stride, P::load(total + at),
+                                     P::load_u(word + at)),
                  index + at);
     }
   }
 
   static std::int64_t multiply_adds(std::int64_t rounds, float* sink) {
-    constexpr int kChains = 12;  // more than latency x ports on any current core, fewer than its registers
+    constexpr int kChains =
+        12;  // more than latency x ports on any current core, fewer than its registers
     F sum[kChains];
     for (int i = 0; i < kChains; ++i) sum[i] = P::splat(static_cast<float>(i + 1));
     F const factor = P::splat(sink[0]);
@@ -382,22 +401,26 @@ struct Kernels {
     return rounds * kChains * kN;
   }
 
-  static void restore(std::int32_t const* source, std::int32_t* target, int rows, long stride, int n,
-                      std::int32_t const* keep) {
+  static void restore(std::int32_t const* source, std::int32_t* target, int rows, long stride,
+                      int n, std::int32_t const* keep) {
     for (int at = 0; at < n; at += kN) {
       auto const drop = LabelSet<P>::equal(P::load_i(keep + at), P::splat_i(0));
       if (!P::any(drop)) continue;
       for (int r = 0; r < rows; ++r) {
         long const cell = r * stride + at;
-        P::store_i(P::select_i(drop, P::load_i(source + cell), P::load_i(target + cell)), target + cell);
+        P::store_i(P::select_i(drop, P::load_i(source + cell), P::load_i(target + cell)),
+                   target + cell);
       }
     }
   }
 
   static LaneKernels const* table(char const* isa) {
     static constexpr LaneKernels kTable = {
-        nullptr, kTile,   kT,         classify,     classify_some, variant_labels,    probe, margins,
-        gradients, logits, random_words, advance, attribute_weights, choose, find_visits, kFindLanes, multiply_adds, restore};
+        nullptr,           kTile,          kT,           classify,
+        classify_some,     variant_labels, probe,        margins,
+        gradients,         logits,         random_words, advance,
+        attribute_weights, choose,         find_visits,  kFindLanes,
+        multiply_adds,     restore};
     static LaneKernels const named = [isa] {
       LaneKernels t = kTable;
       t.isa = isa;

@@ -51,7 +51,8 @@ LaneKernels const& select_kernels(char const* isa) {
     names += names.empty() ? table->isa : std::string(", ") + table->isa;
   }
   throw Error(ExitCode::kUnavailable,
-              "instruction set '" + wanted + "' is not available here; this build and processor have: " + names);
+              "instruction set '" + wanted +
+                  "' is not available here; this build and processor have: " + names);
 }
 
 }  // namespace fairlane

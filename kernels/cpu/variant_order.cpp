@@ -16,19 +16,22 @@ constexpr int kMostGroups = 4096;
 constexpr int kChosen = 32;  // variants placed by their gain; later ones are rarely reached
 
 /// Labels of every variant of `groups` uniform groups: [variants][groups].
-std::vector<std::uint8_t> sample_labels(PackedSubject const& packed, LaneKernels const& kernels, int groups) {
+std::vector<std::uint8_t> sample_labels(PackedSubject const& packed, LaneKernels const& kernels,
+                                        int groups) {
   Subject const& s = packed.get();
   LaneArray<std::int32_t> x(s.columns, groups);
   for (int c = 0; c < s.columns; ++c) {
     auto const range = static_cast<std::uint32_t>(s.high[c] - s.low[c]) + 1U;
     for (int i = 0; i < groups; ++i) {
-      auto const words = philox<ScalarPack>(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(Phase::kData),
+      auto const words = philox<ScalarPack>(static_cast<std::uint32_t>(i),
+                                            static_cast<std::uint32_t>(Phase::kData),
                                             static_cast<std::uint32_t>(c), 0U, 0U);
       x(c, i) = s.low[c] + static_cast<std::int32_t>(below<ScalarPack>(words.w[0], range));
     }
   }
   ScratchMemory const scratch(s, kernels.tile_lanes);
-  std::vector<std::uint8_t> labels(static_cast<std::size_t>(s.variants) * static_cast<std::size_t>(groups));
+  std::vector<std::uint8_t> labels(static_cast<std::size_t>(s.variants) *
+                                   static_cast<std::size_t>(groups));
   kernels.variant_labels(s, x.data(), groups, groups, scratch.get(), labels.data(), groups);
   return labels;
 }
@@ -42,7 +45,8 @@ std::vector<int> separating_order(PackedSubject const& packed, LaneKernels const
   int const groups = wanted / kPadLanes * kPadLanes;
   auto const labels = sample_labels(packed, kernels, groups);
   auto const label = [&](int v, int g) {
-    return labels[static_cast<std::size_t>(v) * static_cast<std::size_t>(groups) + static_cast<std::size_t>(g)];
+    return labels[static_cast<std::size_t>(v) * static_cast<std::size_t>(groups) +
+                  static_cast<std::size_t>(g)];
   };
   std::vector<int> order(s.variant_order, s.variant_order + variants);
   std::vector<char> settled(static_cast<std::size_t>(groups), 0);
@@ -67,7 +71,8 @@ std::vector<int> separating_order(PackedSubject const& packed, LaneKernels const
     if (best_gain <= 0) break;
     std::rotate(order.begin() + place, order.begin() + best, order.begin() + best + 1);
     for (int g = 0; g < groups; ++g) {
-      if (label(order[static_cast<std::size_t>(place)], g) != label(order.front(), g)) settled[static_cast<std::size_t>(g)] = 1;
+      if (label(order[static_cast<std::size_t>(place)], g) != label(order.front(), g))
+        settled[static_cast<std::size_t>(g)] = 1;
     }
   }
   return order;

@@ -58,7 +58,8 @@ void VisitTable::find_many(LaneKernels const& kernels, int first, int last, Visi
   auto const find_one = [&](int i) {
     auto const u = static_cast<std::size_t>(i);
     std::uint64_t const finder =
-        query.phase | (static_cast<std::uint64_t>(query.seed[i]) << Finder::kIterationBits) | query.iteration[i];
+        query.phase | (static_cast<std::uint64_t>(query.seed[i]) << Finder::kIterationBits) |
+        query.iteration[i];
     auto const answer = find(query.home[i], query.group[i], query.variant[i], finder);
     answers.place[u] = query.home[i];
     answers.finder[u] = finder;
@@ -73,11 +74,12 @@ void VisitTable::find_many(LaneKernels const& kernels, int first, int last, Visi
     }
     return;
   }
-  int const unknown = kernels.find_visits({slots_, variants_, kFlagBits + label_bits_}, first, last, query,
-                                          {hit, labels, answers.finder.data(), answers.place.data(),
-                                           answers.unknown_words.data(), answers.far.data(),
-                                           answers.sibling.data(), answers.lower.data()});
-  answers.unknown.insert(answers.unknown.end(), answers.unknown_words.begin(), answers.unknown_words.begin() + unknown);
+  int const unknown = kernels.find_visits(
+      {slots_, variants_, kFlagBits + label_bits_}, first, last, query,
+      {hit, labels, answers.finder.data(), answers.place.data(), answers.unknown_words.data(),
+       answers.far.data(), answers.sibling.data(), answers.lower.data()});
+  answers.unknown.insert(answers.unknown.end(), answers.unknown_words.begin(),
+                         answers.unknown_words.begin() + unknown);
   for (int at = first; at < last; at += kernels.find_lanes) {
     auto const byte = static_cast<std::size_t>(at / kernels.find_lanes);
     for (unsigned bits = answers.lower[byte]; bits != 0; bits &= bits - 1) {
@@ -94,11 +96,15 @@ void VisitTable::find_many(LaneKernels const& kernels, int first, int last, Visi
   }
 }
 
-VisitTable::VisitTable(std::uint64_t groups, int variants, int label_bits, std::uint64_t limit_bytes, int threads)
-    : variants_(static_cast<std::uint64_t>(variants)), label_bits_(label_bits), shared_(threads > 1) {
+VisitTable::VisitTable(std::uint64_t groups, int variants, int label_bits,
+                       std::uint64_t limit_bytes, int threads)
+    : variants_(static_cast<std::uint64_t>(variants)),
+      label_bits_(label_bits),
+      shared_(threads > 1) {
   chunks_ = (variants_ + kChunk - 1) / kChunk;
   chunk_size_ = std::min(variants_, kChunk);
-  if (std::bit_width(groups * variants_ + kKeyOffset) + label_bits_ + kFlagBits > 64) label_bits_ = 0;
+  if (std::bit_width(groups * variants_ + kKeyOffset) + label_bits_ + kFlagBits > 64)
+    label_bits_ = 0;
   domain_slots_ = std::bit_ceil(groups * chunks_ * chunk_size_);
   constexpr std::uint64_t kLeast = 1ULL << 14;
   max_capacity_ = std::max(kLeast, std::bit_floor(limit_bytes / sizeof(Slot)));
@@ -138,7 +144,8 @@ VisitTable::Use::~Use() {
 
 void VisitTable::grow(std::uint64_t needed) {
   std::unique_lock const alone(gate_);
-  if (size() + needed <= room() || capacity_ >= max_capacity_) return;  // another thread has grown it
+  if (size() + needed <= room() || capacity_ >= max_capacity_)
+    return;  // another thread has grown it
   constexpr std::uint64_t kFactor = 4;
   rehash(std::max(capacity_ * kFactor, std::bit_ceil(needed * 2)));
 }
@@ -147,7 +154,8 @@ void VisitTable::reserve(double inputs) {
   std::unique_lock const alone(gate_);
   constexpr double kRoom = 3.0;  // a third full: few searches leave their first line
   double const slots = std::min(inputs * kRoom, static_cast<double>(max_capacity_));
-  if (slots > static_cast<double>(capacity_)) rehash(std::bit_ceil(static_cast<std::uint64_t>(slots)));
+  if (slots > static_cast<double>(capacity_))
+    rehash(std::bit_ceil(static_cast<std::uint64_t>(slots)));
 }
 
 void VisitTable::rehash(std::uint64_t capacity) {
@@ -187,8 +195,9 @@ void VisitTable::collect(VisitSink const& sink) const {
     group.push_back(key / variants_);
     variant.push_back(static_cast<std::uint32_t>(key % variants_));
     finder.push_back(~slots_[i].finder);
-    state.push_back(static_cast<std::uint8_t>(((word & kHitFlag) != 0 ? kVisitHit : 0) |
-                                              ((word & kUndefinedFlag) != 0 ? kVisitUndefined : 0)));
+    state.push_back(
+        static_cast<std::uint8_t>(((word & kHitFlag) != 0 ? kVisitHit : 0) |
+                                  ((word & kUndefinedFlag) != 0 ? kVisitUndefined : 0)));
     if (group.size() == kBatch) flush();
   }
   flush();

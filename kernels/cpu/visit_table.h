@@ -65,7 +65,8 @@ class VisitTable {
   /// label_bits        bits of all labels of a group together; dropped when a slot has no room for them
   /// limit_bytes       never grow beyond
   /// threads           that use the table; a single one needs no locked operations
-  VisitTable(std::uint64_t groups, int variants, int label_bits, std::uint64_t limit_bytes, int threads);
+  VisitTable(std::uint64_t groups, int variants, int label_bits, std::uint64_t limit_bytes,
+             int threads);
 
   bool holds_labels() const { return label_bits_ > 0; }
 
@@ -95,15 +96,16 @@ class VisitTable {
   std::uint64_t home(Key group, std::uint32_t variant) const {
     std::uint64_t const chunk = group * chunks_ + (chunks_ == 1 ? 0 : variant / kChunk);
     if (direct_) return chunk * chunk_size_;
-    return (((chunk ^ (chunk >> 29)) * 0x9E3779B97F4A7C15ULL) >> shift_) & ~(kLineSlots - 1);  // a search starts at a cache line
+    return (((chunk ^ (chunk >> 29)) * 0x9E3779B97F4A7C15ULL) >> shift_) &
+           ~(kLineSlots - 1);  // a search starts at a cache line
   }
   void prefetch(std::uint64_t home) const { __builtin_prefetch(&slots_[home], 1, 3); }
 
   /// Looks an input up; when it was seen, lowers its finder to `finder`.
   VisitAnswer find(std::uint64_t home, Key group, std::uint32_t variant, std::uint64_t finder);
   /// find for inputs [first, last) at once; adds to answers. hit, labels [last] where known.
-  void find_many(LaneKernels const& kernels, int first, int last, VisitQuery const& query, std::int32_t* hit, std::uint32_t* labels,
-                 VisitAnswers& answers);
+  void find_many(LaneKernels const& kernels, int first, int last, VisitQuery const& query,
+                 std::int32_t* hit, std::uint32_t* labels, VisitAnswers& answers);
   /// Records an input that find did not see, and its finder. place: its home, or what find_many said.
   void insert(Use& use, std::uint64_t place, Key group, std::uint32_t variant, std::uint32_t labels,
               std::uint32_t flags, std::uint64_t finder);
@@ -120,7 +122,7 @@ class VisitTable {
 
  private:
   static constexpr std::uint64_t kLineSlots = kSlotsPerLine;
-  using Slot = VisitSlot;  // finder complemented
+  using Slot = VisitSlot;                     // finder complemented
   static constexpr std::uint64_t kChunk = 8;  // most members of a group that share a home
   static constexpr int kFlagBits = kVisitFlagBits;
   static constexpr std::uint64_t kKeyOffset = 1;  // no key is 0, the word of a free slot
@@ -157,7 +159,8 @@ class VisitTable {
   std::uint64_t mask_ = 0;
   std::uint64_t capacity_ = 0;
   std::uint64_t max_capacity_ = 0;
-  std::uint64_t domain_slots_ = 0;  // slots of a table that holds the whole domain; 0: more than 2^62
+  std::uint64_t domain_slots_ =
+      0;  // slots of a table that holds the whole domain; 0: more than 2^62
   std::unique_ptr<ZeroedMemory> memory_;
   Slot* slots_ = nullptr;
   std::atomic<std::uint64_t> size_{0};
@@ -165,11 +168,13 @@ class VisitTable {
   std::shared_mutex gate_;
 };
 
-inline VisitAnswer VisitTable::find(std::uint64_t home, Key group, std::uint32_t variant, std::uint64_t finder) {
+inline VisitAnswer VisitTable::find(std::uint64_t home, Key group, std::uint32_t variant,
+                                    std::uint64_t finder) {
   std::uint64_t const first = group * variants_ + kKeyOffset;
   VisitAnswer answer;
   for (std::uint64_t at = home;; at = (at + 1) & mask_) {
-    std::uint64_t const word = std::atomic_ref<std::uint64_t>(slots_[at].word).load(std::memory_order_acquire);
+    std::uint64_t const word =
+        std::atomic_ref<std::uint64_t>(slots_[at].word).load(std::memory_order_acquire);
     if (word == 0) return answer;
     std::uint64_t const member = key_of(word) - first;
     if (member >= variants_) continue;
@@ -182,10 +187,12 @@ inline VisitAnswer VisitTable::find(std::uint64_t home, Key group, std::uint32_t
   }
 }
 
-inline void VisitTable::insert(Use& use, std::uint64_t place, Key group, std::uint32_t variant, std::uint32_t labels,
-                               std::uint32_t flags, std::uint64_t finder) {
+inline void VisitTable::insert(Use& use, std::uint64_t place, Key group, std::uint32_t variant,
+                               std::uint32_t labels, std::uint32_t flags, std::uint64_t finder) {
   std::uint64_t const key = group * variants_ + variant + kKeyOffset;
-  std::uint64_t const word = (((key << label_bits_) | (label_bits_ > 0 ? labels : 0U)) << kFlagBits) | flags | kOccupiedFlag;
+  std::uint64_t const word =
+      (((key << label_bits_) | (label_bits_ > 0 ? labels : 0U)) << kFlagBits) | flags |
+      kOccupiedFlag;
   for (std::uint64_t at = place;; at = (at + 1) & mask_) {
     Slot& slot = slots_[at];
     std::atomic_ref<std::uint64_t> cell(slot.word);
@@ -199,7 +206,8 @@ inline void VisitTable::insert(Use& use, std::uint64_t place, Key group, std::ui
         use.count_insert((flags & kHitFlag) != 0);
         return;
       }
-      if (std::atomic_ref<std::uint64_t>(slot.finder).compare_exchange_strong(free, ~finder, std::memory_order_acq_rel)) {
+      if (std::atomic_ref<std::uint64_t>(slot.finder)
+              .compare_exchange_strong(free, ~finder, std::memory_order_acq_rel)) {
         cell.store(word, std::memory_order_release);
         use.count_insert((flags & kHitFlag) != 0);
         return;

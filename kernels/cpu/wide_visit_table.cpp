@@ -4,7 +4,8 @@
 
 namespace fairlane {
 
-WideVisitTable::WideVisitTable(int words, std::uint64_t limit_bytes) : words_(words), limit_bytes_(limit_bytes) {
+WideVisitTable::WideVisitTable(int words, std::uint64_t limit_bytes)
+    : words_(words), limit_bytes_(limit_bytes) {
   clear();
 }
 
@@ -26,14 +27,16 @@ std::uint32_t WideVisitTable::lookup(Shard const& shard, std::uint64_t hash, Key
     std::uint32_t const index = shard.slots[at];
     if (index == kNone) return kNone;
     if (shard.groups[index].hash != hash) continue;
-    std::uint64_t const* stored = &shard.keys[static_cast<std::size_t>(index) * static_cast<std::size_t>(words_)];
+    std::uint64_t const* stored =
+        &shard.keys[static_cast<std::size_t>(index) * static_cast<std::size_t>(words_)];
     bool equal = true;
     for (int w = 0; w < words_ && equal; ++w) equal = stored[w] == key.words[w * key.stride];
     if (equal) return index;
   }
 }
 
-VisitAnswer WideVisitTable::find(std::uint64_t home, Key key, std::uint32_t variant, std::uint64_t finder) {
+VisitAnswer WideVisitTable::find(std::uint64_t home, Key key, std::uint32_t variant,
+                                 std::uint64_t finder) {
   Shard& shard = shard_of(home);
   std::lock_guard const guard(shard.lock);
   std::uint32_t const index = lookup(shard, home, key);
@@ -47,14 +50,16 @@ VisitAnswer WideVisitTable::find(std::uint64_t home, Key key, std::uint32_t vari
   return {(group.flags & kIrregularFlag) == 0, false, group.flags & kHitFlag, group.labels};
 }
 
-void WideVisitTable::find_many(int first, int last, VisitQuery const& query, long stride, std::int32_t* hit,
-                               std::uint32_t* labels, VisitAnswers& answers) {
+void WideVisitTable::find_many(int first, int last, VisitQuery const& query, long stride,
+                               std::int32_t* hit, std::uint32_t* labels, VisitAnswers& answers) {
   for (int i = first; i < last; ++i) {
     auto const u = static_cast<std::size_t>(i);
-    answers.finder[u] =
-        query.phase | (static_cast<std::uint64_t>(query.seed[i]) << Finder::kIterationBits) | query.iteration[i];
+    answers.finder[u] = query.phase |
+                        (static_cast<std::uint64_t>(query.seed[i]) << Finder::kIterationBits) |
+                        query.iteration[i];
     answers.place[u] = query.home[i];
-    auto const answer = find(query.home[i], {query.group + i, stride}, query.variant[i], answers.finder[u]);
+    auto const answer =
+        find(query.home[i], {query.group + i, stride}, query.variant[i], answers.finder[u]);
     hit[i] = (answer.flags & kHitFlag) != 0 ? 1 : 0;
     labels[i] = answer.labels;
     if (!answer.known) answers.unknown.push_back(i);
@@ -62,8 +67,8 @@ void WideVisitTable::find_many(int first, int last, VisitQuery const& query, lon
   }
 }
 
-void WideVisitTable::insert(Use& /*use*/, std::uint64_t home, Key key, std::uint32_t variant, std::uint32_t labels,
-                            std::uint32_t flags, std::uint64_t finder) {
+void WideVisitTable::insert(Use& /*use*/, std::uint64_t home, Key key, std::uint32_t variant,
+                            std::uint32_t labels, std::uint32_t flags, std::uint64_t finder) {
   Shard& shard = shard_of(home);
   std::lock_guard const guard(shard.lock);
   std::uint32_t index = lookup(shard, home, key);
@@ -84,7 +89,8 @@ void WideVisitTable::insert(Use& /*use*/, std::uint64_t home, Key key, std::uint
   bytes_.fetch_add(sizeof(Member), std::memory_order_relaxed);
 }
 
-void WideVisitTable::add_group(Shard& shard, std::uint64_t hash, Key key, std::uint32_t labels, std::uint32_t flags) {
+void WideVisitTable::add_group(Shard& shard, std::uint64_t hash, Key key, std::uint32_t labels,
+                               std::uint32_t flags) {
   auto const index = static_cast<std::uint32_t>(shard.groups.size());
   shard.groups.push_back({hash, labels, flags & (kHitFlag | kIrregularFlag), kNone});
   for (int w = 0; w < words_; ++w) shard.keys.push_back(key.words[w * key.stride]);
@@ -125,8 +131,9 @@ void WideVisitTable::collect(VisitSink const& sink) const {
         variant.push_back(shard.members[m].variant);
         finder.push_back(shard.members[m].finder);
         std::uint32_t const flags = shard.members[m].flags;
-        state.push_back(static_cast<std::uint8_t>(((flags & kHitFlag) != 0 ? kVisitHit : 0) |
-                                                  ((flags & kUndefinedFlag) != 0 ? kVisitUndefined : 0)));
+        state.push_back(
+            static_cast<std::uint8_t>(((flags & kHitFlag) != 0 ? kVisitHit : 0) |
+                                      ((flags & kUndefinedFlag) != 0 ? kVisitUndefined : 0)));
       }
     }
     if (!variant.empty()) {

@@ -27,7 +27,8 @@ class WideVisitTable {
 
   class Use {
    public:
-    Use(WideVisitTable& table, std::uint64_t /*inserts*/) : writable_(table.bytes() < table.limit_bytes_) {}
+    Use(WideVisitTable& table, std::uint64_t /*inserts*/)
+        : writable_(table.bytes() < table.limit_bytes_) {}
     bool writable() const { return writable_; }
 
    private:
@@ -38,10 +39,10 @@ class WideVisitTable {
   void prefetch(std::uint64_t /*home*/) const {}
   VisitAnswer find(std::uint64_t home, Key key, std::uint32_t variant, std::uint64_t finder);
   /// As VisitTable's; query.group is word 0 of every key, the words `stride` apart.
-  void find_many(int first, int last, VisitQuery const& query, long stride, std::int32_t* hit, std::uint32_t* labels,
-                 VisitAnswers& answers);
-  void insert(Use& use, std::uint64_t home, Key key, std::uint32_t variant, std::uint32_t labels, std::uint32_t flags,
-              std::uint64_t finder);
+  void find_many(int first, int last, VisitQuery const& query, long stride, std::int32_t* hit,
+                 std::uint32_t* labels, VisitAnswers& answers);
+  void insert(Use& use, std::uint64_t home, Key key, std::uint32_t variant, std::uint32_t labels,
+              std::uint32_t flags, std::uint64_t finder);
   std::uint64_t size() const { return size_.load(std::memory_order_relaxed); }
   std::uint64_t hits() const { return hits_.load(std::memory_order_relaxed); }
   std::uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
@@ -74,7 +75,8 @@ class WideVisitTable {
 
   Shard& shard_of(std::uint64_t hash) { return shards_[hash >> (64 - kShardBits)]; }
   std::uint32_t lookup(Shard const& shard, std::uint64_t hash, Key key) const;
-  void add_group(Shard& shard, std::uint64_t hash, Key key, std::uint32_t labels, std::uint32_t flags);
+  void add_group(Shard& shard, std::uint64_t hash, Key key, std::uint32_t labels,
+                 std::uint32_t flags);
 
   int words_;
   std::uint64_t limit_bytes_;
