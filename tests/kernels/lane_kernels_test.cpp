@@ -194,10 +194,10 @@ std::vector<RandomSubject::Shape> random_shapes(int count) {
 TEST(LaneKernels, EveryInstructionSetGivesThePortableBits) {
   auto const tables = kernel_tables();
   if (tables.size() < 2) GTEST_SKIP() << "only the portable instruction set is here";
-  constexpr int kShapes = 48;
+  constexpr int kShapes = 30;
   for (auto const& shape : random_shapes(kShapes)) {
     RandomSubject subject(shape);
-    int const lanes = subject.uniform(1, 150);
+    int const lanes = subject.uniform(1, shape.seed % 10 == 0 ? 150 : 40);
     SCOPED_TRACE("seed " + std::to_string(shape.seed) + ", " + std::to_string(lanes) + " lanes");
     auto const rows = subject.rows(lanes);
     Outputs const portable = run_all(shape, subject.view, rows, *tables.front());

@@ -1,0 +1,189 @@
+// The global phase: from seeds to first IDIs, and where a budget ends it.
+
+#include <algorithm>
+#include <numeric>
+
+#include "engine/lockstep_search.h"
+#include "engine/workers.h"
+
+namespace fairlane {
+
+bool LockstepSearch::retire(LaneBlock& block, bool after_step, std::vector<std::uint8_t>& keep,
+                            std::vector<std::uint32_t>& hit_seeds,
+                            std::vector<std::int32_t>& hit_rows) {
+  int const n = block.size();
+  keep.assign(static_cast<std::size_t>(n), 1);
+  bool any = false;
+  std::int64_t ended = 0;
+  for (int lane = 0; lane < n; ++lane) {
+    bool const hit = !after_step && block.hit(lane);
+    bool const last =
+        block.iteration(lane) == max_iter() && after_step == method_.steps_after_last_test;
+    if (!hit && !last) continue;
+    any = true;
+    ++ended;
+    keep[static_cast<std::size_t>(lane)] = 0;
+    auto const seed = static_cast<std::size_t>(block.seed(lane));
+    result_.global[seed] = {hit, block.iteration(lane)};
+    if (options_.trace)
+      block.row(lane, &result_.last_rows[seed * static_cast<std::size_t>(attributes_)]);
+    global_done_[seed] = 1;
+    if (!hit) continue;
+    hit_seeds.push_back(block.seed(lane));
+    hit_rows.resize(hit_rows.size() + static_cast<std::size_t>(attributes_));
+    block.row(lane, hit_rows.data() + hit_rows.size() - attributes_);
+  }
+  if (any) block.retain(keep);
+  report(ended, 0);
+  return any;
+}
+
+void LockstepSearch::global_worker(std::atomic<std::int64_t>& next, std::int64_t count,
+                                   std::vector<std::uint32_t>& hit_seeds,
+                                   std::vector<std::int32_t>& hit_rows) {
+  auto const block = backend_.make_block(block_lanes(count), Phase::kGlobal);
+  std::vector<std::uint32_t> numbers;
+  std::vector<std::int32_t> rows;
+  std::vector<std::uint8_t> keep;
+  GlobalStep const step{gradient(),
+                        method_.uses_decay ? static_cast<float>(config_.global.decay) : 0.0F,
+                        static_cast<std::int32_t>(config_.global.step), method_.sign};
+  bool open = true;
+  while (true) {
+    check_stop();
+    if (late()) return;
+    // Refill once a quarter of the lanes is free: lanes are independent, so when they start does not matter.
+    int const free = block->capacity() - block->size();
+    if (open && (free * 4 >= block->capacity() || block->size() == 0)) {
+      std::int64_t const first = next.fetch_add(free);
+      std::int64_t const taken = std::clamp<std::int64_t>(count - first, 0, free);
+      open = taken == free;
+      if (taken > 0) {
+        numbers.resize(static_cast<std::size_t>(taken));
+        std::iota(numbers.begin(), numbers.end(), static_cast<std::uint32_t>(first));
+        rows.resize(static_cast<std::size_t>(taken) * static_cast<std::size_t>(attributes_));
+        seeds_.rows(first, taken, rows.data());
+        block->place(numbers, rows.data());
+      }
+    }
+    if (block->size() == 0) return;
+    bool const margin = method_.kind == SearchKind::kMargin;
+    if (margin) {
+      block->test_margin();
+    } else {
+      block->test();
+    }
+    report(0, block->size());
+    retire(*block, false, keep, hit_seeds, hit_rows);
+    if (block->size() == 0) continue;
+    if (margin) {
+      block->advance_margin(step.step);
+    } else {
+      block->advance(step);
+    }
+    retire(*block, true, keep, hit_seeds, hit_rows);
+  }
+}
+
+void LockstepSearch::global_phase() {
+  std::int64_t count = seeds_.count();
+  if (config_.budget.iterations)
+    count = std::min(count, *config_.budget.iterations);  // every seed is tested once
+  if (options_.replay && options_.replay->global_seeds >= 0)
+    count = std::min(count, options_.replay->global_seeds);
+  result_.global.resize(static_cast<std::size_t>(count));
+  global_done_.assign(static_cast<std::size_t>(count), 0);
+  if (options_.trace) {
+    result_.last_rows.resize(static_cast<std::size_t>(count) *
+                             static_cast<std::size_t>(attributes_));
+  }
+  begin_phase(0, count);
+  std::atomic<std::int64_t> next{0};
+  auto const workers = static_cast<std::size_t>(backend_.concurrency());
+  std::vector<std::vector<std::uint32_t>> seeds(workers);
+  std::vector<std::vector<std::int32_t>> rows(workers);
+  run_workers(backend_.concurrency(), [&](int worker) {
+    auto const w = static_cast<std::size_t>(worker);
+    global_worker(next, count, seeds[w], rows[w]);
+  });
+  collect_origins(seeds, rows);
+}
+
+void LockstepSearch::collect_origins(std::vector<std::vector<std::uint32_t>> const& seeds,
+                                     std::vector<std::vector<std::int32_t>> const& rows) {
+  struct Hit {
+    std::int32_t const* row;
+    std::uint32_t seed;
+  };
+  std::vector<Hit> hits;
+  auto const width = static_cast<std::size_t>(attributes_);
+  for (std::size_t w = 0; w < seeds.size(); ++w) {
+    for (std::size_t i = 0; i < seeds[w].size(); ++i)
+      hits.push_back({rows[w].data() + i * width, seeds[w][i]});
+  }
+  auto const compare = [width](Hit const& a, Hit const& b) {
+    return std::lexicographical_compare_three_way(a.row, a.row + width, b.row, b.row + width);
+  };
+  std::sort(hits.begin(), hits.end(), [&](Hit const& a, Hit const& b) {
+    auto const order = compare(a, b);
+    return order != 0 ? order < 0 : a.seed < b.seed;
+  });
+  hits.erase(std::unique(hits.begin(), hits.end(),
+                         [&](Hit const& a, Hit const& b) { return compare(a, b) == 0; }),
+             hits.end());
+  std::sort(hits.begin(), hits.end(), [](Hit const& a, Hit const& b) { return a.seed < b.seed; });
+  for (auto const& hit : hits) {
+    origins_.seed.push_back(hit.seed);
+    origins_.rows.insert(origins_.rows.end(), hit.row, hit.row + width);
+  }
+}
+
+void LockstepSearch::cut_global() {
+  auto& cut = result_.cut;
+  auto const total = static_cast<std::int64_t>(result_.global.size());
+  std::int64_t seeds = total;
+  auto const limit = [&](std::int64_t count, char const* reason) {
+    if (count >= seeds && !(count == seeds && *cut.reason == '\0')) return;
+    seeds = std::min(seeds, count);
+    cut.reason = reason;
+    cut.local_seeds = 0;
+  };
+  std::int64_t const complete =
+      std::find(global_done_.begin(), global_done_.end(), 0) - global_done_.begin();
+  if (complete < total || late()) limit(complete, "seconds");
+  if (config_.budget.iterations) {
+    std::int64_t tests = 0;
+    for (std::int64_t s = 0; s < seeds; ++s) {
+      tests += result_.global[static_cast<std::size_t>(s)].iterations;
+      if (tests >= *config_.budget.iterations) limit(s + 1, "iterations");
+    }
+  }
+  if (config_.budget.instances) {
+    auto finders = hit_finders();
+    auto const wanted = static_cast<std::size_t>(*config_.budget.instances);
+    if (finders.size() >= wanted) {
+      std::nth_element(finders.begin(), finders.begin() + static_cast<std::ptrdiff_t>(wanted - 1),
+                       finders.end());
+      limit(static_cast<std::int64_t>(Finder::seed(finders[wanted - 1])) + 1, "instances");
+    }
+  }
+  if (options_.replay && options_.replay->local_seeds == 0) {
+    limit(options_.replay->global_seeds, options_.replay->reason);
+  }
+  if (cut.local_seeds == 0) {
+    cut.global_seeds = seeds;
+    cut.finder = Finder::pack(Phase::kGlobal, static_cast<std::uint32_t>(seeds), 0);
+    result_.global.resize(static_cast<std::size_t>(seeds));
+    auto const past = std::lower_bound(origins_.seed.begin(), origins_.seed.end(),
+                                       static_cast<std::uint32_t>(seeds));
+    origins_.seed.erase(past, origins_.seed.end());
+    if (options_.trace)
+      result_.last_rows.resize(static_cast<std::size_t>(seeds) *
+                               static_cast<std::size_t>(attributes_));
+  } else if (config_.budget.seeds && seeds_.count() == *config_.budget.seeds &&
+             *config_.budget.seeds < config_.global.num) {
+    cut.reason = "seeds";
+  }
+}
+
+}  // namespace fairlane

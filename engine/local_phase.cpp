@@ -1,0 +1,141 @@
+// The local phase: more IDIs around each origin, and where a budget ends it.
+
+#include <algorithm>
+
+#include "engine/lockstep_search.h"
+#include "engine/workers.h"
+
+namespace fairlane {
+
+LocalStep LockstepSearch::local_step() const {
+  LocalStep step;
+  step.gradient = gradient();
+  step.step = static_cast<std::int32_t>(config_.local.step);
+  step.epsilon = static_cast<float>(config_.local.epsilon);
+  step.never_update = !method_.local_renews_always && config_.local.update_interval == kNeverUpdate;
+  step.update_interval = method_.local_renews_always ? 0 : config_.local.update_interval;
+  return step;
+}
+
+void LockstepSearch::local_worker(std::atomic<std::int64_t>& next, std::int64_t last) {
+  std::int64_t const first = next.load();
+  int const lanes = block_lanes(last - first);
+  auto const block = backend_.make_block(lanes, Phase::kLocal);
+  LocalStep const step = local_step();
+  std::vector<std::uint8_t> none(static_cast<std::size_t>(lanes), 0);
+  bool const margin = method_.kind == SearchKind::kMargin;
+  while (!late()) {
+    std::int64_t const begin = next.fetch_add(lanes);
+    std::int64_t const count = std::clamp<std::int64_t>(last - begin, 0, lanes);
+    if (count == 0) return;
+    auto const at = static_cast<std::size_t>(begin);
+    block->place({origins_.seed.data() + at, static_cast<std::size_t>(count)},
+                 origins_.rows.data() + at * static_cast<std::size_t>(attributes_));
+    if (margin) {
+      block->begin_margin();
+    } else {
+      block->begin_local(step);
+    }
+    for (std::int64_t i = 0; i < config_.local.num; ++i) {
+      check_stop();
+      if (late()) return;
+      if (margin) {
+        block->step_margin(step.step);
+      } else {
+        block->step_local(step);
+      }
+      report(0, count);
+    }
+    for (int lane = 0; lane < block->size(); ++lane)
+      renewals_[at + static_cast<std::size_t>(lane)] = block->renewals(lane);
+    std::fill_n(local_done_.begin() + begin, count, std::uint8_t{1});
+    block->retain({none.data(), static_cast<std::size_t>(block->size())});
+    report(count, 0);
+  }
+}
+
+void LockstepSearch::local_phase() {
+  auto const total = static_cast<std::int64_t>(origins_.seed.size());
+  std::int64_t last = total;
+  char const* reason = "";
+  if (config_.budget.iterations) {
+    std::int64_t tests = 0;
+    for (auto const& outcome : result_.global) tests += outcome.iterations;
+    std::int64_t const left = *config_.budget.iterations - tests;
+    std::int64_t const origins = (left + config_.local.num - 1) / config_.local.num;
+    if (origins <= last) {
+      last = origins;
+      reason = "iterations";
+    }
+  }
+  if (options_.replay && options_.replay->local_seeds >= 0 && options_.replay->local_seeds < last) {
+    last = options_.replay->local_seeds;
+    reason = options_.replay->reason;
+  }
+  local_done_.assign(static_cast<std::size_t>(total), 0);
+  renewals_.assign(static_cast<std::size_t>(total), 0);
+  begin_phase(1, last);
+  std::atomic<std::int64_t> next{0};
+  // Somewhat less than half of the local steps lead to new inputs.
+  constexpr double kNewInputsPerStep = 0.45;
+  if (!config_.budget.instances && !config_.budget.seconds) {
+    backend_.reserve(static_cast<double>(backend_.visited()) +
+                     kNewInputsPerStep * static_cast<double>(last) *
+                         static_cast<double>(config_.local.num));
+  }
+  std::int64_t done = 0;
+  std::int64_t wave = last;
+  if (config_.budget.instances)
+    wave = static_cast<std::int64_t>(backend_.concurrency()) * backend_.block_lanes(last);
+  while (done < last) {
+    std::int64_t const end = std::min(last, done + wave);
+    next = done;
+    run_workers(backend_.concurrency(), [&](int) { local_worker(next, end); });
+    std::int64_t const complete =
+        std::find(local_done_.begin(), local_done_.begin() + end, 0) - local_done_.begin();
+    if (complete < end || late()) {
+      done = complete;
+      reason = complete < last ? "seconds" : reason;
+      break;
+    }
+    done = end;
+    if (config_.budget.instances) {
+      std::int64_t const enough = origins_for_instances(done);
+      if (enough >= 0) {
+        done = enough;
+        reason = "instances";
+        break;
+      }
+      wave += wave / 2;  // each count scans the whole table
+    }
+  }
+  local_counted_ = done;
+  if (*reason == '\0' && done == total) return;
+  result_.cut.reason = reason;
+  cut_local(done);
+}
+
+std::int64_t LockstepSearch::origins_for_instances(std::int64_t done) {
+  auto finders = hit_finders();
+  auto const wanted = static_cast<std::size_t>(*config_.budget.instances);
+  if (finders.size() < wanted) return -1;
+  std::nth_element(finders.begin(), finders.begin() + static_cast<std::ptrdiff_t>(wanted - 1),
+                   finders.end());
+  std::uint64_t const finder = finders[wanted - 1];
+  auto const past =
+      std::upper_bound(origins_.seed.begin(), origins_.seed.begin() + done, Finder::seed(finder));
+  return past - origins_.seed.begin();
+}
+
+void LockstepSearch::cut_local(std::int64_t done) {
+  auto& cut = result_.cut;
+  cut.global_seeds = static_cast<std::int64_t>(result_.global.size());
+  cut.local_seeds = done;
+  if (done == 0) {  // the same as an end after the global phase, which a replay takes it for
+    cut.finder = Finder::pack(Phase::kGlobal, static_cast<std::uint32_t>(cut.global_seeds), 0);
+  } else if (done < static_cast<std::int64_t>(origins_.seed.size())) {
+    cut.finder = Finder::pack(Phase::kLocal, origins_.seed[static_cast<std::size_t>(done)], 0);
+  }
+}
+
+}  // namespace fairlane
