@@ -1,7 +1,7 @@
 // Measurements of the engine, as `fairlane bench` runs them: counted work over time, with the baseline in the same run.
 #pragma once
 
-#include <functional>
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -42,6 +42,12 @@ struct SearchBench {
       0.0;  // multiply-add loop on as many threads, measured between the repetitions
   std::uint64_t table_bytes = 0;
 };
+
+/// The middle one of an odd number of values.
+inline double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
 
 /// One core's peak and the network's share of it; widths are inputs, hidden layers, outputs. Labels are first compared
 /// with the portable kernels. Throws Error(kBug) when they differ.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 #include "bench/bench.h"
@@ -16,11 +17,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 /// A network with weights from Philox, scaled so that activations keep their size.
@@ -134,7 +130,7 @@ ForwardResult bench_forward(std::vector<int> const& widths, int variants, std::s
   portable.logits(portable_subject.get(), x.data(), kLanes, kLanes, portable_scratch.get(),
                   reference.data(), kLanes);
   for (int c = 0; c < outputs; ++c) {
-    if (!std::equal(logits.row(c), logits.row(c) + kLanes, reference.row(c))) {
+    if (std::memcmp(logits.row(c), reference.row(c), kLanes * sizeof(float)) != 0) {
       throw Error(ExitCode::kBug, std::string("bench: logits of ") + kernels.isa +
                                       " differ from the portable ones");
     }

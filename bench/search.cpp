@@ -4,15 +4,11 @@
 #include "bench/bench.h"
 #include "engine/search.h"
 #include "engine/subject.h"
+#include "kernels/core/error.h"
 
 namespace fairlane {
 
 namespace {
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 /// Distinct IDIs and groups with an IDI in a backend's table.
 void count_findings(Backend& backend, SearchBench& bench) {
@@ -61,6 +57,10 @@ std::vector<SearchBench> bench_search(RunConfig const& config, std::vector<int> 
       auto const result = search(config, method, seeds, *backend, {});
       seconds[t].push_back(result.search_seconds);
       auto& bench = results[t];
+      if (result.counts.model_evaluations != results.front().model_evaluations &&
+          (r > 0 || t > 0)) {
+        throw Error(ExitCode::kBug, "bench: two equal searches did different work");
+      }
       if (r > 0) continue;
       bench.isa = backend->name();
       bench.threads = threads[t];

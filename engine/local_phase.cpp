@@ -17,9 +17,7 @@ LocalStep LockstepSearch::local_step() const {
   return step;
 }
 
-void LockstepSearch::local_worker(std::atomic<std::int64_t>& next, std::int64_t last) {
-  std::int64_t const first = next.load();
-  int const lanes = block_lanes(last - first);
+void LockstepSearch::local_worker(std::atomic<std::int64_t>& next, std::int64_t last, int lanes) {
   auto const block = backend_.make_block(lanes, Phase::kLocal);
   LocalStep const step = local_step();
   std::vector<std::uint8_t> none(static_cast<std::size_t>(lanes), 0);
@@ -62,7 +60,7 @@ void LockstepSearch::local_phase() {
     std::int64_t tests = 0;
     for (auto const& outcome : result_.global) tests += outcome.iterations;
     std::int64_t const left = *config_.budget.iterations - tests;
-    std::int64_t const origins = (left + config_.local.num - 1) / config_.local.num;
+    std::int64_t const origins = left / config_.local.num + (left % config_.local.num != 0 ? 1 : 0);
     if (origins <= last) {
       last = origins;
       reason = "iterations";
@@ -90,15 +88,9 @@ void LockstepSearch::local_phase() {
   while (done < last) {
     std::int64_t const end = std::min(last, done + wave);
     next = done;
-    run_workers(backend_.concurrency(), [&](int) { local_worker(next, end); });
-    std::int64_t const complete =
-        std::find(local_done_.begin(), local_done_.begin() + end, 0) - local_done_.begin();
-    if (complete < end || late()) {
-      done = complete;
-      reason = complete < last ? "seconds" : reason;
-      break;
-    }
-    done = end;
+    int const lanes = block_lanes(end - done);
+    run_workers(backend_.concurrency(), [&](int) { local_worker(next, end, lanes); });
+    done = std::find(local_done_.begin(), local_done_.begin() + end, 0) - local_done_.begin();
     if (config_.budget.instances) {
       std::int64_t const enough = origins_for_instances(done);
       if (enough >= 0) {
@@ -107,6 +99,10 @@ void LockstepSearch::local_phase() {
         break;
       }
       wave += wave / 2;  // each count scans the whole table
+    }
+    if (done < end || late()) {
+      if (done < last) reason = "seconds";
+      break;
     }
   }
   local_counted_ = done;
@@ -122,9 +118,12 @@ std::int64_t LockstepSearch::origins_for_instances(std::int64_t done) {
   std::nth_element(finders.begin(), finders.begin() + static_cast<std::ptrdiff_t>(wanted - 1),
                    finders.end());
   std::uint64_t const finder = finders[wanted - 1];
-  auto const past =
-      std::upper_bound(origins_.seed.begin(), origins_.seed.begin() + done, Finder::seed(finder));
-  return past - origins_.seed.begin();
+  auto const end = origins_.seed.begin() + done;
+  auto const origin = std::lower_bound(origins_.seed.begin(), end, Finder::seed(finder));
+  // Found by an origin that is not complete: earlier ones may still find as many.
+  if (Finder::phase(finder) != Phase::kLocal || origin == end || *origin != Finder::seed(finder))
+    return -1;
+  return origin - origins_.seed.begin() + 1;
 }
 
 void LockstepSearch::cut_local(std::int64_t done) {

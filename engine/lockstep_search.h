@@ -38,6 +38,8 @@ class LockstepSearch {
   using Clock = std::chrono::steady_clock;
 
   void random_phase();
+  /// Tests draws [first_draw, end).
+  void random_round(std::int64_t first_draw, std::int64_t end);
   void global_phase();
   void global_worker(std::atomic<std::int64_t>& next, std::int64_t count,
                      std::vector<std::uint32_t>& hit_seeds, std::vector<std::int32_t>& hit_rows);
@@ -47,9 +49,10 @@ class LockstepSearch {
   void collect_origins(std::vector<std::vector<std::uint32_t>> const& seeds,
                        std::vector<std::vector<std::int32_t>> const& rows);
   void local_phase();
-  void local_worker(std::atomic<std::int64_t>& next, std::int64_t last);
+  void local_worker(std::atomic<std::int64_t>& next, std::int64_t last, int lanes);
   void cut_global();
   void cut_local(std::int64_t done);
+  /// Origins after which the budget of instances is reached, -1 when the first `done` do not reach it.
   std::int64_t origins_for_instances(std::int64_t done);
   std::vector<std::uint64_t> hit_finders();
   void count();

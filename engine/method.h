@@ -8,9 +8,6 @@
 
 namespace fairlane {
 
-/// Where the lanes of a method's global phase come from when the configuration does not say.
-enum class Seeding { kRoundRobin, kAll, kUniform };
-
 /// The shape of a search.
 enum class SearchKind {
   kRandom,    // inputs are drawn and tested; no steps

@@ -18,6 +18,13 @@ SearchResult LockstepSearch::run() {
 }
 
 std::vector<std::uint64_t> LockstepSearch::hit_finders() {
+  if (backend_.overflowed()) {
+    throw Error(
+        ExitCode::kMemory,
+        "budget.instances: the record of visited inputs is full at " +
+            std::to_string(backend_.visited()) +
+            " inputs, so distinct instances cannot be counted on the way; use another budget");
+  }
   std::vector<std::uint64_t> finders;
   backend_.collect([&](Visits const& visits) {
     for (std::size_t i = 0; i < visits.count; ++i) {

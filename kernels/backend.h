@@ -139,6 +139,8 @@ class Backend {
   /// IDIs among them.
   virtual std::uint64_t instances() const = 0;
   virtual std::uint64_t table_bytes() const = 0;
+  /// Whether visits went to the overflow sink: the table then misses some.
+  virtual bool overflowed() const = 0;
   /// Hands out everything recorded; inputs may occur twice when the table overflowed its memory limit.
   virtual void collect(VisitSink const& sink) = 0;
   virtual void clear() = 0;

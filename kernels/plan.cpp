@@ -122,7 +122,10 @@ void PackedSubject::list_variants(SubjectView const& view) {
   subject_.variant_value = variant_value_.data();
   int const bits =
       std::bit_width(static_cast<unsigned>(std::max(view.network.back().outputs, 2) - 1));
-  subject_.label_bits = static_cast<std::int64_t>(bits) * variants <= kPackedLabelBits ? bits : 0;
+  subject_.finite = outputs_stay_finite(view);
+  bool const packs =
+      subject_.finite && static_cast<std::int64_t>(bits) * variants <= kPackedLabelBits;
+  subject_.label_bits = packs ? bits : 0;
   std::vector<int> order(static_cast<std::size_t>(variants));
   // Ends first, then the halves between them: far apart values separate labels soonest.
   std::vector<char> used(order.size(), 0);
@@ -135,6 +138,46 @@ void PackedSubject::list_variants(SubjectView const& view) {
     }
   }
   set_variant_order(std::move(order));
+}
+
+bool PackedSubject::outputs_stay_finite(SubjectView const& view) const {
+  // Bounds of magnitude, layer by layer in double, far enough below float's largest number that no
+  // partial sum can reach it.
+  constexpr double kSafe = 1.0e37;
+  std::vector<double> bound;
+  for (std::size_t a = 0; a < view.low.size(); ++a) {
+    bound.push_back(std::max(std::abs(static_cast<double>(view.low[a])),
+                             std::abs(static_cast<double>(view.high[a]))));
+  }
+  for (auto const& layer : view.network) {
+    std::vector<double> next(static_cast<std::size_t>(layer.outputs));
+    for (std::size_t o = 0; o < next.size(); ++o) {
+      double sum = std::abs(static_cast<double>(layer.bias[o]));
+      for (std::size_t k = 0; k < bound.size(); ++k) {
+        sum += bound[k] * std::abs(static_cast<double>(layer.weights[k * next.size() + o]));
+      }
+      if (!(sum < kSafe)) return false;
+      double const alpha = std::abs(static_cast<double>(layer.alpha));
+      switch (layer.activation) {
+        case Activation::kTanh:
+        case Activation::kSigmoid:
+          next[o] = 1.0;
+          break;
+        case Activation::kElu:
+          next[o] = std::max(sum, alpha);
+          break;
+        case Activation::kLeakyRelu:
+          next[o] = sum * std::max(1.0, alpha);
+          break;
+        default:
+          next[o] = sum;
+          break;
+      }
+      if (!(next[o] < kSafe)) return false;
+    }
+    bound = std::move(next);
+  }
+  return true;
 }
 
 void PackedSubject::set_variant_order(std::vector<int> order) {
@@ -190,14 +233,15 @@ void PackedSubject::lay_out_keys() {
   keys_.stride.assign(static_cast<std::size_t>(n), 0);
   // The last column is the least significant digit of its word; a word holds as many columns as fit kNarrowKeyBits
   // together with the variant, so that one word serves every domain below 2^kNarrowKeyBits.
-  double const room = std::ldexp(1.0, kNarrowKeyBits) / subject_.variants;
+  std::uint64_t const room =
+      ((1ULL << kNarrowKeyBits) - 1) / static_cast<std::uint64_t>(subject_.variants);
   std::uint64_t stride = 1;
   int word = 0;
   for (int i = subject_.movable_count - 1; i >= 0; --i) {
     auto const c = static_cast<std::size_t>(movable_[static_cast<std::size_t>(i)]);
     auto const count =
         static_cast<std::uint64_t>(static_cast<std::int64_t>(high_[c]) - low_[c] + 1);
-    if (static_cast<double>(stride) * static_cast<double>(count) >= room) {
+    if (count > room / stride) {
       ++word;
       stride = 1;
     }
@@ -208,12 +252,6 @@ void PackedSubject::lay_out_keys() {
   }
   keys_.words = word + 1;
   keys_.narrow_groups = keys_.words == 1 ? stride : 0;
-}
-
-std::int32_t PackedSubject::variant_value(int variant, int selected) const {
-  return static_cast<std::int32_t>(
-      variant_value_[static_cast<std::size_t>(variant) * values_.size() +
-                     static_cast<std::size_t>(selected)]);
 }
 
 int PackedSubject::variant_of(std::int32_t const* row) const {

@@ -37,7 +37,10 @@ class PackedSubject {
   std::vector<int> const& column_of() const { return column_of_; }
   std::vector<int> const& attribute_of() const { return attribute_of_; }
   /// [variants][selected] values.
-  std::int32_t variant_value(int variant, int selected) const;
+  std::int32_t variant_value(int variant, int selected) const {
+    return static_cast<std::int32_t>(
+        subject_.variant_value[static_cast<std::int64_t>(variant) * subject_.selected + selected]);
+  }
   /// Variant of a row in dataset order, or -1 when a selected value is not compared.
   int variant_of(std::int32_t const* row) const;
   /// Changes the order in which classify_some tries variants.
@@ -50,6 +53,7 @@ class PackedSubject {
   void order_columns(SubjectView const& view);
   void pack_network(SubjectView const& view, int tile_outputs);
   void list_variants(SubjectView const& view);
+  bool outputs_stay_finite(SubjectView const& view) const;
   void lay_out_keys();
 
   Subject subject_;

@@ -94,10 +94,12 @@ struct MarginChoice {
 
     F const own = class_margin<P>(label, logits, outputs, stride, cut);
     auto const same = LabelSet<P>::equal(label, best_a);
-    auto const best = P::lor(LabelSet<P>::equal(best_a, none), own > best_margin_a);
+    auto const defined = P::lnot(LabelSet<P>::equal(label, P::splat_i(kUndefinedLabel)));
+    auto const best =
+        P::land(defined, P::lor(LabelSet<P>::equal(best_a, none), own > best_margin_a));
     auto const demote =
         P::land(best, P::lnot(same));  // the best so far becomes the best of another label
-    auto const second = P::land(P::lnot(P::lor(best, same)),
+    auto const second = P::land(P::land(defined, P::lnot(P::lor(best, same))),
                                 P::lor(LabelSet<P>::equal(best_b, none), own > best_margin_b));
     best_b = P::select_i(demote, best_a, P::select_i(second, label, best_b));
     member_b = P::select_i(demote, member_a, P::select_i(second, v, member_b));

@@ -20,7 +20,7 @@ inline constexpr float kExpHighest = 89.0F;   // above it exp is infinite
 
 namespace detail {
 
-/// exp(r) for |r| <= ln2/2 as 1 + (high + low) parts. Coefficients: Taylor to r^7, error < 2^-29.
+/// exp(r) for |r| <= ln2/2 as 1 + (high + low) parts. Coefficients: Taylor to r^7, error about 2^-27.5.
 template <class P>
 FL_HD Twofold<P> exp_reduced(typename P::F r, typename P::F r_low) {
   auto q = P::splat(1.0F / 5040.0F);
@@ -139,7 +139,8 @@ FL_HD void softmax(float const* logits, int count, int stride, float* out, float
     auto const d =
         value - top;  // exact remainder below: |value - top| rounded, error by Knuth's two-sum
     auto const back = d + top;
-    auto const d_low = (value - back) - (top - (back - d));
+    auto const exact = (value - back) - (top - (back - d));
+    auto const d_low = P::select(d < P::splat(kExpLowest), P::splat(0.0F), exact);  // e is 0 there
     auto const e = exp_twofold<P>(d, d_low);
     P::store(e.high, terms + 2 * c * stride);
     P::store(e.low, terms + (2 * c + 1) * stride);

@@ -5,12 +5,12 @@
 //   kLanes                      lanes per pack
 //   F, I, U, M                  float32, int32, uint32 and mask vectors; + - * between equal types, / and < > == on F,
 //                               < > == on I, + ^ on U
-//   splat / splat_i / splat_u   broadcast;  iota_u(b) gives b, b+1, ...
+//   splat / splat_i / splat_u   broadcast
 //   load_* / store_*            unaligned access to kLanes consecutive values
 //   fma(a, b, c)                a * b + c, rounded once
 //   select(m, a, b)             m ? a : b;  land, lor, lnot, any  on masks
 //   relu(x)                     x < 0 ? 0 : x (keeps NaN)
-//   abs, sqrt, divide, min_i, max_i, and_i, or_i, to_float, to_int, bits_of, float_of, shift_left<n>, shift_left_by,
+//   abs, divide, min_i, max_i, and_i, or_i, to_float, to_int, bits_of, float_of, shift_left<n>, shift_left_by,
 //   shift_right_u<n>, mul_hi_lo
 #pragma once
 
@@ -37,25 +37,24 @@ struct ScalarPack {
   static FL_HD F splat(float x) { return x; }
   static FL_HD I splat_i(std::int32_t x) { return x; }
   static FL_HD U splat_u(std::uint32_t x) { return x; }
-  static FL_HD U iota_u(std::uint32_t x) { return x; }
   static FL_HD F load(float const* p) { return *p; }
-  static FL_HD I load_i(std::int32_t const* p) { return *p; }
+  static FL_HD I load_i(std::int32_t const* p) {
+    I x;
+    std::memcpy(&x, p, sizeof x);  // also reads floats as bits
+    return x;
+  }
   static FL_HD U load_u(std::uint32_t const* p) { return *p; }
   static FL_HD void store(F x, float* p) { *p = x; }
-  static FL_HD void store_i(I x, std::int32_t* p) { *p = x; }
+  static FL_HD void store_i(I x, std::int32_t* p) { std::memcpy(p, &x, sizeof x); }
   static FL_HD void store_u(U x, std::uint32_t* p) { *p = x; }
-  /// Mask as bits, lane 0 lowest.
-  static FL_HD std::uint32_t bits_of_mask(M m) { return m ? 1U : 0U; }
 
 #ifdef __CUDA_ARCH__
   static FL_HD F fma(F a, F b, F c) { return __fmaf_rn(a, b, c); }
-  static FL_HD F sqrt(F x) { return __fsqrt_rn(x); }
   static FL_HD F divide(F a, F b) { return __fdiv_rn(a, b); }
   static FL_HD F float_of(I x) { return __int_as_float(x); }
   static FL_HD I bits_of(F x) { return __float_as_int(x); }
 #else
   static FL_HD F fma(F a, F b, F c) { return std::fma(a, b, c); }
-  static FL_HD F sqrt(F x) { return std::sqrt(x); }
   static FL_HD F divide(F a, F b) { return a / b; }
   static FL_HD F float_of(I x) {
     F y;
@@ -73,7 +72,6 @@ struct ScalarPack {
   static FL_HD M land(M a, M b) { return a && b; }
   static FL_HD M lor(M a, M b) { return a || b; }
   static FL_HD M lnot(M a) { return !a; }
-  static FL_HD M differ(M a, M b) { return a != b; }
   static FL_HD bool any(M m) { return m; }
   static FL_HD F relu(F x) { return x < 0.0F ? 0.0F : x; }
   static FL_HD F abs(F x) { return float_of(bits_of(x) & 0x7FFFFFFF); }

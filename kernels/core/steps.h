@@ -23,10 +23,10 @@ FL_HD typename P::I agreed_sign(typename P::F momentum, typename P::F partner_mo
   return P::select_i(agree, a, P::splat_i(0));
 }
 
-/// decay * momentum + gradient.
+/// decay * momentum + gradient; without decay the gradient alone, whatever the momentum was.
 template <class P>
 FL_HD typename P::F decayed(float decay, typename P::F momentum, typename P::F gradient) {
-  return P::fma(P::splat(decay), momentum, gradient);
+  return decay == 0.0F ? gradient : P::fma(P::splat(decay), momentum, gradient);
 }
 
 /// x + step, clipped to [low, high].

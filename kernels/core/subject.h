@@ -18,8 +18,10 @@ namespace fairlane {
 /// low, high       [columns] bounds
 /// movable         [movable_count] columns a search may change, ascending
 /// cut             one output: label 1 when logit > cut
-/// label_bits      bits per label in packed labels; 0 when variants * bits exceed kPackedLabelBits
-/// variant_order   [variants] the order in which classify() tries variants, most separating first
+/// finite          no output of any input of the domain can overflow: no label is undefined
+/// label_bits      bits per label in packed labels; 0 when variants * bits exceed kPackedLabelBits or
+///                 labels may be undefined
+/// variant_order   [variants] the order in which classify_some() tries variants, most separating first
 struct Subject {
   PackedNetwork network;
   int columns = 0;
@@ -33,6 +35,7 @@ struct Subject {
   int movable_count = 0;
   int const* movable = nullptr;
   float cut = 0.0F;
+  bool finite = false;
   int label_bits = 0;
   int const* variant_order = nullptr;
 };
@@ -45,7 +48,7 @@ inline constexpr int kUndefinedLabel = 255;  // label of an input whose output i
 inline constexpr std::int32_t kGroupMixed = 1;      // two members with different defined labels
 inline constexpr std::int32_t kGroupUndefined = 2;  // a member without a defined label
 
-/// Gradient of which quantity; every one is signed towards the input's own label.
+/// Gradient of which quantity. All but kLoss grow towards the input's own label.
 enum class GradientKind : std::uint8_t {
   kNone,
   kProbability,  // EIDIG: d p(label) / dx by backpropagation

@@ -23,6 +23,11 @@ class CpuBackend final : public Backend {
              CpuOptions const& options, TableArguments... arguments)
       : subject_(std::move(subject)), kernels_(kernels), options_(options), table_(arguments...) {
     overflow_.sink = options.overflow;
+    if (!overflow_.sink) {
+      overflow_.sink = [](Visits const&) {
+        throw Error(ExitCode::kMemory, "the record of visited inputs is full");
+      };
+    }
   }
 
   std::string name() const override {
@@ -50,6 +55,7 @@ class CpuBackend final : public Backend {
   std::uint64_t visited() const override { return table_.size(); }
   std::uint64_t instances() const override { return table_.hits(); }
   std::uint64_t table_bytes() const override { return table_.bytes(); }
+  bool overflowed() const override { return overflow_.used.load(std::memory_order_relaxed); }
   void collect(VisitSink const& sink) override { table_.collect(sink); }
   void clear() override { table_.clear(); }
   void reserve(double inputs) override { table_.reserve(inputs); }
@@ -152,7 +158,8 @@ class CpuBackend final : public Backend {
 std::unique_ptr<Backend> make_cpu_backend(SubjectView const& view, CpuOptions const& options) {
   LaneKernels const& kernels = select_kernels(options.isa.c_str());
   auto subject = std::make_unique<PackedSubject>(view, kernels.tile_outputs);
-  if (subject->get().variants >= kStagedVariants && subject->get().label_bits == 0) {
+  constexpr int kMostOrdered = 4096;  // ordering more would take longer than it saves
+  if (stages_classification(subject->get()) && subject->get().variants <= kMostOrdered) {
     subject->set_variant_order(separating_order(*subject, kernels));
   }
   auto const& keys = subject->keys();

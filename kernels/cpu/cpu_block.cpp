@@ -18,7 +18,7 @@ long padded(int lanes) {
 ScratchMemory::ScratchMemory(Subject const& subject, int tile_lanes) {
   auto const& net = subject.network;
   int const outputs = net.outputs();
-  int const width = std::max(net.max_width, 4 * outputs);
+  int const width = net.max_width;
   constexpr int kTermRows = 6;  // probe: own, low, high, 2 of softmax; logit_gradient: 3
   int const first = net.layer[0].forward.outputs;
   memory_ = LaneArray<float>(
@@ -51,6 +51,7 @@ CpuBlock<Table>::CpuBlock(PackedSubject const& subject, LaneKernels const& kerne
       phase_(phase),
       words_(subject.keys().words),
       labels_kept_(subject_.label_bits > 0 && table.holds_labels()),
+      stages_(stages_classification(subject_)),
       scratch_(subject_, kernels.tile_lanes),
       x_(subject_.columns, stride_),
       key_(words_, stride_),
@@ -228,6 +229,7 @@ void CpuBlock<Table>::prepare_homes() {
 template <class Table>
 void CpuBlock<Table>::flush_overflow() {
   if (overflow_variant_.empty()) return;
+  overflow_.used.store(true, std::memory_order_relaxed);
   {
     std::lock_guard const guard(overflow_.lock);
     overflow_.sink({overflow_variant_.size(), words_, overflow_group_.data(),
@@ -348,7 +350,7 @@ void CpuBlock<Table>::look_up(typename Table::Use& use) {
 template <class Table>
 void CpuBlock<Table>::classify_pending() {
   int const n = static_cast<int>(pending_.size());
-  if (subject_.label_bits > 0 || subject_.variants < kStagedVariants) {
+  if (!stages_) {
     kernels_.classify(subject_, gathered_.data(), 2 * stride_, n, scratch_.get(),
                       found_labels_.data(), found_flags_.data());
     return;
@@ -370,8 +372,7 @@ void CpuBlock<Table>::classify_pending() {
     int to = 0;
     for (int i = 0; i < left; ++i) {
       found_flags_[chosen_[i]] |= index_[i];
-      // an undefined member so far: evaluate all of them, the group is irregular
-      if (index_[i] == kGroupMixed) continue;
+      if ((index_[i] & kGroupMixed) != 0) continue;
       chosen_[to] = chosen_[i];
       first_label_[to] = first_label_[i];
       for (int c = 0; c < subject_.columns; ++c) second_(c, to) = second_(c, i);

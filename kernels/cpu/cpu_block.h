@@ -1,6 +1,7 @@
 // A block of lanes on the CPU: structure-of-arrays state and the verbs of LaneBlock over one table of visited inputs.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -57,6 +58,12 @@ class ScratchMemory {
 /// From so many variants on, and where labels are not packed, stopping at a second label beats a plain pass.
 inline constexpr int kStagedVariants = 12;
 
+/// Whether groups are classified a few variants at a time. Not where labels may be undefined: a lane that
+/// stops early would not meet its undefined members.
+inline bool stages_classification(Subject const& s) {
+  return s.finite && s.label_bits == 0 && s.variants >= kStagedVariants;
+}
+
 /// Variants in the order that shows a second label soonest in a sample of uniform groups; results never depend on it.
 std::vector<int> separating_order(PackedSubject const& subject, LaneKernels const& kernels);
 
@@ -64,6 +71,7 @@ std::vector<int> separating_order(PackedSubject const& subject, LaneKernels cons
 struct OverflowSink {
   std::mutex lock;
   VisitSink sink;
+  std::atomic<bool> used{false};
 };
 
 /// What the margin method keeps beside a block's common state; made when first needed.
@@ -137,7 +145,7 @@ class CpuBlock final : public LaneBlock {
   }
   /// Copies the listed lanes' columns side by side into gathered_.
   void gather(std::vector<std::int32_t> const& lanes);
-  /// Evaluates the similar sets of all lanes in full (probe_) .
+  /// Evaluates the similar sets of all lanes in full: probe_label_, probe_pair_, partner_, labels_, hit_.
   void probe_all();
   /// gradient_ [columns][2 n]: at the n gathered rows with variants first (null: their own), then with variants second.
   void pair_gradients(GradientSpec const& spec, int n, std::int32_t const* first,
@@ -182,6 +190,7 @@ class CpuBlock final : public LaneBlock {
   int words_;
   int size_ = 0;
   bool labels_kept_;  // labels_ holds the packed labels of every lane's group
+  bool stages_;       // classify_pending stops at a group's second label
   ScratchMemory scratch_;
 
   LaneArray<std::int32_t> x_;         // [columns] codes

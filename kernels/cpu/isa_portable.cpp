@@ -19,7 +19,7 @@ inline int find_visits(VisitSlots const& table, int first_input, int last_input,
     bool match = false;
     bool full = true;
     for (int j = 0; j < kSlotsPerLine && !match && full; ++j) {
-      std::uint64_t const w = table.slots[place].word;
+      std::uint64_t const w = __atomic_load_n(&table.slots[place].word, __ATOMIC_ACQUIRE);
       full = w != 0;
       match = w - own < (1ULL << table.shift);
       if (match) word = w;
@@ -37,7 +37,10 @@ inline int find_visits(VisitSlots const& table, int first_input, int last_input,
     bool const far = full && !match;
     found.far[i] = far ? 1 : 0;
     found.sibling[i] = word != 0 && !match && !far ? 1 : 0;
-    found.lower[i] = match && table.slots[place].finder < ~found.finder[i] ? 1 : 0;
+    found.lower[i] =
+        match && __atomic_load_n(&table.slots[place].finder, __ATOMIC_RELAXED) < ~found.finder[i]
+            ? 1
+            : 0;
     if (word == 0 && !far) found.unknown[unknown++] = static_cast<std::uint64_t>(i);
   }
   return unknown;

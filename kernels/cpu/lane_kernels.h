@@ -13,7 +13,7 @@
 namespace fairlane {
 
 /// Working memory of one thread, in floats, each a multiple of one tile:
-/// in [columns], prefix [first layer's outputs], a, b [max(max_width, 4 * outputs)], kept [sum_width], terms [4 * outputs]
+/// in [columns], prefix [first layer's outputs], a, b [max_width], kept [sum_width], terms [6 * outputs]
 struct Scratch {
   float* in = nullptr;
   float* prefix = nullptr;
@@ -110,8 +110,7 @@ struct LaneKernels {
   int tile_lanes = 0;    // lanes per tile
   int tile_outputs = 0;  // widest register tile of outputs
 
-  /// Labels of each lane's group. packed [n] labels of all variants (untouched when label_bits is 0: the search for a
-  /// second label then stops at the first one), flags [n].
+  /// Labels of each lane's group: packed [n] labels of all variants (zero when label_bits is 0), flags [n].
   void (*classify)(Subject const&, std::int32_t const* x, long stride, int n, Scratch const&,
                    std::uint32_t* packed, std::int32_t* flags);
   /// One pass of classify over variants [first, last) of variant_order. found [n] first label met so far (kUndefinedLabel

@@ -175,8 +175,8 @@ struct Kernels {
               P::store(P::select(p > P::load(high + i), p, P::load(high + i)), high + i);
             }
           }
-          partner[v].add(variant, squares);
           auto const undefined = LabelSet<P>::equal(other, P::splat_i(kUndefinedLabel));
+          partner[v].add(variant, P::select(undefined, P::splat(0.0F), squares));
           auto const own_undefined = LabelSet<P>::equal(label[v], P::splat_i(kUndefinedLabel));
           auto const same =
               P::lor(LabelSet<P>::equal(other, label[v]), P::lor(undefined, own_undefined));

@@ -26,23 +26,14 @@ struct SimdPack {
   static FL_HD F splat(float x) { return hn::Set(DF(), x); }
   static FL_HD I splat_i(std::int32_t x) { return hn::Set(DI(), x); }
   static FL_HD U splat_u(std::uint32_t x) { return hn::Set(DU(), x); }
-  static FL_HD U iota_u(std::uint32_t x) { return hn::Iota(DU(), x); }
   static FL_HD F load(float const* p) { return hn::LoadU(DF(), p); }
   static FL_HD I load_i(std::int32_t const* p) { return hn::LoadU(DI(), p); }
   static FL_HD U load_u(std::uint32_t const* p) { return hn::LoadU(DU(), p); }
   static FL_HD void store(F x, float* p) { hn::StoreU(x, DF(), p); }
   static FL_HD void store_i(I x, std::int32_t* p) { hn::StoreU(x, DI(), p); }
   static FL_HD void store_u(U x, std::uint32_t* p) { hn::StoreU(x, DU(), p); }
-  static FL_HD std::uint32_t bits_of_mask(M m) {
-    std::uint8_t bytes[8] = {};
-    hn::StoreMaskBits(DF(), m, bytes);
-    std::uint32_t bits;
-    __builtin_memcpy(&bits, bytes, sizeof bits);
-    return bits;
-  }
 
   static FL_HD F fma(F a, F b, F c) { return hn::MulAdd(a, b, c); }
-  static FL_HD F sqrt(F x) { return hn::Sqrt(x); }
   static FL_HD F divide(F a, F b) { return hn::Div(a, b); }
   static FL_HD F float_of(I x) { return hn::BitCast(DF(), x); }
   static FL_HD I bits_of(F x) { return hn::BitCast(DI(), x); }
@@ -51,7 +42,6 @@ struct SimdPack {
   static FL_HD M land(M a, M b) { return hn::And(a, b); }
   static FL_HD M lor(M a, M b) { return hn::Or(a, b); }
   static FL_HD M lnot(M a) { return hn::Not(a); }
-  static FL_HD M differ(M a, M b) { return hn::Xor(a, b); }
   static FL_HD bool any(M m) { return !hn::AllFalse(DF(), m); }
 #if HWY_ARCH_X86
   // x86's max returns its second operand for NaN and for equal zeros: exactly x < 0 ? 0 : x.

@@ -113,7 +113,8 @@ VisitTable::VisitTable(std::uint64_t groups, int variants, int label_bits,
 }
 
 void VisitTable::allocate(std::uint64_t capacity) {
-  memory_ = std::make_unique<ZeroedMemory>((capacity + kSlotsPerLine) * sizeof(Slot));
+  auto memory = std::make_unique<ZeroedMemory>((capacity + kSlotsPerLine) * sizeof(Slot));
+  memory_ = std::move(memory);  // only now: a failure leaves the table as it was
   slots_ = static_cast<Slot*>(memory_->get());
   capacity_ = capacity;
   mask_ = capacity - 1;
@@ -159,12 +160,21 @@ void VisitTable::reserve(double inputs) {
 }
 
 void VisitTable::rehash(std::uint64_t capacity) {
-  auto const old_memory = std::move(memory_);
+  auto old_memory = std::move(memory_);
   Slot const* old = slots_;
   std::uint64_t const old_capacity = capacity_;
+  bool const was_direct = direct_;
   capacity = std::min(capacity, max_capacity_);
   direct_ = domain_slots_ <= capacity;
-  allocate(direct_ ? domain_slots_ : capacity);
+  try {
+    allocate(direct_ ? domain_slots_ : capacity);
+  } catch (Error const&) {
+    // As large as it will get: what does not fit goes elsewhere from now on.
+    memory_ = std::move(old_memory);
+    direct_ = was_direct;
+    max_capacity_ = capacity_;
+    return;
+  }
   for (std::uint64_t i = 0; i < old_capacity; ++i) {
     if (old[i].word == 0) continue;
     std::uint64_t const key = key_of(old[i].word) - kKeyOffset;

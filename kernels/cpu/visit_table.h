@@ -1,6 +1,7 @@
 // The record of visited inputs on the CPU: one probe answers "seen?", "which labels?" and "who was first?".
 //
-// Open addressing with linear probing over 16-byte slots, shared by all threads without locks. A slot is one input:
+// Open addressing with linear probing over 16-byte slots, shared by all threads; an insert waits only for another
+// that has claimed the same slot and is about to publish it. A slot is one input:
 //   finder  complement of the least (phase, seed, iteration); compare-and-swap from 0 claims the slot, later ones raise it
 //   word    key (group * variants + variant + 1) | labels of the whole group | flags; written once, after the claim
 // Inputs of one group start at the same place, so that a member which was never visited finds its group's labels at a
@@ -56,7 +57,7 @@ class ZeroedMemory {
   std::size_t bytes_ = 0;
 };
 
-/// Lock-free table for domains of up to 2^kNarrowKeyBits inputs.
+/// Table for domains of up to 2^kNarrowKeyBits inputs.
 class VisitTable {
  public:
   using Key = std::uint64_t;  // group
@@ -159,8 +160,7 @@ class VisitTable {
   std::uint64_t mask_ = 0;
   std::uint64_t capacity_ = 0;
   std::uint64_t max_capacity_ = 0;
-  std::uint64_t domain_slots_ =
-      0;  // slots of a table that holds the whole domain; 0: more than 2^62
+  std::uint64_t domain_slots_ = 0;  // slots of a table that holds the whole domain
   std::unique_ptr<ZeroedMemory> memory_;
   Slot* slots_ = nullptr;
   std::atomic<std::uint64_t> size_{0};
