@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
+#include <optional>
+#include <string_view>
 
 #include "apps/commands.h"
 #include "apps/config_options.h"
@@ -21,6 +24,28 @@ struct RunArguments {
   std::string fail_above;
 };
 
+/// Whether CONFIG is the manifest of a finished run, which is then repeated: up to its recorded cut,
+/// where the clock ended it.
+bool repeats_manifest(std::string const& path) {
+  return std::filesystem::path(path).filename() == "manifest.json";
+}
+
+RunConfig recorded_config(ConfigOptions const& options, std::optional<Cut>& replay) {
+  if (!options.set.empty() || !options.seed.empty()) {
+    throw Error(ExitCode::kUsage,
+                fmt::format("{}: a recorded run is repeated as it is, without {}", options.path,
+                            options.set.empty() ? "--seed" : "--set"));
+  }
+  if (!std::filesystem::is_regular_file(options.path)) {
+    throw Error(ExitCode::kNoInput, fmt::format("{}: no such file", options.path));
+  }
+  std::string const dir = std::filesystem::path(options.path).parent_path().string();
+  RecordedRun recorded = read_manifest(dir.empty() ? "." : dir);
+  if (!options.out.empty()) recorded.config.output.dir = options.out;
+  if (std::string_view(recorded.cut.reason) == "seconds") replay = recorded.cut;
+  return recorded.config;
+}
+
 ExitCode run_config(RunArguments const& arguments) {
   Console const console(arguments.console);
   double fail_above = 1.0;
@@ -30,7 +55,9 @@ ExitCode run_config(RunArguments const& arguments) {
   RunOptions options;
   options.execution = arguments.config.execution();
   options.overwrite = arguments.overwrite;
-  RunConfig const config = arguments.config.config();
+  RunConfig const config = repeats_manifest(arguments.config.path)
+                               ? recorded_config(arguments.config, options.search.replay)
+                               : arguments.config.config();
 
   SearchProgress progress;
   options.search.progress = &progress;
