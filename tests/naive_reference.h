@@ -147,7 +147,7 @@ class Reference {
   struct Probe {
     std::int32_t label = 0;
     std::int32_t pair = -1;     // first member with another defined label
-    std::int32_t partner = -1;  // member with the largest squared output difference
+    std::int32_t partner = -1;  // defined member with the largest squared output difference
     std::vector<std::int32_t> labels;
     bool mixed = false;
     bool undefined = false;
@@ -178,13 +178,13 @@ class Reference {
         low[c] = other[c] < low[c] ? other[c] : low[c];
         high[c] = other[c] > high[c] ? other[c] : high[c];
       }
-      if (squares > best) {
-        best = squares;
-        result.partner = v;
-      }
       if (other_label == kUndefinedLabel) {
         result.undefined = true;
         continue;
+      }
+      if (squares > best) {
+        best = squares;
+        result.partner = v;
       }
       if (first == kUndefinedLabel) first = other_label;
       result.mixed = result.mixed || other_label != first;

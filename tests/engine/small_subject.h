@@ -18,18 +18,37 @@
 namespace fairlane {
 
 /// Shape of a random subject. ranges: number of values of each attribute; selected: indices,
-/// ascending.
+/// ascending; overflows: outputs are infinite at the first selected attribute's highest value.
 struct SmallShape {
   std::vector<std::int32_t> ranges = {4, 5, 3, 6, 2, 7};
   std::vector<std::int32_t> selected = {0, 4};
   std::vector<int> widths = {8, 6, 1};  // outputs of each layer
   Activation activation = Activation::kRelu;
+  bool overflows = false;
   std::uint32_t seed = 1;
 };
 
 /// Lower bound of an attribute: some are negative.
 inline std::int32_t lowest(std::size_t attribute) {
   return static_cast<std::int32_t>(attribute) - 2;
+}
+
+/// Gives a hidden unit to the overflow alone: it is 0 below the attribute's highest value. Only for
+/// shapes with ReLU. Before `scale` is set it is 0 everywhere.
+inline void add_overflow(Network& network, SmallShape const& shape, float scale) {
+  constexpr std::size_t kUnit = 0;
+  auto const attribute = static_cast<std::size_t>(shape.selected[0]);
+  auto& first = network.layers[0];
+  auto& second = network.layers[1];
+  auto const outputs = static_cast<std::size_t>(first.outputs);
+  for (std::size_t a = 0; a < shape.ranges.size(); ++a) {
+    first.weights[a * outputs + kUnit] = a == attribute ? scale : 0.0F;
+  }
+  auto const highest = static_cast<float>(lowest(attribute) + shape.ranges[attribute] - 1);
+  first.bias[kUnit] = -scale * (highest - 0.5F);
+  auto const next = static_cast<std::size_t>(second.outputs);
+  for (std::size_t o = 0; o < next; ++o) second.weights[kUnit * next + o] = 0.0F;
+  second.weights[kUnit * next] = scale;
 }
 
 /// A network with random weights whose mean logits over the domain are equal, so that all labels
@@ -55,6 +74,7 @@ inline Network random_network(SmallShape const& shape) {
     inputs = layer.outputs;
     network.layers.push_back(std::move(layer));
   }
+  if (shape.overflows) add_overflow(network, shape, 0.0F);
   constexpr int kSample = 200;
   std::vector<double> mean(static_cast<std::size_t>(network.outputs()));
   std::vector<double> logits;
@@ -70,6 +90,8 @@ inline Network random_network(SmallShape const& shape) {
   }
   for (std::size_t c = 0; c < mean.size(); ++c)
     network.layers.back().bias[c] -= static_cast<float>(mean[c]);
+  constexpr float kHuge = 1e20F;  // its square is beyond float32
+  if (shape.overflows) add_overflow(network, shape, kHuge);
   return network;
 }
 

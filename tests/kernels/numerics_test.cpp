@@ -225,6 +225,11 @@ TEST(Numerics, SoftmaxOfExtremes) {
   EXPECT_EQ(far[0], 1.0F);
   EXPECT_EQ(far[1], 0.0F);
   EXPECT_EQ(far[2], 0.0F);
+  float beyond[3] = {2e38F, -2e38F, 0.0F};  // a distance that is no float32
+  softmax<ScalarPack>(beyond, 3, 1, beyond, terms);
+  EXPECT_EQ(beyond[0], 1.0F);
+  EXPECT_EQ(beyond[1], 0.0F);
+  EXPECT_EQ(beyond[2], 0.0F);
   float bad[3] = {kNan, 0.0F, 1.0F};
   softmax<ScalarPack>(bad, 3, 1, bad, terms);
   EXPECT_TRUE(std::isnan(bad[0]));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <set>
@@ -142,6 +143,50 @@ TEST(Plan, OneWordHoldsUpToSixtyBits) {
   }
 }
 
+// Just below and just above 2^60 inputs, where doubles are too coarse to tell: keys of the domain's
+// ends stay apart, and those of one word are as many as there are inputs.
+TEST(Plan, KeysStayDistinctAtTheBorder) {
+  constexpr std::int64_t kPart = 1 << 20;
+  for (std::int64_t const more : {-1, 0, 1}) {
+    for (std::vector<std::int64_t> const& counts :
+         {std::vector<std::int64_t>{kPart - 1, kPart + 1, kPart + more, 1},
+          std::vector<std::int64_t>{1 << 30, (1 << 29) + more, 2},
+          std::vector<std::int64_t>{(1 << 29) + more, 1 << 30, 2},
+          std::vector<std::int64_t>{1 << 30, (1 << 30) / 3 + more, 3}}) {
+      auto const selected = static_cast<std::int32_t>(counts.size()) - 1;
+      Plain const plain(counts, {selected});
+      PackedSubject const packed(plain.view, kTile);
+      auto const limit = static_cast<unsigned __int128>(1) << kNarrowKeyBits;
+      unsigned __int128 inputs = 1;
+      for (std::int64_t const count : counts) inputs *= static_cast<unsigned __int128>(count);
+      EXPECT_EQ(packed.keys().words == 1, inputs < limit) << more;
+      if (packed.keys().words == 1) {
+        EXPECT_EQ(packed.keys().narrow_groups,
+                  static_cast<std::uint64_t>(inputs) / static_cast<std::uint64_t>(counts.back()));
+      }
+      std::set<std::vector<std::uint64_t>> keys;
+      std::size_t rows = 0;
+      auto const movable = counts.size() - 1;
+      for (std::size_t corner = 0; corner < (1U << movable); ++corner) {
+        for (std::size_t inner = 0; inner < movable; ++inner) {  // a corner, and one step from it
+          naive::Row row = plain.low;
+          for (std::size_t a = 0; a < movable; ++a) {
+            bool const high = ((corner >> a) & 1U) != 0;
+            if (high) row[a] = plain.high[a];
+            if (a == inner && counts[a] > 2) row[a] += high ? -1 : 1;
+          }
+          keys.insert(key_of(packed, row));
+          ++rows;
+        }
+      }
+      bool const all_wide =
+          std::all_of(counts.begin(), counts.end() - 1, [](auto count) { return count > 2; });
+      ASSERT_TRUE(all_wide);
+      EXPECT_EQ(keys.size(), rows) << more;
+    }
+  }
+}
+
 TEST(Plan, FlaggedAndSelectedColumnsComeLast) {
   for (std::uint32_t seed = 1; seed < 40; ++seed) {
     RandomSubject::Shape shape;
@@ -225,6 +270,19 @@ TEST(Plan, LabelsArePackedWhereTheyFit) {
   EXPECT_EQ(bits(17, 4), 0);
   EXPECT_EQ(bits(10, 8), 3);
   EXPECT_EQ(bits(4, 254), 8);
+}
+
+// A packed label has no room for "undefined".
+TEST(Plan, LabelsAreNotPackedWhereOutputsMayOverflow) {
+  Plain plain({2, 4, 3}, {1});
+  EXPECT_TRUE(PackedSubject(plain.view, kTile).get().finite);
+  for (float const weight : {1e30F, 3e38F, -3e38F}) {
+    plain.weights[0] = weight;
+    PackedSubject const packed(plain.view, kTile);
+    bool const small = std::fabs(weight) < 1e35F;
+    EXPECT_EQ(packed.get().finite, small) << weight;
+    EXPECT_EQ(packed.get().label_bits, small ? 1 : 0) << weight;
+  }
 }
 
 TEST(Plan, LimitsAreErrors) {

@@ -2,9 +2,14 @@
 #include "kernels/cpu/visit_table.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <map>
 #include <random>
 #include <set>
@@ -237,6 +242,64 @@ TEST(VisitTable, RefusesWhenFull) {
 }
 
 TEST(WideVisitTable, RefusesWhenFull) { fill_up<Wide>(100'000); }
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kShadowMemory = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool kShadowMemory = true;
+#else
+constexpr bool kShadowMemory = false;
+#endif
+#else
+constexpr bool kShadowMemory = false;
+#endif
+
+/// Ends with status 0 when a table that the system gives no more memory behaves as a full one.
+[[noreturn]] void outgrow_the_system() {
+  auto const check = [](bool holds, char const* what) {
+    if (holds) return;
+    std::fprintf(stderr, "%s\n", what);
+    std::_Exit(1);
+  };
+  VisitTable table(1ULL << 40, 2, 2, 1ULL << 40, 2);
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  check(pages > 0, "no size of this process");
+  constexpr std::uint64_t kMore = 8ULL << 20;  // room for some growth
+  std::uint64_t const most = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) + kMore;
+  rlimit const limit{most, most};
+  check(setrlimit(RLIMIT_AS, &limit) == 0, "no limit");
+  constexpr std::uint64_t kAtOnce = 1024;
+  std::uint64_t count = 0;
+  while (count < (1U << 22)) {
+    VisitTable::Use use(table, kAtOnce);
+    if (!use.writable()) break;
+    for (std::uint64_t i = 0; i < kAtOnce; ++i, ++count)
+      table.insert(use, table.home(count, 0), count, 0, 1, kHitFlag, count + 9);
+  }
+  check(count > kAtOnce && count < (1U << 22), "it must grow, then refuse");
+  check(!VisitTable::Use(table, kAtOnce).writable(), "it must go on refusing");
+  check(table.size() == count && table.hits() == count, "it must keep its counts");
+  for (std::uint64_t i = 0; i < count; ++i)
+    check(table.find(table.home(i, 0), i, 0, i + 7).seen, "it must know what it held");
+  check(!table.find(table.home(count, 0), count, 0, 1).known, "it must not know others");
+  std::uint64_t held = 0;
+  std::uint64_t lowered = 0;
+  table.collect([&](Visits const& visits) {
+    held += visits.count;
+    for (std::size_t i = 0; i < visits.count; ++i)
+      lowered += visits.finder[i] == visits.group[i] + 7 ? 1 : 0;
+  });
+  check(held == count && lowered == count, "it must hand out what it held");
+  std::_Exit(0);
+}
+
+// A table that cannot grow because the system has no memory stays as it is; new inputs go elsewhere.
+TEST(VisitTableDeathTest, RefusesWhenTheSystemHasNoMore) {
+  if (kShadowMemory) GTEST_SKIP() << "address space is what this sanitizer's shadow memory needs";
+  EXPECT_EXIT(outgrow_the_system(), ::testing::ExitedWithCode(0), "");
+}
 
 /// Looks many inputs up at once and one by one.
 TEST(VisitTable, ManyAtOnceIsTheSameAsOneByOne) {
