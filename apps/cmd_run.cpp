@@ -42,7 +42,7 @@ RunConfig recorded_config(ConfigOptions const& options, std::optional<Cut>& repl
   std::string const dir = std::filesystem::path(options.path).parent_path().string();
   RecordedRun recorded = read_manifest(dir.empty() ? "." : dir);
   if (!options.out.empty()) recorded.config.output.dir = options.out;
-  if (std::string_view(recorded.cut.reason) == "seconds") replay = recorded.cut;
+  replay = recorded.cut;  // also when the clock did not end it: it must not end the repetition
   return recorded.config;
 }
 

@@ -101,7 +101,7 @@ void LockstepSearch::random_phase() {
   if (last < before) {
     cut.reason = "instances";
   } else if (!enough && (timed_out || repeats)) {
-    cut.reason = "seconds";
+    cut.reason = repeats ? options_.replay->reason : "seconds";
   }
   cut.finder = last;
   cut.global_seeds = static_cast<std::int64_t>(Finder::seed(last));

@@ -1,4 +1,5 @@
 """A run that the clock ended is repeated from its manifest, byte for byte, with other threads and batches."""
+import json
 import os
 import pathlib
 import subprocess
@@ -26,6 +27,25 @@ class Replay(unittest.TestCase):
                 self.assertEqual((0, ""), (done.returncode, done.stderr))
                 done = self.run_fairlane(str(first / "manifest.json"), "--out", str(again), "--threads", "3",
                                          "--batch", "7")
+                self.assertEqual((0, ""), (done.returncode, done.stderr))
+                self.assertEqual((first / "instances.csv").read_bytes(), (again / "instances.csv").read_bytes())
+
+    def test_clock_ends_no_repetition(self):
+        demo = SOURCE / "configs" / "demo"
+        for method in ("eidig", "themis"):
+            with self.subTest(method=method), tempfile.TemporaryDirectory() as folder:
+                first = pathlib.Path(folder) / "first"
+                again = pathlib.Path(folder) / "again"
+                done = self.run_fairlane(str(demo / "config.yaml"), "--out", str(first), "--set", f"method={method}",
+                                         "--set", "budget.seconds=1000", "--set", "budget.instances=100")
+                self.assertEqual((0, ""), (done.returncode, done.stderr))
+                self.assertEqual("instances", json.loads((first / "summary.json").read_text())["cut"])
+                # as on a machine that is too slow
+                manifest = json.loads((first / "manifest.json").read_text())
+                self.assertEqual(1000, manifest["config"]["budget"]["seconds"])
+                manifest["config"]["budget"]["seconds"] = 0.000001
+                (first / "manifest.json").write_text(json.dumps(manifest))
+                done = self.run_fairlane(str(first / "manifest.json"), "--out", str(again))
                 self.assertEqual((0, ""), (done.returncode, done.stderr))
                 self.assertEqual((first / "instances.csv").read_bytes(), (again / "instances.csv").read_bytes())
 

@@ -156,13 +156,12 @@ TEST(Plan, KeysStayDistinctAtTheBorder) {
       auto const selected = static_cast<std::int32_t>(counts.size()) - 1;
       Plain const plain(counts, {selected});
       PackedSubject const packed(plain.view, kTile);
-      auto const limit = static_cast<unsigned __int128>(1) << kNarrowKeyBits;
-      unsigned __int128 inputs = 1;
-      for (std::int64_t const count : counts) inputs *= static_cast<unsigned __int128>(count);
-      EXPECT_EQ(packed.keys().words == 1, inputs < limit) << more;
+      constexpr std::uint64_t kLimit = 1ULL << kNarrowKeyBits;
+      std::uint64_t inputs = 1;
+      for (std::int64_t const count : counts) inputs *= static_cast<std::uint64_t>(count);
+      EXPECT_EQ(packed.keys().words == 1, inputs < kLimit) << more;
       if (packed.keys().words == 1) {
-        EXPECT_EQ(packed.keys().narrow_groups,
-                  static_cast<std::uint64_t>(inputs) / static_cast<std::uint64_t>(counts.back()));
+        EXPECT_EQ(packed.keys().narrow_groups, inputs / static_cast<std::uint64_t>(counts.back()));
       }
       std::set<std::vector<std::uint64_t>> keys;
       std::size_t rows = 0;

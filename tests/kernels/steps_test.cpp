@@ -9,6 +9,7 @@
 #include <map>
 #include <vector>
 
+#include "kernels/core/subject.h"
 #include "tests/kernels/draws.h"
 
 namespace fairlane {
