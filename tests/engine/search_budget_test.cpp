@@ -254,6 +254,8 @@ TEST(Search, BudgetOfInstancesNeedsItsWholeRecord) {
 TEST(Search, TheLargestBudgetsEndNothing) {
   TemporaryFolder const folder;
   RunConfig config = budget_config(folder);
+  config.local.num =
+      2000;  // more than the tests of the global phase: rounding up must not overflow
   TestSubject const subject(config);
   for (char const* method : {"eidig", "margin", "themis"}) {
     SCOPED_TRACE(method);
