@@ -143,7 +143,6 @@ class Backend {
   virtual bool overflowed() const = 0;
   /// Hands out everything recorded; inputs may occur twice when the table overflowed its memory limit.
   virtual void collect(VisitSink const& sink) = 0;
-  virtual void clear() = 0;
   /// Makes room for about that many inputs in all, between phases.
   virtual void reserve(double inputs) = 0;
 

@@ -57,7 +57,6 @@ class CpuBackend final : public Backend {
   std::uint64_t table_bytes() const override { return table_.bytes(); }
   bool overflowed() const override { return overflow_.used.load(std::memory_order_relaxed); }
   void collect(VisitSink const& sink) override { table_.collect(sink); }
-  void clear() override { table_.clear(); }
   void reserve(double inputs) override { table_.reserve(inputs); }
 
   void describe(std::int32_t const* rows, std::size_t count, Description* out) override {

@@ -194,6 +194,17 @@ void CpuBlock<Table>::pair_gradients(GradientSpec const& spec, int n, std::int32
 }
 
 template <class Table>
+void CpuBlock<Table>::partner_gradients(GradientSpec const& spec) {
+  pending_.clear();
+  for (int i = 0; i < size_; ++i) {
+    pending_.push_back(i);
+    chosen_[i] = partner_[i] < 0 ? static_cast<std::int32_t>(variant_[i]) : partner_[i];
+  }
+  gather(pending_);
+  pair_gradients(spec, size_, nullptr, chosen_.data());
+}
+
+template <class Table>
 void CpuBlock<Table>::probe_all() {
   kernels_.probe(subject_, x_.data(), stride_, size_, scratch_.get(),
                  {probe_label_.data(), probe_pair_.data(), partner_.data(), labels_.data(),
@@ -278,13 +289,7 @@ void CpuBlock<Table>::test_labels() {
 
 template <class Table>
 void CpuBlock<Table>::advance(GlobalStep const& step) {
-  pending_.clear();
-  for (int i = 0; i < size_; ++i) {
-    pending_.push_back(i);
-    chosen_[i] = partner_[i] < 0 ? static_cast<std::int32_t>(variant_[i]) : partner_[i];
-  }
-  gather(pending_);
-  pair_gradients(step.gradient, size_, nullptr, chosen_.data());
+  partner_gradients(step.gradient);
   kernels_.advance(subject_, {step.decay, step.step, step.sign}, gradient_.data(),
                    gradient_.data() + size_, 2 * stride_, momentum_.data(),
                    partner_momentum_.data(), x_.data(), stride_, size_);

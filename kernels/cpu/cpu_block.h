@@ -150,6 +150,8 @@ class CpuBlock final : public LaneBlock {
   /// gradient_ [columns][2 n]: at the n gathered rows with variants first (null: their own), then with variants second.
   void pair_gradients(GradientSpec const& spec, int n, std::int32_t const* first,
                       std::int32_t const* second);
+  /// pair_gradients of all lanes and their partners, themselves where all outputs are equal.
+  void partner_gradients(GradientSpec const& spec);
   /// Group keys of all lanes from their rows.
   void compute_keys();
   /// Records all lanes after a full evaluation.

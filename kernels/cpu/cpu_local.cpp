@@ -16,13 +16,7 @@ void CpuBlock<Table>::begin_local(LocalStep const& step) {
   for (int w = 0; w < words_; ++w) std::copy_n(key_.row(w), size_, origin_key_.row(w));
   std::copy_n(labels_.data(), size_, origin_labels_.data());
   if (step.update_interval == 0 && !step.never_update) return;  // every step draws its own partner
-  pending_.clear();
-  for (int i = 0; i < size_; ++i) {
-    pending_.push_back(i);
-    chosen_[i] = partner_[i] < 0 ? static_cast<std::int32_t>(variant_[i]) : partner_[i];
-  }
-  gather(pending_);
-  pair_gradients(step.gradient, size_, nullptr, chosen_.data());
+  partner_gradients(step.gradient);
   kernels_.attribute_weights(subject_, step.epsilon, gradient_.data(), gradient_.data() + size_,
                              2 * stride_, size_, origin_weights_.data(), stride_,
                              origin_total_.data());
