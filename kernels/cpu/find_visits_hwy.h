@@ -6,11 +6,9 @@
 
 namespace fairlane::FL_ISA {
 
-inline constexpr int kFindLanes = static_cast<int>(hn::MaxLanes(hn::ScalableTag<std::uint64_t>()));
-
 /// See LaneKernels::find_visits.
-inline int find_visits(VisitSlots const& table, int first_input, int last_input,
-                       VisitQuery const& query, VisitFound const& found) {
+inline VisitCounts find_visits(VisitSlots const& table, int first_input, int last_input,
+                               VisitQuery const& query, VisitFound const& found) {
   using D = hn::ScalableTag<std::uint64_t>;
   using DI = hn::RebindToSigned<D>;
   using DHalf = hn::Rebind<std::uint32_t, D>;
@@ -26,7 +24,10 @@ inline int find_visits(VisitSlots const& table, int first_input, int last_input,
   auto const irregular = hn::Set(d, kIrregularFlag);
   auto const label_mask = hn::Set(d, (1ULL << (table.shift - kVisitFlagBits)) - 1);
   auto const phase = hn::Set(d, query.phase);
-  int unknown = 0;
+  VisitCounts count;
+  auto const list = [&](auto number, auto mask, std::uint64_t* to, std::size_t& length) {
+    length += hn::CompressStore(number, mask, d, to + length);
+  };
   for (int i = first_input; i < last_input; i += lanes) {
     auto const home = hn::LoadU(d, query.home + i);
     auto const variant = hn::PromoteTo(d, hn::LoadU(dh, query.variant + i));
@@ -60,7 +61,8 @@ inline int find_visits(VisitSlots const& table, int first_input, int last_input,
     auto const known = hn::Ne(word, zero);
     auto const labels = hn::And(hn::ShiftRight<kVisitFlagBits>(word), label_mask);
     hn::StoreU(hn::TruncateTo(dh, labels), dh, found.labels + i);
-    auto const hit = hn::And(hn::ShiftRight<1>(word), one);
+    auto const hit =
+        hn::IfThenElse(known, hn::And(hn::ShiftRight<1>(word), one), hn::Set(d, ~0ULL));
     hn::StoreU(hn::BitCast(hn::RebindToSigned<DHalf>(), hn::TruncateTo(dh, hit)),
                hn::RebindToSigned<DHalf>(), found.hit + i);
     hn::StoreU(place, d, found.place + i);
@@ -74,18 +76,13 @@ inline int find_visits(VisitSlots const& table, int first_input, int last_input,
     auto const lower = hn::And(match, hn::Lt(earliest, hn::Not(finder)));
     auto const number = hn::Iota(d, static_cast<std::uint64_t>(i));
     auto const inside = hn::Lt(number, hn::Set(d, static_cast<std::uint64_t>(last_input)));
-    auto const is_unknown = hn::And(inside, hn::Not(hn::Or(known, far)));
-    unknown += static_cast<int>(hn::CompressStore(number, is_unknown, d, found.unknown + unknown));
-    std::uint8_t bits[3][8] = {};
-    hn::StoreMaskBits(d, hn::And(inside, far), bits[0]);
-    hn::StoreMaskBits(d, hn::And(inside, hn::And(known, hn::Not(hn::Or(match, far)))), bits[1]);
-    hn::StoreMaskBits(d, hn::And(inside, lower), bits[2]);
-    int const group = i / lanes;
-    found.far[group] = bits[0][0];
-    found.sibling[group] = bits[1][0];
-    found.lower[group] = bits[2][0];
+    auto const near = hn::AndNot(far, inside);
+    list(number, hn::AndNot(known, near), found.unknown, count.unknown);
+    list(number, hn::AndNot(match, hn::And(known, near)), found.sibling, count.sibling);
+    list(number, hn::And(inside, lower), found.lower, count.lower);
+    list(number, hn::And(inside, far), found.far, count.far);
   }
-  return unknown;
+  return count;
 }
 
 }  // namespace fairlane::FL_ISA

@@ -4,12 +4,10 @@
 
 namespace fairlane::FL_ISA {
 
-inline constexpr int kFindLanes = 1;
-
 /// See LaneKernels::find_visits.
-inline int find_visits(VisitSlots const& table, int first_input, int last_input,
-                       VisitQuery const& query, VisitFound const& found) {
-  int unknown = 0;
+inline VisitCounts find_visits(VisitSlots const& table, int first_input, int last_input,
+                               VisitQuery const& query, VisitFound const& found) {
+  VisitCounts count;
   for (int i = first_input; i < last_input; ++i) {
     std::uint64_t const key = query.group[i] * table.variants + 1;
     std::uint64_t const first = key << table.shift;
@@ -30,20 +28,23 @@ inline int find_visits(VisitSlots const& table, int first_input, int last_input,
     std::uint64_t const labels =
         (word >> kVisitFlagBits) & ((1ULL << (table.shift - kVisitFlagBits)) - 1);
     found.labels[i] = static_cast<std::uint32_t>(labels);
-    found.hit[i] = static_cast<std::int32_t>((word >> 1) & 1);
+    found.hit[i] = word != 0 ? static_cast<std::int32_t>((word >> 1) & 1) : -1;
     found.place[i] = place;
     found.finder[i] =
         query.phase | (static_cast<std::uint64_t>(query.seed[i]) << 31) | query.iteration[i];
     bool const far = full && !match;
-    found.far[i] = far ? 1 : 0;
-    found.sibling[i] = word != 0 && !match && !far ? 1 : 0;
-    found.lower[i] =
-        match && __atomic_load_n(&table.slots[place].finder, __ATOMIC_RELAXED) < ~found.finder[i]
-            ? 1
-            : 0;
-    if (word == 0 && !far) found.unknown[unknown++] = static_cast<std::uint64_t>(i);
+    auto const number = static_cast<std::uint64_t>(i);
+    if (far) {
+      found.far[count.far++] = number;
+    } else if (word == 0) {
+      found.unknown[count.unknown++] = number;
+    } else if (!match) {
+      found.sibling[count.sibling++] = number;
+    } else if (__atomic_load_n(&table.slots[place].finder, __ATOMIC_RELAXED) < ~found.finder[i]) {
+      found.lower[count.lower++] = number;
+    }
   }
-  return unknown;
+  return count;
 }
 
 }  // namespace fairlane::FL_ISA

@@ -4,6 +4,7 @@
 // padded to whole tiles (tile_lanes), so that a kernel may read and write past n up to the next multiple.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/core/margin.h"
@@ -85,23 +86,32 @@ struct VisitQuery {
   std::uint64_t phase;
 };
 
-/// What find_visits says.
-/// hit, labels  [n] of the input's group, where known
+/// What find_visits says of each input.
+/// hit, labels  [n] of the input's group; hit is -1 where neither it nor a sibling was met
 /// finder       [n] packed finder of this visit
 /// place        [n] the input's slot, or else the first free one of its line
-/// unknown      [..] numbers of the inputs whose group nobody evaluated, ascending
-/// far          inputs that the first line does not settle; one bit per input, `lanes` inputs per byte
-/// sibling      inputs that were not visited themselves, but whose group is known
-/// lower        inputs that were visited, but later than now
+/// The rest are numbers of inputs, ascending, in arrays with a tile of room behind:
+/// unknown      whose group nobody evaluated
+/// sibling      that were not visited themselves, but whose group is known
+/// lower        that were visited, but later than now
+/// far          that the first line does not settle
 struct VisitFound {
   std::int32_t* hit;
   std::uint32_t* labels;
   std::uint64_t* finder;
   std::uint64_t* place;
   std::uint64_t* unknown;
-  std::uint8_t* far;
-  std::uint8_t* sibling;
-  std::uint8_t* lower;
+  std::uint64_t* sibling;
+  std::uint64_t* lower;
+  std::uint64_t* far;
+};
+
+/// Lengths of VisitFound's lists.
+struct VisitCounts {
+  std::size_t unknown = 0;
+  std::size_t sibling = 0;
+  std::size_t lower = 0;
+  std::size_t far = 0;
 };
 
 /// Functions of one instruction set. x [columns][stride] holds integer codes in kernel column order.
@@ -146,10 +156,9 @@ struct LaneKernels {
   /// index [n] into movable, drawn with the weights.
   void (*choose)(int movable, float const* weights, long stride, float const* total,
                  std::uint32_t const* word, int n, std::int32_t* index);
-  /// Looks inputs [first, last) up in a visit table. Returns the number of unknown ones, found.unknown's entries. Arrays
-  /// are read up to a tile past `last`; first is a multiple of find_lanes.
-  int (*find_visits)(VisitSlots const&, int first, int last, VisitQuery const&, VisitFound const&);
-  int find_lanes = 0;  // inputs per byte of VisitFound's bits
+  /// Looks inputs [first, last) up in a visit table. Arrays are read and written up to a tile past `last`.
+  VisitCounts (*find_visits)(VisitSlots const&, int first, int last, VisitQuery const&,
+                             VisitFound const&);
   /// Multiply-adds of a loop that does nothing else, for measuring a core's peak: returns how many were done.
   std::int64_t (*multiply_adds)(std::int64_t rounds, float* sink);
   /// Where keep [n] is 0, row r of target becomes row r of source, for r < rows.

@@ -45,54 +45,91 @@ ZeroedMemory::~ZeroedMemory() {
   if (data_ != nullptr) munmap(data_, bytes_);
 }
 
+VisitAnswers::Far::Far(std::size_t lanes)
+    : home(lanes),
+      group(lanes),
+      variant(lanes),
+      seed(lanes),
+      iteration(lanes),
+      hit(lanes),
+      labels(lanes),
+      place(lanes),
+      lists(lanes) {}
+
 VisitAnswers::VisitAnswers(long lanes)
-    : place(static_cast<std::size_t>(lanes)),
-      finder(place.size()),
-      unknown_words(place.size()),
-      far(place.size()),
-      sibling(place.size()),
-      lower(place.size()) {}
+    : place(static_cast<std::size_t>(lanes)), lists(place.size()), far(place.size()) {}
 
 void VisitTable::find_many(LaneKernels const& kernels, int first, int last, VisitQuery const& query,
                            std::int32_t* hit, std::uint32_t* labels, VisitAnswers& answers) {
-  auto const find_one = [&](int i) {
-    auto const u = static_cast<std::size_t>(i);
-    std::uint64_t const finder =
-        query.phase | (static_cast<std::uint64_t>(query.seed[i]) << Finder::kIterationBits) |
-        query.iteration[i];
-    auto const answer = find(query.home[i], query.group[i], query.variant[i], finder);
-    answers.place[u] = query.home[i];
-    answers.finder[u] = finder;
-    hit[i] = (answer.flags & kHitFlag) != 0 ? 1 : 0;
-    labels[i] = answer.labels;
-    if (answer.known && !answer.seen) answers.siblings.push_back(i);
-    return answer.known;
-  };
   if (kThreadSanitizer) {  // it cannot know that vector loads are atomic word by word
-    for (int i = first; i < last; ++i) {
-      if (!find_one(i)) answers.unknown.push_back(i);
-    }
+    for (int i = first; i < last; ++i) find_one(i, query, hit, labels, answers);
     return;
   }
-  int const unknown = kernels.find_visits(
+  auto& lists = answers.lists;
+  auto const count = kernels.find_visits(
       {slots_, variants_, kFlagBits + label_bits_}, first, last, query,
-      {hit, labels, answers.finder.data(), answers.place.data(), answers.unknown_words.data(),
-       answers.far.data(), answers.sibling.data(), answers.lower.data()});
-  answers.unknown.insert(answers.unknown.end(), answers.unknown_words.begin(),
-                         answers.unknown_words.begin() + unknown);
-  for (int at = first; at < last; at += kernels.find_lanes) {
-    auto const byte = static_cast<std::size_t>(at / kernels.find_lanes);
-    for (unsigned bits = answers.lower[byte]; bits != 0; bits &= bits - 1) {
-      auto const i = static_cast<std::size_t>(at + std::countr_zero(bits));
-      lower(slots_[answers.place[i]], answers.finder[i]);
-    }
-    for (unsigned bits = answers.sibling[byte]; bits != 0; bits &= bits - 1) {
-      answers.siblings.push_back(at + std::countr_zero(bits));
-    }
-    for (unsigned bits = answers.far[byte]; bits != 0; bits &= bits - 1) {
-      int const i = at + std::countr_zero(bits);
-      if (!find_one(i)) answers.unknown.push_back(i);
-    }
+      {hit, labels, lists.finder.data(), answers.place.data(), lists.unknown.data(),
+       lists.sibling.data(), lists.lower.data(), lists.far.data()});
+  for (std::size_t k = 0; k < count.far; ++k) prefetch(answers.place[lists.far[k]] & mask_);
+  for (std::size_t k = 0; k < count.unknown; ++k)
+    answers.unknown.push_back(static_cast<std::int32_t>(lists.unknown[k]));
+  for (std::size_t k = 0; k < count.sibling; ++k)
+    answers.siblings.push_back(static_cast<std::int32_t>(lists.sibling[k]));
+  for (std::size_t k = 0; k < count.lower; ++k)
+    lower(slots_[answers.place[lists.lower[k]]], lists.finder[lists.lower[k]]);
+  find_far(kernels, count.far, query, hit, labels, answers);
+}
+
+void VisitTable::find_far(LaneKernels const& kernels, std::size_t count, VisitQuery const& query,
+                          std::int32_t* hit, std::uint32_t* labels, VisitAnswers& answers) {
+  auto& far = answers.far;
+  auto const& input = answers.lists.far;
+  for (std::size_t k = 0; k < count; ++k) {
+    std::uint64_t const i = input[k];
+    far.home[k] = answers.place[i] & mask_;
+    far.group[k] = query.group[i];
+    far.variant[k] = query.variant[i];
+    far.seed[k] = query.seed[i];
+    far.iteration[k] = query.iteration[i];
+  }
+  auto& lists = far.lists;
+  auto const found = kernels.find_visits(
+      {slots_, variants_, kFlagBits + label_bits_}, 0, static_cast<int>(count),
+      {far.home.data(), far.group.data(), far.variant.data(), far.seed.data(), far.iteration.data(),
+       query.phase},
+      {far.hit.data(), far.labels.data(), lists.finder.data(), far.place.data(),
+       lists.unknown.data(), lists.sibling.data(), lists.lower.data(), lists.far.data()});
+  for (std::size_t k = 0; k < count; ++k) {
+    std::uint64_t const i = input[k];
+    bool const known = far.hit[k] >= 0;  // otherwise a sibling in the first line may be
+    hit[i] = known ? far.hit[k] : hit[i];
+    labels[i] = known ? far.labels[k] : labels[i];
+    answers.place[i] = far.place[k];
+  }
+  for (std::size_t k = 0; k < found.unknown; ++k) {
+    auto const i = static_cast<std::int32_t>(input[lists.unknown[k]]);
+    (hit[i] < 0 ? answers.unknown : answers.siblings).push_back(i);
+  }
+  for (std::size_t k = 0; k < found.sibling; ++k)
+    answers.siblings.push_back(static_cast<std::int32_t>(input[lists.sibling[k]]));
+  for (std::size_t k = 0; k < found.lower; ++k)
+    lower(slots_[far.place[lists.lower[k]]], lists.finder[lists.lower[k]]);
+  for (std::size_t k = 0; k < found.far; ++k)
+    find_one(static_cast<int>(input[lists.far[k]]), query, hit, labels, answers);
+}
+
+void VisitTable::find_one(int i, VisitQuery const& query, std::int32_t* hit, std::uint32_t* labels,
+                          VisitAnswers& answers) {
+  std::uint64_t const finder =
+      query.phase | (std::uint64_t{query.seed[i]} << Finder::kIterationBits) | query.iteration[i];
+  auto const answer = find(query.home[i], query.group[i], query.variant[i], finder);
+  answers.place[static_cast<std::size_t>(i)] = query.home[i];
+  hit[i] = (answer.flags & kHitFlag) != 0 ? 1 : 0;
+  labels[i] = answer.labels;
+  if (!answer.known) {
+    answers.unknown.push_back(i);
+  } else if (!answer.seen) {
+    answers.siblings.push_back(i);
   }
 }
 

@@ -29,18 +29,40 @@ struct VisitAnswer {
 };
 
 /// Answers for a block of lanes beside hit and labels, and scratch of the look-up.
-/// place [n] where insert starts to look for room
+/// place     [n] where insert starts to look for room
+/// unknown   lanes whose group must be evaluated
+/// siblings  lanes that were not visited, but whose group is known
 struct VisitAnswers {
+  /// What find_visits wrote beside hit, labels and place.
+  struct Lists {
+    explicit Lists(std::size_t lanes)
+        : finder(lanes), unknown(lanes), sibling(lanes), lower(lanes), far(lanes) {}
+    std::vector<std::uint64_t> finder;
+    std::vector<std::uint64_t> unknown;
+    std::vector<std::uint64_t> sibling;
+    std::vector<std::uint64_t> lower;
+    std::vector<std::uint64_t> far;
+  };
+  /// Inputs whose first line was full, side by side, and what their second line says.
+  struct Far {
+    explicit Far(std::size_t lanes);
+    std::vector<std::uint64_t> home;
+    std::vector<std::uint64_t> group;
+    std::vector<std::uint32_t> variant;
+    std::vector<std::uint32_t> seed;
+    std::vector<std::uint32_t> iteration;
+    std::vector<std::int32_t> hit;
+    std::vector<std::uint32_t> labels;
+    std::vector<std::uint64_t> place;
+    Lists lists;
+  };
   explicit VisitAnswers(long lanes);
 
   std::vector<std::uint64_t> place;
-  std::vector<std::uint64_t> finder;
-  std::vector<std::uint64_t> unknown_words;
-  std::vector<std::uint8_t> far;
-  std::vector<std::uint8_t> sibling;
-  std::vector<std::uint8_t> lower;
-  std::vector<std::int32_t> unknown;   // lanes whose group must be evaluated
-  std::vector<std::int32_t> siblings;  // lanes that were not visited, but whose group is known
+  std::vector<std::int32_t> unknown;
+  std::vector<std::int32_t> siblings;
+  Lists lists;
+  Far far;
 };
 
 /// Memory that is zero on allocation and uses large pages where the system offers them. Throws Error(kMemory).
@@ -128,6 +150,11 @@ class VisitTable {
   static constexpr int kFlagBits = kVisitFlagBits;
   static constexpr std::uint64_t kKeyOffset = 1;  // no key is 0, the word of a free slot
 
+  /// Goes on with the `count` inputs that find_visits calls far.
+  void find_far(LaneKernels const& kernels, std::size_t count, VisitQuery const& query,
+                std::int32_t* hit, std::uint32_t* labels, VisitAnswers& answers);
+  void find_one(int i, VisitQuery const& query, std::int32_t* hit, std::uint32_t* labels,
+                VisitAnswers& answers);
   void allocate(std::uint64_t capacity);
   void grow(std::uint64_t needed);
   void rehash(std::uint64_t capacity);

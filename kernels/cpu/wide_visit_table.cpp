@@ -54,12 +54,10 @@ void WideVisitTable::find_many(int first, int last, VisitQuery const& query, lon
                                std::int32_t* hit, std::uint32_t* labels, VisitAnswers& answers) {
   for (int i = first; i < last; ++i) {
     auto const u = static_cast<std::size_t>(i);
-    answers.finder[u] = query.phase |
-                        (static_cast<std::uint64_t>(query.seed[i]) << Finder::kIterationBits) |
-                        query.iteration[i];
+    std::uint64_t const finder =
+        query.phase | (std::uint64_t{query.seed[i]} << Finder::kIterationBits) | query.iteration[i];
     answers.place[u] = query.home[i];
-    auto const answer =
-        find(query.home[i], {query.group + i, stride}, query.variant[i], answers.finder[u]);
+    auto const answer = find(query.home[i], {query.group + i, stride}, query.variant[i], finder);
     hit[i] = (answer.flags & kHitFlag) != 0 ? 1 : 0;
     labels[i] = answer.labels;
     if (!answer.known) answers.unknown.push_back(i);
