@@ -7,10 +7,12 @@
 //                               < > == on I, + ^ on U
 //   splat / splat_i / splat_u   broadcast
 //   load_* / store_*            unaligned access to kLanes consecutive values
+//   gather_i(p, i)              p[i] of each lane
+//   compress(x, m, p)           stores the lanes of x where m side by side, and returns how many; writes a whole pack
 //   fma(a, b, c)                a * b + c, rounded once
 //   select(m, a, b)             m ? a : b;  land, lor, lnot, any  on masks
 //   relu(x)                     x < 0 ? 0 : x (keeps NaN)
-//   abs, divide, min_i, max_i, and_i, or_i, to_float, to_int, bits_of, float_of, shift_left<n>, shift_left_by,
+//   abs, divide, less_i, min_i, max_i, and_i, or_i, to_float, to_int, bits_of, float_of, shift_left<n>, shift_left_by,
 //   shift_right_u<n>, mul_hi_lo
 #pragma once
 
@@ -44,9 +46,14 @@ struct ScalarPack {
     return x;
   }
   static FL_HD U load_u(std::uint32_t const* p) { return *p; }
+  static FL_HD I gather_i(std::int32_t const* p, I i) { return load_i(p + i); }
   static FL_HD void store(F x, float* p) { *p = x; }
   static FL_HD void store_i(I x, std::int32_t* p) { std::memcpy(p, &x, sizeof x); }
   static FL_HD void store_u(U x, std::uint32_t* p) { *p = x; }
+  static FL_HD int compress(I x, M m, std::int32_t* p) {
+    *p = x;
+    return m ? 1 : 0;
+  }
 
 #ifdef __CUDA_ARCH__
   static FL_HD F fma(F a, F b, F c) { return __fmaf_rn(a, b, c); }
@@ -75,6 +82,7 @@ struct ScalarPack {
   static FL_HD bool any(M m) { return m; }
   static FL_HD F relu(F x) { return x < 0.0F ? 0.0F : x; }
   static FL_HD F abs(F x) { return float_of(bits_of(x) & 0x7FFFFFFF); }
+  static FL_HD M less_i(I a, I b) { return a < b; }
   static FL_HD I min_i(I a, I b) { return a < b ? a : b; }
   static FL_HD I max_i(I a, I b) { return a > b ? a : b; }
   static FL_HD F to_float(I x) { return static_cast<float>(x); }

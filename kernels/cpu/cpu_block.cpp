@@ -67,6 +67,7 @@ CpuBlock<Table>::CpuBlock(PackedSubject const& subject, LaneKernels const& kerne
       gradient_(subject_.columns, 2 * stride_),
       random_(4, stride_),
       index_(1, stride_),
+      moved_(1, stride_),
       found_labels_(1, stride_),
       found_flags_(1, stride_),
       first_label_(1, stride_),
@@ -82,13 +83,10 @@ CpuBlock<Table>::CpuBlock(PackedSubject const& subject, LaneKernels const& kerne
     origin_ = LaneArray<std::int32_t>(subject_.columns, stride_);
     origin_key_ = LaneArray<std::uint64_t>(words_, stride_);
     origin_labels_ = LaneArray<std::uint32_t>(1, stride_);
-    weights_ = LaneArray<float>(subject_.movable_count, stride_);
-    origin_weights_ = LaneArray<float>(subject_.movable_count, stride_);
-    total_ = LaneArray<float>(1, stride_);
-    origin_total_ = LaneArray<float>(1, stride_);
-    new_weights_ = LaneArray<float>(subject_.movable_count, stride_);
-    new_total_ = LaneArray<float>(1, stride_);
-    streak_ = LaneArray<std::uint32_t>(1, stride_);
+    weights_ = LaneArray<float>(subject_.movable_count + 1, stride_);
+    origin_weights_ = LaneArray<float>(subject_.movable_count + 1, stride_);
+    new_weights_ = LaneArray<float>(subject_.movable_count + 1, stride_);
+    streak_ = LaneArray<std::int32_t>(1, stride_);
   }
   pending_.reserve(static_cast<std::size_t>(capacity));
 }
@@ -150,13 +148,11 @@ void CpuBlock<Table>::retain(std::span<std::uint8_t const> keep) {
       } else {
         for (int c = 0; c < subject_.columns; ++c) origin_(c, to) = origin_(c, from);
         for (int w = 0; w < words_; ++w) origin_key_(w, to) = origin_key_(w, from);
-        for (int i = 0; i < subject_.movable_count; ++i) {
+        for (int i = 0; i <= subject_.movable_count; ++i) {
           weights_(i, to) = weights_(i, from);
           origin_weights_(i, to) = origin_weights_(i, from);
         }
         origin_labels_[to] = origin_labels_[from];
-        total_[to] = total_[from];
-        origin_total_[to] = origin_total_[from];
         streak_[to] = streak_[from];
       }
     }
@@ -172,12 +168,17 @@ void CpuBlock<Table>::row(int lane, std::int32_t* row) const {
 }
 
 template <class Table>
+void CpuBlock<Table>::select(LaneArray<std::int32_t> const& value, std::int32_t low,
+                             std::int32_t high) {
+  pending_.resize(static_cast<std::size_t>(stride_));
+  int const count = kernels_.list(value.data(), low, high, size_, pending_.data());
+  pending_.resize(static_cast<std::size_t>(count));
+}
+
+template <class Table>
 void CpuBlock<Table>::gather(std::vector<std::int32_t> const& lanes) {
-  for (int c = 0; c < subject_.columns; ++c) {
-    std::int32_t const* from = x_.row(c);
-    std::int32_t* to = gathered_.row(c);
-    for (std::size_t i = 0; i < lanes.size(); ++i) to[i] = from[lanes[i]];
-  }
+  kernels_.gather(x_.data(), subject_.columns, stride_, lanes.data(),
+                  static_cast<int>(lanes.size()), gathered_.data(), 2 * stride_);
 }
 
 template <class Table>

@@ -143,6 +143,8 @@ class CpuBlock final : public LaneBlock {
   std::uint64_t finder_of(long lane) const {
     return Finder::pack(phase_, seed_[lane], iteration_[lane]);
   }
+  /// Lists the lanes with low <= value <= high in pending_.
+  void select(LaneArray<std::int32_t> const& value, std::int32_t low, std::int32_t high);
   /// Copies the listed lanes' columns side by side into gathered_.
   void gather(std::vector<std::int32_t> const& lanes);
   /// Evaluates the similar sets of all lanes in full: probe_label_, probe_pair_, partner_, labels_, hit_.
@@ -210,20 +212,18 @@ class CpuBlock final : public LaneBlock {
   LaneArray<std::int32_t> origin_;  // [columns] local phase: where misses return to
   LaneArray<std::uint64_t> origin_key_;
   LaneArray<std::uint32_t> origin_labels_;
-  LaneArray<float> weights_;  // [movable] of the attribute draw
+  LaneArray<float> weights_;  // [movable + 1] of the attribute draw, then their sum
   LaneArray<float> origin_weights_;
-  LaneArray<float> total_;  // sum of a lane's weights
-  LaneArray<float> origin_total_;
-  LaneArray<std::uint32_t> streak_;  // hits in a row since the last renewal
+  LaneArray<std::int32_t> streak_;  // hits in a row since the last renewal
   LaneArray<std::uint32_t> renewals_;
 
   LaneArray<std::int32_t> gathered_;  // [columns] compacted rows, room for their partners behind
   LaneArray<std::int32_t> second_;    // [columns] rows that need more variants
   LaneArray<float> gradient_;         // [columns] as gathered_
-  LaneArray<float> new_weights_;      // [movable]
-  LaneArray<float> new_total_;
-  LaneArray<std::uint32_t> random_;  // [4] words of the round
+  LaneArray<float> new_weights_;      // [movable + 1]
+  LaneArray<std::uint32_t> random_;   // [4] words of the round
   LaneArray<std::int32_t> index_;
+  LaneArray<std::int32_t> moved_;  // change of the drawn attribute
   LaneArray<std::uint32_t> found_labels_;
   LaneArray<std::int32_t> found_flags_;
   LaneArray<std::int32_t> first_label_;

@@ -1,6 +1,7 @@
 // The local phase of a CPU block: renewals of partner and weights, draws, steps, and the way back after a miss.
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "kernels/core/steps.h"
@@ -19,10 +20,9 @@ void CpuBlock<Table>::begin_local(LocalStep const& step) {
   partner_gradients(step.gradient);
   kernels_.attribute_weights(subject_, step.epsilon, gradient_.data(), gradient_.data() + size_,
                              2 * stride_, size_, origin_weights_.data(), stride_,
-                             origin_total_.data());
-  for (int i = 0; i < subject_.movable_count; ++i)
+                             origin_weights_.row(subject_.movable_count));
+  for (int i = 0; i <= subject_.movable_count; ++i)
     std::copy_n(origin_weights_.row(i), size_, weights_.row(i));
-  std::copy_n(origin_total_.data(), size_, total_.data());
 }
 
 template <class Table>
@@ -42,28 +42,23 @@ void CpuBlock<Table>::step_local(LocalStep const& step) {
 
 template <class Table>
 void CpuBlock<Table>::renew(LocalStep const& step) {
-  pending_.resize(static_cast<std::size_t>(capacity_));
-  std::size_t due = 0;
-  for (std::int32_t i = 0; i < size_; ++i) {
-    pending_[due] = i;
-    due += streak_[i] >= step.update_interval ? 1 : 0;
-  }
-  pending_.resize(due);
+  constexpr auto kMost = std::numeric_limits<std::int32_t>::max();
+  select(streak_, static_cast<std::int32_t>(std::min<std::uint32_t>(step.update_interval, kMost)),
+         kMost);
   if (pending_.empty()) return;
   int const n = static_cast<int>(pending_.size());
   gather(pending_);
   draw_partners();
   pair_gradients(step.gradient, n, nullptr, chosen_.data());
   kernels_.attribute_weights(subject_, step.epsilon, gradient_.data(), gradient_.data() + n,
-                             2 * stride_, n, new_weights_.data(), stride_, new_total_.data());
-  for (int a = 0; a < subject_.movable_count; ++a) {
+                             2 * stride_, n, new_weights_.data(), stride_,
+                             new_weights_.row(subject_.movable_count));
+  for (int a = 0; a <= subject_.movable_count; ++a) {
     float const* from = new_weights_.row(a);
     float* to = weights_.row(a);
     for (int k = 0; k < n; ++k) to[pending_[static_cast<std::size_t>(k)]] = from[k];
   }
-  for (int k = 0; k < n; ++k) {
-    std::int32_t const lane = pending_[static_cast<std::size_t>(k)];
-    total_[lane] = new_total_[k];
+  for (std::int32_t const lane : pending_) {
     streak_[lane] = 0;
     ++renewals_[lane];
   }
@@ -170,25 +165,15 @@ void CpuBlock<Table>::try_partners(std::vector<std::int32_t>& open) {
 
 template <class Table>
 void CpuBlock<Table>::draw_and_step(LocalStep const& step) {
-  std::uint32_t const* attribute_word = random_.row(0);
-  std::uint32_t const* direction_word = random_.row(1);
-  kernels_.choose(subject_.movable_count, weights_.data(), stride_, total_.data(), attribute_word,
-                  size_, index_.data());
+  kernels_.perturb(subject_, step.step, weights_.data(), weights_.row(subject_.movable_count),
+                   random_.data(), x_.data(), stride_, size_, index_.data(), moved_.data());
   auto const& keys = packed_.keys();
-  std::int32_t* const x = x_.data();
-  std::uint64_t* const home = home_.data();
   for (long i = 0; i < size_; ++i) {
-    int const c = subject_.movable[index_[i]];
-    auto const column = static_cast<std::size_t>(c);
-    std::int32_t& cell = x[c * stride_ + i];
-    std::int32_t const old = cell;
-    std::int32_t const direction = choose_direction<ScalarPack>(direction_word[i]) * step.step;
-    cell = step_and_clip<ScalarPack>(old, direction, subject_.low[c], subject_.high[c]);
-    key_(keys.word[column], i) +=
-        static_cast<std::uint64_t>(static_cast<std::int64_t>(cell) - old) * keys.stride[column];
-    home[i] = table_.home(key_of(i), variant_[i]);
-    table_.prefetch(home[i]);
+    auto const column = static_cast<std::size_t>(subject_.movable[index_[i]]);
+    std::uint64_t* const key = kNarrow ? key_.data() : key_.row(keys.word[column]);
+    key[i] += static_cast<std::uint64_t>(std::int64_t{moved_[i]}) * keys.stride[column];
   }
+  prepare_homes();
 }
 
 template <class Table>
@@ -196,18 +181,15 @@ void CpuBlock<Table>::settle(LocalStep const& step) {
   kernels_.restore(origin_.data(), x_.data(), subject_.columns, stride_, size_, hit_.data());
   if (!step.never_update) {
     kernels_.restore(reinterpret_cast<std::int32_t const*>(origin_weights_.data()),
-                     reinterpret_cast<std::int32_t*>(weights_.data()), subject_.movable_count,
+                     reinterpret_cast<std::int32_t*>(weights_.data()), subject_.movable_count + 1,
                      stride_, size_, hit_.data());
   }
-  for (long i = 0; i < size_; ++i) {
-    if (hit_[i] != 0) {
-      ++streak_[i];
-      continue;
-    }
-    streak_[i] = 0;
-    for (int w = 0; w < words_; ++w) key_(w, i) = origin_key_(w, i);
-    labels_[i] = origin_labels_[i];
-    total_[i] = origin_total_[i];
+  for (long i = 0; i < size_; ++i) ++streak_[i];
+  select(hit_, 0, 0);
+  for (std::int32_t const lane : pending_) {
+    streak_[lane] = 0;
+    labels_[lane] = origin_labels_[lane];
+    for (int w = 0; w < words_; ++w) key_(w, lane) = origin_key_(w, lane);
   }
 }
 

@@ -153,14 +153,22 @@ struct LaneKernels {
   /// weights [movable][stride] and total [n] of the local draw, from gradients [columns][stride] at x and partner.
   void (*attribute_weights)(Subject const&, float epsilon, float const* g1, float const* g2,
                             long gradient_stride, int n, float* weights, long stride, float* total);
-  /// index [n] into movable, drawn with the weights.
-  void (*choose)(int movable, float const* weights, long stride, float const* total,
-                 std::uint32_t const* word, int n, std::int32_t* index);
+  /// The local draw and step: index [n] into movable, drawn with the weights and words' row 0, and by how much that column
+  /// of x moved: `step` up or down by row 1, clipped. weights, words and x have one stride.
+  void (*perturb)(Subject const&, std::int32_t step, float const* weights, float const* total,
+                  std::uint32_t const* words, std::int32_t* x, long stride, int n,
+                  std::int32_t* index, std::int32_t* moved);
   /// Looks inputs [first, last) up in a visit table. Arrays are read and written up to a tile past `last`.
   VisitCounts (*find_visits)(VisitSlots const&, int first, int last, VisitQuery const&,
                              VisitFound const&);
   /// Multiply-adds of a loop that does nothing else, for measuring a core's peak: returns how many were done.
   std::int64_t (*multiply_adds)(std::int64_t rounds, float* sink);
+  /// Numbers of the lanes whose value [n] lies in [low, high], ascending; returns how many.
+  int (*list)(std::int32_t const* value, std::int32_t low, std::int32_t high, int n,
+              std::int32_t* lanes);
+  /// Rows r < rows of the n listed lanes side by side: to [rows][to_stride].
+  void (*gather)(std::int32_t const* from, int rows, long stride, std::int32_t const* lanes, int n,
+                 std::int32_t* to, long to_stride);
   /// Where keep [n] is 0, row r of target becomes row r of source, for r < rows.
   void (*restore)(std::int32_t const* source, std::int32_t* target, int rows, long stride, int n,
                   std::int32_t const* keep);

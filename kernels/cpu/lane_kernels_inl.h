@@ -376,12 +376,56 @@ struct Kernels {
     }
   }
 
-  static void choose(int movable, float const* weights, long stride, float const* total,
-                     std::uint32_t const* word, int n, std::int32_t* index) {
+  static void perturb(Subject const& s, std::int32_t step, float const* weights, float const* total,
+                      std::uint32_t const* words, std::int32_t* x, long stride, int n,
+                      std::int32_t* index, std::int32_t* moved) {
     for (int at = 0; at < n; at += kN) {
-      P::store_i(choose_attribute<P>(weights + at, movable, stride, P::load(total + at),
-                                     P::load_u(word + at)),
-                 index + at);
+      I const drawn = choose_attribute<P>(weights + at, s.movable_count, stride,
+                                          P::load(total + at), P::load_u(words + at));
+      auto const up =
+          P::to_float(choose_direction<P>(P::load_u(words + stride + at))) > P::splat(0.0F);
+      I const change = P::select_i(up, P::splat_i(step), P::splat_i(-step));
+      I by = P::splat_i(0);
+      for (int i = 0; i < s.movable_count; ++i) {
+        int const c = s.movable[i];
+        std::int32_t* cell = x + c * stride + at;
+        I const old = P::load_i(cell);
+        auto const mine = LabelSet<P>::equal(drawn, P::splat_i(i));
+        I const value = P::select_i(mine, step_and_clip<P>(old, change, s.low[c], s.high[c]), old);
+        P::store_i(value, cell);
+        by = by + (value - old);
+      }
+      P::store_i(drawn, index + at);
+      P::store_i(by, moved + at);
+    }
+  }
+
+  static int list(std::int32_t const* value, std::int32_t low, std::int32_t high, int n,
+                  std::int32_t* lanes) {
+    std::int32_t iota[kN];
+    for (int i = 0; i < kN; ++i) iota[i] = i;
+    I number = P::load_i(iota);
+    int count = 0;
+    for (int at = 0; at < n; at += kN) {
+      I const x = P::load_i(value + at);
+      auto const outside = P::lor(P::less_i(x, P::splat_i(low)), P::less_i(P::splat_i(high), x));
+      auto const inside = P::land(P::lnot(outside), P::less_i(number, P::splat_i(n)));
+      count += P::compress(number, inside, lanes + count);
+      number = number + P::splat_i(kN);
+    }
+    return count;
+  }
+
+  static void gather(std::int32_t const* from, int rows, long stride, std::int32_t const* lanes,
+                     int n, std::int32_t* to, long to_stride) {
+    int at = 0;
+    for (; at + kN <= n; at += kN) {
+      I const lane = P::load_i(lanes + at);
+      for (int r = 0; r < rows; ++r)
+        P::store_i(P::gather_i(from + r * stride, lane), to + r * to_stride + at);
+    }
+    for (; at < n; ++at) {
+      for (int r = 0; r < rows; ++r) to[r * to_stride + at] = from[r * stride + lanes[at]];
     }
   }
 
@@ -417,8 +461,8 @@ struct Kernels {
   static LaneKernels const* table(char const* isa) {
     static constexpr LaneKernels kTable = {
         nullptr,     kTile,         kT,     classify,     classify_some, variant_labels,    probe,
-        margins,     gradients,     logits, random_words, advance,       attribute_weights, choose,
-        find_visits, multiply_adds, restore};
+        margins,     gradients,     logits, random_words, advance,       attribute_weights, perturb,
+        find_visits, multiply_adds, list,   gather,       restore};
     static LaneKernels const named = [isa] {
       LaneKernels t = kTable;
       t.isa = isa;

@@ -29,9 +29,13 @@ struct SimdPack {
   static FL_HD F load(float const* p) { return hn::LoadU(DF(), p); }
   static FL_HD I load_i(std::int32_t const* p) { return hn::LoadU(DI(), p); }
   static FL_HD U load_u(std::uint32_t const* p) { return hn::LoadU(DU(), p); }
+  static FL_HD I gather_i(std::int32_t const* p, I i) { return hn::GatherIndex(DI(), p, i); }
   static FL_HD void store(F x, float* p) { hn::StoreU(x, DF(), p); }
   static FL_HD void store_i(I x, std::int32_t* p) { hn::StoreU(x, DI(), p); }
   static FL_HD void store_u(U x, std::uint32_t* p) { hn::StoreU(x, DU(), p); }
+  static FL_HD int compress(I x, M m, std::int32_t* p) {
+    return static_cast<int>(hn::CompressStore(x, hn::RebindMask(DI(), m), DI(), p));
+  }
 
   static FL_HD F fma(F a, F b, F c) { return hn::MulAdd(a, b, c); }
   static FL_HD F divide(F a, F b) { return hn::Div(a, b); }
@@ -50,6 +54,7 @@ struct SimdPack {
   static FL_HD F relu(F x) { return hn::IfThenElse(hn::Lt(x, hn::Zero(DF())), hn::Zero(DF()), x); }
 #endif
   static FL_HD F abs(F x) { return hn::Abs(x); }
+  static FL_HD M less_i(I a, I b) { return hn::RebindMask(DF(), hn::Lt(a, b)); }
   static FL_HD I min_i(I a, I b) { return hn::Min(a, b); }
   static FL_HD I max_i(I a, I b) { return hn::Max(a, b); }
   static FL_HD F to_float(I x) { return hn::ConvertTo(DF(), x); }

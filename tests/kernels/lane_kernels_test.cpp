@@ -6,7 +6,10 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <random>
+#include <utility>
 
+#include "kernels/core/steps.h"
 #include "tests/kernels/random_subject.h"
 
 namespace fairlane {
@@ -118,15 +121,16 @@ Outputs run_all(RandomSubject::Shape const& shape, SubjectView const& view,
 
   LaneArray<float> weights(std::max(s.movable_count, 1), stride);
   LaneArray<float> total(1, stride);
-  LaneArray<std::int32_t> index(1, stride);
+  LaneArray<std::int32_t> draw(2, stride);
   if (s.movable_count > 0) {
     kernels.attribute_weights(s, 1e-6F, gradient.data(), other.data(), stride, n, weights.data(),
                               stride, total.data());
-    kernels.choose(s.movable_count, weights.data(), stride, total.data(), words.row(0), n,
-                   index.data());
+    kernels.perturb(s, 2, weights.data(), total.data(), words.data(), lanes.x.data(), stride, n,
+                    draw.row(0), draw.row(1));
     out.take(weights, s.movable_count, n);
     out.take(total, 1, n);
-    out.take(index, 1, n);
+    out.take(draw, 2, n);
+    out.take(lanes.x, s.columns, n);
   }
 
   LaneArray<float> momentum(s.columns, stride);
@@ -189,6 +193,85 @@ std::vector<RandomSubject::Shape> random_shapes(int count) {
     shapes.push_back(shape);
   }
   return shapes;
+}
+
+// The local step of each lane by itself, with steps that the bounds clip to nothing or to a part.
+TEST(LaneKernels, PerturbMovesTheDrawnColumnOnly) {
+  for (int const attributes : {3, 12, 90}) {
+    RandomSubject::Shape shape;
+    shape.attributes = attributes;
+    RandomSubject subject(shape);
+    auto const rows = subject.rows(75);
+    for (auto const* kernels : kernel_tables()) {
+      SCOPED_TRACE(std::string(kernels->isa) + ", " + std::to_string(attributes) + " attributes");
+      PackedSubject const packed(subject.view, kernels->tile_outputs);
+      Subject const& s = packed.get();
+      Lanes const before(packed, rows);
+      Lanes lanes(packed, rows);
+      LaneArray<float> weights(s.movable_count, lanes.stride);
+      LaneArray<float> total(1, lanes.stride);
+      LaneArray<std::uint32_t> words(2, lanes.stride);
+      LaneArray<std::int32_t> draw(2, lanes.stride);
+      std::mt19937 random(7);
+      for (long i = 0; i < lanes.count; ++i) {
+        for (int a = 0; a < s.movable_count; ++a)
+          total[i] += weights(a, i) = static_cast<float>(random() % 100);
+        words(0, i) = static_cast<std::uint32_t>(random());
+        words(1, i) = static_cast<std::uint32_t>(random());
+      }
+      constexpr std::int32_t kStep = 2;
+      kernels->perturb(s, kStep, weights.data(), total.data(), words.data(), lanes.x.data(),
+                       lanes.stride, lanes.count, draw.row(0), draw.row(1));
+      for (long i = 0; i < lanes.count; ++i) {
+        int const drawn = choose_attribute<ScalarPack>(weights.data() + i, s.movable_count,
+                                                       lanes.stride, total[i], words(0, i));
+        ASSERT_EQ(draw(0, i), drawn);
+        std::int32_t const step = choose_direction<ScalarPack>(words(1, i)) * kStep;
+        for (int c = 0; c < s.columns; ++c) {
+          std::int32_t const old = before.x.row(c)[i];
+          std::int32_t const expected =
+              c == s.movable[drawn] ? std::min(std::max(old + step, s.low[c]), s.high[c]) : old;
+          ASSERT_EQ(lanes.x(c, i), expected);
+          if (c == s.movable[drawn]) {
+            ASSERT_EQ(draw(1, i), expected - old);
+          }
+        }
+      }
+    }
+  }
+}
+
+// Lists and gathered columns, also at lengths that are no multiple of any pack.
+TEST(LaneKernels, ListsAndGathersLanes) {
+  constexpr int kRows = 3;
+  constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
+  for (auto const* kernels : kernel_tables()) {
+    SCOPED_TRACE(kernels->isa);
+    long const stride = 2L * kPadLanes;
+    LaneArray<std::int32_t> value(1, stride);
+    LaneArray<std::int32_t> from(kRows, stride);
+    for (long i = 0; i < stride; ++i) {
+      value[i] = i % 11 == 0 ? kMost : static_cast<std::int32_t>(i * 7 % 10) - 3;
+      for (int r = 0; r < kRows; ++r) from(r, i) = static_cast<std::int32_t>(1000 * r + i);
+    }
+    for (int const n : {0, 1, 15, 16, 17, 64, 67, 100}) {
+      for (auto const& [low, high] : {std::pair{0, 0}, {2, kMost}, {-3, kMost}, {kMost, kMost}}) {
+        std::vector<std::int32_t> expected;
+        for (int i = 0; i < n; ++i) {
+          if (low <= value[i] && value[i] <= high) expected.push_back(i);
+        }
+        LaneArray<std::int32_t> lanes(1, stride);
+        int const count = kernels->list(value.data(), low, high, n, lanes.data());
+        ASSERT_EQ(std::vector<std::int32_t>(lanes.data(), lanes.data() + count), expected);
+        LaneArray<std::int32_t> to(kRows, stride);
+        kernels->gather(from.data(), kRows, stride, lanes.data(), count, to.data(), stride);
+        for (int r = 0; r < kRows; ++r) {
+          for (int k = 0; k < count; ++k)
+            ASSERT_EQ(to(r, k), 1000 * r + expected[static_cast<std::size_t>(k)]);
+        }
+      }
+    }
+  }
 }
 
 TEST(LaneKernels, EveryInstructionSetGivesThePortableBits) {
