@@ -11,6 +11,7 @@
 #include "kernels/backend.h"
 #include "kernels/cpu/lane_kernels.h"
 #include "kernels/cpu/visit_table.h"
+#include "kernels/cpu/weight_cache.h"
 
 namespace fairlane {
 
@@ -166,6 +167,13 @@ class CpuBlock final : public LaneBlock {
   /// New partners by lot among members with another label, new weights; for lanes in pending_.
   void renew(LocalStep const& step);
   void draw_partners();
+  /// Weights of the lanes in pending_ that weight_cache_ knows; those lanes and their partners drop out.
+  void take_known_weights();
+  /// Entry k of pending_ and its partner in chosen_.
+  WeightCache::Pair pair_of(std::size_t k) const {
+    std::int32_t const lane = pending_[k];
+    return {key_[lane], variant_[lane], static_cast<std::uint32_t>(chosen_[static_cast<long>(k)])};
+  }
   /// Partners by trial for the gathered lanes numbered in `open`; leaves those where no try had another label.
   void try_partners(std::vector<std::int32_t>& open);
   /// Also prepares home_, so that the table's lines come while the draws go on.
@@ -232,6 +240,7 @@ class CpuBlock final : public LaneBlock {
   LaneArray<std::int32_t> probe_pair_;
   LaneArray<std::uint64_t> home_;  // where the table's search starts
   VisitAnswers answers_;
+  std::unique_ptr<WeightCache> weight_cache_;  // where every step renews
   std::unique_ptr<MarginState> margin_;
   std::vector<std::int32_t> pending_;
   std::vector<std::uint8_t> variant_labels_;  // [variants][kPadLanes]

@@ -10,13 +10,26 @@
 
 namespace fairlane {
 
+namespace {
+
+bool renews_always(LocalStep const& step) {
+  return step.update_interval == 0 && !step.never_update;
+}
+
+}  // namespace
+
 template <class Table>
 void CpuBlock<Table>::begin_local(LocalStep const& step) {
   probe_all();
   for (int c = 0; c < subject_.columns; ++c) std::copy_n(x_.row(c), size_, origin_.row(c));
   for (int w = 0; w < words_; ++w) std::copy_n(key_.row(w), size_, origin_key_.row(w));
   std::copy_n(labels_.data(), size_, origin_labels_.data());
-  if (step.update_interval == 0 && !step.never_update) return;  // every step draws its own partner
+  if (renews_always(step)) {  // every step draws its own partner
+    if (kNarrow && !weight_cache_)
+      weight_cache_ = std::make_unique<WeightCache>(subject_.movable_count + 1, capacity_);
+    if (weight_cache_) weight_cache_->clear();
+    return;
+  }
   partner_gradients(step.gradient);
   kernels_.attribute_weights(subject_, step.epsilon, gradient_.data(), gradient_.data() + size_,
                              2 * stride_, size_, origin_weights_.data(), stride_,
@@ -45,10 +58,17 @@ void CpuBlock<Table>::renew(LocalStep const& step) {
   constexpr auto kMost = std::numeric_limits<std::int32_t>::max();
   select(streak_, static_cast<std::int32_t>(std::min<std::uint32_t>(step.update_interval, kMost)),
          kMost);
-  if (pending_.empty()) return;
-  int const n = static_cast<int>(pending_.size());
-  gather(pending_);
+  for (std::int32_t const lane : pending_) {
+    streak_[lane] = 0;
+    ++renewals_[lane];
+  }
+  if (!labels_kept_) gather(pending_);
   draw_partners();
+  bool const remembers = renews_always(step) && weight_cache_;
+  if (remembers) take_known_weights();
+  if (pending_.empty()) return;
+  if (labels_kept_ || remembers) gather(pending_);
+  int const n = static_cast<int>(pending_.size());
   pair_gradients(step.gradient, n, nullptr, chosen_.data());
   kernels_.attribute_weights(subject_, step.epsilon, gradient_.data(), gradient_.data() + n,
                              2 * stride_, n, new_weights_.data(), stride_,
@@ -58,10 +78,27 @@ void CpuBlock<Table>::renew(LocalStep const& step) {
     float* to = weights_.row(a);
     for (int k = 0; k < n; ++k) to[pending_[static_cast<std::size_t>(k)]] = from[k];
   }
-  for (std::int32_t const lane : pending_) {
-    streak_[lane] = 0;
-    ++renewals_[lane];
+  for (std::size_t k = 0; remembers && k < pending_.size(); ++k) {
+    float* const known = weight_cache_->put(pair_of(k));
+    for (int a = 0; a <= subject_.movable_count; ++a)
+      known[a] = new_weights_(a, static_cast<long>(k));
   }
+}
+
+template <class Table>
+void CpuBlock<Table>::take_known_weights() {
+  std::size_t left = 0;
+  for (std::size_t k = 0; k < pending_.size(); ++k) {
+    std::int32_t const lane = pending_[k];
+    if (float const* const known = weight_cache_->find(pair_of(k))) {
+      for (int a = 0; a <= subject_.movable_count; ++a) weights_(a, lane) = known[a];
+      continue;
+    }
+    pending_[left] = lane;
+    chosen_[static_cast<long>(left)] = chosen_[static_cast<long>(k)];
+    ++left;
+  }
+  pending_.resize(left);
 }
 
 template <class Table>
@@ -179,7 +216,7 @@ void CpuBlock<Table>::draw_and_step(LocalStep const& step) {
 template <class Table>
 void CpuBlock<Table>::settle(LocalStep const& step) {
   kernels_.restore(origin_.data(), x_.data(), subject_.columns, stride_, size_, hit_.data());
-  if (!step.never_update) {
+  if (!step.never_update && !renews_always(step)) {
     kernels_.restore(reinterpret_cast<std::int32_t const*>(origin_weights_.data()),
                      reinterpret_cast<std::int32_t*>(weights_.data()), subject_.movable_count + 1,
                      stride_, size_, hit_.data());

@@ -240,7 +240,7 @@ TEST_P(SearchSequential, IsTheLockstepSearch) {
   RunConfig config = small_config(folder, shape_of(GetParam()));
   config.global.num = 20;
   config.local.num = 60;
-  for (std::uint32_t const interval : {5U, 1U, kNeverUpdate}) {
+  for (std::uint32_t const interval : {5U, 1U, 0U, kNeverUpdate}) {  // 0: before every step
     SCOPED_TRACE("update_interval " + std::to_string(interval));
     config.local.update_interval = interval;
     config.seed = 40 + interval % 100;
