@@ -19,8 +19,10 @@
 #include <cstring>
 
 #ifdef __CUDACC__
-#define FL_HD __host__ __device__ __forceinline__
+#define FL_HOST_DEVICE __host__ __device__
+#define FL_HD FL_HOST_DEVICE __forceinline__
 #else
+#define FL_HOST_DEVICE
 #define FL_HD inline __attribute__((always_inline))
 #endif
 
