@@ -164,6 +164,50 @@ struct LaneTiles {
     }
   }
 
+  /// A member with another label for every lane, drawn uniformly by its word; -1 when there is none. Evaluates every
+  /// variant twice, so that no label needs to be kept. word, chosen [n]
+  static FL_HOST_DEVICE void pick_other(Subject const& s, std::int32_t const* x, long stride, int n,
+                                        Scratch const& m, std::uint32_t const* word,
+                                        std::int32_t* chosen) {
+    int const outputs = s.network.outputs();
+    I const one = P::splat_i(1);
+    I const none = P::splat_i(0);
+    for (int at = 0; at < n; at += kTile) {
+      load_tile(s, x, stride, at, m.in);
+      load_prefix(s, m);
+      float const* z = tail_logits(s, m);
+      I own[kV];
+      I rest[kV];  // first the number of such members, then how many are still to be skipped
+      I pick[kV];
+      for (int v = 0; v < kV; ++v) {
+        own[v] = label_of<P>(z + v * kN, outputs, kTile, s.cut);
+        rest[v] = none;
+        pick[v] = P::splat_i(-1);
+      }
+      for (int pass = 0; pass < 2; ++pass) {
+        for (int variant = 0; variant < s.variants; ++variant) {
+          z = variant_logits(s, m, variant);
+          for (int v = 0; v < kV; ++v) {
+            I const label = label_of<P>(z + v * kN, outputs, kTile, s.cut);
+            auto const other =
+                P::lnot(P::lor(LabelSet<P>::equal(label, own[v]),
+                               LabelSet<P>::equal(label, P::splat_i(kUndefinedLabel))));
+            auto const here = P::land(other, P::land(LabelSet<P>::equal(rest[v], none),
+                                                     LabelSet<P>::equal(pick[v], P::splat_i(-1))));
+            if (pass == 1) pick[v] = P::select_i(here, P::splat_i(variant), pick[v]);
+            I const step = pass == 0 ? one : P::splat_i(-1);
+            rest[v] = rest[v] + P::select_i(other, step, none);
+          }
+        }
+        if (pass == 1) break;
+        for (int v = 0; v < kV; ++v) {
+          rest[v] = P::u_to_i(below<P>(P::load_u(word + at + v * kN), P::i_to_u(rest[v])));
+        }
+      }
+      for (int v = 0; v < kV; ++v) P::store_i(pick[v], chosen + at + v * kN);
+    }
+  }
+
   static FL_HOST_DEVICE void probe(Subject const& s, std::int32_t const* x, long stride, int n,
                                    Scratch const& m, ProbeResult const& out) {
     int const outputs = s.network.outputs();

@@ -84,6 +84,7 @@ struct ScalarPack {
   static FL_HD I to_int(F x) { return x == x ? static_cast<std::int32_t>(x) : 0; }
   static FL_HD F u_to_float(U x) { return static_cast<float>(static_cast<std::int32_t>(x)); }
   static FL_HD I u_to_i(U x) { return static_cast<std::int32_t>(x); }
+  static FL_HD U i_to_u(I x) { return static_cast<std::uint32_t>(x); }
   template <int kBits>
   static FL_HD U shift_right_u(U x) {
     return x >> kBits;

@@ -7,17 +7,9 @@
 #include <cstdint>
 
 #include "kernels/core/lane_tiles.h"
+#include "kernels/core/visit_flags.h"
 
 namespace fairlane {
-
-/// Bits that a visit table keeps with an input.
-enum VisitFlag : std::uint32_t {
-  kOccupiedFlag = 1,
-  kHitFlag = 2,        // the input is an IDI
-  kUndefinedFlag = 4,  // its own output is not finite
-  kIrregularFlag = 8,  // some member of its group is undefined: siblings tell nothing
-};
-inline constexpr int kVisitFlagBits = 4;
 
 /// One input of a visit table; see kernels/cpu/visit_table.h for the word and the finder.
 struct VisitSlot {
