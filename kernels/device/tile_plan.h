@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/core/lane_tiles.h"
+#include "kernels/device/subject_arena.h"
 
 namespace fairlane {
 
@@ -61,6 +62,7 @@ FL_HD Scratch lay_out_scratch(Subject const& s, ScratchNeeds needs, int tile_lan
 /// shared_scratch   tiles keep their scratch in shared memory, otherwise in `scratch`, device memory
 /// shared_bytes     shared memory of a block
 /// scratch_floats   floats of scratch of one warp
+/// arena            the subject in device memory
 struct TilePlan {
   int packs = 1;
   int warps = 1;
@@ -70,6 +72,7 @@ struct TilePlan {
   std::int64_t scratch_floats = 0;
   float* scratch = nullptr;  // [scratch_warps][scratch_floats] where scratch is not shared
   int scratch_warps = 0;
+  ArenaView arena;
 };
 
 /// Chooses a plan from shapes and limits alone. subject_bytes: size of the subject's arena (device_subject.h).
