@@ -174,4 +174,48 @@ std::unique_ptr<Backend> make_cpu_backend(SubjectView const& subject, CpuOptions
 /// Instruction sets that this build and processor have, best first.
 std::vector<std::string> cpu_instruction_sets();
 
+/// Options of a backend on a device.
+/// device        its number
+/// lanes         lanes per block, 0 = chosen from the network and the device
+/// seed          the run's seed
+/// memory_limit  bytes of device memory, 0 = chosen from what is free
+/// overflow      takes visits that did not fit; called from any thread, one at a time
+/// notice        takes lines for people, such as that the batch was made smaller
+struct DeviceOptions {
+  int device = 0;
+  std::int64_t lanes = 0;
+  std::uint64_t seed = 0;
+  std::uint64_t memory_limit = 0;
+  VisitSink overflow;
+  std::function<void(std::string const&)> notice;
+};
+
+/// A GPU of this machine, for people.
+/// architecture  compute capability, major * 10 + minor
+/// memory        bytes, and free_memory of them at the moment
+/// clock_ghz     highest clock of the multiprocessors
+/// driver        newest CUDA version that the driver supports, such as "13.0"
+/// problem       why this build cannot use it; empty when it can
+struct DeviceSummary {
+  std::string name;
+  int index = 0;
+  int architecture = 0;
+  int multiprocessors = 0;
+  double clock_ghz = 0.0;
+  std::uint64_t memory = 0;
+  std::uint64_t free_memory = 0;
+  std::string driver;
+  std::string problem;
+};
+
+/// Whether this build has the CUDA backend, its GPUs (none without a driver; never throws for that), and why there is no
+/// usable one: one line, empty where there is.
+bool cuda_built();
+std::vector<DeviceSummary> cuda_devices();
+std::string cuda_problem();
+
+/// Loads a subject on a GPU. Throws Error(kUnavailable | kMemory | kStopped).
+std::unique_ptr<Backend> make_cuda_backend(SubjectView const& subject,
+                                           DeviceOptions const& options);
+
 }  // namespace fairlane
