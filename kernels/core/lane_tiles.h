@@ -164,48 +164,88 @@ struct LaneTiles {
     }
   }
 
-  /// A member with another label for every lane, drawn uniformly by its word; -1 when there is none. Evaluates every
-  /// variant twice, so that no label needs to be kept. word, chosen [n]
-  static FL_HOST_DEVICE void pick_other(Subject const& s, std::int32_t const* x, long stride, int n,
-                                        Scratch const& m, std::uint32_t const* word,
-                                        std::int32_t* chosen) {
+  /// Partner of every lane by lot among the members with another label, where no labels are kept; -1 when there is none.
+  /// By trial first (kPartnerTries, where labels could not be packed), then by evaluating every variant twice. seed, iteration, chosen [n]. Only for packs
+  /// whose lanes can each read another variant's values: P::gather.
+  static FL_HOST_DEVICE void draw_partner(Subject const& s, std::int32_t const* x, long stride,
+                                          int n, Scratch const& m, std::uint32_t const* seed,
+                                          Phase phase, std::uint32_t const* iteration,
+                                          std::uint64_t run_seed, std::int32_t* chosen) {
     int const outputs = s.network.outputs();
-    I const one = P::splat_i(1);
-    I const none = P::splat_i(0);
+    auto const variants = P::splat_u(static_cast<std::uint32_t>(s.variants));
     for (int at = 0; at < n; at += kTile) {
       load_tile(s, x, stride, at, m.in);
       load_prefix(s, m);
       float const* z = tail_logits(s, m);
       I own[kV];
-      I rest[kV];  // first the number of such members, then how many are still to be skipped
       I pick[kV];
       for (int v = 0; v < kV; ++v) {
         own[v] = label_of<P>(z + v * kN, outputs, kTile, s.cut);
-        rest[v] = none;
         pick[v] = P::splat_i(-1);
       }
-      for (int pass = 0; pass < 2; ++pass) {
-        for (int variant = 0; variant < s.variants; ++variant) {
-          z = variant_logits(s, m, variant);
-          for (int v = 0; v < kV; ++v) {
-            I const label = label_of<P>(z + v * kN, outputs, kTile, s.cut);
-            auto const other =
-                P::lnot(P::lor(LabelSet<P>::equal(label, own[v]),
-                               LabelSet<P>::equal(label, P::splat_i(kUndefinedLabel))));
-            auto const here = P::land(other, P::land(LabelSet<P>::equal(rest[v], none),
-                                                     LabelSet<P>::equal(pick[v], P::splat_i(-1))));
-            if (pass == 1) pick[v] = P::select_i(here, P::splat_i(variant), pick[v]);
-            I const step = pass == 0 ? one : P::splat_i(-1);
-            rest[v] = rest[v] + P::select_i(other, step, none);
+      bool open = true;
+      std::uint32_t const tries = s.label_bits == 0 ? kPartnerTries : 0;
+      for (std::uint32_t t = 1; t <= tries && open; ++t) {
+        I candidate[kV];
+        for (int v = 0; v < kV; ++v) {
+          int const i = at + v * kN;
+          auto const words =
+              philox<P>(P::load_u(seed + i), P::splat_u(static_cast<std::uint32_t>(phase)),
+                        P::load_u(iteration + i), P::splat_u(t), run_seed);
+          candidate[v] = P::u_to_i(below<P>(words.w[0], variants));
+          for (int a = 0; a < s.selected; ++a) {
+            P::store(P::gather(s.variant_value + a, candidate[v], s.selected),
+                     m.in + s.selected_column[a] * kTile + v * kN);
           }
         }
-        if (pass == 1) break;
+        z = tail_logits(s, m);
+        open = false;
         for (int v = 0; v < kV; ++v) {
-          rest[v] = P::u_to_i(below<P>(P::load_u(word + at + v * kN), P::i_to_u(rest[v])));
+          auto const other = differs(label_of<P>(z + v * kN, outputs, kTile, s.cut), own[v]);
+          auto const none = LabelSet<P>::equal(pick[v], P::splat_i(-1));
+          pick[v] = P::select_i(P::land(none, other), candidate[v], pick[v]);
+          open = open || P::any(LabelSet<P>::equal(pick[v], P::splat_i(-1)));
         }
       }
+      if (open) pick_by_count(s, m, at, own, seed, phase, iteration, run_seed, pick);
       for (int v = 0; v < kV; ++v) P::store_i(pick[v], chosen + at + v * kN);
     }
+  }
+
+  /// For lanes whose pick is -1: the member that word 2 of draw 0 points to among those with another label.
+  static FL_HOST_DEVICE void pick_by_count(Subject const& s, Scratch const& m, int at, I const* own,
+                                           std::uint32_t const* seed, Phase phase,
+                                           std::uint32_t const* iteration, std::uint64_t run_seed,
+                                           I* pick) {
+    int const outputs = s.network.outputs();
+    I const none = P::splat_i(0);
+    I rest[kV];  // such members; then those that are still to be skipped, counted down
+    for (int v = 0; v < kV; ++v) rest[v] = none;
+    for (int pass = 0; pass < 2; ++pass) {
+      I const step = P::splat_i(pass == 0 ? 1 : -1);
+      for (int variant = 0; variant < s.variants; ++variant) {
+        float const* z = variant_logits(s, m, variant);
+        for (int v = 0; v < kV; ++v) {
+          auto const other = differs(label_of<P>(z + v * kN, outputs, kTile, s.cut), own[v]);
+          auto const here = P::land(other, P::land(LabelSet<P>::equal(rest[v], none),
+                                                   LabelSet<P>::equal(pick[v], P::splat_i(-1))));
+          if (pass == 1) pick[v] = P::select_i(here, P::splat_i(variant), pick[v]);
+          rest[v] = rest[v] + P::select_i(other, step, none);
+        }
+      }
+      for (int v = 0; v < kV && pass == 0; ++v) {
+        int const i = at + v * kN;
+        auto const words =
+            philox<P>(P::load_u(seed + i), P::splat_u(static_cast<std::uint32_t>(phase)),
+                      P::load_u(iteration + i), P::splat_u(0), run_seed);
+        rest[v] = P::u_to_i(below<P>(words.w[2], P::i_to_u(rest[v])));
+      }
+    }
+  }
+
+  static FL_HOST_DEVICE typename P::M differs(I label, I own) {
+    return P::lnot(P::lor(LabelSet<P>::equal(label, own),
+                          LabelSet<P>::equal(label, P::splat_i(kUndefinedLabel))));
   }
 
   static FL_HOST_DEVICE void probe(Subject const& s, std::int32_t const* x, long stride, int n,

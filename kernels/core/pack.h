@@ -46,6 +46,10 @@ struct ScalarPack {
     return x;
   }
   static FL_HD U load_u(std::uint32_t const* p) { return *p; }
+  /// table[index * stride]; only packs of one lane a thread have it.
+  static FL_HD F gather(float const* table, I index, int stride) {
+    return table[static_cast<long>(index) * stride];
+  }
   static FL_HD void store(F x, float* p) { *p = x; }
   static FL_HD void store_i(I x, std::int32_t* p) { std::memcpy(p, &x, sizeof x); }
   static FL_HD void store_u(U x, std::uint32_t* p) { *p = x; }

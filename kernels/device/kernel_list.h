@@ -12,13 +12,12 @@ namespace fairlane {
 /// Kernels that do a lane's, a place's or a slot's work at every index.
 using LaneKernel =
     std::variant<PlaceLanes, MoveLanes, RecordProbed, PairRows, AdvanceLanes, MarkOrigins,
-                 WeighLanes, MarkDue, DrawPartners, TryPartners, JudgePartners, StepLanes,
-                 FindLanes, GatherRows, KeepOpen, RecordClassified, SettleLanes, BeginMargin,
-                 RecordMargin, NewtonLanes, MarkStale, PairSides, RenewMargin, MoveMargin,
-                 SettleMargin, RehashSlots>;
+                 WeighLanes, MarkDue, DrawPartners, StepLanes, FindLanes, GatherRows, KeepStage,
+                 NextStage, RecordClassified, SettleLanes, BeginMargin, RecordMargin, NewtonLanes,
+                 MarkStale, PairSides, RenewMargin, MoveMargin, SettleMargin, RehashSlots>;
 
 /// Kernels that evaluate the network for a tile of lanes.
-using TileKernel = std::variant<ProbeTiles, ClassifyTiles, ClassifySomeTiles, PickOtherTiles,
-                                MarginTiles, GradientTiles, DifferenceTiles, LogitTiles>;
+using TileKernel = std::variant<ProbeTiles, ClassifyTiles, ClassifySomeTiles, DrawPartnerTiles,
+                                MarginTiles, GradientTiles, DifferenceTiles>;
 
 }  // namespace fairlane

@@ -16,11 +16,26 @@ namespace fairlane {
 /// origin [columns], origin_key [words], origin_labels, weights, origin_weights [movable], total, origin_total,
 /// streak             local phase: where misses return to; hits in a row since the last renewal
 /// rows [columns], gradient [columns]             gathered rows, their partners `stride` behind: 2 * stride apart
-/// list, open [..]    lanes that a list names; count, open_count: how many
-/// mark               flags that compact() turns into a list
-/// chosen             variant of each gathered lane; first_label, some_flags: of classification in stages
-/// found_labels, found_flags   of each gathered lane's group
+/// mark               flags that Device::compact turns into a list
+/// list, open [..]    lanes of a round's list; places of the list that a stage leaves open
+/// counts [3]         lanes in the list, places in either stage
+/// place_seed, place_iteration, chosen, second, found_labels, found_flags   of each place of the list: what its draws
+///                    depend on, variants of partners, its group's labels
 struct LaneState {
+  /// Places of a list on their way through classification in stages; the rows of stage 1 lie `stride` behind those of
+  /// stage 0. place [..] in the list, label: first one met, flags: of this stage
+  struct Stage {
+    std::int32_t* place = nullptr;
+    std::int32_t* label = nullptr;
+    std::int32_t* flags = nullptr;
+
+    FL_HD void begin(std::int64_t i, std::int32_t from, std::int32_t first_label) const {
+      place[i] = from;
+      label[i] = first_label;
+      flags[i] = 0;
+    }
+  };
+
   long stride = 0;
   std::int32_t* x = nullptr;
   std::uint64_t* key = nullptr;
@@ -49,15 +64,15 @@ struct LaneState {
 
   std::int32_t* rows = nullptr;
   float* gradient = nullptr;
-  std::int32_t* list = nullptr;
-  std::int32_t* count = nullptr;
-  std::int32_t* open = nullptr;
-  std::int32_t* open_count = nullptr;
   std::uint8_t* mark = nullptr;
+  std::int32_t* list = nullptr;
+  std::int32_t* open = nullptr;
+  std::int32_t* counts = nullptr;
+  std::uint32_t* place_seed = nullptr;
+  std::uint32_t* place_iteration = nullptr;
   std::int32_t* chosen = nullptr;
   std::int32_t* second = nullptr;
-  std::int32_t* first_label = nullptr;
-  std::int32_t* some_flags = nullptr;
+  Stage stages[2];
   std::uint32_t* found_labels = nullptr;
   std::int32_t* found_flags = nullptr;
 };

@@ -43,6 +43,7 @@ struct PlaceLanes {
 /// Lane from[i] becomes lane to[i]: what outlives a round of the global phase. No lane is in both lists.
 struct MoveLanes {
   LaneContext c;
+  MarginResult probe;  // of the margin method
   std::int32_t const* from;
   std::int32_t const* to;
 
@@ -65,6 +66,9 @@ struct MoveLanes {
     s.partner[target] = s.partner[source];
     s.flags[target] = s.flags[source];
     s.renewals[target] = s.renewals[source];
+    probe.low[target] = probe.low[source];
+    probe.high[target] = probe.high[source];
+    probe.low_margin[target] = probe.low_margin[source];
   }
 };
 
@@ -195,43 +199,6 @@ struct DrawPartners {
   }
 };
 
-/// One try of a partner for every place of the list that is open, where labels are not kept: writes the candidate to
-/// `chosen` and its row behind the lane's own. The rows of both are there (PairRows).
-/// open    [..] places, null: all; number: of the try, from 1
-struct TryPartners {
-  LaneContext c;
-  std::int32_t const* open;
-  std::uint32_t number;
-
-  FL_HD void operator()(std::int64_t i) const {
-    auto const& s = c.lanes;
-    long const place = open == nullptr ? i : open[i];
-    s.chosen[place] = static_cast<std::int32_t>(below<ScalarPack>(
-        c.draw(s.list[place], number).w[0], static_cast<std::uint32_t>(c.subject.variants)));
-    for (int a = 0; a < c.subject.selected; ++a) {
-      s.rows[c.subject.selected_column[a] * 2 * s.stride + s.stride + place] =
-          variant_code(c.subject, s.chosen[place], a);
-    }
-  }
-};
-
-/// Marks the places whose candidate has the lane's own label, or none.
-/// own, candidate  [outputs] logits of the rows and of the candidates, `stride` apart
-struct JudgePartners {
-  LaneContext c;
-  float const* own;
-  float const* candidate;
-
-  FL_HD void operator()(std::int64_t place) const {
-    auto const& s = c.lanes;
-    int const outputs = c.subject.network.outputs();
-    auto const stride = static_cast<int>(s.stride);
-    auto const mine = label_of<ScalarPack>(own + place, outputs, stride, c.subject.cut);
-    auto const other = label_of<ScalarPack>(candidate + place, outputs, stride, c.subject.cut);
-    s.mark[place] = s.mark[place] != 0 && (other == kUndefinedLabel || other == mine) ? 1 : 0;
-  }
-};
-
 /// Draws an attribute and a direction, steps, and looks the input up. Marks lanes whose group nobody evaluated.
 struct StepLanes {
   LaneContext c;
@@ -274,7 +241,7 @@ struct FindLanes {
   }
 };
 
-/// Gathers the rows of the listed lanes.
+/// Gathers the rows of the listed lanes and what their draws depend on, and makes their places ready for classification.
 struct GatherRows {
   LaneContext c;
 
@@ -283,27 +250,45 @@ struct GatherRows {
     long const lane = s.list[i];
     for (int k = 0; k < c.subject.columns; ++k)
       s.rows[k * 2 * s.stride + i] = s.x[k * s.stride + lane];
+    s.place_seed[i] = s.seed[lane];
+    s.place_iteration[i] = s.iteration[lane];
     s.found_flags[i] = 0;
     s.found_labels[i] = 0;
-    s.first_label[i] = kUndefinedLabel;
+    s.stages[0].begin(i, static_cast<std::int32_t>(i), kUndefinedLabel);
   }
 };
 
-/// After one stage of classification of the open places: keeps what it found, and marks those that go on.
-/// last  no variant is left
-struct KeepOpen {
+/// After one stage of classification: keeps what it found, and marks the places that go on.
+struct KeepStage {
   LaneContext c;
-  bool last;
+  int stage;  // which of the two
+
+  FL_HD void operator()(std::int64_t i) const {
+    auto const& from = c.lanes.stages[stage];
+    c.lanes.found_flags[from.place[i]] |= from.flags[i];
+    c.lanes.mark[i] = (from.flags[i] & kGroupMixed) == 0 ? 1 : 0;
+  }
+};
+
+/// Brings the rows that go on, list `open`, side by side for the next stage.
+struct NextStage {
+  LaneContext c;
+  int stage;  // the one that has ended
 
   FL_HD void operator()(std::int64_t i) const {
     auto const& s = c.lanes;
-    s.found_flags[i] |= s.some_flags[i];
-    s.mark[i] = !last && (s.some_flags[i] & kGroupMixed) == 0 ? 1 : 0;
+    auto const& from = s.stages[stage];
+    long const source = s.open[i];
+    for (int k = 0; k < c.subject.columns; ++k) {
+      std::int32_t* const row = s.rows + k * 2 * s.stride;
+      row[(1 - stage) * s.stride + i] = row[stage * s.stride + source];
+    }
+    s.stages[1 - stage].begin(i, from.place[source], from.label[source]);
   }
 };
 
 /// Hit and labels of the listed lanes from their classification; records their visits.
-/// probed  the rows were evaluated in full, since members may be undefined: label in first_label, pair in second
+/// probed  the rows were evaluated in full, since members may be undefined: label in the first stage, pair in chosen
 struct RecordClassified {
   LaneContext c;
   bool probed;
@@ -311,10 +296,10 @@ struct RecordClassified {
   FL_HD void operator()(std::int64_t i) const {
     auto const& s = c.lanes;
     long const lane = s.list[i];
-    bool const hit = probed ? s.second[i] >= 0 : (s.found_flags[i] & kGroupMixed) != 0;
+    bool const hit = probed ? s.chosen[i] >= 0 : (s.found_flags[i] & kGroupMixed) != 0;
     std::uint32_t flags = hit ? kHitFlag : 0U;
     if ((s.found_flags[i] & kGroupUndefined) != 0) flags |= kIrregularFlag;
-    if (probed && s.first_label[i] == kUndefinedLabel) flags |= kUndefinedFlag;
+    if (probed && s.stages[0].label[i] == kUndefinedLabel) flags |= kUndefinedFlag;
     s.hit[lane] = hit ? 1 : 0;
     s.labels[lane] = s.found_labels[i];
     c.record(lane, s.found_labels[i], flags);

@@ -58,17 +58,21 @@ struct ClassifySomeTiles {
   }
 };
 
-/// A member with another label for every row, by its word.
-struct PickOtherTiles {
+/// Partners by lot among members with another label, where labels are not kept; -1 where there is none.
+struct DrawPartnerTiles {
   static constexpr ScratchNeeds kNeeds = ClassifyTiles::kNeeds;
   std::int32_t const* x;
   long stride;
-  std::uint32_t const* word;
+  std::uint32_t const* seed;
+  std::uint32_t const* iteration;
+  Phase phase;
+  std::uint64_t run_seed;
   std::int32_t* chosen;
 
   template <class P, int kV>
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
-    LaneTiles<P, kV>::pick_other(s, x + at, stride, 1, m, word + at, chosen + at);
+    LaneTiles<P, kV>::draw_partner(s, x + at, stride, 1, m, seed + at, phase, iteration + at,
+                                   run_seed, chosen + at);
   }
 };
 
@@ -112,20 +116,6 @@ struct DifferenceTiles {
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
     for (long i : {at, at + stride / 2})
       LaneTiles<P, kV>::gradients(s, spec, x + i, stride, 1, m, gradient + i, stride);
-  }
-};
-
-/// Logits [outputs], out_stride apart, of rows.
-struct LogitTiles {
-  static constexpr ScratchNeeds kNeeds{true, false, true, false, 0};
-  std::int32_t const* x;
-  long stride;
-  float* out;
-  long out_stride;
-
-  template <class P, int kV>
-  FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
-    LaneTiles<P, kV>::logits(s, x + at, stride, 1, m, out + at, out_stride);
   }
 };
 

@@ -24,6 +24,8 @@ struct ScratchNeeds {
   bool layers = false;  // a and b
   bool kept = false;    // every layer's activations
   int terms = 0;        // rows per output
+
+  bool operator==(ScratchNeeds const&) const = default;
 };
 
 /// Rows of one tile's scratch memory, tile_lanes floats each.
@@ -56,27 +58,29 @@ FL_HD Scratch lay_out_scratch(Subject const& s, ScratchNeeds needs, int tile_lan
 }
 
 /// How one tile kernel runs.
+/// arena            the subject in device memory
 /// packs            packs per tile: 1, 2 or 4
 /// warps            warps of a block; each works on tiles of its own
-/// shared_weights   the network's weights are copied to shared memory, otherwise read through the cache
-/// shared_scratch   tiles keep their scratch in shared memory, otherwise in `scratch`, device memory
+/// blocks           blocks that are resident at once
+/// shared_weights   every block copies the arena to shared memory first; otherwise it is read through the cache
+/// shared_scratch   tiles keep their scratch in shared memory, otherwise in `scratch`
 /// shared_bytes     shared memory of a block
 /// scratch_floats   floats of scratch of one warp
-/// arena            the subject in device memory
+/// scratch          [blocks * warps][scratch_floats] in device memory where it is not shared
 struct TilePlan {
+  ArenaView arena;
   int packs = 1;
   int warps = 1;
+  int blocks = 1;
   bool shared_weights = false;
   bool shared_scratch = false;
   int shared_bytes = 0;
   std::int64_t scratch_floats = 0;
-  float* scratch = nullptr;  // [scratch_warps][scratch_floats] where scratch is not shared
-  int scratch_warps = 0;
-  ArenaView arena;
+  float* scratch = nullptr;
 };
 
-/// Chooses a plan from shapes and limits alone. subject_bytes: size of the subject's arena (device_subject.h).
-TilePlan make_tile_plan(Subject const& subject, ScratchNeeds needs, std::int64_t subject_bytes,
+/// Chooses a plan from shapes and limits alone; `scratch` is left to the caller. subject: on the host, for its shapes.
+TilePlan make_tile_plan(Subject const& subject, ScratchNeeds needs, ArenaView const& arena,
                         DeviceLimits const& limits);
 
 }  // namespace fairlane

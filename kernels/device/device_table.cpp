@@ -1,0 +1,116 @@
+#include "kernels/device/device_table.h"
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "kernels/core/error.h"
+
+namespace fairlane {
+
+DeviceTable::DeviceTable(Device& device, KeyLayout const& keys, int variants, int label_bits,
+                         std::uint64_t limit_bytes)
+    : device_(device) {
+  set_.words = keys.words;
+  set_.variants = static_cast<std::uint64_t>(variants);
+  set_.chunks = (set_.variants + VisitSet::kChunk - 1) / VisitSet::kChunk;
+  set_.label_bits = label_bits;
+  if (keys.words == 1 && std::bit_width(keys.narrow_groups * set_.variants + VisitSet::kKeyOffset) +
+                                 label_bits + kVisitFlagBits >
+                             64) {
+    set_.label_bits = 0;
+  }
+  constexpr std::uint64_t kLeastBytes = 1ULL << 18;
+  std::uint64_t const slot_bytes =
+      static_cast<std::uint64_t>(set_.slot_words()) * sizeof(std::uint64_t);
+  std::uint64_t const least = std::bit_floor(kLeastBytes / slot_bytes);
+  max_capacity_ = std::max(least, std::bit_floor(limit_bytes / slot_bytes));
+  counters_ = DeviceArray<std::uint64_t>(device_, 2);
+  device_.zero(counters_.data(), 2 * sizeof(std::uint64_t));
+  set_.counters = counters_.data();
+  if (!grow(least)) throw Error(ExitCode::kMemory, "device memory: no room for a first record");
+}
+
+std::uint64_t DeviceTable::counter(int which) const {
+  std::uint64_t value = 0;
+  device_.download(&value, counters_.data() + which, sizeof value);
+  return value;
+}
+
+bool DeviceTable::make_room(std::uint64_t inserts) {
+  if (bound_ + inserts > room()) {
+    bound_ = size();
+    while (bound_ + inserts > room()) {
+      constexpr std::uint64_t kFactor = 4;
+      std::uint64_t const wanted =
+          std::max(set_.capacity * kFactor, std::bit_ceil((bound_ + inserts) * 2));
+      if (set_.capacity >= max_capacity_ || !grow(std::min(wanted, max_capacity_))) return false;
+    }
+  }
+  bound_ += inserts;
+  return true;
+}
+
+void DeviceTable::reserve(double inputs) {
+  constexpr double kRoom = 1.5;  // a third to two thirds full
+  double const slots = std::min(inputs * kRoom, static_cast<double>(max_capacity_));
+  if (slots <= static_cast<double>(set_.capacity)) return;
+  grow(std::min(max_capacity_, std::bit_ceil(static_cast<std::uint64_t>(slots))));
+}
+
+bool DeviceTable::grow(std::uint64_t capacity) {
+  VisitSet larger = set_;
+  larger.capacity = capacity;
+  std::size_t const words = capacity * static_cast<std::uint64_t>(set_.slot_words());
+  DeviceArray<std::uint64_t> slots;
+  try {
+    slots = DeviceArray<std::uint64_t>(device_, words);
+  } catch (Error const& error) {
+    if (error.code() != ExitCode::kMemory) throw;
+    max_capacity_ = set_.capacity;  // as large as it will get: what does not fit goes elsewhere
+    return false;
+  }
+  device_.zero(slots.data(), words * sizeof(std::uint64_t));
+  larger.slots = slots.data();
+  if (set_.capacity > 0)
+    device_.run(RehashSlots{set_, larger}, {static_cast<std::int64_t>(set_.capacity), nullptr});
+  device_.synchronize();  // before the old memory goes
+  set_ = larger;
+  slots_ = std::move(slots);
+  return true;
+}
+
+void DeviceTable::collect(VisitSink const& sink) const {
+  constexpr std::uint64_t kSlots = 1 << 20;  // brought over at a time
+  auto const slot_words = static_cast<std::uint64_t>(set_.slot_words());
+  auto const words = static_cast<std::size_t>(set_.words);
+  std::vector<std::uint64_t> slots(std::min(kSlots, set_.capacity) * slot_words);
+  std::vector<std::uint64_t> group;
+  std::vector<std::uint32_t> variant;
+  std::vector<std::uint64_t> finder;
+  std::vector<std::uint8_t> state;
+  for (std::uint64_t begin = 0; begin < set_.capacity; begin += kSlots) {
+    std::uint64_t const n = std::min(kSlots, set_.capacity - begin);
+    device_.download(slots.data(), set_.slots + begin * slot_words,
+                     n * slot_words * sizeof(std::uint64_t));
+    group.clear();
+    variant.clear();
+    finder.clear();
+    state.clear();
+    for (std::uint64_t i = 0; i < n; ++i) {
+      std::uint64_t const* slot = slots.data() + i * slot_words;
+      if (slot[0] == 0) continue;
+      group.resize(group.size() + words);
+      variant.push_back(set_.decode(slot, group.data() + group.size() - words));
+      finder.push_back(~slot[1]);
+      state.push_back(
+          static_cast<std::uint8_t>(((slot[0] & kHitFlag) != 0 ? kVisitHit : 0) |
+                                    ((slot[0] & kUndefinedFlag) != 0 ? kVisitUndefined : 0)));
+    }
+    if (!variant.empty()) {
+      sink({variant.size(), set_.words, group.data(), variant.data(), finder.data(), state.data()});
+    }
+  }
+}
+
+}  // namespace fairlane
