@@ -132,6 +132,7 @@ class Backend {
   /// Blocks worth running at once, and lanes in each, for `lanes` lanes in all.
   virtual int concurrency() const = 0;
   virtual int block_lanes(std::int64_t lanes) const = 0;
+  /// A block of that capacity, or of less where memory is short.
   virtual std::unique_ptr<LaneBlock> make_block(int capacity, Phase phase) = 0;
 
   /// Distinct inputs recorded so far (approximate while blocks run) and memory of the record in bytes.

@@ -20,7 +20,7 @@ DeviceTable::DeviceTable(Device& device, KeyLayout const& keys, int variants, in
                              64) {
     set_.label_bits = 0;
   }
-  constexpr std::uint64_t kLeastBytes = 1ULL << 18;
+  constexpr std::uint64_t kLeastBytes = 1ULL << 16;
   std::uint64_t const slot_bytes =
       static_cast<std::uint64_t>(set_.slot_words()) * sizeof(std::uint64_t);
   std::uint64_t const least = std::bit_floor(kLeastBytes / slot_bytes);
