@@ -175,15 +175,15 @@ std::unique_ptr<Backend> make_cpu_backend(SubjectView const& subject, CpuOptions
 /// Instruction sets that this build and processor have, best first.
 std::vector<std::string> cpu_instruction_sets();
 
-/// Options of a backend on a device.
-/// device        its number
+/// Options of a backend on devices.
+/// devices       their numbers
 /// lanes         lanes per block, 0 = chosen from the network and the device
 /// seed          the run's seed
-/// memory_limit  bytes of device memory, 0 = chosen from what is free
+/// memory_limit  bytes of each device for its record, 0 = chosen from what is free
 /// overflow      takes visits that did not fit; called from any thread, one at a time
 /// notice        takes lines for people, such as that the batch was made smaller
 struct DeviceOptions {
-  int device = 0;
+  std::vector<int> devices = {0};
   std::int64_t lanes = 0;
   std::uint64_t seed = 0;
   std::uint64_t memory_limit = 0;

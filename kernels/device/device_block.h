@@ -36,7 +36,6 @@ struct DeviceShare {
   TilePlans& plans;
   DeviceTable& table;
   VisitSink const& overflow;
-  bool& overflowed;
   std::uint64_t run_seed;
 };
 

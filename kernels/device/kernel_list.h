@@ -14,7 +14,8 @@ using LaneKernel =
     std::variant<PlaceLanes, MoveLanes, RecordProbed, PairRows, AdvanceLanes, MarkOrigins,
                  WeighLanes, MarkDue, DrawPartners, StepLanes, FindLanes, GatherRows, KeepStage,
                  NextStage, RecordClassified, SettleLanes, BeginMargin, RecordMargin, NewtonLanes,
-                 MarkStale, PairSides, RenewMargin, MoveMargin, SettleMargin, RehashSlots>;
+                 MarkStale, PairSides, RenewMargin, MoveMargin, SettleMargin, RehashSlots,
+                 MarkOwned, GatherSlots, MergeSlots>;
 
 /// Kernels that evaluate the network for a tile of lanes.
 using TileKernel = std::variant<ProbeTiles, ClassifyTiles, ClassifySomeTiles, DrawPartnerTiles,

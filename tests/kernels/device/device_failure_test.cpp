@@ -25,15 +25,15 @@ class DeviceFailure : public ::testing::Test {
       options.overflow = std::move(overflow);
       options.notice = [this](std::string const& line) { notices_.push_back(line); };
       auto device = std::make_unique<HostDevice>(HostDevice::small_limits(), faults);
-      device_ = device.get();
-      return make_device_backend(subject.view(), std::move(device), options);
+      std::vector<std::unique_ptr<Device>> devices;
+      devices.push_back(std::move(device));
+      return make_device_backend(subject.view(), std::move(devices), options);
     });
   }
 
   TemporaryFolder const folder_;
   RunConfig config_;
   std::vector<std::string> notices_;
-  HostDevice* device_ = nullptr;  // while its backend lives
 };
 
 TEST_F(DeviceFailure, ShrinksTheBatchWhereMemoryIsShort) {

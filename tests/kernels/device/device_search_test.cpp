@@ -15,7 +15,7 @@ struct DeviceHow {
   std::int64_t lanes = 0;
   int shared = 64 << 10;  // bytes of a block
   std::uint64_t memory = 1ULL << 28;
-  HostFaults faults;
+  int devices = 1;
 };
 
 Finished run_on_device(RunConfig const& config, TestSubject const& subject, DeviceHow const& how) {
@@ -27,8 +27,9 @@ Finished run_on_device(RunConfig const& config, TestSubject const& subject, Devi
     options.seed = config.seed;
     options.memory_limit = how.memory;
     options.overflow = std::move(overflow);
-    return make_device_backend(subject.view(), std::make_unique<HostDevice>(limits, how.faults),
-                               options);
+    std::vector<std::unique_ptr<Device>> devices;
+    for (int i = 0; i < how.devices; ++i) devices.push_back(std::make_unique<HostDevice>(limits));
+    return make_device_backend(subject.view(), std::move(devices), options);
   });
 }
 
@@ -66,6 +67,48 @@ TEST_P(DeviceSearch, FindsWhatTheCpuFinds) {
   }
 }
 
+TEST_P(DeviceSearch, FindsTheSameOnSeveralDevices) {
+  TemporaryFolder const folder;
+  RunConfig config = small_config(folder, shape_of(GetParam()));
+  config.global.num = 60;
+  config.local.num = 20;
+  for (char const* method : {"themis", "eidig", "margin"}) {
+    SCOPED_TRACE(method);
+    config.method = method;
+    TestSubject const subject(config);
+    Finished const cpu = run_search(config, subject, How{});
+    for (int const devices : {2, 3}) {
+      SCOPED_TRACE(devices);
+      DeviceHow how;
+      how.devices = devices;
+      how.lanes = 8;
+      expect_same(cpu, run_on_device(config, subject, how));
+    }
+  }
+}
+
+// Budgets look into the record between the waves of a phase.
+TEST_P(DeviceSearch, EndsWhereABudgetEndsIt) {
+  TemporaryFolder const folder;
+  RunConfig config = small_config(folder, shape_of(GetParam()));
+  config.global.num = 60;
+  config.local.num = 20;
+  for (char const* method : {"themis", "eidig"}) {
+    SCOPED_TRACE(method);
+    config.method = method;
+    TestSubject const subject(config);
+    config.budget.instances = run_search(config, subject, How{}).hits() / 2;
+    Finished const cpu = run_search(config, subject, How{});
+    for (int const devices : {1, 3}) {
+      DeviceHow how;
+      how.devices = devices;
+      how.lanes = 4;
+      expect_same(cpu, run_on_device(config, subject, how));
+    }
+    config.budget.instances.reset();
+  }
+}
+
 TEST_P(DeviceSearch, MemoryLimitsDoNotShow) {
   TemporaryFolder const folder;
   SmallShape shape = shape_of(GetParam());
@@ -77,11 +120,14 @@ TEST_P(DeviceSearch, MemoryLimitsDoNotShow) {
   config.local.num = 500;
   TestSubject const subject(config);
   Finished const cpu = run_search(config, subject, How{});
-  DeviceHow little;
-  little.memory = 1;
-  Finished const device = run_on_device(config, subject, little);
-  EXPECT_GT(device.overflowed, 0U);
-  expect_same(cpu, device);
+  for (int const devices : {1, 2}) {
+    DeviceHow little;
+    little.memory = 1;
+    little.devices = devices;
+    Finished const device = run_on_device(config, subject, little);
+    EXPECT_GT(device.overflowed, 0U);
+    expect_same(cpu, device);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Subjects, DeviceSearch,
