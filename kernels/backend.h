@@ -132,6 +132,7 @@ class Backend {
   /// Blocks worth running at once, and lanes in each, for `lanes` lanes in all.
   virtual int concurrency() const = 0;
   virtual int block_lanes(std::int64_t lanes) const = 0;
+  /// A block of that capacity, or of less where memory is short.
   virtual std::unique_ptr<LaneBlock> make_block(int capacity, Phase phase) = 0;
 
   /// Distinct inputs recorded so far (approximate while blocks run) and memory of the record in bytes.
@@ -173,5 +174,49 @@ std::unique_ptr<Backend> make_cpu_backend(SubjectView const& subject, CpuOptions
 
 /// Instruction sets that this build and processor have, best first.
 std::vector<std::string> cpu_instruction_sets();
+
+/// Options of a backend on devices.
+/// devices       their numbers
+/// lanes         lanes per block, 0 = chosen from the network and the device
+/// seed          the run's seed
+/// memory_limit  bytes of each device for its record, 0 = chosen from what is free
+/// overflow      takes visits that did not fit; called from any thread, one at a time
+/// notice        takes lines for people, such as that the batch was made smaller
+struct DeviceOptions {
+  std::vector<int> devices = {0};
+  std::int64_t lanes = 0;
+  std::uint64_t seed = 0;
+  std::uint64_t memory_limit = 0;
+  VisitSink overflow;
+  std::function<void(std::string const&)> notice;
+};
+
+/// A GPU of this machine, for people.
+/// architecture  compute capability, major * 10 + minor
+/// memory        bytes, and free_memory of them at the moment
+/// clock_ghz     highest clock of the multiprocessors
+/// driver        newest CUDA version that the driver supports, such as "13.0"
+/// problem       why this build cannot use it; empty when it can
+struct DeviceSummary {
+  std::string name;
+  int index = 0;
+  int architecture = 0;
+  int multiprocessors = 0;
+  double clock_ghz = 0.0;
+  std::uint64_t memory = 0;
+  std::uint64_t free_memory = 0;
+  std::string driver;
+  std::string problem;
+};
+
+/// Whether this build has the CUDA backend, its GPUs (none without a driver; never throws for that), and why there is no
+/// usable one: one line, empty where there is.
+bool cuda_built();
+std::vector<DeviceSummary> cuda_devices();
+std::string cuda_problem();
+
+/// Loads a subject on a GPU. Throws Error(kUnavailable | kMemory | kStopped).
+std::unique_ptr<Backend> make_cuda_backend(SubjectView const& subject,
+                                           DeviceOptions const& options);
 
 }  // namespace fairlane

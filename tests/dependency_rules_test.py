@@ -23,7 +23,8 @@ KERNELS = ("kernels/core/*", "kernels/backend.h", "kernels/plan.h")
 OWN_HEADERS = (
     ("kernels/core/*", ("kernels/core/*",)),
     ("kernels/cpu/*", (*KERNELS, "kernels/cpu/*")),
-    ("kernels/cuda/*", (*KERNELS, "kernels/cuda/*")),
+    ("kernels/device/*", (*KERNELS, "kernels/device/*")),
+    ("kernels/cuda/*", (*KERNELS, "kernels/device/*", "kernels/cuda/*")),
     ("kernels/*", ("kernels/*",)),
     ("models/*", ("kernels/core/*", "models/*")),
     ("engine/*", (*KERNELS, "models/*", "engine/*")),

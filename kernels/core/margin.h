@@ -41,6 +41,14 @@ struct MarginResult {
   std::int32_t* member_b = nullptr;
   float* best_margin_a = nullptr;
   float* best_margin_b = nullptr;
+
+  /// The results of lanes from `lane` on.
+  FL_HD MarginResult from(long lane) const {
+    return {label + lane,    packed + lane,     flags + lane,         low + lane,
+            high + lane,     low_margin + lane, side_a + lane,        side_b + lane,
+            margin_a + lane, margin_b + lane,   best_a + lane,        best_b + lane,
+            member_a + lane, member_b + lane,   best_margin_a + lane, best_margin_b + lane};
+  }
 };
 
 /// Accumulates MarginResult over the variants of one pack.
@@ -209,6 +217,28 @@ struct MarginMove {
 /// Bits of `tried` per movable attribute.
 inline constexpr std::uint8_t kTriedUp = 1;
 inline constexpr std::uint8_t kTriedDown = 2;
+
+/// Whether a lane needs new gradients before its next move. stale: it has hit since the last ones; misses in a row since
+/// that hit. With several classes a side may be lost by the move to another IDI.
+FL_HD bool margin_renewal_due(Subject const& s, bool stale, int misses, float margin_a,
+                              float margin_b) {
+  bool const lost = s.network.outputs() > 1 && (margin_a <= 0.0F || margin_b <= 0.0F);
+  return stale && (misses == kMissesBeforeRenewal || lost);
+}
+
+/// Remembers in `tried` [movable], `stride` apart, what a move led to: a miss is not tried again from here, and after a
+/// hit all moves are new but the way back.
+FL_HD void note_margin_move(Subject const& s, bool hit, MarginMove move, std::uint8_t* tried,
+                            long stride) {
+  std::uint8_t const made = move.step > 0 ? kTriedUp : kTriedDown;
+  if (hit) {
+    for (int i = 0; i < s.movable_count; ++i) tried[i * stride] = 0;
+    if (move.index >= 0) tried[move.index * stride] = made == kTriedUp ? kTriedDown : kTriedUp;
+  } else if (move.index >= 0) {
+    std::uint8_t& cell = tried[move.index * stride];
+    cell = static_cast<std::uint8_t>(cell | made);
+  }
+}
 
 /// State of one lane of the local phase, arrays `stride` apart.
 /// x                    [columns] current IDI

@@ -21,8 +21,10 @@
 #include <cstring>
 
 #ifdef __CUDACC__
-#define FL_HD __host__ __device__ __forceinline__
+#define FL_HOST_DEVICE __host__ __device__
+#define FL_HD FL_HOST_DEVICE __forceinline__
 #else
+#define FL_HOST_DEVICE
 #define FL_HD inline __attribute__((always_inline))
 #endif
 
@@ -47,6 +49,10 @@ struct ScalarPack {
   }
   static FL_HD U load_u(std::uint32_t const* p) { return *p; }
   static FL_HD I gather_i(std::int32_t const* p, I i) { return load_i(p + i); }
+  /// table[index * stride]; only packs of one lane a thread have it.
+  static FL_HD F gather(float const* table, I index, int stride) {
+    return table[static_cast<long>(index) * stride];
+  }
   static FL_HD void store(F x, float* p) { *p = x; }
   static FL_HD void store_i(I x, std::int32_t* p) { std::memcpy(p, &x, sizeof x); }
   static FL_HD void store_u(U x, std::uint32_t* p) { *p = x; }
@@ -90,6 +96,7 @@ struct ScalarPack {
   static FL_HD I to_int(F x) { return x == x ? static_cast<std::int32_t>(x) : 0; }
   static FL_HD F u_to_float(U x) { return static_cast<float>(static_cast<std::int32_t>(x)); }
   static FL_HD I u_to_i(U x) { return static_cast<std::int32_t>(x); }
+  static FL_HD U i_to_u(I x) { return static_cast<std::uint32_t>(x); }
   template <int kBits>
   static FL_HD U shift_right_u(U x) {
     return x >> kBits;

@@ -97,6 +97,19 @@ FL_HD std::uint32_t pick_other_label(std::uint32_t word, int variants, std::uint
   return own;
 }
 
+/// The same where the labels of all variants are packed, `bits` each.
+FL_HD std::uint32_t pick_partner(std::uint32_t word, std::uint32_t labels, int bits, int variants,
+                                 std::uint32_t own) {
+  if (bits == 1) {
+    auto const all = static_cast<std::uint32_t>((1ULL << variants) - 1);
+    return pick_member(word, ((labels >> own) & 1U) != 0 ? ~labels & all : labels, own);
+  }
+  std::uint32_t const mask = (1U << bits) - 1;
+  std::uint32_t const label = (labels >> (own * static_cast<std::uint32_t>(bits))) & mask;
+  return pick_other_label(word, variants, own,
+                          [&](int v) { return ((labels >> (v * bits)) & mask) != label; });
+}
+
 /// +1 or -1 from the top bit.
 template <class P>
 FL_HD typename P::I choose_direction(typename P::U word) {

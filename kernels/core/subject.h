@@ -44,6 +44,21 @@ inline constexpr int kPackedLabelBits = 32;
 inline constexpr int kMaxOutputs = 254;      // labels travel as bytes
 inline constexpr int kUndefinedLabel = 255;  // label of an input whose output is not finite
 
+/// From so many variants on, and where labels are not packed, stopping at a second label beats a plain pass.
+inline constexpr int kStagedVariants = 12;
+
+/// Whether groups are classified a few variants at a time. Not where labels may be undefined: a lane that
+/// stops early would not meet its undefined members.
+FL_HD bool stages_classification(Subject const& s) {
+  return s.finite && s.label_bits == 0 && s.variants >= kStagedVariants;
+}
+
+/// End of the stage of classification that begins at variant `first` of the order: 2, 4, 8, ..., all.
+FL_HD int next_stage(Subject const& s, int first) {
+  int const last = first == 0 ? 2 : 2 * first;
+  return last < s.variants ? last : s.variants;
+}
+
 /// What classify() says about a group.
 inline constexpr std::int32_t kGroupMixed = 1;      // two members with different defined labels
 inline constexpr std::int32_t kGroupUndefined = 2;  // a member without a defined label

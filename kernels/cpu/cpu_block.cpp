@@ -371,7 +371,7 @@ void CpuBlock<Table>::classify_pending() {
   int left = n;
   int last = 0;
   for (int first = 0; first < subject_.variants && left > 0; first = last) {
-    last = std::min(subject_.variants, std::max(2, first * 2));
+    last = next_stage(subject_, first);
     for (int i = 0; i < left; ++i) index_[i] = 0;
     kernels_.classify_some(subject_, second_.data(), stride_, left, scratch_.get(), first, last,
                            first_label_.data(), index_.data());

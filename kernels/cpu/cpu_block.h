@@ -56,15 +56,6 @@ class ScratchMemory {
   Scratch scratch_;
 };
 
-/// From so many variants on, and where labels are not packed, stopping at a second label beats a plain pass.
-inline constexpr int kStagedVariants = 12;
-
-/// Whether groups are classified a few variants at a time. Not where labels may be undefined: a lane that
-/// stops early would not meet its undefined members.
-inline bool stages_classification(Subject const& s) {
-  return s.finite && s.label_bits == 0 && s.variants >= kStagedVariants;
-}
-
 /// Variants in the order that shows a second label soonest in a sample of uniform groups; results never depend on it.
 std::vector<int> separating_order(PackedSubject const& subject, LaneKernels const& kernels);
 

@@ -135,14 +135,13 @@ void CpuBlock<Table>::renew_margin(bool count) {
 template <class Table>
 void CpuBlock<Table>::step_margin(std::int32_t step) {
   auto& m = *margin_;
-  bool const several = subject_.network.outputs() > 1;
   for (long i = 0; i < size_; ++i) ++iteration_[i];
   kernels_.random_words(seed_.data(), phase_, iteration_.data(), 0, run_seed_, size_,
                         random_.data(), stride_);
   pending_.clear();
   for (std::int32_t i = 0; i < size_; ++i) {
-    bool const lost = several && (m.margin(0, i) <= 0.0F || m.margin(1, i) <= 0.0F);
-    if (m.stale[i] != 0 && (m.misses[i] == kMissesBeforeRenewal || lost)) pending_.push_back(i);
+    if (margin_renewal_due(subject_, m.stale[i] != 0, m.misses[i], m.margin(0, i), m.margin(1, i)))
+      pending_.push_back(i);
   }
   renew_margin(true);
   auto const& keys = packed_.keys();
@@ -164,17 +163,13 @@ void CpuBlock<Table>::step_margin(std::int32_t step) {
   record_probed();
   keep_margin_origin();
   for (std::int32_t i = 0; i < size_; ++i) {
-    int const index = m.move(0, i);
-    std::uint8_t const made = m.move(1, i) > 0 ? kTriedUp : kTriedDown;
-    if (hit_[i] != 0) {
-      m.misses[i] = 0;
+    bool const hit = hit_[i] != 0;
+    note_margin_move(subject_, hit, {m.move(0, i), m.move(1, i)}, m.tried.data() + i, stride_);
+    m.misses[i] = hit ? 0 : m.misses[i] + 1;
+    if (hit) {
       m.stale[i] = 1;
-      for (int a = 0; a < subject_.movable_count; ++a) m.tried(a, i) = 0;
-      if (index >= 0) m.tried(index, i) = made == kTriedUp ? kTriedDown : kTriedUp;
       continue;
     }
-    ++m.misses[i];
-    if (index >= 0) m.tried(index, i) = static_cast<std::uint8_t>(m.tried(index, i) | made);
     for (int w = 0; w < words_; ++w) key_(w, i) = origin_key_(w, i);
   }
   kernels_.restore(origin_.data(), x_.data(), subject_.columns, stride_, size_, hit_.data());

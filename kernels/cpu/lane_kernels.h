@@ -7,59 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/core/margin.h"
-#include "kernels/core/philox.h"
-#include "kernels/core/subject.h"
+#include "kernels/core/lane_tiles.h"
+#include "kernels/core/visit_flags.h"
 
 namespace fairlane {
-
-/// Working memory of one thread, in floats, each a multiple of one tile:
-/// in [columns], prefix [first layer's outputs], a, b [max_width], kept [sum_width], terms [6 * outputs]
-struct Scratch {
-  float* in = nullptr;
-  float* prefix = nullptr;
-  float* a = nullptr;
-  float* b = nullptr;
-  float* kept = nullptr;
-  float* terms = nullptr;
-};
-
-/// Results of a full evaluation of each lane's similar set; [n] each.
-/// label        own label, kUndefinedLabel where the output is not finite
-/// pair         first variant with another defined label, -1 when none (or when the own label is undefined)
-/// partner      variant with the largest squared output difference, -1 when all are equal
-/// packed       labels of all variants, label_bits each (0 when label_bits is 0)
-/// flags        kGroupMixed | kGroupUndefined
-/// score        p(1), with several outputs the probability of the own label
-/// pair_score   the same of the pair
-/// severity     largest difference of any output's probability within the similar set
-struct ProbeResult {
-  std::int32_t* label = nullptr;
-  std::int32_t* pair = nullptr;
-  std::int32_t* partner = nullptr;
-  std::uint32_t* packed = nullptr;
-  std::int32_t* flags = nullptr;
-  float* score = nullptr;  // null: score, pair_score and severity are not computed
-  float* pair_score = nullptr;
-  float* severity = nullptr;
-};
-
-/// One global step; see advance in LaneKernels.
-/// sign  -1 walks against the gradient, +1 along it
-struct AdvanceSpec {
-  float decay = 0.5F;
-  std::int32_t step = 1;
-  std::int32_t sign = -1;
-};
-
-/// Bits that a visit table keeps with an input.
-enum VisitFlag : std::uint32_t {
-  kOccupiedFlag = 1,
-  kHitFlag = 2,        // the input is an IDI
-  kUndefinedFlag = 4,  // its own output is not finite
-  kIrregularFlag = 8,  // some member of its group is undefined: siblings tell nothing
-};
-inline constexpr int kVisitFlagBits = 4;
 
 /// One input of a visit table; see kernels/cpu/visit_table.h for the word and the finder.
 struct VisitSlot {

@@ -61,6 +61,7 @@ struct SimdPack {
   static FL_HD I to_int(F x) { return hn::ConvertTo(DI(), x); }
   static FL_HD F u_to_float(U x) { return hn::ConvertTo(DF(), hn::BitCast(DI(), x)); }
   static FL_HD I u_to_i(U x) { return hn::BitCast(DI(), x); }
+  static FL_HD U i_to_u(I x) { return hn::BitCast(DU(), x); }
   template <int kBits>
   static FL_HD U shift_right_u(U x) {
     return hn::ShiftRight<kBits>(x);

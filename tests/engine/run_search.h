@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -75,7 +76,12 @@ inline Row row_of(PackedSubject const& packed, std::uint64_t const* group, std::
   return row;
 }
 
-inline Finished run_search(RunConfig const& config, TestSubject const& subject, How const& how) {
+/// Makes the backend of a run, with the sink of visits that do not fit.
+using MakeBackend = std::function<std::unique_ptr<Backend>(VisitSink)>;
+
+inline Finished run_search_on(RunConfig const& config, TestSubject const& subject,
+                              MakeBackend const& make_backend,
+                              std::optional<Cut> const& replay = {}) {
   Finished finished;
   MethodSpec const& method = find_method(config.method);
   SeedSource const seeds(config, method, subject);
@@ -91,26 +97,33 @@ inline Finished run_search(RunConfig const& config, TestSubject const& subject, 
       EXPECT_EQ(at->second.state, entry.state);
     }
   };
-  CpuOptions options;
-  options.threads = how.threads;
-  options.lanes = how.batch;
-  options.isa = how.isa;
-  options.seed = config.seed;
-  options.memory_limit = how.memory;
-  options.overflow = [&](Visits const& visits) {
+  backend = make_backend([&](Visits const& visits) {
     finished.overflowed += visits.count;
     take(visits);
-  };
-  backend = make_cpu_backend(subject.view(), options);
+  });
   SearchOptions search_options;
   search_options.trace = true;
-  search_options.replay = how.replay;
+  search_options.replay = replay;
   finished.result = search(config, method, seeds, *backend, search_options);
   backend->collect(take);
   for (auto const& [row, entry] : all) {
     if (entry.finder < finished.result.cut.finder) finished.entries.insert({row, entry});
   }
   return finished;
+}
+
+inline Finished run_search(RunConfig const& config, TestSubject const& subject, How const& how) {
+  auto const make = [&](VisitSink overflow) {
+    CpuOptions options;
+    options.threads = how.threads;
+    options.lanes = how.batch;
+    options.isa = how.isa;
+    options.seed = config.seed;
+    options.memory_limit = how.memory;
+    options.overflow = std::move(overflow);
+    return make_cpu_backend(subject.view(), options);
+  };
+  return run_search_on(config, subject, make, how.replay);
 }
 
 inline void expect_same(Finished const& a, Finished const& b) {

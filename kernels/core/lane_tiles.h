@@ -1,0 +1,535 @@
+// The coarse operations of a search on many lanes, tile after tile: what every backend runs.
+//
+// Arrays over lanes are structure-of-arrays, row r of an array at r * stride. Strides and the memory behind n are
+// padded to whole tiles, so that an operation may read and write past n up to the next multiple.
+#pragma once
+
+#include "kernels/core/margin.h"
+#include "kernels/core/steps.h"
+#include "kernels/core/subject.h"
+
+namespace fairlane {
+
+/// Working memory of one thread, in floats, each a multiple of one tile:
+/// in [columns], prefix [first layer's outputs], a, b [max_width], kept [sum_width], terms [6 * outputs]
+struct Scratch {
+  float* in = nullptr;
+  float* prefix = nullptr;
+  float* a = nullptr;
+  float* b = nullptr;
+  float* kept = nullptr;
+  float* terms = nullptr;
+};
+
+/// Results of a full evaluation of each lane's similar set; [n] each.
+/// label        own label, kUndefinedLabel where the output is not finite
+/// pair         first variant with another defined label, -1 when none (or when the own label is undefined)
+/// partner      variant with the largest squared output difference, -1 when all are equal
+/// packed       labels of all variants, label_bits each (0 when label_bits is 0)
+/// flags        kGroupMixed | kGroupUndefined
+/// score        p(1), with several outputs the probability of the own label
+/// pair_score   the same of the pair
+/// severity     largest difference of any output's probability within the similar set
+struct ProbeResult {
+  std::int32_t* label = nullptr;
+  std::int32_t* pair = nullptr;
+  std::int32_t* partner = nullptr;
+  std::uint32_t* packed = nullptr;
+  std::int32_t* flags = nullptr;
+  float* score = nullptr;  // null: score, pair_score and severity are not computed
+  float* pair_score = nullptr;
+  float* severity = nullptr;
+};
+
+/// One global step; see advance in LaneKernels.
+/// sign  -1 walks against the gradient, +1 along it
+struct AdvanceSpec {
+  float decay = 0.5F;
+  std::int32_t step = 1;
+  std::int32_t sign = -1;
+};
+
+/// P: the pack; kV: packs per tile. x [columns][stride] holds integer codes in kernel column order.
+/// kernels/cpu/lane_kernels.h says what each operation does.
+template <class P, int kV>
+struct LaneTiles {
+  using F = typename P::F;
+  using I = typename P::I;
+  using U = typename P::U;
+  static constexpr int kN = P::kLanes;
+  static constexpr int kTile = kV * kN;
+
+  /// Codes of lanes [at, at + kTile) as floats: in [columns][kTile].
+  static FL_HOST_DEVICE void load_tile(Subject const& s, std::int32_t const* x, long stride, int at,
+                                       float* in) {
+    for (int c = 0; c < s.columns; ++c) {
+      for (int v = 0; v < kV; ++v) {
+        P::store(P::to_float(P::load_i(x + c * stride + at + v * kN)), in + c * kTile + v * kN);
+      }
+    }
+  }
+
+  /// First layer's sums over the columns that all variants share.
+  static FL_HOST_DEVICE void load_prefix(Subject const& s, Scratch const& m) {
+    auto const& first = s.network.layer[0].forward;
+    dense<P, kV, Finish::kNone, false>(first, 0, s.prefix, m.in, first.bias, m.prefix);
+  }
+
+  /// Logits of one variant: the selected columns of m.in are overwritten with its values.
+  static FL_HOST_DEVICE float* variant_logits(Subject const& s, Scratch const& m, int variant) {
+    float const* value = s.variant_value + static_cast<long>(variant) * s.selected;
+    for (int i = 0; i < s.selected; ++i) {
+      F const x = P::splat(value[i]);
+      for (int v = 0; v < kV; ++v) P::store(x, m.in + s.selected_column[i] * kTile + v * kN);
+    }
+    return tail_logits(s, m);
+  }
+
+  /// Logits of the input in m.in, whose prefix is done.
+  static FL_HOST_DEVICE float* tail_logits(Subject const& s, Scratch const& m) {
+    layer_forward<P, kV, true>(s.network.layer[0], s.prefix, m.in, m.prefix, s.network.layers == 1,
+                               m.a);
+    return upper_layers<P, kV>(s.network, m.a, m.b);
+  }
+
+  static FL_HOST_DEVICE void classify(Subject const& s, std::int32_t const* x, long stride, int n,
+                                      Scratch const& m, std::uint32_t* packed,
+                                      std::int32_t* flags) {
+    int const outputs = s.network.outputs();
+    I const label_mask = P::splat_i(static_cast<std::int32_t>((1ULL << s.label_bits) - 1));
+    for (int at = 0; at < n; at += kTile) {
+      load_tile(s, x, stride, at, m.in);
+      load_prefix(s, m);
+      LabelSet<P> set[kV];
+      I bits[kV];
+      for (int v = 0; v < kV; ++v) {
+        set[v].clear();
+        bits[v] = P::splat_i(0);
+      }
+      for (int variant = 0; variant < s.variants; ++variant) {
+        float const* z = variant_logits(s, m, variant);
+        for (int v = 0; v < kV; ++v) {
+          I const label = label_of<P>(z + v * kN, outputs, kTile, s.cut);
+          set[v].add(label);
+          bits[v] = P::or_i(bits[v],
+                            P::shift_left_by(P::and_i(label, label_mask), variant * s.label_bits));
+        }
+      }
+      for (int v = 0; v < kV; ++v) {
+        P::store_i(set[v].flags(), flags + at + v * kN);
+        P::store_i(bits[v], reinterpret_cast<std::int32_t*>(packed) + at + v * kN);
+      }
+    }
+  }
+
+  static FL_HOST_DEVICE void classify_some(Subject const& s, std::int32_t const* x, long stride,
+                                           int n, Scratch const& m, int first, int last,
+                                           std::int32_t* found, std::int32_t* flags) {
+    int const outputs = s.network.outputs();
+    for (int at = 0; at < n; at += kTile) {
+      load_tile(s, x, stride, at, m.in);
+      load_prefix(s, m);
+      LabelSet<P> set[kV];
+      for (int v = 0; v < kV; ++v) {
+        set[v].clear();
+        set[v].first = P::load_i(found + at + v * kN);
+      }
+      for (int i = first; i < last; ++i) {
+        float const* z = variant_logits(s, m, s.variant_order[i]);
+        for (int v = 0; v < kV; ++v) set[v].add(label_of<P>(z + v * kN, outputs, kTile, s.cut));
+      }
+      for (int v = 0; v < kV; ++v) {
+        std::int32_t* flag = flags + at + v * kN;
+        P::store_i(P::or_i(P::load_i(flag), set[v].flags()), flag);
+        P::store_i(set[v].first, found + at + v * kN);
+      }
+    }
+  }
+
+  static FL_HOST_DEVICE void variant_labels(Subject const& s, std::int32_t const* x, long stride,
+                                            int n, Scratch const& m, std::uint8_t* labels,
+                                            long label_stride) {
+    int const outputs = s.network.outputs();
+    std::int32_t row[kTile];
+    for (int at = 0; at < n; at += kTile) {
+      load_tile(s, x, stride, at, m.in);
+      load_prefix(s, m);
+      for (int variant = 0; variant < s.variants; ++variant) {
+        float const* z = variant_logits(s, m, variant);
+        for (int v = 0; v < kV; ++v)
+          P::store_i(label_of<P>(z + v * kN, outputs, kTile, s.cut), row + v * kN);
+        for (int i = 0; i < kTile; ++i)
+          labels[variant * label_stride + at + i] = static_cast<std::uint8_t>(row[i]);
+      }
+    }
+  }
+
+  /// Partner of every lane by lot among the members with another label, where no labels are kept; -1 when there is none.
+  /// By trial first (kPartnerTries, where labels could not be packed), then by evaluating every variant twice. seed, iteration, chosen [n]. Only for packs
+  /// whose lanes can each read another variant's values: P::gather.
+  static FL_HOST_DEVICE void draw_partner(Subject const& s, std::int32_t const* x, long stride,
+                                          int n, Scratch const& m, std::uint32_t const* seed,
+                                          Phase phase, std::uint32_t const* iteration,
+                                          std::uint64_t run_seed, std::int32_t* chosen) {
+    int const outputs = s.network.outputs();
+    auto const variants = P::splat_u(static_cast<std::uint32_t>(s.variants));
+    for (int at = 0; at < n; at += kTile) {
+      load_tile(s, x, stride, at, m.in);
+      load_prefix(s, m);
+      float const* z = tail_logits(s, m);
+      I own[kV];
+      I pick[kV];
+      for (int v = 0; v < kV; ++v) {
+        own[v] = label_of<P>(z + v * kN, outputs, kTile, s.cut);
+        pick[v] = P::splat_i(-1);
+      }
+      bool open = true;
+      std::uint32_t const tries = s.label_bits == 0 ? kPartnerTries : 0;
+      for (std::uint32_t t = 1; t <= tries && open; ++t) {
+        I candidate[kV];
+        for (int v = 0; v < kV; ++v) {
+          int const i = at + v * kN;
+          auto const words =
+              philox<P>(P::load_u(seed + i), P::splat_u(static_cast<std::uint32_t>(phase)),
+                        P::load_u(iteration + i), P::splat_u(t), run_seed);
+          candidate[v] = P::u_to_i(below<P>(words.w[0], variants));
+          for (int a = 0; a < s.selected; ++a) {
+            P::store(P::gather(s.variant_value + a, candidate[v], s.selected),
+                     m.in + s.selected_column[a] * kTile + v * kN);
+          }
+        }
+        z = tail_logits(s, m);
+        open = false;
+        for (int v = 0; v < kV; ++v) {
+          auto const other = differs(label_of<P>(z + v * kN, outputs, kTile, s.cut), own[v]);
+          auto const none = LabelSet<P>::equal(pick[v], P::splat_i(-1));
+          pick[v] = P::select_i(P::land(none, other), candidate[v], pick[v]);
+          open = open || P::any(LabelSet<P>::equal(pick[v], P::splat_i(-1)));
+        }
+      }
+      if (open) pick_by_count(s, m, at, own, seed, phase, iteration, run_seed, pick);
+      for (int v = 0; v < kV; ++v) P::store_i(pick[v], chosen + at + v * kN);
+    }
+  }
+
+  /// For lanes whose pick is -1: the member that word 2 of draw 0 points to among those with another label.
+  static FL_HOST_DEVICE void pick_by_count(Subject const& s, Scratch const& m, int at, I const* own,
+                                           std::uint32_t const* seed, Phase phase,
+                                           std::uint32_t const* iteration, std::uint64_t run_seed,
+                                           I* pick) {
+    int const outputs = s.network.outputs();
+    I const none = P::splat_i(0);
+    I rest[kV];  // such members; then those that are still to be skipped, counted down
+    for (int v = 0; v < kV; ++v) rest[v] = none;
+    for (int pass = 0; pass < 2; ++pass) {
+      I const step = P::splat_i(pass == 0 ? 1 : -1);
+      for (int variant = 0; variant < s.variants; ++variant) {
+        float const* z = variant_logits(s, m, variant);
+        for (int v = 0; v < kV; ++v) {
+          auto const other = differs(label_of<P>(z + v * kN, outputs, kTile, s.cut), own[v]);
+          auto const here = P::land(other, P::land(LabelSet<P>::equal(rest[v], none),
+                                                   LabelSet<P>::equal(pick[v], P::splat_i(-1))));
+          if (pass == 1) pick[v] = P::select_i(here, P::splat_i(variant), pick[v]);
+          rest[v] = rest[v] + P::select_i(other, step, none);
+        }
+      }
+      for (int v = 0; v < kV && pass == 0; ++v) {
+        int const i = at + v * kN;
+        auto const words =
+            philox<P>(P::load_u(seed + i), P::splat_u(static_cast<std::uint32_t>(phase)),
+                      P::load_u(iteration + i), P::splat_u(0), run_seed);
+        rest[v] = P::u_to_i(below<P>(words.w[2], P::i_to_u(rest[v])));
+      }
+    }
+  }
+
+  static FL_HOST_DEVICE typename P::M differs(I label, I own) {
+    return P::lnot(P::lor(LabelSet<P>::equal(label, own),
+                          LabelSet<P>::equal(label, P::splat_i(kUndefinedLabel))));
+  }
+
+  static FL_HOST_DEVICE void probe(Subject const& s, std::int32_t const* x, long stride, int n,
+                                   Scratch const& m, ProbeResult const& out) {
+    int const outputs = s.network.outputs();
+    I const label_mask = P::splat_i(static_cast<std::int32_t>((1ULL << s.label_bits) - 1));
+    float* own = m.terms;                    // [outputs] own probabilities
+    float* low = m.terms + outputs * kTile;  // [outputs] least probability within the similar set
+    float* high = m.terms + 2 * outputs * kTile;
+    float* sums = m.terms + 3 * outputs * kTile;  // [2 * outputs] scratch of softmax
+    bool const describe = out.score != nullptr;
+    for (int at = 0; at < n; at += kTile) {
+      load_tile(s, x, stride, at, m.in);
+      load_prefix(s, m);
+      float* z = tail_logits(s, m);
+      I label[kV];
+      I pair[kV];
+      I bits[kV];
+      F score[kV];
+      F pair_score[kV];
+      LabelSet<P> set[kV];
+      PartnerChoice<P> partner[kV];
+      for (int v = 0; v < kV; ++v) {
+        label[v] = label_of<P>(z + v * kN, outputs, kTile, s.cut);
+        probabilities<P>(z + v * kN, outputs, kTile, sums + v * kN);
+        for (int c = 0; c < outputs; ++c) {
+          F const p = P::load(z + c * kTile + v * kN);
+          P::store(p, own + c * kTile + v * kN);
+          P::store(p, low + c * kTile + v * kN);
+          P::store(p, high + c * kTile + v * kN);
+        }
+        score[v] = score_of(own + v * kN, outputs, label[v]);
+        pair[v] = P::splat_i(-1);
+        pair_score[v] = score[v];
+        bits[v] = P::splat_i(0);
+        set[v].clear();
+        partner[v].clear();
+      }
+      for (int variant = 0; variant < s.variants; ++variant) {
+        z = variant_logits(s, m, variant);
+        for (int v = 0; v < kV; ++v) {
+          I const other = label_of<P>(z + v * kN, outputs, kTile, s.cut);
+          set[v].add(other);
+          bits[v] = P::or_i(bits[v],
+                            P::shift_left_by(P::and_i(other, label_mask), variant * s.label_bits));
+          probabilities<P>(z + v * kN, outputs, kTile, sums + v * kN);
+          F squares = P::splat(0.0F);
+          for (int c = 0; c < outputs; ++c) {
+            int const i = c * kTile + v * kN;
+            F const p = P::load(z + i);
+            F const difference = P::load(own + i) - p;
+            squares = P::fma(difference, difference, squares);
+            if (describe) {
+              P::store(P::select(p < P::load(low + i), p, P::load(low + i)), low + i);
+              P::store(P::select(p > P::load(high + i), p, P::load(high + i)), high + i);
+            }
+          }
+          auto const undefined = LabelSet<P>::equal(other, P::splat_i(kUndefinedLabel));
+          partner[v].add(variant, P::select(undefined, P::splat(0.0F), squares));
+          auto const own_undefined = LabelSet<P>::equal(label[v], P::splat_i(kUndefinedLabel));
+          auto const same =
+              P::lor(LabelSet<P>::equal(other, label[v]), P::lor(undefined, own_undefined));
+          auto const taken = P::lor(same, P::lnot(LabelSet<P>::equal(pair[v], P::splat_i(-1))));
+          pair[v] = P::select_i(taken, pair[v], P::splat_i(variant));
+          if (describe) {
+            pair_score[v] = P::select(taken, pair_score[v], score_of(z + v * kN, outputs, other));
+          }
+        }
+      }
+      for (int v = 0; v < kV; ++v) {
+        int const i = at + v * kN;
+        P::store_i(label[v], out.label + i);
+        P::store_i(pair[v], out.pair + i);
+        P::store_i(partner[v].variant, out.partner + i);
+        P::store_i(bits[v], reinterpret_cast<std::int32_t*>(out.packed) + i);
+        P::store_i(set[v].flags(), out.flags + i);
+        if (!describe) continue;
+        F severity = P::splat(0.0F);
+        for (int c = 0; c < outputs; ++c) {
+          F const spread = P::load(high + c * kTile + v * kN) - P::load(low + c * kTile + v * kN);
+          severity = P::select(spread > severity, spread, severity);
+        }
+        P::store(score[v], out.score + i);
+        P::store(pair_score[v], out.pair_score + i);
+        P::store(severity, out.severity + i);
+      }
+    }
+  }
+
+  static FL_HOST_DEVICE void margins(Subject const& s, std::int32_t const* x, long stride, int n,
+                                     Scratch const& m, MarginResult const& out) {
+    int const outputs = s.network.outputs();
+    I const label_mask = P::splat_i(static_cast<std::int32_t>((1ULL << s.label_bits) - 1));
+    for (int at = 0; at < n; at += kTile) {
+      load_tile(s, x, stride, at, m.in);
+      load_prefix(s, m);
+      float const* z = tail_logits(s, m);
+      I label[kV];
+      I bits[kV];
+      LabelSet<P> set[kV];
+      MarginChoice<P> choice[kV];
+      for (int v = 0; v < kV; ++v) {
+        label[v] = label_of<P>(z + v * kN, outputs, kTile, s.cut);
+        bits[v] = P::splat_i(0);
+        set[v].clear();
+        int const i = at + v * kN;
+        choice[v].clear(P::load_i(out.side_a + i), P::load_i(out.side_b + i));
+      }
+      for (int variant = 0; variant < s.variants; ++variant) {
+        z = variant_logits(s, m, variant);
+        for (int v = 0; v < kV; ++v) {
+          I const other = label_of<P>(z + v * kN, outputs, kTile, s.cut);
+          set[v].add(other);
+          bits[v] = P::or_i(bits[v],
+                            P::shift_left_by(P::and_i(other, label_mask), variant * s.label_bits));
+          choice[v].add(variant, other, z + v * kN, outputs, kTile, s.cut);
+        }
+      }
+      for (int v = 0; v < kV; ++v) {
+        int const i = at + v * kN;
+        P::store_i(label[v], out.label + i);
+        P::store_i(bits[v], reinterpret_cast<std::int32_t*>(out.packed) + i);
+        P::store_i(set[v].flags(), out.flags + i);
+        choice[v].store(i, out);
+      }
+    }
+  }
+
+  /// p(1) of one output, otherwise the label's probability.
+  static FL_HOST_DEVICE F score_of(float const* p, int outputs, I label) {
+    F score = P::load(p);
+    for (int c = 1; c < outputs; ++c) {
+      score = P::select(LabelSet<P>::equal(label, P::splat_i(c)), P::load(p + c * kTile), score);
+    }
+    return score;
+  }
+
+  static FL_HOST_DEVICE void gradients(Subject const& s, GradientSpec spec, std::int32_t const* x,
+                                       long stride, int n, Scratch const& m, float* gradient,
+                                       long gradient_stride) {
+    for (int at = 0; at < n; at += kTile) {
+      if (spec.kind == GradientKind::kProbabilityDifference) {
+        load_tile(s, x, stride, at, m.in);
+        difference_tile(s, spec, m, gradient + at, gradient_stride);
+      } else {
+        load_tile(s, x, stride, at, m.kept);
+        backward_tile(s, spec, m, gradient + at, gradient_stride);
+      }
+    }
+  }
+
+  static FL_HOST_DEVICE void backward_tile(Subject const& s, GradientSpec spec, Scratch const& m,
+                                           float* gradient, long stride) {
+    int const outputs = s.network.outputs();
+    float const* z = forward_keep<P, kV>(s.network, m.kept);
+    for (int v = 0; v < kV; ++v) {
+      logit_gradient<P>(spec.kind, s.cut, z + v * kN, outputs, kTile, m.a + v * kN,
+                        m.terms + v * kN);
+    }
+    float const* g = input_gradient<P, kV>(s.network, m.kept, m.a, m.b);
+    for (int c = 0; c < s.columns; ++c) {
+      for (int v = 0; v < kV; ++v)
+        P::store(P::load(g + c * kTile + v * kN), gradient + c * stride + v * kN);
+    }
+  }
+
+  static FL_HOST_DEVICE void difference_tile(Subject const& s, GradientSpec spec, Scratch const& m,
+                                             float* gradient, long stride) {
+    int const outputs = s.network.outputs();
+    float* z = forward<P, kV>(s.network, m.in, m.a, m.b);
+    I label[kV];
+    F here[kV];
+    for (int v = 0; v < kV; ++v) {
+      label[v] = label_of<P>(z + v * kN, outputs, kTile, s.cut);
+      here[v] = label_probability<P>(label[v], z + v * kN, outputs, kTile, m.terms + v * kN);
+    }
+    for (int c = 0; c < s.columns; ++c) {
+      for (int v = 0; v < kV; ++v) P::store(P::splat(0.0F), gradient + c * stride + v * kN);
+    }
+    F const h = P::splat(spec.step);
+    for (int i = 0; i < s.movable_count; ++i) {
+      int const c = s.movable[i];
+      F kept[kV];
+      for (int v = 0; v < kV; ++v) {
+        float* cell = m.in + c * kTile + v * kN;
+        kept[v] = P::load(cell);
+        P::store(kept[v] + h, cell);
+      }
+      z = forward<P, kV>(s.network, m.in, m.a, m.b);
+      for (int v = 0; v < kV; ++v) {
+        F const there =
+            label_probability<P>(label[v], z + v * kN, outputs, kTile, m.terms + v * kN);
+        P::store(P::divide(there - here[v], h), gradient + c * stride + v * kN);
+        P::store(kept[v], m.in + c * kTile + v * kN);
+      }
+    }
+  }
+
+  static FL_HOST_DEVICE void logits(Subject const& s, std::int32_t const* x, long stride, int n,
+                                    Scratch const& m, float* out, long out_stride) {
+    int const outputs = s.network.outputs();
+    for (int at = 0; at < n; at += kTile) {
+      load_tile(s, x, stride, at, m.in);
+      float const* z = forward<P, kV>(s.network, m.in, m.a, m.b);
+      for (int c = 0; c < outputs; ++c) {
+        for (int v = 0; v < kV; ++v)
+          P::store(P::load(z + c * kTile + v * kN), out + c * out_stride + at + v * kN);
+      }
+    }
+  }
+
+  static FL_HOST_DEVICE void random_words(std::uint32_t const* lane, Phase phase,
+                                          std::uint32_t const* iteration, std::uint32_t draw,
+                                          std::uint64_t seed, int n, std::uint32_t* words,
+                                          long stride) {
+    for (int at = 0; at < n; at += kN) {
+      auto const r = philox<P>(P::load_u(lane + at), P::splat_u(static_cast<std::uint32_t>(phase)),
+                               P::load_u(iteration + at), P::splat_u(draw), seed);
+      for (int i = 0; i < 4; ++i) P::store_u(r.w[i], words + i * stride + at);
+    }
+  }
+
+  static FL_HOST_DEVICE void advance(Subject const& s, AdvanceSpec spec, float const* g1,
+                                     float const* g2, long gradient_stride, float* m1, float* m2,
+                                     std::int32_t* x, long stride, int n) {
+    I const along = P::splat_i(spec.sign * spec.step);
+    I const against = P::splat_i(-spec.sign * spec.step);
+    I const stay = P::splat_i(0);
+    for (int at = 0; at < n; at += kN) {
+      for (int i = 0; i < s.movable_count; ++i) {
+        int const c = s.movable[i];
+        long const cell = c * stride + at;
+        long const slope = c * gradient_stride + at;
+        F const a = decayed<P>(spec.decay, P::load(m1 + cell), P::load(g1 + slope));
+        F const b = decayed<P>(spec.decay, P::load(m2 + cell), P::load(g2 + slope));
+        P::store(a, m1 + cell);
+        P::store(b, m2 + cell);
+        F const sign = P::to_float(agreed_sign<P>(a, b));
+        F const zero = P::splat(0.0F);
+        I const step = P::select_i(sign > zero, along, P::select_i(sign < zero, against, stay));
+        P::store_i(step_and_clip<P>(P::load_i(x + cell), step, s.low[c], s.high[c]), x + cell);
+      }
+    }
+  }
+
+  static FL_HOST_DEVICE void attribute_weights(Subject const& s, float epsilon, float const* g1,
+                                               float const* g2, long gradient_stride, int n,
+                                               float* weights, long stride, float* total) {
+    for (int at = 0; at < n; at += kN) {
+      F sum = P::splat(0.0F);
+      for (int i = 0; i < s.movable_count; ++i) {
+        long const cell = s.movable[i] * gradient_stride + at;
+        F const w = attribute_weight<P>(P::load(g1 + cell), P::load(g2 + cell), epsilon);
+        P::store(w, weights + i * stride + at);
+        sum = sum + w;
+      }
+      P::store(sum, total + at);
+    }
+  }
+
+  static FL_HOST_DEVICE void perturb(Subject const& s, std::int32_t step, float const* weights,
+                                     float const* total, std::uint32_t const* words,
+                                     std::int32_t* x, long stride, int n, std::int32_t* index,
+                                     std::int32_t* moved) {
+    for (int at = 0; at < n; at += kN) {
+      I const drawn = choose_attribute<P>(weights + at, s.movable_count, stride,
+                                          P::load(total + at), P::load_u(words + at));
+      auto const up =
+          P::to_float(choose_direction<P>(P::load_u(words + stride + at))) > P::splat(0.0F);
+      I const change = P::select_i(up, P::splat_i(step), P::splat_i(-step));
+      I by = P::splat_i(0);
+      for (int i = 0; i < s.movable_count; ++i) {
+        int const c = s.movable[i];
+        std::int32_t* cell = x + c * stride + at;
+        I const old = P::load_i(cell);
+        auto const mine = LabelSet<P>::equal(drawn, P::splat_i(i));
+        I const value = P::select_i(mine, step_and_clip<P>(old, change, s.low[c], s.high[c]), old);
+        P::store_i(value, cell);
+        by = by + (value - old);
+      }
+      P::store_i(drawn, index + at);
+      P::store_i(by, moved + at);
+    }
+  }
+};
+
+}  // namespace fairlane

@@ -1,0 +1,92 @@
+// What the device backend asks of a device: memory, and kernels over lanes. CudaDevice (kernels/cuda) is the real one;
+// the tests stand in another that runs the same kernels on the host.
+//
+// Everything is asynchronous in one order per device, as in one CUDA stream; download and synchronize wait.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/device/kernel_list.h"
+#include "kernels/device/tile_plan.h"
+
+namespace fairlane {
+
+/// What a device is and has. Sizes in bytes.
+struct DeviceProperties {
+  std::string name;
+  int index = 0;
+  int architecture = 0;  // compute capability, major * 10 + minor
+  int driver = 0;        // version as the driver reports it, such as 13000
+  double clock_ghz = 0.0;
+  std::uint64_t memory = 0;
+  std::uint64_t free_memory = 0;
+  DeviceLimits limits;
+};
+
+/// Indices [0, most), or where `count` is not null [0, *count), a number in device memory that is at most `most`.
+struct Range {
+  std::int64_t most = 0;
+  std::int32_t const* count = nullptr;
+};
+
+/// A device. One thread uses it at a time. Every call throws Error(kStopped) when the device has failed for good,
+/// after which nothing else may be asked of it.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual DeviceProperties const& properties() const = 0;
+
+  /// Memory, aligned to 256 bytes and not initialised. Throws Error(kMemory).
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void release(void* memory) noexcept = 0;
+  virtual void zero(void* to, std::size_t bytes) = 0;
+  /// From host memory, which may be reused at once.
+  virtual void upload(void* to, void const* from, std::size_t bytes) = 0;
+  /// To host memory; waits.
+  virtual void download(void* to, void const* from, std::size_t bytes) = 0;
+  virtual void synchronize() = 0;
+
+  /// Runs a kernel once for every index of the range.
+  virtual void run(LaneKernel const& kernel, Range range) = 0;
+  /// Runs a kernel for every tile of lanes that holds an index of the range.
+  virtual void run(TileKernel const& kernel, TilePlan const& plan, Range range) = 0;
+  /// list [..] the indices of the range whose flag [most] is not zero, ascending; count: how many.
+  virtual void compact(std::uint8_t const* flags, Range range, std::int32_t* list,
+                       std::int32_t* count) = 0;
+};
+
+/// Memory of a device that is given back in the end.
+template <class T>
+class DeviceArray {
+ public:
+  DeviceArray() = default;
+  DeviceArray(Device& device, std::size_t count)
+      : device_(&device),
+        count_(count),
+        data_(static_cast<T*>(device.allocate(count * sizeof(T)))) {}
+  DeviceArray(DeviceArray&& other) noexcept
+      : device_(other.device_), count_(other.count_), data_(std::exchange(other.data_, nullptr)) {}
+  DeviceArray& operator=(DeviceArray&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(count_, other.count_);
+    std::swap(data_, other.data_);
+    return *this;
+  }
+  ~DeviceArray() {
+    if (data_ != nullptr) device_->release(data_);
+  }
+  T* data() const { return data_; }
+  std::size_t size() const { return count_; }
+
+ private:
+  Device* device_ = nullptr;
+  std::size_t count_ = 0;
+  T* data_ = nullptr;
+};
+
+}  // namespace fairlane

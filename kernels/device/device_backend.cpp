@@ -1,0 +1,184 @@
+#include "kernels/device/device_backend.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "kernels/core/error.h"
+#include "kernels/device/device_block.h"
+
+namespace fairlane {
+
+namespace {
+
+constexpr std::int64_t kMostLanes = 1 << 22;  // more bring nothing: the device is long full
+constexpr int kLeastLanes = 128;              // with no memory for these a run is hopeless
+constexpr std::uint64_t kTableShare = 2;      // the record may take half of the free memory,
+constexpr std::uint64_t kLanesShare = 4;      // a block of lanes a quarter
+
+/// One device with the subject and its record.
+struct Member {
+  Member(PackedSubject const& packed, std::unique_ptr<Device> owned, std::uint64_t memory_limit,
+         int part, int parts)
+      : device(std::move(owned)),
+        subject(packed, *device),
+        plans(packed.get(), subject.arena(), *device),
+        table(*device, packed.keys(), packed.get().variants,
+              packed.get().label_bits * packed.get().variants,
+              memory_limit > 0 ? memory_limit : device->properties().free_memory / kTableShare,
+              part, parts) {}
+
+  std::unique_ptr<Device> device;
+  DeviceSubject subject;
+  TilePlans plans;
+  DeviceTable table;
+};
+
+/// Backend on one or several devices: a block uses one of them, and each records what its blocks visit. Rows are described
+/// on the host: the arithmetic is the same.
+class DeviceBackend final : public Backend {
+ public:
+  DeviceBackend(SubjectView const& view, std::vector<std::unique_ptr<Device>> devices,
+                DeviceOptions const& options)
+      : options_(options),
+        host_(make_cpu_backend(view, host_options())),
+        packed_(make_packed(view, host_->subject())) {
+    overflow_ = [this](Visits const& visits) {
+      std::lock_guard const guard(overflow_lock_);
+      if (!options_.overflow) {
+        throw Error(ExitCode::kMemory, "the record of visited inputs is full");
+      }
+      overflowed_.store(true, std::memory_order_relaxed);
+      options_.overflow(visits);
+    };
+    int const parts = static_cast<int>(devices.size());
+    for (int part = 0; part < parts; ++part) {
+      members_.push_back(
+          std::make_unique<Member>(*packed_, std::move(devices[static_cast<std::size_t>(part)]),
+                                   options_.memory_limit, part, parts));
+    }
+  }
+
+  std::string name() const override {
+    std::string numbers;
+    for (auto const& member : members_) {
+      numbers += (numbers.empty() ? "" : ",") + std::to_string(member->device->properties().index);
+    }
+    std::string const times =
+        members_.size() > 1 ? std::to_string(members_.size()) + " x " : std::string();
+    return "cuda:" + numbers + " (" + times + members_[0]->device->properties().name + ")";
+  }
+  PackedSubject const& subject() const override { return *packed_; }
+  int concurrency() const override { return static_cast<int>(members_.size()); }
+
+  int block_lanes(std::int64_t lanes) const override {
+    if (options_.lanes > 0) return static_cast<int>(std::min(options_.lanes, kMostLanes));
+    std::uint64_t const room = members_[0]->device->properties().free_memory / kLanesShare;
+    std::int64_t most = kMostLanes;
+    while (most > kLeastLanes &&
+           DeviceBlock::bytes(*packed_, static_cast<int>(most), Phase::kLocal) > room) {
+      most /= 2;
+    }
+    auto const devices = static_cast<std::int64_t>(members_.size());
+    return static_cast<int>(std::clamp<std::int64_t>((lanes + devices - 1) / devices, 1, most));
+  }
+
+  std::unique_ptr<LaneBlock> make_block(int capacity, Phase phase) override {
+    Member& member = *members_[next_.fetch_add(1) % members_.size()];
+    exchanged_.store(members_.size() == 1, std::memory_order_relaxed);
+    DeviceShare const share{*packed_,     *member.device, member.subject, member.plans,
+                            member.table, overflow_,      options_.seed};
+    for (int lanes = capacity;; lanes /= 2) {
+      try {
+        auto block = std::make_unique<DeviceBlock>(share, lanes, phase);
+        if (lanes < capacity && options_.notice) {
+          options_.notice(name() + ": memory for " + std::to_string(lanes) +
+                          " lanes at a time instead of " + std::to_string(capacity) +
+                          "; the results are the same");
+        }
+        return block;
+      } catch (Error const& error) {
+        if (error.code() != ExitCode::kMemory || lanes / 2 < kLeastLanes) throw;
+      }
+    }
+  }
+
+  std::uint64_t visited() const override {
+    exchange();
+    std::uint64_t sum = 0;
+    for (auto const& member : members_) sum += member->table.size();
+    return sum;
+  }
+  std::uint64_t instances() const override {
+    std::uint64_t sum = 0;
+    for (auto const& member : members_) sum += member->table.last_hits();
+    return sum;
+  }
+  std::uint64_t table_bytes() const override {
+    std::uint64_t sum = 0;
+    for (auto const& member : members_) sum += member->table.bytes();
+    return sum;
+  }
+  bool overflowed() const override { return overflowed_.load(std::memory_order_relaxed); }
+  void collect(VisitSink const& sink) override {
+    exchange();
+    for (auto const& member : members_) member->table.collect(sink);
+  }
+  void reserve(double inputs) override {
+    for (auto const& member : members_)
+      member->table.reserve(inputs / static_cast<double>(members_.size()));
+  }
+
+  void describe(std::int32_t const* rows, std::size_t count, Description* out) override {
+    host_->describe(rows, count, out);
+  }
+  void logits(std::int32_t const* rows, std::size_t count, float* out) override {
+    host_->logits(rows, count, out);
+  }
+
+ private:
+  static CpuOptions host_options() {
+    CpuOptions options;
+    options.memory_limit = 1 << 20;  // it records nothing
+    return options;
+  }
+
+  static std::unique_ptr<PackedSubject> make_packed(SubjectView const& view,
+                                                    PackedSubject const& host) {
+    auto packed = std::make_unique<PackedSubject>(view, kMaxTile);
+    // The CPU backend has found the order in which variants tell most.
+    auto const* order = host.get().variant_order;
+    packed->set_variant_order({order, order + host.get().variants});
+    return packed;
+  }
+
+  /// After blocks have run: every input to the record that it belongs to. Not while a block runs.
+  void exchange() const {
+    if (exchanged_.exchange(true, std::memory_order_relaxed)) return;
+    for (auto const& from : members_) {
+      for (auto const& to : members_) {
+        if (from != to) from->table.exchange(to->table, overflow_);
+      }
+    }
+  }
+
+  DeviceOptions options_;
+  VisitSink overflow_;
+  std::mutex overflow_lock_;
+  std::atomic<bool> overflowed_{false};
+  std::unique_ptr<Backend> host_;
+  std::unique_ptr<PackedSubject> packed_;
+  std::vector<std::unique_ptr<Member>> members_;
+  std::atomic<std::size_t> next_{0};
+  mutable std::atomic<bool> exchanged_{true};
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_device_backend(SubjectView const& view,
+                                             std::vector<std::unique_ptr<Device>> devices,
+                                             DeviceOptions const& options) {
+  return std::make_unique<DeviceBackend>(view, std::move(devices), options);
+}
+
+}  // namespace fairlane

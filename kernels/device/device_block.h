@@ -1,0 +1,128 @@
+// A block of lanes on a device: LaneBlock's verbs as sequences of kernels.
+#pragma once
+
+#include <functional>
+
+#include "kernels/device/device_subject.h"
+#include "kernels/device/device_table.h"
+
+namespace fairlane {
+
+/// Plans of the tile kernels of one subject, made when first asked for, with their scratch memory.
+class TilePlans {
+ public:
+  TilePlans(Subject const& host_subject, ArenaView const& arena, Device& device)
+      : subject_(host_subject), arena_(arena), device_(device) {}
+  /// Throws Error(kMemory).
+  TilePlan const& operator()(ScratchNeeds needs);
+
+ private:
+  struct Entry {
+    ScratchNeeds needs;
+    TilePlan plan;
+    DeviceArray<float> scratch;
+  };
+  Subject const& subject_;
+  ArenaView const& arena_;
+  Device& device_;
+  std::vector<std::unique_ptr<Entry>> entries_;
+};
+
+/// What the blocks of a device share.
+struct DeviceShare {
+  PackedSubject const& packed;
+  Device& device;
+  DeviceSubject const& subject;
+  TilePlans& plans;
+  DeviceTable& table;
+  VisitSink const& overflow;
+  std::uint64_t run_seed;
+};
+
+/// LaneBlock on a device.
+class DeviceBlock final : public LaneBlock {
+ public:
+  /// Throws Error(kMemory).
+  DeviceBlock(DeviceShare const& share, int capacity, Phase phase);
+
+  /// Device memory of a block in bytes, without what a full record needs.
+  static std::uint64_t bytes(PackedSubject const& subject, int capacity, Phase phase);
+
+  int capacity() const override { return capacity_; }
+  int size() const override { return size_; }
+  void place(std::span<std::uint32_t const> seed, std::int32_t const* rows) override;
+  void retain(std::span<std::uint8_t const> keep) override;
+  void test() override;
+  void advance(GlobalStep const& step) override;
+  void begin_local(LocalStep const& step) override;
+  void step_local(LocalStep const& step) override;
+  void test_margin() override;
+  void advance_margin(std::int32_t reach) override;
+  void begin_margin() override;
+  void step_margin(std::int32_t step) override;
+  void test_labels() override;
+  std::uint32_t seed(int lane) const override { return seeds_[static_cast<std::size_t>(lane)]; }
+  std::uint32_t iteration(int lane) const override;
+  std::uint32_t renewals(int lane) const override;
+  bool hit(int lane) const override;
+  void row(int lane, std::int32_t* row) const override;
+
+ private:
+  /// A copy of an array over lanes on the host, brought over when it is asked for after a change.
+  template <class T>
+  struct Mirror {
+    std::vector<T> values;
+    bool fresh = false;
+  };
+
+  struct Layout {
+    LaneState lanes;
+    MarginLanes margin;
+    std::size_t bytes = 0;
+  };
+  static Layout lay_out(PackedSubject const& subject, int capacity, Phase phase, std::byte* base);
+
+  Range all() const { return {size_, nullptr}; }
+  Range listed() const { return {size_, lanes_.counts}; }
+  void run(LaneKernel const& kernel, Range range) { share_.device.run(kernel, range); }
+  template <class K>
+  void run_tiles(K const& kernel, Range range) {
+    share_.device.run(TileKernel(kernel), share_.plans(K::kNeeds), range);
+  }
+  /// The context of the next kernels; `inserts` new inputs may be recorded by them.
+  void prepare(std::uint64_t inserts);
+  /// Ends a verb: hands overflowed visits on, and now and then waits for the device, so that the host does not run ahead.
+  void finish();
+  void probe();
+  void margins();
+  /// Gradients of the gathered rows and their partners.
+  void gradients(GradientSpec const& spec, Range range);
+  /// New partners and weights for the marked lanes.
+  void renew(LocalStep const& step);
+  /// Evaluates the groups of the marked lanes and records their visits.
+  void classify_marked();
+  void classify_in_stages();
+  /// New sides for the marked lanes.
+  void renew_margin(bool counts);
+  template <class T>
+  T mirrored(Mirror<T>& mirror, T const* from, int rows, int row, int lane) const;
+
+  DeviceShare share_;
+  Subject const& subject_;  // on the host
+  int capacity_;
+  Phase phase_;
+  int size_ = 0;
+  int rounds_ = 0;  // since the host last waited
+  std::vector<std::uint32_t> seeds_;
+  DeviceArray<std::byte> memory_;
+  LaneState lanes_;
+  MarginLanes margin_;
+  LaneContext context_;
+  DeviceArray<std::byte> overflow_memory_;
+  mutable Mirror<std::int32_t> hits_;
+  mutable Mirror<std::uint32_t> iterations_;
+  mutable Mirror<std::uint32_t> renewals_;
+  mutable Mirror<std::int32_t> rows_;
+};
+
+}  // namespace fairlane

@@ -1,0 +1,52 @@
+// The margin method's verbs of a block on a device.
+
+#include "kernels/device/device_block.h"
+
+namespace fairlane {
+
+void DeviceBlock::margins() {
+  run_tiles(MarginTiles{lanes_.x, lanes_.stride, margin_.probe}, all());
+}
+
+void DeviceBlock::test_margin() {
+  prepare(static_cast<std::uint64_t>(size_));
+  margins();
+  run(RecordMargin{context_, margin_}, all());
+  finish();
+}
+
+void DeviceBlock::advance_margin(std::int32_t reach) {
+  prepare(0);
+  run(PairRows{context_, nullptr, margin_.probe.low, margin_.probe.high}, all());
+  gradients({GradientKind::kMargin, 1.0F}, all());
+  run(NewtonLanes{context_, margin_, reach}, all());
+  finish();
+}
+
+void DeviceBlock::begin_margin() {
+  prepare(0);
+  margins();
+  run(BeginMargin{context_, margin_}, all());
+  renew_margin(false);
+  finish();
+}
+
+void DeviceBlock::renew_margin(bool counts) {
+  share_.device.compact(lanes_.mark, all(), lanes_.list, lanes_.counts);
+  run(PairSides{context_, margin_}, listed());
+  run(PairRows{context_, lanes_.list, lanes_.chosen, lanes_.second}, listed());
+  gradients({GradientKind::kMargin, 1.0F}, listed());
+  run(RenewMargin{context_, margin_, counts}, listed());
+}
+
+void DeviceBlock::step_margin(std::int32_t step) {
+  prepare(static_cast<std::uint64_t>(size_));
+  run(MarkStale{context_, margin_}, all());
+  renew_margin(true);
+  run(MoveMargin{context_, margin_, step}, all());
+  margins();
+  run(SettleMargin{context_, margin_}, all());
+  finish();
+}
+
+}  // namespace fairlane

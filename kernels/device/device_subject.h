@@ -1,0 +1,23 @@
+// A packed subject in the memory of a device.
+#pragma once
+
+#include "kernels/device/device.h"
+
+namespace fairlane {
+
+/// Copies a subject and its column map to a device.
+class DeviceSubject {
+ public:
+  /// Throws Error(kMemory).
+  DeviceSubject(PackedSubject const& subject, Device& device);
+  ArenaView const& arena() const { return arena_; }
+  ColumnMap const& columns() const { return columns_; }
+
+ private:
+  DeviceArray<std::byte> memory_;
+  DeviceArray<std::byte> column_memory_;
+  ArenaView arena_;
+  ColumnMap columns_;
+};
+
+}  // namespace fairlane

@@ -1,0 +1,24 @@
+// Every kernel of the device backend.
+#pragma once
+
+#include <variant>
+
+#include "kernels/device/margin_kernels.h"
+#include "kernels/device/search_kernels.h"
+#include "kernels/device/tile_kernels.h"
+
+namespace fairlane {
+
+/// Kernels that do a lane's, a place's or a slot's work at every index.
+using LaneKernel =
+    std::variant<PlaceLanes, MoveLanes, RecordProbed, PairRows, AdvanceLanes, MarkOrigins,
+                 WeighLanes, MarkDue, DrawPartners, StepLanes, FindLanes, GatherRows, KeepStage,
+                 NextStage, RecordClassified, SettleLanes, BeginMargin, RecordMargin, NewtonLanes,
+                 MarkStale, PairSides, RenewMargin, MoveMargin, SettleMargin, RehashSlots,
+                 MarkOwned, GatherSlots, MergeSlots>;
+
+/// Kernels that evaluate the network for a tile of lanes.
+using TileKernel = std::variant<ProbeTiles, ClassifyTiles, ClassifySomeTiles, DrawPartnerTiles,
+                                MarginTiles, GradientTiles, DifferenceTiles>;
+
+}  // namespace fairlane

@@ -1,0 +1,122 @@
+// The kernels that evaluate the network: one struct each, with its work on one tile of lanes. A warp runs a tile on a
+// GPU, with a pack spread over its threads.
+//
+// operator()<P, kV>(subject, at, m): lanes [at, at + LaneTiles<P, kV>::kTile); subject: the one to read, whose weights
+// may lie on chip; m: scratch as kNeeds asks for.
+#pragma once
+
+#include "kernels/device/tile_plan.h"
+
+namespace fairlane {
+
+/// Full evaluation of the similar sets of rows x [columns], `stride` apart.
+struct ProbeTiles {
+  static constexpr ScratchNeeds kNeeds{true, true, true, false, 6};
+  std::int32_t const* x;
+  long stride;
+  ProbeResult out;
+
+  template <class P, int kV>
+  FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
+    ProbeResult to = out;
+    to.label += at;
+    to.pair += at;
+    to.partner += at;
+    to.packed += at;
+    to.flags += at;
+    LaneTiles<P, kV>::probe(s, x + at, stride, 1, m, to);
+  }
+};
+
+/// Labels of the rows' groups: packed, flags.
+struct ClassifyTiles {
+  static constexpr ScratchNeeds kNeeds{true, true, true, false, 0};
+  std::int32_t const* x;
+  long stride;
+  std::uint32_t* packed;
+  std::int32_t* flags;
+
+  template <class P, int kV>
+  FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
+    LaneTiles<P, kV>::classify(s, x + at, stride, 1, m, packed + at, flags + at);
+  }
+};
+
+/// One stage of classification, variants [first, last) of the subject's order.
+struct ClassifySomeTiles {
+  static constexpr ScratchNeeds kNeeds = ClassifyTiles::kNeeds;
+  std::int32_t const* x;
+  long stride;
+  int first;
+  int last;
+  std::int32_t* found;
+  std::int32_t* flags;
+
+  template <class P, int kV>
+  FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
+    LaneTiles<P, kV>::classify_some(s, x + at, stride, 1, m, first, last, found + at, flags + at);
+  }
+};
+
+/// Partners by lot among members with another label, where labels are not kept; -1 where there is none.
+struct DrawPartnerTiles {
+  static constexpr ScratchNeeds kNeeds = ClassifyTiles::kNeeds;
+  std::int32_t const* x;
+  long stride;
+  std::uint32_t const* seed;
+  std::uint32_t const* iteration;
+  Phase phase;
+  std::uint64_t run_seed;
+  std::int32_t* chosen;
+
+  template <class P, int kV>
+  FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
+    LaneTiles<P, kV>::draw_partner(s, x + at, stride, 1, m, seed + at, phase, iteration + at,
+                                   run_seed, chosen + at);
+  }
+};
+
+/// Margins within the similar sets of rows.
+struct MarginTiles {
+  static constexpr ScratchNeeds kNeeds = ClassifyTiles::kNeeds;
+  std::int32_t const* x;
+  long stride;
+  MarginResult out;
+
+  template <class P, int kV>
+  FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
+    LaneTiles<P, kV>::margins(s, x + at, stride, 1, m, out.from(at));
+  }
+};
+
+/// Gradients at rows x [columns], `stride` apart, and at their partners, half a stride behind each.
+struct GradientTiles {
+  static constexpr ScratchNeeds kNeeds{false, false, true, true, 3};
+  GradientSpec spec;
+  std::int32_t const* x;
+  long stride;
+  float* gradient;
+
+  template <class P, int kV>
+  FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
+    for (long i : {at, at + stride / 2})
+      LaneTiles<P, kV>::gradients(s, spec, x + i, stride, 1, m, gradient + i, stride);
+  }
+};
+
+/// The same by differences, which keep no activations.
+struct DifferenceTiles {
+  static constexpr ScratchNeeds kNeeds{true, false, true, false, 3};
+  GradientSpec spec;
+  std::int32_t const* x;
+  long stride;
+  float* gradient;
+
+  template <class P, int kV>
+  FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
+    for (long i : {at, at + stride / 2})
+      LaneTiles<P, kV>::gradients(s, spec, x + i, stride, 1, m, gradient + i, stride);
+  }
+};
+
+}  // namespace fairlane

@@ -1,0 +1,203 @@
+// The record of visited inputs on a device: one probe answers "seen?", "which labels?" and "who was first?".
+//
+// Open addressing with linear probing, shared by all threads of a device. A slot is one input:
+//   word     key and flags (below); 0: free
+//   finder   complement of the least (phase, seed, iteration); only ever raised
+//   variant, key [words]   where a group's key exceeds one word
+// With one key word the slot's word is the key itself (group * variants + variant + 1), the labels of the whole group and
+// the flags, so that one compare-and-swap makes an input known. With several the word holds a tag of the hash instead; a
+// thread claims the slot, writes the key and then publishes the word, and whoever meets a claimed slot waits for it.
+// Inputs of one group start at the same place, so that a member which was never visited finds its group's labels at a
+// sibling. Which thread comes first decides nothing but places.
+#pragma once
+
+#include "kernels/core/visit_flags.h"
+#include "kernels/device/atomics.h"
+
+namespace fairlane {
+
+/// A group's key: word w is words[w * stride].
+struct GroupKey {
+  std::uint64_t const* words = nullptr;
+  long stride = 0;
+};
+
+/// What the record knows about an input.
+struct VisitKnown {
+  bool known = false;        // its group was evaluated: flags and labels hold
+  bool seen = false;         // the input itself was visited before
+  std::uint32_t flags = 0;   // VisitFlag bits of the input
+  std::uint32_t labels = 0;  // packed labels of the group, where they are kept
+};
+
+/// A view that kernels take by value; DeviceTable owns the memory.
+/// slots     [capacity][slot_words()], zero at first
+/// counters  [2] inputs, and IDIs among them
+/// capacity  a power of two
+struct VisitSet {
+  static constexpr std::uint64_t kChunk = 8;      // most members of a group that share a home
+  static constexpr std::uint64_t kKeyOffset = 1;  // no key is 0, the word of a free slot
+  static constexpr std::uint64_t kClaimed = ~0ULL;
+  static constexpr int kTagShift = 36;  // above 32 label bits and the flags
+
+  std::uint64_t* slots = nullptr;
+  std::uint64_t* counters = nullptr;
+  std::uint64_t capacity = 0;
+  std::uint64_t variants = 1;
+  std::uint64_t chunks = 1;
+  int words = 1;
+  int label_bits = 0;  // of all labels of a group together; 0: not kept
+
+  FL_HD int slot_words() const { return words == 1 ? 2 : 3 + words; }
+  FL_HD int key_shift() const { return kVisitFlagBits + label_bits; }
+
+  FL_HD std::uint64_t hash(GroupKey group, std::uint32_t variant) const {
+    std::uint64_t const chunk = variant / kChunk;
+    if (words == 1) {
+      std::uint64_t const key = group.words[0] * chunks + chunk;
+      return mix(key ^ (key >> 29));
+    }
+    std::uint64_t h = mix(chunk + 1);
+    for (int w = 0; w < words; ++w) h = mix((h ^ (h >> 31)) ^ group.words[w * group.stride]);
+    return h;
+  }
+
+  /// Looks an input up; where it was seen, lowers its finder to `finder`.
+  FL_HD VisitKnown find(GroupKey group, std::uint32_t variant, std::uint64_t finder) const {
+    std::uint64_t const h = hash(group, variant);
+    VisitKnown known;
+    for (std::uint64_t at = h >> shift();; at = (at + 1) & (capacity - 1)) {
+      std::uint64_t* const slot = slots + at * static_cast<std::uint64_t>(slot_words());
+      std::uint64_t const word = published(slot);
+      if (word == 0) return known;
+      std::uint64_t member = 0;
+      if (!same_group(slot, word, h, group, member)) continue;
+      bool const own = member == variant;
+      if (!own && (word & kIrregularFlag) != 0) continue;
+      known = answer(word, own);
+      if (!own) continue;
+      atomic_raise(slot + 1, ~finder);
+      return known;
+    }
+  }
+
+  /// Records an input and its finder, whether or not another thread has just done so.
+  FL_HD void insert(GroupKey group, std::uint32_t variant, std::uint32_t labels,
+                    std::uint32_t flags, std::uint64_t finder) const {
+    std::uint64_t const h = hash(group, variant);
+    std::uint64_t const body =
+        (label_bits > 0 ? static_cast<std::uint64_t>(labels) << kVisitFlagBits : 0U) | flags |
+        kOccupiedFlag;
+    std::uint64_t const word =
+        words == 1 ? ((group.words[0] * variants + variant + kKeyOffset) << key_shift()) | body
+                   : tag(h) | body;
+    for (std::uint64_t at = h >> shift();; at = (at + 1) & (capacity - 1)) {
+      std::uint64_t* const slot = slots + at * static_cast<std::uint64_t>(slot_words());
+      std::uint64_t const before = atomic_claim(slot, 0, words == 1 ? word : kClaimed);
+      if (before == 0) {
+        if (words > 1) {
+          slot[2] = variant;
+          for (int w = 0; w < words; ++w) slot[3 + w] = group.words[w * group.stride];
+          store_release(slot, word);
+        }
+        atomic_raise(slot + 1, ~finder);
+        atomic_count(counters, 1);
+        if ((flags & kHitFlag) != 0) atomic_count(counters + 1, 1);
+        return;
+      }
+      std::uint64_t member = 0;
+      if (!same_group(slot, published(slot), h, group, member) || member != variant) continue;
+      atomic_raise(slot + 1, ~finder);
+      return;
+    }
+  }
+
+  /// The variant and, word by word in `group`, the group of an occupied slot.
+  FL_HD std::uint32_t decode(std::uint64_t const* slot, std::uint64_t* group) const {
+    if (words == 1) {
+      std::uint64_t const key = (slot[0] >> key_shift()) - kKeyOffset;
+      group[0] = key / variants;
+      return static_cast<std::uint32_t>(key % variants);
+    }
+    for (int w = 0; w < words; ++w) group[w] = slot[3 + w];
+    return static_cast<std::uint32_t>(slot[2]);
+  }
+
+  /// Which of `parts` sets is to have the last word on the input of an occupied slot.
+  FL_HD int owner(std::uint64_t const* slot, int parts) const {
+    // bits that the place does not use, so that one part's inputs spread over its whole set
+    constexpr int kSkip = 8;
+    constexpr int kBits = 16;
+    std::uint64_t const bits = (slot_hash(slot) >> kSkip) & ((1U << kBits) - 1);
+    return static_cast<int>((bits * static_cast<std::uint64_t>(parts)) >> kBits);
+  }
+
+  /// Takes in an occupied slot of another set of the same shape: its input is new here, or else keeps the least finder.
+  FL_HD void merge(std::uint64_t const* from) const {
+    std::uint64_t narrow = 0;
+    std::uint64_t const* key = words == 1 ? &narrow : from + 3;
+    std::uint32_t const variant =
+        words == 1 ? decode(from, &narrow) : static_cast<std::uint32_t>(from[2]);
+    auto const own = answer(from[0], true);
+    insert({key, 1}, variant, own.labels, own.flags, ~from[1]);
+  }
+
+  /// Copies an occupied slot of another set of the same shape into this one, which does not hold its input.
+  FL_HD void adopt(std::uint64_t const* from) const {
+    std::uint64_t const h = slot_hash(from);
+    for (std::uint64_t at = h >> shift();; at = (at + 1) & (capacity - 1)) {
+      std::uint64_t* const slot = slots + at * static_cast<std::uint64_t>(slot_words());
+      if (atomic_claim(slot, 0, from[0]) != 0) continue;
+      for (int w = 1; w < slot_words(); ++w) slot[w] = from[w];
+      return;
+    }
+  }
+
+ private:
+  static FL_HD std::uint64_t mix(std::uint64_t x) { return x * 0x9E3779B97F4A7C15ULL; }
+  static FL_HD std::uint64_t tag(std::uint64_t h) { return h << kTagShift; }
+
+  FL_HD std::uint64_t slot_hash(std::uint64_t const* slot) const {
+    std::uint64_t narrow = 0;
+    if (words > 1) return hash({slot + 3, 1}, static_cast<std::uint32_t>(slot[2]));
+    std::uint32_t const variant = decode(slot, &narrow);
+    return hash({&narrow, 1}, variant);
+  }
+
+  /// Where in the top bits of a hash the place is.
+  FL_HD int shift() const {
+#ifdef __CUDA_ARCH__
+    return __clzll(static_cast<long long>(capacity)) + 1;
+#else
+    return __builtin_clzll(capacity) + 1;
+#endif
+  }
+
+  FL_HD std::uint64_t published(std::uint64_t const* slot) const {
+    std::uint64_t word = load_acquire(slot);
+    while (words > 1 && word == kClaimed) word = load_acquire(slot);
+    return word;
+  }
+
+  FL_HD bool same_group(std::uint64_t const* slot, std::uint64_t word, std::uint64_t h,
+                        GroupKey group, std::uint64_t& member) const {
+    if (words == 1) {
+      member = (word >> key_shift()) - (group.words[0] * variants + kKeyOffset);
+      return member < variants;
+    }
+    if (word >> kTagShift != (h << kTagShift) >> kTagShift) return false;
+    for (int w = 0; w < words; ++w) {
+      if (slot[3 + w] != group.words[w * group.stride]) return false;
+    }
+    member = slot[2];
+    return true;
+  }
+
+  FL_HD VisitKnown answer(std::uint64_t word, bool own) const {
+    std::uint32_t const mask = own ? kHitFlag | kUndefinedFlag | kIrregularFlag : kHitFlag;
+    return {true, own, static_cast<std::uint32_t>(word) & mask,
+            static_cast<std::uint32_t>((word >> kVisitFlagBits) & ((1ULL << label_bits) - 1))};
+  }
+};
+
+}  // namespace fairlane

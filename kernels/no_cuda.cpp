@@ -1,0 +1,18 @@
+// What a build without the CUDA backend says about it.
+
+#include "kernels/backend.h"
+#include "kernels/core/error.h"
+
+namespace fairlane {
+
+bool cuda_built() { return false; }
+
+std::vector<DeviceSummary> cuda_devices() { return {}; }
+
+std::string cuda_problem() { return "this build has no CUDA backend"; }
+
+std::unique_ptr<Backend> make_cuda_backend(SubjectView const&, DeviceOptions const&) {
+  throw Error(ExitCode::kUnavailable, "backend cuda: " + cuda_problem());
+}
+
+}  // namespace fairlane

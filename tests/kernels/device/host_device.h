@@ -1,0 +1,157 @@
+// A stand-in for a GPU: the device backend's kernels, run on the host one after the other.
+#pragma once
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <optional>
+
+#include "kernels/core/error.h"
+#include "kernels/device/device.h"
+
+namespace fairlane {
+
+/// What goes wrong, and when.
+/// memory        bytes that can be allocated in all
+/// failing_call  number of the first upload, download or kernel that fails for good, from 0
+struct HostFaults {
+  std::uint64_t memory = std::uint64_t{1} << 32;
+  std::optional<std::int64_t> failing_call;
+};
+
+/// Device on the host. Memory is filled with a pattern when it is allocated, so that nothing relies on zeros.
+class HostDevice final : public Device {
+ public:
+  explicit HostDevice(DeviceLimits limits = small_limits(), HostFaults faults = {})
+      : faults_(faults) {
+    properties_.name = "stand-in";
+    properties_.memory = faults.memory;
+    properties_.free_memory = faults.memory;
+    properties_.limits = limits;
+  }
+  ~HostDevice() override {
+    for (auto const& [memory, bytes] : allocated_) std::free(memory);
+  }
+
+  /// Few multiprocessors, so that warps take several tiles each.
+  static DeviceLimits small_limits() {
+    DeviceLimits limits;
+    limits.multiprocessors = 2;
+    limits.shared_per_block = 64 << 10;
+    limits.shared_per_multiprocessor = 128 << 10;
+    return limits;
+  }
+
+  DeviceProperties const& properties() const override { return properties_; }
+
+  void* allocate(std::size_t bytes) override {
+    if (used_ + bytes > faults_.memory) {
+      throw Error(ExitCode::kMemory, "stand-in: no " + std::to_string(bytes) + " bytes left");
+    }
+    constexpr std::size_t kAlignment = 256;
+    void* const memory = std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);
+    std::memset(memory, kGarbage, bytes);
+    allocated_[memory] = bytes;
+    used_ += bytes;
+    return memory;
+  }
+  void release(void* memory) noexcept override {
+    auto const at = allocated_.find(memory);
+    used_ -= at->second;
+    allocated_.erase(at);
+    std::free(memory);
+  }
+  void zero(void* to, std::size_t bytes) override { std::memset(to, 0, bytes); }
+  void upload(void* to, void const* from, std::size_t bytes) override {
+    call();
+    if (bytes > 0) std::memcpy(to, from, bytes);
+  }
+  void download(void* to, void const* from, std::size_t bytes) override {
+    call();
+    if (bytes > 0) std::memcpy(to, from, bytes);
+  }
+  void synchronize() override {}
+
+  void run(LaneKernel const& kernel, Range range) override {
+    call();
+    std::visit(
+        [&](auto const& k) {
+          for (std::int64_t i = 0; i < count(range); ++i) k(i);
+        },
+        kernel);
+  }
+
+  void run(TileKernel const& kernel, TilePlan const& plan, Range range) override {
+    call();
+    ++tile_runs_[plan.packs];
+    switch (plan.packs) {
+      case 4:
+        return run_tiles<4>(kernel, plan, range);
+      case 2:
+        return run_tiles<2>(kernel, plan, range);
+      default:
+        return run_tiles<1>(kernel, plan, range);
+    }
+  }
+
+  void compact(std::uint8_t const* flags, Range range, std::int32_t* list,
+               std::int32_t* out_count) override {
+    call();
+    std::int32_t n = 0;
+    for (std::int64_t i = 0; i < count(range); ++i) {
+      if (flags[i] != 0) list[n++] = static_cast<std::int32_t>(i);
+    }
+    *out_count = n;
+  }
+
+  std::int64_t calls() const { return calls_; }
+  /// Bytes in use.
+  std::uint64_t used() const { return used_; }
+  /// Runs of tile kernels by packs per tile.
+  std::map<int, int> const& tile_runs() const { return tile_runs_; }
+
+ private:
+  static constexpr int kGarbage = 0x5A;
+
+  static std::int64_t count(Range range) {
+    return range.count == nullptr ? range.most : std::min<std::int64_t>(range.most, *range.count);
+  }
+
+  void call() {
+    if (faults_.failing_call && calls_ >= *faults_.failing_call) {
+      throw Error(ExitCode::kStopped, "stand-in: the device has failed");
+    }
+    ++calls_;
+  }
+
+  template <int kV>
+  void run_tiles(TileKernel const& kernel, TilePlan const& plan, Range range) {
+    using P = ScalarPack;
+    // As a block does: the subject may be read from a copy of its arena.
+    std::vector<std::byte> copy;
+    Subject subject = plan.arena.subject;
+    if (plan.shared_weights) {
+      copy.assign(plan.arena.base, plan.arena.base + plan.arena.bytes);
+      subject = subject_in(plan.arena, copy.data());
+    }
+    std::visit(
+        [&](auto const& k) {
+          constexpr ScratchNeeds kNeeds = std::decay_t<decltype(k)>::kNeeds;
+          std::vector<float> memory(static_cast<std::size_t>(scratch_rows(subject, kNeeds) * kV),
+                                    -1.0F);
+          Scratch const scratch = lay_out_scratch(subject, kNeeds, kV, memory.data());
+          for (std::int64_t at = 0; at < count(range); at += kV)
+            k.template operator()<P, kV>(subject, at, scratch);
+        },
+        kernel);
+  }
+
+  DeviceProperties properties_;
+  HostFaults faults_;
+  std::map<void*, std::size_t> allocated_;
+  std::map<int, int> tile_runs_;
+  std::uint64_t used_ = 0;
+  std::int64_t calls_ = 0;
+};
+
+}  // namespace fairlane
