@@ -176,7 +176,6 @@ void CpuBlock<Table>::draw_and_step(LocalStep const& step) {
                   size_, index_.data());
   auto const& keys = packed_.keys();
   std::int32_t* const x = x_.data();
-  std::uint64_t* const home = home_.data();
   for (long i = 0; i < size_; ++i) {
     int const c = subject_.movable[index_[i]];
     auto const column = static_cast<std::size_t>(c);
@@ -186,8 +185,6 @@ void CpuBlock<Table>::draw_and_step(LocalStep const& step) {
     cell = step_and_clip<ScalarPack>(old, direction, subject_.low[c], subject_.high[c]);
     key_(keys.word[column], i) +=
         static_cast<std::uint64_t>(static_cast<std::int64_t>(cell) - old) * keys.stride[column];
-    home[i] = table_.home(key_of(i), variant_[i]);
-    table_.prefetch(home[i]);
   }
 }
 

@@ -5,7 +5,7 @@
 #include "kernels/core/steps.h"
 #include "kernels/cpu/lane_kernels.h"
 
-// Defined before by the file that includes this one: find_visits of the instruction set.
+// Defined before by the file that includes this one: match_visits and list_visits of the instruction set.
 
 namespace fairlane::FL_ISA {
 
@@ -416,9 +416,11 @@ struct Kernels {
 
   static LaneKernels const* table(char const* isa) {
     static constexpr LaneKernels kTable = {
-        nullptr,     kTile,         kT,     classify,     classify_some, variant_labels,    probe,
-        margins,     gradients,     logits, random_words, advance,       attribute_weights, choose,
-        find_visits, multiply_adds, restore};
+        nullptr,           kTile,          kT,           classify,
+        classify_some,     variant_labels, probe,        margins,
+        gradients,         logits,         random_words, advance,
+        attribute_weights, choose,         match_visits, list_visits,
+        multiply_adds,     restore};
     static LaneKernels const named = [isa] {
       LaneKernels t = kTable;
       t.isa = isa;
