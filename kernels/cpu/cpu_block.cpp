@@ -282,7 +282,6 @@ void CpuBlock<Table>::test_labels() {
   for (long i = 0; i < size_; ++i) ++iteration_[i];
   {
     typename Table::Use use(table_, static_cast<std::uint64_t>(size_));
-    prepare_homes();
     look_up(use);
   }
   flush_overflow();

@@ -167,9 +167,8 @@ class CpuBlock final : public LaneBlock {
   }
   /// Partners by trial for the gathered lanes numbered in `open`; leaves those where no try had another label.
   void try_partners(std::vector<std::int32_t>& open);
-  /// Also prepares home_, so that the table's lines come while the draws go on.
   void draw_and_step(LocalStep const& step);
-  /// Hit and labels of every lane from the table at home_, or by evaluating the groups that it does not know.
+  /// home_, hit and labels of every lane from the table, or by evaluating the groups that it does not know.
   void look_up(typename Table::Use& use);
   void find_all();
   void classify_pending();

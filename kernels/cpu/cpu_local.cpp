@@ -106,28 +106,10 @@ void CpuBlock<Table>::draw_partners() {
   std::uint32_t const* word = random_.row(2);
   int const variants = subject_.variants;
   if (labels_kept_) {
-    int const bits = subject_.label_bits;
-    std::uint32_t const mask = (1U << bits) - 1;
-    if (bits == 1) {
-      std::uint32_t const all = static_cast<std::uint32_t>((1ULL << variants) - 1);
-      for (std::size_t k = 0; k < pending_.size(); ++k) {
-        std::int32_t const lane = pending_[k];
-        std::uint32_t const labels = labels_[lane];
-        std::uint32_t const others =
-            ((labels >> variant_[lane]) & 1U) != 0 ? ~labels & all : labels;
-        chosen_[static_cast<long>(k)] =
-            static_cast<std::int32_t>(pick_member(word[lane], others, variant_[lane]));
-      }
-      return;
-    }
     for (std::size_t k = 0; k < pending_.size(); ++k) {
       std::int32_t const lane = pending_[k];
-      std::uint32_t const labels = labels_[lane];
-      std::uint32_t const own =
-          (labels >> (variant_[lane] * static_cast<std::uint32_t>(bits))) & mask;
       chosen_[static_cast<long>(k)] = static_cast<std::int32_t>(
-          pick_other_label(word[lane], variants, variant_[lane],
-                           [&](int v) { return ((labels >> (v * bits)) & mask) != own; }));
+          pick_partner(word[lane], labels_[lane], subject_.label_bits, variants, variant_[lane]));
     }
     return;
   }
@@ -210,7 +192,6 @@ void CpuBlock<Table>::draw_and_step(LocalStep const& step) {
     std::uint64_t* const key = kNarrow ? key_.data() : key_.row(keys.word[column]);
     key[i] += static_cast<std::uint64_t>(std::int64_t{moved_[i]}) * keys.stride[column];
   }
-  prepare_homes();
 }
 
 template <class Table>

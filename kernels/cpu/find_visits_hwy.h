@@ -6,15 +6,17 @@
 
 namespace fairlane::FL_ISA {
 
-/// See LaneKernels::find_visits.
-inline VisitCounts find_visits(VisitSlots const& table, int first_input, int last_input,
-                               VisitQuery const& query, VisitFound const& found) {
+/// See LaneKernels::match_visits.
+inline void match_visits(VisitSlots const& table, int first_input, int last_input,
+                         VisitQuery const& query, VisitFound const& found) {
   using D = hn::ScalableTag<std::uint64_t>;
   using DI = hn::RebindToSigned<D>;
   using DHalf = hn::Rebind<std::uint32_t, D>;
+  using DIHalf = hn::RebindToSigned<DHalf>;
   D const d;
   DI const di;
   DHalf const dh;
+  DIHalf const dih;
   int const lanes = static_cast<int>(hn::Lanes(d));
   auto const* words = &table.slots->word;
   auto const zero = hn::Zero(d);
@@ -23,11 +25,6 @@ inline VisitCounts find_visits(VisitSlots const& table, int first_input, int las
   auto const unit = hn::Set(d, 1ULL << table.shift);
   auto const irregular = hn::Set(d, kIrregularFlag);
   auto const label_mask = hn::Set(d, (1ULL << (table.shift - kVisitFlagBits)) - 1);
-  auto const phase = hn::Set(d, query.phase);
-  VisitCounts count;
-  auto const list = [&](auto number, auto mask, std::uint64_t* to, std::size_t& length) {
-    length += hn::CompressStore(number, mask, d, to + length);
-  };
   for (int i = first_input; i < last_input; i += lanes) {
     auto const home = hn::LoadU(d, query.home + i);
     auto const variant = hn::PromoteTo(d, hn::LoadU(dh, query.variant + i));
@@ -57,30 +54,57 @@ inline VisitCounts find_visits(VisitSlots const& table, int first_input, int las
       place =
           hn::IfThenElse(is_own, hn::Add(home, hn::Set(d, static_cast<std::uint64_t>(j))), place);
     }
-    auto const far = hn::AndNot(match, full);
-    auto const known = hn::Ne(word, zero);
     auto const labels = hn::And(hn::ShiftRight<kVisitFlagBits>(word), label_mask);
     hn::StoreU(hn::TruncateTo(dh, labels), dh, found.labels + i);
-    auto const hit =
-        hn::IfThenElse(known, hn::And(hn::ShiftRight<1>(word), one), hn::Set(d, ~0ULL));
-    hn::StoreU(hn::BitCast(hn::RebindToSigned<DHalf>(), hn::TruncateTo(dh, hit)),
-               hn::RebindToSigned<DHalf>(), found.hit + i);
+    auto const hit = hn::IfThenElse(hn::Ne(word, zero), hn::And(hn::ShiftRight<1>(word), one),
+                                    hn::Set(d, ~0ULL));
+    hn::StoreU(hn::BitCast(dih, hn::TruncateTo(dh, hit)), dih, found.hit + i);
     hn::StoreU(place, d, found.place + i);
+    hn::StoreMaskBits(d, match, found.own + i / lanes);
+  }
+}
+
+/// See LaneKernels::list_visits.
+inline VisitCounts list_visits(VisitSlots const& table, int first_input, int last_input,
+                               VisitQuery const& query, VisitFound const& found) {
+  using D = hn::ScalableTag<std::uint64_t>;
+  using DI = hn::RebindToSigned<D>;
+  using DHalf = hn::Rebind<std::uint32_t, D>;
+  using DIHalf = hn::RebindToSigned<DHalf>;
+  D const d;
+  DI const di;
+  DHalf const dh;
+  DIHalf const dih;
+  int const lanes = static_cast<int>(hn::Lanes(d));
+  auto const* finders = &table.slots->finder;
+  auto const phase = hn::Set(d, query.phase);
+  auto const last = hn::Set(d, static_cast<std::uint64_t>(last_input));
+  auto const from_zero = hn::Iota(d, 0);
+  VisitCounts count;
+  auto const list = [d](auto number, auto mask, std::uint64_t* to, std::size_t& length) {
+    length += hn::CompressStore(number, mask, d, to + length);
+  };
+  for (int i = first_input; i < last_input; i += lanes) {
+    auto const match = hn::LoadMaskBits(d, found.own + i / lanes);
+    auto const place = hn::LoadU(d, found.place + i);
     auto const seed = hn::PromoteTo(d, hn::LoadU(dh, query.seed + i));
     auto const iteration = hn::PromoteTo(d, hn::LoadU(dh, query.iteration + i));
     auto const finder = hn::Or(phase, hn::Or(hn::ShiftLeft<31>(seed), iteration));
     hn::StoreU(finder, d, found.finder + i);
     // a free slot or a sibling's gives some finder too; only an own word's counts
-    auto const slot = hn::BitCast(di, hn::Add(hn::Add(place, place), one));
-    auto const earliest = hn::GatherIndex(d, words, slot);
-    auto const lower = hn::And(match, hn::Lt(earliest, hn::Not(finder)));
-    auto const number = hn::Iota(d, static_cast<std::uint64_t>(i));
-    auto const inside = hn::Lt(number, hn::Set(d, static_cast<std::uint64_t>(last_input)));
+    auto const earliest = hn::GatherIndex(d, finders, hn::BitCast(di, hn::Add(place, place)));
+    auto const number = hn::Add(from_zero, hn::Set(d, static_cast<std::uint64_t>(i)));
+    auto const inside = hn::Lt(number, last);
+    auto const hit = hn::PromoteTo(di, hn::LoadU(dih, found.hit + i));
+    auto const unknown = hn::MaskFromVec(hn::BitCast(d, hn::BroadcastSignBit(hit)));
+    auto const line = hn::Sub(place, hn::LoadU(d, query.home + i));
+    auto const far = hn::And(inside, hn::Eq(line, hn::Set(d, kSlotsPerLine)));
     auto const near = hn::AndNot(far, inside);
-    list(number, hn::AndNot(known, near), found.unknown, count.unknown);
-    list(number, hn::AndNot(match, hn::And(known, near)), found.sibling, count.sibling);
+    auto const lower = hn::And(match, hn::Lt(earliest, hn::Not(finder)));
+    list(number, hn::And(unknown, near), found.unknown, count.unknown);
+    list(number, hn::AndNot(hn::Or(match, unknown), near), found.sibling, count.sibling);
     list(number, hn::And(inside, lower), found.lower, count.lower);
-    list(number, hn::And(inside, far), found.far, count.far);
+    list(number, far, found.far, count.far);
   }
   return count;
 }

@@ -4,10 +4,9 @@
 
 namespace fairlane::FL_ISA {
 
-/// See LaneKernels::find_visits.
-inline VisitCounts find_visits(VisitSlots const& table, int first_input, int last_input,
-                               VisitQuery const& query, VisitFound const& found) {
-  VisitCounts count;
+/// See LaneKernels::match_visits.
+inline void match_visits(VisitSlots const& table, int first_input, int last_input,
+                         VisitQuery const& query, VisitFound const& found) {
   for (int i = first_input; i < last_input; ++i) {
     std::uint64_t const key = query.group[i] * table.variants + 1;
     std::uint64_t const first = key << table.shift;
@@ -30,15 +29,24 @@ inline VisitCounts find_visits(VisitSlots const& table, int first_input, int las
     found.labels[i] = static_cast<std::uint32_t>(labels);
     found.hit[i] = word != 0 ? static_cast<std::int32_t>((word >> 1) & 1) : -1;
     found.place[i] = place;
+    found.own[i] = match ? 1 : 0;
+  }
+}
+
+/// See LaneKernels::list_visits.
+inline VisitCounts list_visits(VisitSlots const& table, int first_input, int last_input,
+                               VisitQuery const& query, VisitFound const& found) {
+  VisitCounts count;
+  for (int i = first_input; i < last_input; ++i) {
+    auto const number = static_cast<std::uint64_t>(i);
+    std::uint64_t const place = found.place[i];
     found.finder[i] =
         query.phase | (static_cast<std::uint64_t>(query.seed[i]) << 31) | query.iteration[i];
-    bool const far = full && !match;
-    auto const number = static_cast<std::uint64_t>(i);
-    if (far) {
+    if (place == query.home[i] + kSlotsPerLine) {
       found.far[count.far++] = number;
-    } else if (word == 0) {
+    } else if (found.hit[i] < 0) {
       found.unknown[count.unknown++] = number;
-    } else if (!match) {
+    } else if (found.own[i] == 0) {
       found.sibling[count.sibling++] = number;
     } else if (__atomic_load_n(&table.slots[place].finder, __ATOMIC_RELAXED) < ~found.finder[i]) {
       found.lower[count.lower++] = number;
@@ -49,7 +57,7 @@ inline VisitCounts find_visits(VisitSlots const& table, int first_input, int las
 
 }  // namespace fairlane::FL_ISA
 
-// (after find_visits)
+// (after match_visits and list_visits)
 #include "kernels/cpu/lane_kernels_inl.h"
 
 namespace fairlane {

@@ -19,7 +19,7 @@ struct VisitSlot {
 };
 inline constexpr int kSlotsPerLine = 64 / sizeof(VisitSlot);
 
-/// A visit table as find_visits reads it. shift: bits of a word below the key (flags and labels).
+/// A visit table as match_visits reads it. shift: bits of a word below the key (flags and labels).
 struct VisitSlots {
   VisitSlot* slots = nullptr;
   std::uint64_t variants = 1;
@@ -29,7 +29,7 @@ struct VisitSlots {
 /// Inputs to look up, [n] each: where the search starts, group key, variant, and the visit's seed and iteration;
 /// phase is the finder's top bit.
 struct VisitQuery {
-  std::uint64_t const* home;
+  std::uint64_t* home;
   std::uint64_t const* group;
   std::uint32_t const* variant;
   std::uint32_t const* seed;
@@ -37,11 +37,13 @@ struct VisitQuery {
   std::uint64_t phase;
 };
 
-/// What find_visits says of each input.
+/// What match_visits and list_visits say of each input. The former's answers are
 /// hit, labels  [n] of the input's group; hit is -1 where neither it nor a sibling was met
+/// place        [n] the input's slot, or else the first free one of its line, or else the one behind
+/// own          bits, whether the input's own slot was met; a byte for as many inputs as a register takes
+/// The latter's are
 /// finder       [n] packed finder of this visit
-/// place        [n] the input's slot, or else the first free one of its line
-/// The rest are numbers of inputs, ascending, in arrays with a tile of room behind:
+/// and numbers of inputs, ascending, in arrays with a tile of room behind:
 /// unknown      whose group nobody evaluated
 /// sibling      that were not visited themselves, but whose group is known
 /// lower        that were visited, but later than now
@@ -49,8 +51,9 @@ struct VisitQuery {
 struct VisitFound {
   std::int32_t* hit;
   std::uint32_t* labels;
-  std::uint64_t* finder;
   std::uint64_t* place;
+  std::uint8_t* own;
+  std::uint64_t* finder;
   std::uint64_t* unknown;
   std::uint64_t* sibling;
   std::uint64_t* lower;
@@ -109,8 +112,13 @@ struct LaneKernels {
   void (*perturb)(Subject const&, std::int32_t step, float const* weights, float const* total,
                   std::uint32_t const* words, std::int32_t* x, long stride, int n,
                   std::int32_t* index, std::int32_t* moved);
-  /// Looks inputs [first, last) up in a visit table. Arrays are read and written up to a tile past `last`.
-  VisitCounts (*find_visits)(VisitSlots const&, int first, int last, VisitQuery const&,
+  /// Looks inputs [first, last) up in the lines of a visit table at their homes; `first` is a multiple of a register's
+  /// inputs. Arrays are read and written up to a tile past `last`.
+  void (*match_visits)(VisitSlots const&, int first, int last, VisitQuery const&,
+                       VisitFound const&);
+  /// Sorts inputs [first, last) after match_visits. By itself, since a list written between look-ups would hold up
+  /// their loads: a processor does not know which addresses a masked store leaves alone.
+  VisitCounts (*list_visits)(VisitSlots const&, int first, int last, VisitQuery const&,
                              VisitFound const&);
   /// Multiply-adds of a loop that does nothing else, for measuring a core's peak: returns how many were done.
   std::int64_t (*multiply_adds)(std::int64_t rounds, float* sink);

@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/lane_kernels.h"
 
-// Defined before by the file that includes this one: find_visits of the instruction set.
+// Defined before by the file that includes this one: match_visits and list_visits of the instruction set.
 
 namespace fairlane::FL_ISA {
 
@@ -88,7 +88,8 @@ struct Kernels : LaneTiles<P, kV> {
                                            Tiles::advance,
                                            Tiles::attribute_weights,
                                            Tiles::perturb,
-                                           find_visits,
+                                           match_visits,
+                                           list_visits,
                                            multiply_adds,
                                            list,
                                            gather,

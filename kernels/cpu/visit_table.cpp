@@ -62,14 +62,28 @@ VisitAnswers::VisitAnswers(long lanes)
 void VisitTable::find_many(LaneKernels const& kernels, int first, int last, VisitQuery const& query,
                            std::int32_t* hit, std::uint32_t* labels, VisitAnswers& answers) {
   if (kThreadSanitizer) {  // it cannot know that vector loads are atomic word by word
-    for (int i = first; i < last; ++i) find_one(i, query, hit, labels, answers);
+    for (int i = first; i < last; ++i) {
+      query.home[i] = home(query.group[i], query.variant[i]);
+      find_one(i, query, hit, labels, answers);
+    }
     return;
   }
   auto& lists = answers.lists;
-  auto const count = kernels.find_visits(
-      {slots_, variants_, kFlagBits + label_bits_}, first, last, query,
-      {hit, labels, lists.finder.data(), answers.place.data(), lists.unknown.data(),
-       lists.sibling.data(), lists.lower.data(), lists.far.data()});
+  VisitSlots const slots{slots_, variants_, kFlagBits + label_bits_};
+  auto const found = lists.found(hit, labels, answers.place.data());
+  // A core waits for a few lines at a time: it matches earlier inputs while those of later ones come.
+  constexpr int kStep = 8;
+  constexpr int kLag = 48;  // inputs whose lines have been asked for and not looked at
+  for (int at = first; at < last + kLag; at += kStep) {
+    for (int i = at; i < std::min(at + kStep, last); ++i) {
+      query.home[i] = home(query.group[i], query.variant[i]);
+      prefetch(query.home[i]);
+    }
+    int const behind = at - kLag;
+    if (behind >= first)
+      kernels.match_visits(slots, behind, std::min(behind + kStep, last), query, found);
+  }
+  auto const count = kernels.list_visits(slots, first, last, query, found);
   for (std::size_t k = 0; k < count.far; ++k) prefetch(answers.place[lists.far[k]] & mask_);
   for (std::size_t k = 0; k < count.unknown; ++k)
     answers.unknown.push_back(static_cast<std::int32_t>(lists.unknown[k]));
@@ -93,12 +107,12 @@ void VisitTable::find_far(LaneKernels const& kernels, std::size_t count, VisitQu
     far.iteration[k] = query.iteration[i];
   }
   auto& lists = far.lists;
-  auto const found = kernels.find_visits(
-      {slots_, variants_, kFlagBits + label_bits_}, 0, static_cast<int>(count),
-      {far.home.data(), far.group.data(), far.variant.data(), far.seed.data(), far.iteration.data(),
-       query.phase},
-      {far.hit.data(), far.labels.data(), lists.finder.data(), far.place.data(),
-       lists.unknown.data(), lists.sibling.data(), lists.lower.data(), lists.far.data()});
+  VisitSlots const slots{slots_, variants_, kFlagBits + label_bits_};
+  VisitQuery const again{far.home.data(), far.group.data(),     far.variant.data(),
+                         far.seed.data(), far.iteration.data(), query.phase};
+  auto const answer = lists.found(far.hit.data(), far.labels.data(), far.place.data());
+  kernels.match_visits(slots, 0, static_cast<int>(count), again, answer);
+  auto const found = kernels.list_visits(slots, 0, static_cast<int>(count), again, answer);
   for (std::size_t k = 0; k < count; ++k) {
     std::uint64_t const i = input[k];
     bool const known = far.hit[k] >= 0;  // otherwise a sibling in the first line may be

@@ -33,10 +33,22 @@ struct VisitAnswer {
 /// unknown   lanes whose group must be evaluated
 /// siblings  lanes that were not visited, but whose group is known
 struct VisitAnswers {
-  /// What find_visits wrote beside hit, labels and place.
+  /// What match_visits and list_visits wrote beside hit, labels and place.
   struct Lists {
     explicit Lists(std::size_t lanes)
-        : finder(lanes), unknown(lanes), sibling(lanes), lower(lanes), far(lanes) {}
+        : own(lanes + kMaskSlack),
+          finder(lanes),
+          unknown(lanes),
+          sibling(lanes),
+          lower(lanes),
+          far(lanes) {}
+    VisitFound found(std::int32_t* hit, std::uint32_t* labels, std::uint64_t* place) {
+      return {hit,           labels,         place,          own.data(),
+              finder.data(), unknown.data(), sibling.data(), lower.data(),
+              far.data()};
+    }
+    static constexpr std::size_t kMaskSlack = 8;  // so many bytes a mask's load or store may touch
+    std::vector<std::uint8_t> own;
     std::vector<std::uint64_t> finder;
     std::vector<std::uint64_t> unknown;
     std::vector<std::uint64_t> sibling;
@@ -126,7 +138,8 @@ class VisitTable {
 
   /// Looks an input up; when it was seen, lowers its finder to `finder`.
   VisitAnswer find(std::uint64_t home, Key group, std::uint32_t variant, std::uint64_t finder);
-  /// find for inputs [first, last) at once; adds to answers. hit, labels [last] where known.
+  /// find for inputs [first, last) at once; adds to answers. Writes query.home [last], and hit and labels [last] where
+  /// known.
   void find_many(LaneKernels const& kernels, int first, int last, VisitQuery const& query,
                  std::int32_t* hit, std::uint32_t* labels, VisitAnswers& answers);
   /// Records an input that find did not see, and its finder. place: its home, or what find_many said.
@@ -150,7 +163,7 @@ class VisitTable {
   static constexpr int kFlagBits = kVisitFlagBits;
   static constexpr std::uint64_t kKeyOffset = 1;  // no key is 0, the word of a free slot
 
-  /// Goes on with the `count` inputs that find_visits calls far.
+  /// Goes on with the `count` inputs that list_visits calls far.
   void find_far(LaneKernels const& kernels, std::size_t count, VisitQuery const& query,
                 std::int32_t* hit, std::uint32_t* labels, VisitAnswers& answers);
   void find_one(int i, VisitQuery const& query, std::int32_t* hit, std::uint32_t* labels,

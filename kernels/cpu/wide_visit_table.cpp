@@ -56,6 +56,7 @@ void WideVisitTable::find_many(int first, int last, VisitQuery const& query, lon
     auto const u = static_cast<std::size_t>(i);
     std::uint64_t const finder =
         query.phase | (std::uint64_t{query.seed[i]} << Finder::kIterationBits) | query.iteration[i];
+    query.home[i] = home({query.group + i, stride}, query.variant[i]);
     answers.place[u] = query.home[i];
     auto const answer = find(query.home[i], {query.group + i, stride}, query.variant[i], finder);
     hit[i] = (answer.flags & kHitFlag) != 0 ? 1 : 0;
