@@ -39,6 +39,14 @@ FL_HD std::uint64_t atomic_count(std::uint64_t* word, std::uint64_t value) {
 #endif
 }
 
+FL_HD std::uint64_t load_relaxed(std::uint64_t const* word) {
+#ifdef __CUDA_ARCH__
+  return *static_cast<std::uint64_t const volatile*>(word);
+#else
+  return __atomic_load_n(word, __ATOMIC_RELAXED);
+#endif
+}
+
 FL_HD std::uint64_t load_acquire(std::uint64_t const* word) {
 #ifdef __CUDA_ARCH__
   std::uint64_t const value = *static_cast<std::uint64_t const volatile*>(word);

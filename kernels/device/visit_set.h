@@ -173,9 +173,11 @@ struct VisitSet {
 #endif
   }
 
+  /// A slot's word. With one key word it says everything; with several, what stands beside it is there once it is.
   FL_HD std::uint64_t published(std::uint64_t const* slot) const {
+    if (words == 1) return load_relaxed(slot);
     std::uint64_t word = load_acquire(slot);
-    while (words > 1 && word == kClaimed) word = load_acquire(slot);
+    while (word == kClaimed) word = load_acquire(slot);
     return word;
   }
 
