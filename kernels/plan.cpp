@@ -30,7 +30,7 @@ int best_tile(int outputs, int widest, int multiple) {
   constexpr double kPerTile = 0.25;
   int best = 1;
   double best_cost = 1e300;
-  for (int tile = 1; tile <= std::min(widest, kMaxTile); ++tile) {
+  for (int tile = 1; tile <= widest; ++tile) {
     if (tile % multiple != 0 && tile < outputs) continue;
     double cost = 0.0;
     for (int o = 0; o < outputs; o += tile)

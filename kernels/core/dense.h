@@ -38,16 +38,17 @@ struct PackedDense {
 /// What happens to a finished sum before it is stored.
 enum class Finish { kNone, kRelu, kReluGradient };
 
-/// Packs whose code for a dense layer is one function, called for every layer, and which load weights by the vector:
-///   load_weights<kCount>(p, at, w)  w = p[at .. at + kCount), in fours where kCount is a multiple of 4, in twos where it
-///                                   is even; p is aligned to 16 bytes, at to what is read at once
-///   near(p)                         p, for the compiler a pointer into the memory that such a pack works in
+/// Packs whose code for a dense layer is one function, called for every layer, and which load weights by the vector.
+/// load_weights<kCount>(p, at, w)  w = p[at .. at + kCount), in fours where kCount is a multiple of 4, in twos where it is
+///                                 even; p is aligned to 16 bytes, at to what is read at once
+/// near(p)                         p, for the compiler a pointer into the memory that such a pack works in
 template <class P>
 concept LoadsWeights = requires(float const* p, int at, float (&w)[4]) {
   P::template load_weights<4>(p, at, w);
   P::near(p);
 };
 inline constexpr int kWeightVector = 4;  // floats that such a pack reads at once
+inline constexpr int kWidestTile = 16;   // outputs whose sums it keeps in registers together
 
 namespace detail {
 
@@ -89,71 +90,94 @@ FL_HD void dense_tile(float const* weights, int first, int last, float const* in
   }
 }
 
-/// sum += in[k .. k + kRows) W, one input after the other.
-template <class P, int kV, int kT, int kRows>
-FL_HD void add_inputs(float const* weights, int k, float const* in, typename P::F (&sum)[kT][kV]) {
-  constexpr int kStride = kV * P::kLanes;
+/// sum += in[k .. k + kRows) W, one input after the other, for kPart packs of a tile that are kStride floats apart.
+template <class P, int kStride, int kPart, int kT, int kRows>
+FL_HD void add_inputs(float const* weights, int k, float const* in,
+                      typename P::F (&sum)[kT][kPart]) {
   float w[kRows * kT];
   P::template load_weights<kRows * kT>(weights, k * kT, w);
-  typename P::F x[kRows][kV];
+  typename P::F x[kRows][kPart];
   FL_UNROLL
   for (int r = 0; r < kRows; ++r) {
     FL_UNROLL
-    for (int v = 0; v < kV; ++v) x[r][v] = P::load(in + (k + r) * kStride + v * P::kLanes);
+    for (int v = 0; v < kPart; ++v) x[r][v] = P::load(in + (k + r) * kStride + v * P::kLanes);
   }
   FL_UNROLL
   for (int r = 0; r < kRows; ++r) {
     FL_UNROLL
     for (int o = 0; o < kT; ++o) {
       FL_UNROLL
-      for (int v = 0; v < kV; ++v) sum[o][v] = P::fma(x[r][v], w[r * kT + o], sum[o][v]);
+      for (int v = 0; v < kPart; ++v) sum[o][v] = P::fma(x[r][v], w[r * kT + o], sum[o][v]);
     }
   }
 }
 
+/// Where a tile of outputs reads and writes. from_memory: start holds sums, otherwise biases
+struct TileAt {
+  float const* weights;
+  float const* in;
+  float const* start;
+  float const* gate;
+  float* out;
+  int first;
+  int last;
+  bool from_memory;
+  Finish finish;
+};
+
 /// dense_tile for LoadsWeights packs: the same chains, what happens before and after chosen when it runs.
-template <class P, int kV, int kT>
-FL_HD void dense_tile_apart(float const* weights, int first, int last, float const* in,
-                            float const* start, bool from_memory, float* out, Finish finish,
-                            float const* gate) {
-  constexpr int kStride = kV * P::kLanes;
-  typename P::F sum[kT][kV];
-  if (from_memory) {
+template <class P, int kStride, int kPart, int kT>
+FL_HD void dense_part(TileAt const& at) {
+  typename P::F sum[kT][kPart];
+  if (at.from_memory) {
     FL_UNROLL
     for (int o = 0; o < kT; ++o) {
       FL_UNROLL
-      for (int v = 0; v < kV; ++v) sum[o][v] = P::load(start + o * kStride + v * P::kLanes);
+      for (int v = 0; v < kPart; ++v) sum[o][v] = P::load(at.start + o * kStride + v * P::kLanes);
     }
   } else {
     float bias[kT];
-    P::template load_weights<kT>(start, 0, bias);
+    P::template load_weights<kT>(at.start, 0, bias);
     FL_UNROLL
     for (int o = 0; o < kT; ++o) {
       FL_UNROLL
-      for (int v = 0; v < kV; ++v) sum[o][v] = P::splat(bias[o]);
+      for (int v = 0; v < kPart; ++v) sum[o][v] = P::splat(bias[o]);
     }
   }
-  for (int k = first; k < last;) {
-    if (k % kWeightVector == 0 && k + kWeightVector <= last) {
-      add_inputs<P, kV, kT, kWeightVector>(weights, k, in, sum);
+  for (int k = at.first; k < at.last;) {
+    if (k % kWeightVector == 0 && k + kWeightVector <= at.last) {
+      add_inputs<P, kStride, kPart, kT, kWeightVector>(at.weights, k, at.in, sum);
       k += kWeightVector;
     } else {
-      add_inputs<P, kV, kT, 1>(weights, k, in, sum);
+      add_inputs<P, kStride, kPart, kT, 1>(at.weights, k, at.in, sum);
       ++k;
     }
   }
   FL_UNROLL
   for (int o = 0; o < kT; ++o) {
     FL_UNROLL
-    for (int v = 0; v < kV; ++v) {
+    for (int v = 0; v < kPart; ++v) {
       auto y = sum[o][v];
-      int const at = o * kStride + v * P::kLanes;
-      if (finish == Finish::kRelu) y = P::relu(y);
-      if (finish == Finish::kReluGradient) {
-        y = P::select(P::load(gate + at) > P::splat(0.0F), y, P::splat(0.0F));
+      int const i = o * kStride + v * P::kLanes;
+      if (at.finish == Finish::kRelu) y = P::relu(y);
+      if (at.finish == Finish::kReluGradient) {
+        y = P::select(P::load(at.gate + i) > P::splat(0.0F), y, P::splat(0.0F));
       }
-      P::store(y, out + at);
+      P::store(y, at.out + i);
     }
+  }
+}
+
+/// All packs of a tile: together, or two at a time where the sums would not fit the registers.
+template <class P, int kV, int kT>
+FL_HD void dense_tile_apart(TileAt at) {
+  constexpr int kPart = kT > kMaxTile && kV > 2 ? 2 : kV;
+  for (int v = 0; v < kV; v += kPart) {
+    dense_part<P, kV * P::kLanes, kPart, kT>(at);
+    at.in += kPart * P::kLanes;
+    at.gate += kPart * P::kLanes;
+    at.out += kPart * P::kLanes;
+    if (at.from_memory) at.start += kPart * P::kLanes;
   }
 }
 
@@ -163,52 +187,73 @@ FL_HOST_DEVICE FL_NOINLINE void dense_apart(PackedDense const* layer, int first,
                                             float const* in, float const* start, bool from_memory,
                                             float* out, Finish finish, float const* gate) {
   constexpr int kStride = kV * P::kLanes;
-  float const* weights = P::near(layer->weights);
   in = P::near(in);
   start = P::near(start);
   out = P::near(out);
   gate = finish == Finish::kReluGradient ? P::near(gate) : in;
-  int const step = from_memory ? kStride : 1;
+  float const* weights = P::near(layer->weights);
   int const inputs = layer->inputs;
   int const outputs = layer->outputs;
   int const tile = layer->tile;
   for (int o = 0; o < outputs;) {
     int const width = outputs - o < tile ? outputs - o : tile;
-    float const* const from = start + o * step;
-    float* const to = out + o * kStride;
-    float const* const through = gate + o * kStride;
+    TileAt const at{weights,
+                    in,
+                    from_memory ? start + o * kStride : start + o,
+                    gate + o * kStride,
+                    out + o * kStride,
+                    first,
+                    last,
+                    from_memory,
+                    finish};
     switch (width) {
+      case 16:
+        dense_tile_apart<P, kV, 16>(at);
+        break;
+      case 15:
+        dense_tile_apart<P, kV, 15>(at);
+        break;
+      case 14:
+        dense_tile_apart<P, kV, 14>(at);
+        break;
+      case 13:
+        dense_tile_apart<P, kV, 13>(at);
+        break;
+      case 12:
+        dense_tile_apart<P, kV, 12>(at);
+        break;
+      case 11:
+        dense_tile_apart<P, kV, 11>(at);
+        break;
+      case 10:
+        dense_tile_apart<P, kV, 10>(at);
+        break;
+      case 9:
+        dense_tile_apart<P, kV, 9>(at);
+        break;
       case 8:
-        dense_tile_apart<P, kV, 8>(weights, first, last, in, from, from_memory, to, finish,
-                                   through);
+        dense_tile_apart<P, kV, 8>(at);
         break;
       case 7:
-        dense_tile_apart<P, kV, 7>(weights, first, last, in, from, from_memory, to, finish,
-                                   through);
+        dense_tile_apart<P, kV, 7>(at);
         break;
       case 6:
-        dense_tile_apart<P, kV, 6>(weights, first, last, in, from, from_memory, to, finish,
-                                   through);
+        dense_tile_apart<P, kV, 6>(at);
         break;
       case 5:
-        dense_tile_apart<P, kV, 5>(weights, first, last, in, from, from_memory, to, finish,
-                                   through);
+        dense_tile_apart<P, kV, 5>(at);
         break;
       case 4:
-        dense_tile_apart<P, kV, 4>(weights, first, last, in, from, from_memory, to, finish,
-                                   through);
+        dense_tile_apart<P, kV, 4>(at);
         break;
       case 3:
-        dense_tile_apart<P, kV, 3>(weights, first, last, in, from, from_memory, to, finish,
-                                   through);
+        dense_tile_apart<P, kV, 3>(at);
         break;
       case 2:
-        dense_tile_apart<P, kV, 2>(weights, first, last, in, from, from_memory, to, finish,
-                                   through);
+        dense_tile_apart<P, kV, 2>(at);
         break;
       default:
-        dense_tile_apart<P, kV, 1>(weights, first, last, in, from, from_memory, to, finish,
-                                   through);
+        dense_tile_apart<P, kV, 1>(at);
         break;
     }
     weights += static_cast<long>(inputs) * width;

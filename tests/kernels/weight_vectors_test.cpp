@@ -37,7 +37,7 @@ TEST(WeightVectors, HaveTheSameBits) {
     SCOPED_TRACE("seed " + std::to_string(shape.seed));
     RandomSubject subject(shape);
     auto const rows = subject.rows(5);
-    PackedSubject const packed(subject.view, kMaxTile, kWeightVector);
+    PackedSubject const packed(subject.view, kWidestTile, kWeightVector);
     PackedSubject const plain(subject.view, 1);
     ASSERT_EQ(answers<VectorPack>(packed, rows), answers<ScalarPack>(plain, rows));
   }
@@ -45,9 +45,9 @@ TEST(WeightVectors, HaveTheSameBits) {
 
 TEST(WeightVectors, TilesStartWhereAVectorMay) {
   for (int outputs = 1; outputs <= 70; ++outputs) {
-    int const tile = best_tile(outputs, kMaxTile, kWeightVector);
+    int const tile = best_tile(outputs, kWidestTile, kWeightVector);
     EXPECT_TRUE(tile >= outputs || tile % kWeightVector == 0) << outputs << " outputs";
-    EXPECT_LE(tile, kMaxTile);
+    EXPECT_LE(tile, kWidestTile);
   }
 }
 
