@@ -1,5 +1,5 @@
-// Starts the kernels on a stream. Declared for the host compiler; each kernel is instantiated in one .cu file, so that a
-// kernel which none of them names is an undefined symbol of the linker.
+// Starts the kernels on a stream. Declared for the host compiler; each kernel is instantiated in one .cu file, so that
+// one which none of them names is an undefined symbol of the linker.
 #pragma once
 
 #include <cuda_runtime_api.h>
