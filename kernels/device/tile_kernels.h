@@ -18,13 +18,7 @@ struct ProbeTiles {
 
   template <class P, int kV>
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
-    ProbeResult to = out;
-    to.label += at;
-    to.pair += at;
-    to.partner += at;
-    to.packed += at;
-    to.flags += at;
-    LaneTiles<P, kV>::probe(s, x + at, stride, 1, m, to);
+    LaneTiles<P, kV>::probe(s, x + at, stride, 1, m, out.from(at));
   }
 };
 
@@ -71,8 +65,8 @@ struct DrawPartnerTiles {
 
   template <class P, int kV>
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
-    LaneTiles<P, kV>::draw_partner(s, x + at, stride, 1, m, seed + at, phase, iteration + at,
-                                   run_seed, chosen + at);
+    LaneTiles<P, kV>::draw_partner(s, x + at, stride, 1, m,
+                                   {seed + at, phase, iteration + at, run_seed}, chosen + at);
   }
 };
 
