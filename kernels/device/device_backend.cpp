@@ -4,6 +4,7 @@
 
 #include "kernels/core/error.h"
 #include "kernels/device/device_block.h"
+#include "kernels/device/wide_plan.h"
 
 namespace fairlane {
 
@@ -12,7 +13,8 @@ namespace {
 constexpr std::int64_t kMostLanes = 1 << 22;  // more bring nothing: the device is long full
 constexpr int kLeastLanes = 128;              // with no memory for these a run is hopeless
 constexpr std::uint64_t kTableShare = 2;      // the record may take half of the free memory,
-constexpr std::uint64_t kLanesShare = 4;      // a block of lanes a quarter
+constexpr std::uint64_t kLanesShare = 4;      // a block of lanes a quarter,
+constexpr std::uint64_t kWorkspaceShare = 8;  // the wide route's workspace an eighth
 
 /// Backend on one device. Rows are described on the host: the arithmetic is the same.
 class DeviceBackend final : public Backend {
@@ -23,8 +25,9 @@ class DeviceBackend final : public Backend {
         device_(std::move(device)),
         host_(make_cpu_backend(view, host_options())),
         packed_(make_packed(view, host_->subject())),
-        subject_(*packed_, *device_),
-        plans_(packed_->get(), subject_.arena(), *device_),
+        route_(find_route(options.route, packed_->get(), device_->properties().limits)),
+        subject_(*packed_, *device_, route_ == Route::kFused),
+        evaluator_(make_evaluator()),
         table_(*device_, packed_->keys(), packed_->get().variants,
                packed_->get().label_bits * packed_->get().variants,
                options.memory_limit > 0 ? options.memory_limit
@@ -55,7 +58,7 @@ class DeviceBackend final : public Backend {
   }
 
   std::unique_ptr<LaneBlock> make_block(int capacity, Phase phase) override {
-    DeviceShare const share{*packed_, *device_,          subject_,    plans_,
+    DeviceShare const share{*packed_, *device_,          subject_,    *evaluator_,
                             table_,   options_.overflow, overflowed_, options_.seed};
     for (int lanes = capacity;; lanes /= 2) {
       try {
@@ -87,6 +90,15 @@ class DeviceBackend final : public Backend {
   }
 
  private:
+  std::unique_ptr<Evaluator> make_evaluator() {
+    if (route_ == Route::kFused)
+      return make_fused_evaluator(packed_->get(), subject_.arena(), *device_);
+    std::uint64_t const room = device_->properties().free_memory / kWorkspaceShare;
+    std::uint64_t const wanted = options_.workspace > 0 ? options_.workspace : kWideWorkspace;
+    return make_wide_evaluator(packed_->get(), subject_.arena(), *device_,
+                               static_cast<std::int64_t>(std::min(wanted, room)));
+  }
+
   static CpuOptions host_options() {
     CpuOptions options;
     options.memory_limit = 1 << 20;  // it records nothing
@@ -106,8 +118,9 @@ class DeviceBackend final : public Backend {
   std::unique_ptr<Device> device_;
   std::unique_ptr<Backend> host_;
   std::unique_ptr<PackedSubject> packed_;
+  Route route_;
   DeviceSubject subject_;
-  TilePlans plans_;
+  std::unique_ptr<Evaluator> evaluator_;
   DeviceTable table_;
   bool overflowed_ = false;
 };

@@ -53,6 +53,7 @@ struct ClassifySomeTiles {
 };
 
 /// Partners by lot among members with another label, where labels are not kept; -1 where there is none.
+/// open_mark, open_list, open_count  scratch of the wide route: [n], [n], one
 struct DrawPartnerTiles {
   static constexpr ScratchNeeds kNeeds = ClassifyTiles::kNeeds;
   std::int32_t const* x;
@@ -62,6 +63,9 @@ struct DrawPartnerTiles {
   Phase phase;
   std::uint64_t run_seed;
   std::int32_t* chosen;
+  std::uint8_t* open_mark;
+  std::int32_t* open_list;
+  std::int32_t* open_count;
 
   template <class P, int kV>
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
