@@ -4,9 +4,9 @@
 // padded to whole tiles, so that an operation may read and write past n up to the next multiple.
 #pragma once
 
+#include "kernels/core/lane_steps.h"
 #include "kernels/core/margin.h"
-#include "kernels/core/steps.h"
-#include "kernels/core/subject.h"
+#include "kernels/core/partner_draw.h"
 
 namespace fairlane {
 
@@ -50,22 +50,15 @@ struct ProbeResult {
   }
 };
 
-/// One global step; see advance in LaneKernels.
-/// sign  -1 walks against the gradient, +1 along it
-struct AdvanceSpec {
-  float decay = 0.5F;
-  std::int32_t step = 1;
-  std::int32_t sign = -1;
-};
-
 /// P: the pack; kV: packs per tile. x [columns][stride] holds integer codes in kernel column order.
 /// kernels/cpu/lane_kernels.h says what each operation does.
 template <class P, int kV>
-struct LaneTiles {
+struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
   using F = typename P::F;
   using I = typename P::I;
   using U = typename P::U;
   static constexpr int kN = P::kLanes;
+  using Draw = PartnerDraw<P, kV>;
   static constexpr int kTile = kV * kN;
 
   /// Codes of lanes [at, at + kTile) as floats: in [columns][kTile].
@@ -217,102 +210,22 @@ struct LaneTiles {
     }
   }
 
-  /// What a partner's draw depends on. seed, iteration [n]
-  struct PartnerLot {
-    std::uint32_t const* seed;
-    Phase phase;
-    std::uint32_t const* iteration;
-    std::uint64_t run_seed;
-
-    FL_HD RandomWords<P> words(int lane, std::uint32_t draw) const {
-      return philox<P>(P::load_u(seed + lane), P::splat_u(static_cast<std::uint32_t>(phase)),
-                       P::load_u(iteration + lane), P::splat_u(draw), run_seed);
-    }
-    /// The member that try t, from 1, names.
-    FL_HD I candidate(int lane, std::uint32_t t, int variants) const {
-      return P::u_to_i(
-          below<P>(words(lane, t).w[0], P::splat_u(static_cast<std::uint32_t>(variants))));
-    }
-  };
-
-  /// Tries before a group is evaluated: none where labels could be packed.
-  static FL_HOST_DEVICE std::uint32_t partner_tries(Subject const& s) {
-    return s.label_bits == 0 ? kPartnerTries : 0;
-  }
-
   /// Partner of every lane by lot among the members with another label, where no labels are kept; -1 when there is none.
-  /// By trial first, then by evaluating every variant twice. chosen [n]. Only for packs whose lanes can each read another
+  /// chosen [n]. Only for packs whose lanes can each read another
   /// variant's values: P::gather.
   static FL_HOST_DEVICE void draw_partner(Subject const& s, std::int32_t const* x, long stride,
-                                          int n, Scratch const& m, PartnerLot const& lot,
+                                          int n, Scratch const& m,
+                                          typename Draw::PartnerLot const& lot,
                                           std::int32_t* chosen) {
     NetworkLogits const logits{s, m, x, stride};
     for (int at = 0; at < n; at += kTile) {
       logits.load(at);
       I own[kV];
       I pick[kV];
-      if (pick_by_trial(s, logits, at, lot, own, pick))
-        pick_by_count(s, logits, at, own, lot, pick);
+      if (Draw::pick_by_trial(s, logits, at, lot, own, pick))
+        Draw::pick_by_count(s, logits, at, own, lot, pick);
       for (int v = 0; v < kV; ++v) P::store_i(pick[v], chosen + at + v * kN);
     }
-  }
-
-  /// own: labels of a tile's lanes; pick: partners, -1 where the tries found none. Returns whether a lane has none.
-  template <class Logits>
-  static FL_HOST_DEVICE bool pick_by_trial(Subject const& s, Logits const& logits, int at,
-                                           PartnerLot const& lot, I* own, I* pick) {
-    int const outputs = s.network.outputs();
-    float const* z = logits.own();
-    for (int v = 0; v < kV; ++v) {
-      own[v] = label_of<P>(z + v * kN, outputs, logits.stride(), s.cut);
-      pick[v] = P::splat_i(-1);
-    }
-    bool open = true;
-    for (std::uint32_t t = 1; t <= partner_tries(s) && open; ++t) {
-      I candidate[kV];
-      for (int v = 0; v < kV; ++v) candidate[v] = lot.candidate(at + v * kN, t, s.variants);
-      z = logits.candidate(t, candidate);
-      open = false;
-      for (int v = 0; v < kV; ++v) {
-        auto const other =
-            differs(label_of<P>(z + v * kN, outputs, logits.stride(), s.cut), own[v]);
-        auto const none = LabelSet<P>::equal(pick[v], P::splat_i(-1));
-        pick[v] = P::select_i(P::land(none, other), candidate[v], pick[v]);
-        open = open || P::any(LabelSet<P>::equal(pick[v], P::splat_i(-1)));
-      }
-    }
-    return open;
-  }
-
-  /// For lanes whose pick is -1: the member that word 2 of draw 0 points to among those with another label.
-  template <class Logits>
-  static FL_HOST_DEVICE void pick_by_count(Subject const& s, Logits const& logits, int at,
-                                           I const* own, PartnerLot const& lot, I* pick) {
-    int const outputs = s.network.outputs();
-    I const none = P::splat_i(0);
-    I rest[kV];  // such members; then those that are still to be skipped, counted down
-    for (int v = 0; v < kV; ++v) rest[v] = none;
-    for (int pass = 0; pass < 2; ++pass) {
-      I const step = P::splat_i(pass == 0 ? 1 : -1);
-      for (int variant = 0; variant < s.variants; ++variant) {
-        float const* z = logits.variant(variant);
-        for (int v = 0; v < kV; ++v) {
-          auto const other =
-              differs(label_of<P>(z + v * kN, outputs, logits.stride(), s.cut), own[v]);
-          auto const here = P::land(other, P::land(LabelSet<P>::equal(rest[v], none),
-                                                   LabelSet<P>::equal(pick[v], P::splat_i(-1))));
-          if (pass == 1) pick[v] = P::select_i(here, P::splat_i(variant), pick[v]);
-          rest[v] = rest[v] + P::select_i(other, step, none);
-        }
-      }
-      for (int v = 0; v < kV && pass == 0; ++v)
-        rest[v] = P::u_to_i(below<P>(lot.words(at + v * kN, 0).w[2], P::i_to_u(rest[v])));
-    }
-  }
-
-  static FL_HOST_DEVICE typename P::M differs(I label, I own) {
-    return P::lnot(P::lor(LabelSet<P>::equal(label, own),
-                          LabelSet<P>::equal(label, P::splat_i(kUndefinedLabel))));
   }
 
   static FL_HOST_DEVICE void probe(Subject const& s, std::int32_t const* x, long stride, int n,
@@ -557,65 +470,6 @@ struct LaneTiles {
         for (int v = 0; v < kV; ++v)
           P::store(P::load(z + c * kTile + v * kN), out + c * out_stride + at + v * kN);
       }
-    }
-  }
-
-  static FL_HOST_DEVICE void random_words(std::uint32_t const* lane, Phase phase,
-                                          std::uint32_t const* iteration, std::uint32_t draw,
-                                          std::uint64_t seed, int n, std::uint32_t* words,
-                                          long stride) {
-    for (int at = 0; at < n; at += kN) {
-      auto const r = philox<P>(P::load_u(lane + at), P::splat_u(static_cast<std::uint32_t>(phase)),
-                               P::load_u(iteration + at), P::splat_u(draw), seed);
-      for (int i = 0; i < 4; ++i) P::store_u(r.w[i], words + i * stride + at);
-    }
-  }
-
-  static FL_HOST_DEVICE void advance(Subject const& s, AdvanceSpec spec, float const* g1,
-                                     float const* g2, long gradient_stride, float* m1, float* m2,
-                                     std::int32_t* x, long stride, int n) {
-    I const along = P::splat_i(spec.sign * spec.step);
-    I const against = P::splat_i(-spec.sign * spec.step);
-    I const stay = P::splat_i(0);
-    for (int at = 0; at < n; at += kN) {
-      for (int i = 0; i < s.movable_count; ++i) {
-        int const c = s.movable[i];
-        long const cell = c * stride + at;
-        long const slope = c * gradient_stride + at;
-        F const a = decayed<P>(spec.decay, P::load(m1 + cell), P::load(g1 + slope));
-        F const b = decayed<P>(spec.decay, P::load(m2 + cell), P::load(g2 + slope));
-        P::store(a, m1 + cell);
-        P::store(b, m2 + cell);
-        F const sign = P::to_float(agreed_sign<P>(a, b));
-        F const zero = P::splat(0.0F);
-        I const step = P::select_i(sign > zero, along, P::select_i(sign < zero, against, stay));
-        P::store_i(step_and_clip<P>(P::load_i(x + cell), step, s.low[c], s.high[c]), x + cell);
-      }
-    }
-  }
-
-  static FL_HOST_DEVICE void attribute_weights(Subject const& s, float epsilon, float const* g1,
-                                               float const* g2, long gradient_stride, int n,
-                                               float* weights, long stride, float* total) {
-    for (int at = 0; at < n; at += kN) {
-      F sum = P::splat(0.0F);
-      for (int i = 0; i < s.movable_count; ++i) {
-        long const cell = s.movable[i] * gradient_stride + at;
-        F const w = attribute_weight<P>(P::load(g1 + cell), P::load(g2 + cell), epsilon);
-        P::store(w, weights + i * stride + at);
-        sum = sum + w;
-      }
-      P::store(sum, total + at);
-    }
-  }
-
-  static FL_HOST_DEVICE void choose(int movable, float const* weights, long stride,
-                                    float const* total, std::uint32_t const* word, int n,
-                                    std::int32_t* index) {
-    for (int at = 0; at < n; at += kN) {
-      P::store_i(choose_attribute<P>(weights + at, movable, stride, P::load(total + at),
-                                     P::load_u(word + at)),
-                 index + at);
     }
   }
 };

@@ -122,7 +122,8 @@ struct DenseBlocks {
         if (more) put(thread, r, shared + (i + 1) % 2 * kBufferFloats);
       });
     }
-    team.for_each_thread([&](int thread, Registers const& r) { store(place_of(tile, thread), r); });
+    team.for_each_thread(
+        [&](int thread, Registers const& r) { store(place_of(tile, again(thread)), r); });
   }
 
  private:
@@ -139,6 +140,15 @@ struct DenseBlocks {
     int output;
     bool idle;  // no row or no output is left for it
   };
+
+  /// The same number, of which the compiler does not know that: what was worked out from it before the steps is worked
+  /// out anew after them, instead of taking registers from the sums meanwhile.
+  static FL_HD int again(int x) {
+#ifdef __CUDA_ARCH__
+    asm volatile("" : "+r"(x));
+#endif
+    return x;
+  }
 
   /// Blocks that run at once share rows and weights: kBand tiles of rows, one output tile after the other.
   FL_HD Tile tile_of(int block) const {

@@ -10,10 +10,6 @@ namespace {
 
 using Tiles = LaneTiles<ScalarPack, 1>;
 
-constexpr int kProbeTerms = 6;       // rows of scratch per output, see LaneTiles::probe_by,
-constexpr int kDifferenceTerms = 2;  // difference_tile_by
-constexpr int kGradientTerms = 3;    // and logit_gradient
-
 /// Which inputs are evaluated for every lane; see LoadMembers.
 struct Members {
   MemberKind kind = MemberKind::kOwn;
@@ -42,7 +38,7 @@ class WideEvaluator final : public Evaluator {
         workspace_(device, static_cast<std::size_t>(wide_floats(host_subject, bytes))) {}
 
   void run(ProbeTiles const& k, Range range) override {
-    for_chunks({k.x, k.stride, count(range)}, all_variants(), kProbeTerms,
+    for_chunks({k.x, k.stride, count(range)}, all_variants(), ProbeTiles::kNeeds.terms,
                [&](StoredChunk const& c, std::int64_t first) {
                  run_lanes(ProbeStored{c, k.out.from(first)}, c);
                });
@@ -101,7 +97,7 @@ class WideEvaluator final : public Evaluator {
     Members const moves{MemberKind::kMoves, 1 + shapes_.movable_count, 0, k.spec.step};
     std::int64_t const n = count(range);
     for (long const behind : {0L, k.stride / 2}) {
-      for_chunks({k.x + behind, k.stride, n}, moves, kDifferenceTerms,
+      for_chunks({k.x + behind, k.stride, n}, moves, DifferenceTiles::kNeeds.terms,
                  [&](StoredChunk const& c, std::int64_t first) {
                    run_lanes(DifferenceStored{c, k.spec, k.gradient + behind + first, k.stride}, c);
                  });
@@ -261,7 +257,7 @@ class WideEvaluator final : public Evaluator {
     float* delta = memory.take(net.max_width, rows);
     float* other = memory.take(net.max_width, rows);
     float* const terms =
-        memory.take(static_cast<std::int64_t>(kGradientTerms) * net.outputs(), rows);
+        memory.take(std::int64_t{GradientTiles::kNeeds.terms} * net.outputs(), rows);
     device_.run(
         LoadMembers{
             subject_, chunk, MemberKind::kPair, 0, 0, shapes_.columns, 0, kept, rows, 0.0F, {}},

@@ -6,9 +6,6 @@ namespace fairlane {
 
 namespace {
 
-constexpr int kProbeTerms = 6;     // rows of scratch per output of the operation that needs most
-constexpr int kGradientTerms = 3;  // of logit_gradient
-
 /// A whole number of quads, at least one.
 int down(std::int64_t count) { return std::max(kQuad, static_cast<int>(count / kQuad * kQuad)); }
 std::int64_t up(std::int64_t count) { return (count + kQuad - 1) / kQuad * kQuad; }
@@ -25,7 +22,7 @@ WideNeeds wide_needs(Subject const& subject, int members, int terms) {
 
 WideNeeds wide_gradient_needs(Subject const& subject) {
   auto const& net = subject.network;
-  return {0, net.sum_width + 2 * net.max_width + kGradientTerms * net.outputs()};
+  return {0, net.sum_width + 2 * net.max_width + GradientTiles::kNeeds.terms * net.outputs()};
 }
 
 WideChunk wide_chunk(WideNeeds needs, std::int64_t lanes, int members, std::int64_t floats) {
@@ -52,7 +49,7 @@ std::int64_t wide_floor(Subject const& subject) {
   std::int64_t floor = 2 * kQuad * wide_gradient_needs(subject).per_row;
   for (int const members :
        {subject.variants, static_cast<int>(kPartnerTries) + 1, subject.movable_count + 1}) {
-    auto const needs = wide_needs(subject, members, kProbeTerms);
+    auto const needs = wide_needs(subject, members, ProbeTiles::kNeeds.terms);
     floor = std::max(floor, 2 * kQuad * std::max(needs.per_lane, needs.per_row));
   }
   return floor;
