@@ -17,8 +17,10 @@ LocalStep LockstepSearch::local_step() const {
   return step;
 }
 
-void LockstepSearch::local_worker(std::atomic<std::int64_t>& next, std::int64_t last, int lanes) {
-  auto const block = backend_.make_block(lanes, Phase::kLocal);
+void LockstepSearch::local_worker(std::atomic<std::int64_t>& next, std::int64_t last,
+                                  int wanted_lanes) {
+  auto const block = backend_.make_block(wanted_lanes, Phase::kLocal);
+  int const lanes = block->capacity();
   LocalStep const step = local_step();
   std::vector<std::uint8_t> none(static_cast<std::size_t>(lanes), 0);
   bool const margin = method_.kind == SearchKind::kMargin;

@@ -49,7 +49,7 @@ class LockstepSearch {
   void collect_origins(std::vector<std::vector<std::uint32_t>> const& seeds,
                        std::vector<std::vector<std::int32_t>> const& rows);
   void local_phase();
-  void local_worker(std::atomic<std::int64_t>& next, std::int64_t last, int lanes);
+  void local_worker(std::atomic<std::int64_t>& next, std::int64_t last, int wanted_lanes);
   void cut_global();
   void cut_local(std::int64_t done);
   /// Origins after which the budget of instances is reached, -1 when the first `done` do not reach it.

@@ -132,6 +132,7 @@ class Backend {
   /// Blocks worth running at once, and lanes in each, for `lanes` lanes in all.
   virtual int concurrency() const = 0;
   virtual int block_lanes(std::int64_t lanes) const = 0;
+  /// A block of that capacity, or of less where memory is short.
   virtual std::unique_ptr<LaneBlock> make_block(int capacity, Phase phase) = 0;
 
   /// Distinct inputs recorded so far (approximate while blocks run) and memory of the record in bytes.
@@ -174,17 +175,17 @@ std::unique_ptr<Backend> make_cpu_backend(SubjectView const& subject, CpuOptions
 /// Instruction sets that this build and processor have, best first.
 std::vector<std::string> cpu_instruction_sets();
 
-/// Options of a backend on a device.
-/// device        its number
+/// Options of a backend on devices.
+/// devices       their numbers
 /// lanes         lanes per block, 0 = chosen from the network and the device
 /// seed          the run's seed
-/// memory_limit  bytes of device memory, 0 = chosen from what is free
+/// memory_limit  bytes of each device for its record, 0 = chosen from what is free
 /// overflow      takes visits that did not fit; called from any thread, one at a time
 /// notice        takes lines for people, such as that the batch was made smaller
 /// route         "fused" or "wide", empty = the better one; for tests and comparisons
 /// workspace     bytes of the wide route's memory for activations, 0 = chosen
 struct DeviceOptions {
-  int device = 0;
+  std::vector<int> devices = {0};
   std::int64_t lanes = 0;
   std::uint64_t seed = 0;
   std::uint64_t memory_limit = 0;

@@ -11,9 +11,8 @@ std::vector<DeviceSummary> cuda_devices() { return {}; }
 
 std::string cuda_problem() { return "this build has no CUDA backend"; }
 
-std::unique_ptr<Backend> make_cuda_backend(SubjectView const&, DeviceOptions const& options) {
-  throw Error(ExitCode::kUnavailable,
-              "cuda:" + std::to_string(options.device) + ": " + cuda_problem());
+std::unique_ptr<Backend> make_cuda_backend(SubjectView const&, DeviceOptions const&) {
+  throw Error(ExitCode::kUnavailable, "backend cuda: " + cuda_problem());
 }
 
 }  // namespace fairlane

@@ -1,6 +1,8 @@
 #include "kernels/device/device_backend.h"
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 
 #include "kernels/core/error.h"
 #include "kernels/device/device_block.h"
@@ -16,50 +18,88 @@ constexpr std::uint64_t kTableShare = 2;      // the record may take half of the
 constexpr std::uint64_t kLanesShare = 4;      // a block of lanes a quarter,
 constexpr std::uint64_t kWorkspaceShare = 8;  // the wide route's workspace an eighth
 
-/// Backend on one device. Rows are described on the host: the arithmetic is the same.
+/// One device with the subject, what evaluates it, and its record.
+struct Member {
+  Member(PackedSubject const& packed, std::unique_ptr<Device> owned, DeviceOptions const& options,
+         int part, int parts)
+      : device(std::move(owned)),
+        route(find_route(options.route, packed.get(), device->properties().limits)),
+        subject(packed, *device, route == Route::kFused),
+        evaluator(make_evaluator(packed.get(), options.workspace)),
+        table(*device, packed.keys(), packed.get().variants,
+              packed.get().label_bits * packed.get().variants,
+              options.memory_limit > 0 ? options.memory_limit
+                                       : device->properties().free_memory / kTableShare,
+              part, parts) {}
+
+  std::unique_ptr<Evaluator> make_evaluator(Subject const& packed, std::uint64_t workspace) {
+    if (route == Route::kFused) return make_fused_evaluator(packed, subject.arena(), *device);
+    std::uint64_t const room = device->properties().free_memory / kWorkspaceShare;
+    std::uint64_t const wanted = workspace > 0 ? workspace : kWideWorkspace;
+    return make_wide_evaluator(packed, subject.arena(), *device,
+                               static_cast<std::int64_t>(std::min(wanted, room)));
+  }
+
+  std::unique_ptr<Device> device;
+  Route route;
+  DeviceSubject subject;
+  std::unique_ptr<Evaluator> evaluator;
+  DeviceTable table;
+};
+
+/// Backend on one or several devices: a block uses one of them, and each records what its blocks visit. Rows are described
+/// on the host: the arithmetic is the same.
 class DeviceBackend final : public Backend {
  public:
-  DeviceBackend(SubjectView const& view, std::unique_ptr<Device> device,
+  DeviceBackend(SubjectView const& view, std::vector<std::unique_ptr<Device>> devices,
                 DeviceOptions const& options)
       : options_(options),
-        device_(std::move(device)),
         host_(make_cpu_backend(view, host_options())),
-        packed_(make_packed(view, host_->subject())),
-        route_(find_route(options.route, packed_->get(), device_->properties().limits)),
-        subject_(*packed_, *device_, route_ == Route::kFused),
-        evaluator_(make_evaluator()),
-        table_(*device_, packed_->keys(), packed_->get().variants,
-               packed_->get().label_bits * packed_->get().variants,
-               options.memory_limit > 0 ? options.memory_limit
-                                        : device_->properties().free_memory / kTableShare) {
-    if (!options_.overflow) {
-      options_.overflow = [](Visits const&) {
+        packed_(make_packed(view, host_->subject())) {
+    overflow_ = [this](Visits const& visits) {
+      std::lock_guard const guard(overflow_lock_);
+      if (!options_.overflow) {
         throw Error(ExitCode::kMemory, "the record of visited inputs is full");
-      };
+      }
+      overflowed_.store(true, std::memory_order_relaxed);
+      options_.overflow(visits);
+    };
+    int const parts = static_cast<int>(devices.size());
+    for (int part = 0; part < parts; ++part) {
+      members_.push_back(std::make_unique<Member>(
+          *packed_, std::move(devices[static_cast<std::size_t>(part)]), options_, part, parts));
     }
   }
 
   std::string name() const override {
-    auto const& p = device_->properties();
-    return "cuda:" + std::to_string(p.index) + " (" + p.name + ")";
+    std::string numbers;
+    for (auto const& member : members_) {
+      numbers += (numbers.empty() ? "" : ",") + std::to_string(member->device->properties().index);
+    }
+    std::string const times =
+        members_.size() > 1 ? std::to_string(members_.size()) + " x " : std::string();
+    return "cuda:" + numbers + " (" + times + members_[0]->device->properties().name + ")";
   }
   PackedSubject const& subject() const override { return *packed_; }
-  int concurrency() const override { return 1; }
+  int concurrency() const override { return static_cast<int>(members_.size()); }
 
   int block_lanes(std::int64_t lanes) const override {
     if (options_.lanes > 0) return static_cast<int>(std::min(options_.lanes, kMostLanes));
-    std::uint64_t const room = device_->properties().free_memory / kLanesShare;
+    std::uint64_t const room = members_[0]->device->properties().free_memory / kLanesShare;
     std::int64_t most = kMostLanes;
     while (most > kLeastLanes &&
            DeviceBlock::bytes(*packed_, static_cast<int>(most), Phase::kLocal) > room) {
       most /= 2;
     }
-    return static_cast<int>(std::clamp<std::int64_t>(lanes, 1, most));
+    auto const devices = static_cast<std::int64_t>(members_.size());
+    return static_cast<int>(std::clamp<std::int64_t>((lanes + devices - 1) / devices, 1, most));
   }
 
   std::unique_ptr<LaneBlock> make_block(int capacity, Phase phase) override {
-    DeviceShare const share{*packed_, *device_,          subject_,    *evaluator_,
-                            table_,   options_.overflow, overflowed_, options_.seed};
+    Member& member = *members_[next_.fetch_add(1) % members_.size()];
+    exchanged_.store(members_.size() == 1, std::memory_order_relaxed);
+    DeviceShare const share{*packed_,     *member.device, member.subject, *member.evaluator,
+                            member.table, overflow_,      options_.seed};
     for (int lanes = capacity;; lanes /= 2) {
       try {
         auto block = std::make_unique<DeviceBlock>(share, lanes, phase);
@@ -75,12 +115,31 @@ class DeviceBackend final : public Backend {
     }
   }
 
-  std::uint64_t visited() const override { return table_.size(); }
-  std::uint64_t instances() const override { return table_.last_hits(); }
-  std::uint64_t table_bytes() const override { return table_.bytes(); }
-  bool overflowed() const override { return overflowed_; }
-  void collect(VisitSink const& sink) override { table_.collect(sink); }
-  void reserve(double inputs) override { table_.reserve(inputs); }
+  std::uint64_t visited() const override {
+    exchange();
+    std::uint64_t sum = 0;
+    for (auto const& member : members_) sum += member->table.size();
+    return sum;
+  }
+  std::uint64_t instances() const override {
+    std::uint64_t sum = 0;
+    for (auto const& member : members_) sum += member->table.last_hits();
+    return sum;
+  }
+  std::uint64_t table_bytes() const override {
+    std::uint64_t sum = 0;
+    for (auto const& member : members_) sum += member->table.bytes();
+    return sum;
+  }
+  bool overflowed() const override { return overflowed_.load(std::memory_order_relaxed); }
+  void collect(VisitSink const& sink) override {
+    exchange();
+    for (auto const& member : members_) member->table.collect(sink);
+  }
+  void reserve(double inputs) override {
+    for (auto const& member : members_)
+      member->table.reserve(inputs / static_cast<double>(members_.size()));
+  }
 
   void describe(std::int32_t const* rows, std::size_t count, Description* out) override {
     host_->describe(rows, count, out);
@@ -90,15 +149,6 @@ class DeviceBackend final : public Backend {
   }
 
  private:
-  std::unique_ptr<Evaluator> make_evaluator() {
-    if (route_ == Route::kFused)
-      return make_fused_evaluator(packed_->get(), subject_.arena(), *device_);
-    std::uint64_t const room = device_->properties().free_memory / kWorkspaceShare;
-    std::uint64_t const wanted = options_.workspace > 0 ? options_.workspace : kWideWorkspace;
-    return make_wide_evaluator(packed_->get(), subject_.arena(), *device_,
-                               static_cast<std::int64_t>(std::min(wanted, room)));
-  }
-
   static CpuOptions host_options() {
     CpuOptions options;
     options.memory_limit = 1 << 20;  // it records nothing
@@ -114,23 +164,33 @@ class DeviceBackend final : public Backend {
     return packed;
   }
 
+  /// After blocks have run: every input to the record that it belongs to. Not while a block runs.
+  void exchange() const {
+    if (exchanged_.exchange(true, std::memory_order_relaxed)) return;
+    for (auto const& from : members_) {
+      for (auto const& to : members_) {
+        if (from != to) from->table.exchange(to->table, overflow_);
+      }
+    }
+  }
+
   DeviceOptions options_;
-  std::unique_ptr<Device> device_;
+  VisitSink overflow_;
+  std::mutex overflow_lock_;
+  std::atomic<bool> overflowed_{false};
   std::unique_ptr<Backend> host_;
   std::unique_ptr<PackedSubject> packed_;
-  Route route_;
-  DeviceSubject subject_;
-  std::unique_ptr<Evaluator> evaluator_;
-  DeviceTable table_;
-  bool overflowed_ = false;
+  std::vector<std::unique_ptr<Member>> members_;
+  std::atomic<std::size_t> next_{0};
+  mutable std::atomic<bool> exchanged_{true};
 };
 
 }  // namespace
 
 std::unique_ptr<Backend> make_device_backend(SubjectView const& view,
-                                             std::unique_ptr<Device> device,
+                                             std::vector<std::unique_ptr<Device>> devices,
                                              DeviceOptions const& options) {
-  return std::make_unique<DeviceBackend>(view, std::move(device), options);
+  return std::make_unique<DeviceBackend>(view, std::move(devices), options);
 }
 
 }  // namespace fairlane

@@ -160,7 +160,6 @@ void DeviceBlock::finish() {
     device.download(finder.data(), from.finder, n * sizeof(std::uint64_t));
     device.download(state.data(), from.state, n);
     device.zero(from.used, sizeof used);
-    share_.overflowed = true;
     share_.overflow(
         {n, share_.packed.keys().words, group.data(), variant.data(), finder.data(), state.data()});
     return;

@@ -17,7 +17,6 @@ struct DeviceShare {
   Evaluator& evaluator;
   DeviceTable& table;
   VisitSink const& overflow;
-  bool& overflowed;
   std::uint64_t run_seed;
 };
 

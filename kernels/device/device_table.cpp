@@ -9,8 +9,8 @@
 namespace fairlane {
 
 DeviceTable::DeviceTable(Device& device, KeyLayout const& keys, int variants, int label_bits,
-                         std::uint64_t limit_bytes)
-    : device_(device) {
+                         std::uint64_t limit_bytes, int part, int parts)
+    : device_(device), part_(part), parts_(parts) {
   set_.words = keys.words;
   set_.variants = static_cast<std::uint64_t>(variants);
   set_.chunks = (set_.variants + VisitSet::kChunk - 1) / VisitSet::kChunk;
@@ -20,7 +20,7 @@ DeviceTable::DeviceTable(Device& device, KeyLayout const& keys, int variants, in
                              64) {
     set_.label_bits = 0;
   }
-  constexpr std::uint64_t kLeastBytes = 1ULL << 18;
+  constexpr std::uint64_t kLeastBytes = 1ULL << 16;
   std::uint64_t const slot_bytes =
       static_cast<std::uint64_t>(set_.slot_words()) * sizeof(std::uint64_t);
   std::uint64_t const least = std::bit_floor(kLeastBytes / slot_bytes);
@@ -39,7 +39,7 @@ std::uint64_t DeviceTable::counter(int which) const {
 
 bool DeviceTable::make_room(std::uint64_t inserts) {
   if (bound_ + inserts > room()) {
-    bound_ = size();
+    bound_ = counter(0);
     while (bound_ + inserts > room()) {
       constexpr std::uint64_t kFactor = 4;
       std::uint64_t const wanted =
@@ -80,37 +80,73 @@ bool DeviceTable::grow(std::uint64_t capacity) {
   return true;
 }
 
-void DeviceTable::collect(VisitSink const& sink) const {
-  constexpr std::uint64_t kSlots = 1 << 20;  // brought over at a time
+template <class Take>
+void DeviceTable::for_each_owned(int part, Take const& take) const {
+  constexpr std::uint64_t kSlots = 1 << 20;  // looked at a time
   auto const slot_words = static_cast<std::uint64_t>(set_.slot_words());
-  auto const words = static_cast<std::size_t>(set_.words);
-  std::vector<std::uint64_t> slots(std::min(kSlots, set_.capacity) * slot_words);
-  std::vector<std::uint64_t> group;
-  std::vector<std::uint32_t> variant;
-  std::vector<std::uint64_t> finder;
-  std::vector<std::uint8_t> state;
-  for (std::uint64_t begin = 0; begin < set_.capacity; begin += kSlots) {
-    std::uint64_t const n = std::min(kSlots, set_.capacity - begin);
-    device_.download(slots.data(), set_.slots + begin * slot_words,
-                     n * slot_words * sizeof(std::uint64_t));
-    group.clear();
-    variant.clear();
-    finder.clear();
-    state.clear();
-    for (std::uint64_t i = 0; i < n; ++i) {
-      std::uint64_t const* slot = slots.data() + i * slot_words;
-      if (slot[0] == 0) continue;
-      group.resize(group.size() + words);
-      variant.push_back(set_.decode(slot, group.data() + group.size() - words));
-      finder.push_back(~slot[1]);
-      state.push_back(
-          static_cast<std::uint8_t>(((slot[0] & kHitFlag) != 0 ? kVisitHit : 0) |
-                                    ((slot[0] & kUndefinedFlag) != 0 ? kVisitUndefined : 0)));
-    }
-    if (!variant.empty()) {
-      sink({variant.size(), set_.words, group.data(), variant.data(), finder.data(), state.data()});
-    }
+  std::uint64_t const piece = std::min(kSlots, set_.capacity);
+  DeviceArray<std::uint8_t> const mark(device_, piece);
+  DeviceArray<std::int32_t> const list(device_, piece);
+  DeviceArray<std::int32_t> const count(device_, 1);
+  DeviceArray<std::uint64_t> const gathered(device_, piece * slot_words);
+  std::vector<std::uint64_t> slots(piece * slot_words);
+  for (std::uint64_t begin = 0; begin < set_.capacity; begin += piece) {
+    auto const first = static_cast<std::int64_t>(begin);
+    Range const all{static_cast<std::int64_t>(std::min(piece, set_.capacity - begin)), nullptr};
+    device_.run(MarkOwned{set_, first, parts_, part, mark.data()}, all);
+    device_.compact(mark.data(), all, list.data(), count.data());
+    device_.run(GatherSlots{set_, first, list.data(), gathered.data()}, {all.most, count.data()});
+    std::int32_t found = 0;
+    device_.download(&found, count.data(), sizeof found);
+    auto const n = static_cast<std::size_t>(found);
+    if (n == 0) continue;
+    device_.download(slots.data(), gathered.data(), n * slot_words * sizeof(std::uint64_t));
+    take(slots.data(), n);
   }
+}
+
+std::uint64_t DeviceTable::size() const {
+  if (parts_ == 1) return counter(0);
+  std::uint64_t owned = 0;
+  for_each_owned(part_, [&](std::uint64_t const*, std::size_t n) { owned += n; });
+  return owned;
+}
+
+void DeviceTable::exchange(DeviceTable& other, VisitSink const& overflow) const {
+  auto const slot_words = static_cast<std::size_t>(set_.slot_words());
+  for_each_owned(other.part_, [&](std::uint64_t const* slots, std::size_t n) {
+    if (!other.make_room(n)) {
+      hand_out(slots, n, overflow);
+      return;
+    }
+    DeviceArray<std::uint64_t> const incoming(other.device_, n * slot_words);
+    other.device_.upload(incoming.data(), slots, n * slot_words * sizeof(std::uint64_t));
+    other.device_.run(MergeSlots{other.set_, incoming.data()},
+                      {static_cast<std::int64_t>(n), nullptr});
+    other.device_.synchronize();  // before the memory goes
+  });
+}
+
+void DeviceTable::hand_out(std::uint64_t const* slots, std::size_t count,
+                           VisitSink const& sink) const {
+  auto const words = static_cast<std::size_t>(set_.words);
+  std::vector<std::uint64_t> group(count * words);
+  std::vector<std::uint32_t> variant(count);
+  std::vector<std::uint64_t> finder(count);
+  std::vector<std::uint8_t> state(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t const* slot = slots + i * static_cast<std::size_t>(set_.slot_words());
+    variant[i] = set_.decode(slot, group.data() + i * words);
+    finder[i] = ~slot[1];
+    state[i] = static_cast<std::uint8_t>(((slot[0] & kHitFlag) != 0 ? kVisitHit : 0) |
+                                         ((slot[0] & kUndefinedFlag) != 0 ? kVisitUndefined : 0));
+  }
+  sink({count, set_.words, group.data(), variant.data(), finder.data(), state.data()});
+}
+
+void DeviceTable::collect(VisitSink const& sink) const {
+  for_each_owned(part_,
+                 [&](std::uint64_t const* slots, std::size_t n) { hand_out(slots, n, sink); });
 }
 
 }  // namespace fairlane

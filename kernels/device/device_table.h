@@ -1,44 +1,59 @@
 // The record of visited inputs of one device: memory, growth, and the way to the host.
 #pragma once
 
+#include <atomic>
+
 #include "kernels/device/device.h"
 
 namespace fairlane {
 
-/// Owns the memory of a VisitSet.
+/// Owns the memory of a VisitSet. Of several devices that search together each has a table with all that it visited;
+/// exchange() brings every input to the table of the part that it belongs to, which alone counts it and hands it out.
 class DeviceTable {
  public:
   /// label_bits   bits of all labels of a group together; dropped when a slot has no room for them
   /// limit_bytes  never grow beyond
+  /// part, parts  which of how many tables this one is
   /// Throws Error(kMemory).
   DeviceTable(Device& device, KeyLayout const& keys, int variants, int label_bits,
-              std::uint64_t limit_bytes);
+              std::uint64_t limit_bytes, int part = 0, int parts = 1);
 
   /// Makes room for that many more inputs. False when there is none: they must go elsewhere. May wait for the device.
   bool make_room(std::uint64_t inserts);
   /// Grows at once to hold about that many inputs, as far as memory allows.
   void reserve(double inputs);
+  /// Tells the other table what this one knows of the inputs that belong to it; hands what that has no room for to the
+  /// sink. No kernel runs on either device meanwhile.
+  void exchange(DeviceTable& other, VisitSink const& overflow) const;
 
   VisitSet const& set() const { return set_; }
   bool holds_labels() const { return set_.label_bits > 0; }
-  /// Inputs. Waits for the device.
-  std::uint64_t size() const { return counter(0); }
-  /// IDIs among them when the host last waited for the device.
-  std::uint64_t last_hits() const { return last_hits_; }
+  /// Inputs that belong to this part. Waits for the device.
+  std::uint64_t size() const;
+  /// IDIs in the table when the host last waited for the device. Any thread.
+  std::uint64_t last_hits() const { return last_hits_.load(std::memory_order_relaxed); }
   /// Waits for the device.
-  void refresh() { last_hits_ = counter(1); }
+  void refresh() { last_hits_.store(counter(1), std::memory_order_relaxed); }
   std::uint64_t bytes() const { return slots_.size() * sizeof(std::uint64_t); }
+  /// Hands out the inputs that belong to this part.
   void collect(VisitSink const& sink) const;
 
  private:
   std::uint64_t counter(int which) const;
   std::uint64_t room() const { return set_.capacity - set_.capacity / 4; }
   bool grow(std::uint64_t capacity);
+  /// Calls take(slots, count) with the slots that belong to a part, on the host, some at a time.
+  template <class Take>
+  void for_each_owned(int part, Take const& take) const;
+  /// Slots as visits.
+  void hand_out(std::uint64_t const* slots, std::size_t count, VisitSink const& sink) const;
 
   Device& device_;
+  int part_;
+  int parts_;
   std::uint64_t max_capacity_;
   std::uint64_t bound_ = 0;  // inputs that may have been recorded
-  std::uint64_t last_hits_ = 0;
+  std::atomic<std::uint64_t> last_hits_{0};
   VisitSet set_;
   DeviceArray<std::uint64_t> slots_;
   DeviceArray<std::uint64_t> counters_;

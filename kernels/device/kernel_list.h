@@ -16,8 +16,9 @@ using LaneKernel =
                  WeighLanes, MarkDue, DrawPartners, StepLanes, FindLanes, GatherRows, KeepStage,
                  NextStage, RecordClassified, SettleLanes, BeginMargin, RecordMargin, NewtonLanes,
                  MarkStale, PairSides, RenewMargin, MoveMargin, SettleMargin, RehashSlots,
-                 LoadMembers, ProbeStored, ClassifyStored, ClassifySomeStored, MarginStored,
-                 TryPartnerStored, CountPartnerStored, DifferenceStored, LogitGradients>;
+                 MarkOwned, GatherSlots, MergeSlots, LoadMembers, ProbeStored, ClassifyStored,
+                 ClassifySomeStored, MarginStored, TryPartnerStored, CountPartnerStored,
+                 DifferenceStored, LogitGradients>;
 
 /// Kernels that evaluate the network for a tile of lanes.
 using TileKernel = std::variant<ProbeTiles, ClassifyTiles, ClassifySomeTiles, DrawPartnerTiles,

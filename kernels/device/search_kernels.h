@@ -341,4 +341,40 @@ struct RehashSlots {
   }
 };
 
+/// Marks the occupied slots, from slot `first` on, whose inputs belong to one part of several.
+struct MarkOwned {
+  VisitSet set;
+  std::int64_t first;
+  int parts;
+  int part;
+  std::uint8_t* mark;
+
+  FL_HD void operator()(std::int64_t i) const {
+    std::uint64_t const* slot = set.slots + (first + i) * set.slot_words();
+    mark[i] = slot[0] != 0 && set.owner(slot, parts) == part ? 1 : 0;
+  }
+};
+
+/// Copies listed slots, counted from slot `first`, side by side. slots [..][slot_words]
+struct GatherSlots {
+  VisitSet set;
+  std::int64_t first;
+  std::int32_t const* list;
+  std::uint64_t* slots;
+
+  FL_HD void operator()(std::int64_t i) const {
+    int const words = set.slot_words();
+    std::uint64_t const* slot = set.slots + (first + list[i]) * words;
+    for (int w = 0; w < words; ++w) slots[i * words + w] = slot[w];
+  }
+};
+
+/// Takes slots of another record into this one.
+struct MergeSlots {
+  VisitSet set;
+  std::uint64_t const* slots;
+
+  FL_HD void operator()(std::int64_t i) const { set.merge(slots + i * set.slot_words()); }
+};
+
 }  // namespace fairlane

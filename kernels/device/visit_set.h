@@ -123,13 +123,28 @@ struct VisitSet {
     return static_cast<std::uint32_t>(slot[2]);
   }
 
-  /// Copies an occupied slot of another set of the same shape into this one, which does not hold its input.
-  FL_HD void adopt(std::uint64_t const* from) const {
+  /// Which of `parts` sets is to have the last word on the input of an occupied slot.
+  FL_HD int owner(std::uint64_t const* slot, int parts) const {
+    // bits that the place does not use, so that one part's inputs spread over its whole set
+    constexpr int kSkip = 8;
+    constexpr int kBits = 16;
+    std::uint64_t const bits = (slot_hash(slot) >> kSkip) & ((1U << kBits) - 1);
+    return static_cast<int>((bits * static_cast<std::uint64_t>(parts)) >> kBits);
+  }
+
+  /// Takes in an occupied slot of another set of the same shape: its input is new here, or else keeps the least finder.
+  FL_HD void merge(std::uint64_t const* from) const {
     std::uint64_t narrow = 0;
     std::uint64_t const* key = words == 1 ? &narrow : from + 3;
     std::uint32_t const variant =
         words == 1 ? decode(from, &narrow) : static_cast<std::uint32_t>(from[2]);
-    std::uint64_t const h = hash({key, 1}, variant);
+    auto const own = answer(from[0], true);
+    insert({key, 1}, variant, own.labels, own.flags, ~from[1]);
+  }
+
+  /// Copies an occupied slot of another set of the same shape into this one, which does not hold its input.
+  FL_HD void adopt(std::uint64_t const* from) const {
+    std::uint64_t const h = slot_hash(from);
     for (std::uint64_t at = h >> shift();; at = (at + 1) & (capacity - 1)) {
       std::uint64_t* const slot = slots + at * static_cast<std::uint64_t>(slot_words());
       if (atomic_claim(slot, 0, from[0]) != 0) continue;
@@ -141,6 +156,13 @@ struct VisitSet {
  private:
   static FL_HD std::uint64_t mix(std::uint64_t x) { return x * 0x9E3779B97F4A7C15ULL; }
   static FL_HD std::uint64_t tag(std::uint64_t h) { return h << kTagShift; }
+
+  FL_HD std::uint64_t slot_hash(std::uint64_t const* slot) const {
+    std::uint64_t narrow = 0;
+    if (words > 1) return hash({slot + 3, 1}, static_cast<std::uint32_t>(slot[2]));
+    std::uint32_t const variant = decode(slot, &narrow);
+    return hash({&narrow, 1}, variant);
+  }
 
   /// Where in the top bits of a hash the place is.
   FL_HD int shift() const {

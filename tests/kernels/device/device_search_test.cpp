@@ -17,7 +17,7 @@ struct DeviceHow {
   std::uint64_t memory = 1ULL << 28;
   std::string route = "fused";
   std::uint64_t workspace = 1 << 20;  // bytes of the wide route's
-  HostFaults faults;
+  int devices = 1;
 };
 
 /// Runs of each kind of kernel; see HostDevice.
@@ -38,10 +38,14 @@ Finished run_on_device(RunConfig const& config, TestSubject const& subject, Devi
     options.overflow = std::move(overflow);
     options.route = how.route;
     options.workspace = how.workspace;
-    auto host = std::make_unique<HostDevice>(limits, how.faults);
-    host->count_into(runs == nullptr ? nullptr : &runs->tiles,
-                     runs == nullptr ? nullptr : &runs->blocks);
-    return make_device_backend(subject.view(), std::move(host), options);
+    std::vector<std::unique_ptr<Device>> devices;
+    for (int i = 0; i < how.devices; ++i) {
+      auto host = std::make_unique<HostDevice>(limits);
+      host->count_into(runs == nullptr ? nullptr : &runs->tiles,
+                       runs == nullptr ? nullptr : &runs->blocks);
+      devices.push_back(std::move(host));
+    }
+    return make_device_backend(subject.view(), std::move(devices), options);
   };
   return run_search_on(config, subject, make);
 }
@@ -93,6 +97,49 @@ TEST_P(DeviceSearch, FindsWhatTheCpuFinds) {
   }
 }
 
+TEST_P(DeviceSearch, FindsTheSameOnSeveralDevices) {
+  TemporaryFolder const folder;
+  RunConfig config = small_config(folder, shape_of(GetParam()));
+  config.global.num = 60;
+  config.local.num = 20;
+  for (char const* method : {"themis", "eidig", "margin"}) {
+    SCOPED_TRACE(method);
+    config.method = method;
+    TestSubject const subject(config);
+    Finished const cpu = run_search(config, subject, How{});
+    for (int const devices : {2, 3}) {
+      SCOPED_TRACE(devices);
+      DeviceHow how;
+      how.devices = devices;
+      how.route = devices == 2 ? "wide" : "fused";
+      how.lanes = 8;
+      expect_same(cpu, run_on_device(config, subject, how));
+    }
+  }
+}
+
+// Budgets look into the record between the waves of a phase.
+TEST_P(DeviceSearch, EndsWhereABudgetEndsIt) {
+  TemporaryFolder const folder;
+  RunConfig config = small_config(folder, shape_of(GetParam()));
+  config.global.num = 60;
+  config.local.num = 20;
+  for (char const* method : {"themis", "eidig"}) {
+    SCOPED_TRACE(method);
+    config.method = method;
+    TestSubject const subject(config);
+    config.budget.instances = run_search(config, subject, How{}).hits() / 2;
+    Finished const cpu = run_search(config, subject, How{});
+    for (int const devices : {1, 3}) {
+      DeviceHow how;
+      how.devices = devices;
+      how.lanes = 4;
+      expect_same(cpu, run_on_device(config, subject, how));
+    }
+    config.budget.instances.reset();
+  }
+}
+
 TEST_P(DeviceSearch, MemoryLimitsDoNotShow) {
   TemporaryFolder const folder;
   SmallShape shape = shape_of(GetParam());
@@ -104,11 +151,16 @@ TEST_P(DeviceSearch, MemoryLimitsDoNotShow) {
   config.local.num = 500;
   TestSubject const subject(config);
   Finished const cpu = run_search(config, subject, How{});
-  for (char const* route : {"fused", "wide"}) {
-    SCOPED_TRACE(route);
+  struct Way {
+    char const* route;
+    int devices;
+  };
+  for (auto const& way : {Way{"fused", 1}, Way{"fused", 2}, Way{"wide", 1}}) {
+    SCOPED_TRACE(std::string(way.route) + ", " + std::to_string(way.devices) + " devices");
     DeviceHow little;
     little.memory = 1;
-    little.route = route;
+    little.route = way.route;
+    little.devices = way.devices;
     Finished const device = run_on_device(config, subject, little);
     EXPECT_GT(device.overflowed, 0U);
     expect_same(cpu, device);

@@ -1,0 +1,90 @@
+// What the device backend does when memory is short or the device fails.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/device/device_backend.h"
+#include "tests/engine/run_search.h"
+#include "tests/kernels/device/host_device.h"
+
+namespace fairlane {
+namespace {
+
+class DeviceFailure : public ::testing::Test {
+ protected:
+  DeviceFailure() : config_(small_config(folder_, shape_of("one output"))) {
+    config_.global.num = 30;
+    config_.local.num = 12;
+  }
+
+  Finished run(TestSubject const& subject, HostFaults const& faults, std::int64_t lanes) {
+    return run_search_on(config_, subject, [&](VisitSink overflow) {
+      DeviceOptions options;
+      options.seed = config_.seed;
+      options.lanes = lanes;
+      options.overflow = std::move(overflow);
+      options.notice = [this](std::string const& line) { notices_.push_back(line); };
+      auto device = std::make_unique<HostDevice>(HostDevice::small_limits(), faults);
+      std::vector<std::unique_ptr<Device>> devices;
+      devices.push_back(std::move(device));
+      return make_device_backend(subject.view(), std::move(devices), options);
+    });
+  }
+
+  TemporaryFolder const folder_;
+  RunConfig config_;
+  std::vector<std::string> notices_;
+};
+
+TEST_F(DeviceFailure, ShrinksTheBatchWhereMemoryIsShort) {
+  TestSubject const subject(config_);
+  Finished const cpu = run_search(config_, subject, How{});
+  HostFaults faults;
+  faults.memory = 4 << 20;
+  Finished const device = run(subject, faults, 1 << 20);
+  expect_same(cpu, device);
+  ASSERT_FALSE(notices_.empty());
+  EXPECT_THAT(notices_[0], ::testing::HasSubstr("instead of 1048576; the results are the same"));
+}
+
+TEST_F(DeviceFailure, SaysSoWhereNothingFits) {
+  TestSubject const subject(config_);
+  HostFaults faults;
+  faults.memory = 100 << 10;
+  try {
+    run(subject, faults, 0);
+    FAIL() << "expected an error";
+  } catch (Error const& error) {
+    EXPECT_EQ(error.code(), ExitCode::kMemory);
+  }
+}
+
+// Whichever call is the one that fails, the run ends with that error and nothing is asked of the device afterwards.
+TEST_F(DeviceFailure, EndsTheRunAtTheFirstFailure) {
+  config_.global.num = 8;
+  config_.local.num = 3;
+  for (char const* method : {"eidig", "margin", "themis"}) {
+    SCOPED_TRACE(method);
+    config_.method = method;
+    TestSubject const subject(config_);
+    std::int64_t stopped = 0;
+    std::int64_t last = -1;
+    for (std::int64_t call = 0;; ++call) {
+      HostFaults faults;
+      faults.failing_call = call;
+      try {
+        run(subject, faults, 0);
+        last = call;
+        break;
+      } catch (Error const& error) {
+        EXPECT_EQ(error.code(), ExitCode::kStopped);
+        ++stopped;
+      }
+    }
+    EXPECT_EQ(stopped, last);
+    EXPECT_GT(stopped, 10);
+  }
+}
+
+}  // namespace
+}  // namespace fairlane
