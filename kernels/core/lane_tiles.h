@@ -39,15 +39,6 @@ struct ProbeResult {
   float* score = nullptr;  // null: score, pair_score and severity are not computed
   float* pair_score = nullptr;
   float* severity = nullptr;
-
-  /// The results of lanes from `lane` on.
-  FL_HD ProbeResult from(long lane) const {
-    if (score == nullptr)
-      return {label + lane, pair + lane, partner + lane, packed + lane,
-              flags + lane, nullptr,     nullptr,        nullptr};
-    return {label + lane, pair + lane,  partner + lane,    packed + lane,
-            flags + lane, score + lane, pair_score + lane, severity + lane};
-  }
 };
 
 /// P: the pack; kV: packs per tile. x [columns][stride] holds integer codes in kernel column order.

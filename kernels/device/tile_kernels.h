@@ -9,6 +9,13 @@
 
 namespace fairlane {
 
+/// The results of lanes from `lane` on, without scores: the host describes what was found.
+FL_HD ProbeResult decisions_from(ProbeResult const& out, long lane) {
+  return {out.label + lane,  out.pair + lane,  out.partner + lane,
+          out.packed + lane, out.flags + lane, nullptr,
+          nullptr,           nullptr};
+}
+
 /// Full evaluation of the similar sets of rows x [columns], `stride` apart.
 struct ProbeTiles {
   static constexpr ScratchNeeds kNeeds{true, true, true, false, 6};
@@ -18,7 +25,7 @@ struct ProbeTiles {
 
   template <class P, int kV>
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
-    LaneTiles<P, kV>::probe(s, x + at, stride, 1, m, out.from(at));
+    LaneTiles<P, kV>::probe(s, x + at, stride, 1, m, decisions_from(out, at));
   }
 };
 

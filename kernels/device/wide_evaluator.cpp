@@ -40,7 +40,7 @@ class WideEvaluator final : public Evaluator {
   void run(ProbeTiles const& k, Range range) override {
     for_chunks({k.x, k.stride, count(range)}, all_variants(), ProbeTiles::kNeeds.terms,
                [&](StoredChunk const& c, std::int64_t first) {
-                 run_lanes(ProbeStored{c, k.out.from(first)}, c);
+                 run_lanes(ProbeStored{c, decisions_from(k.out, first)}, c);
                });
   }
 

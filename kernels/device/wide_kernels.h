@@ -145,7 +145,8 @@ struct ProbeStored {
   ProbeResult out;
 
   FL_HD void operator()(std::int64_t i) const {
-    LaneTiles<ScalarPack, 1>::probe_by(c.subject, c.with_own(i), 1, c.terms + i, out.from(i));
+    LaneTiles<ScalarPack, 1>::probe_by(c.subject, c.with_own(i), 1, c.terms + i,
+                                       decisions_from(out, i));
   }
 };
 
