@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <random>
 #include <vector>
 
@@ -41,7 +40,7 @@ struct Matrix {
   std::vector<Quad> quad_values;  // aligned
 };
 
-bool same_bits(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+bool same_bits(float a, float b) { return ScalarPack::bits_of(a) == ScalarPack::bits_of(b); }
 
 struct Case {
   int rows;
