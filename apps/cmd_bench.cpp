@@ -12,6 +12,7 @@
 #include "apps/console.h"
 #include "bench/bench.h"
 #include "engine/output_dir.h"
+#include "kernels/backend.h"
 
 namespace fairlane {
 namespace {
@@ -101,7 +102,10 @@ ExitCode bench(BenchArguments const& arguments) {
                                      : static_cast<int>(std::thread::hardware_concurrency()));
     std::vector<int> threads = {1};
     if (most > 1) threads.push_back(most);
-    auto const results = bench_search(config, threads, arguments.isa, repetitions);
+    std::string gpu = arguments.config.execution().backend;
+    if (gpu == "auto" && cuda_problem().empty()) gpu = "cuda";
+    if (gpu.rfind("cuda", 0) != 0) gpu.clear();
+    auto const results = bench_search(config, threads, arguments.isa, gpu, repetitions);
     json["search"] = nlohmann::ordered_json::array();
     Facts facts;
     for (auto const& b : results) {
@@ -119,14 +123,21 @@ ExitCode bench(BenchArguments const& arguments) {
     facts.add("peak of one thread",
               fmt::format("{:.1f} GFLOP/s, measured between the searches", first.peak_gflops));
     facts.add("clustering", fmt::format("{:.3f} s, not included", first.cluster_seconds));
-    if (results.size() > 1) {
-      double const speedup = first.search_seconds / results.back().search_seconds;
-      double const possible = results.back().peak_gflops / first.peak_gflops;
+    auto const& last = results[threads.size() - 1];  // of the CPU
+    if (threads.size() > 1) {
+      double const speedup = first.search_seconds / last.search_seconds;
+      double const possible = last.peak_gflops / first.peak_gflops;
       facts.add("speed-up",
                 fmt::format("{:.2f} with {} threads; a loop of multiply-adds alone: {:.2f}",
-                            speedup, results.back().threads, possible));
+                            speedup, last.threads, possible));
       json["speedup"] = speedup;
       json["peak_speedup"] = possible;
+    }
+    if (!gpu.empty()) {
+      double const speedup = last.search_seconds / results.back().search_seconds;
+      facts.add("speed-up of the GPU",
+                fmt::format("{:.2f} over {} threads", speedup, last.threads));
+      json["gpu_speedup"] = speedup;
     }
     if (!console.json) print(facts.text());
   }

@@ -42,6 +42,38 @@ int usable_cores() {
   return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
+nlohmann::ordered_json cuda_json(std::vector<DeviceSummary> const& gpus,
+                                 std::string const& problem) {
+  nlohmann::ordered_json json;
+  json["built"] = cuda_built();
+  json["devices"] = nlohmann::ordered_json::array();
+  for (auto const& gpu : gpus) {
+    nlohmann::ordered_json entry;
+    entry["index"] = gpu.index;
+    entry["name"] = gpu.name;
+    entry["architecture"] = gpu.architecture;
+    entry["multiprocessors"] = gpu.multiprocessors;
+    entry["clock_ghz"] = gpu.clock_ghz;
+    entry["memory_bytes"] = gpu.memory;
+    entry["free_memory_bytes"] = gpu.free_memory;
+    entry["driver"] = gpu.driver;
+    entry["problem"] = gpu.problem;
+    json["devices"].push_back(entry);
+  }
+  json["problem"] = problem;
+  return json;
+}
+
+std::string gpu_text(DeviceSummary const& gpu) {
+  if (!gpu.problem.empty()) return fmt::format("{}: {}", gpu.name, gpu.problem);
+  return fmt::format(
+      "{}, architecture {}, {} multiprocessors at {:.2f} GHz, {} of {} free, driver "
+      "for CUDA {}",
+      gpu.name, gpu.architecture, gpu.multiprocessors, gpu.clock_ghz,
+      bytes_text(static_cast<double>(gpu.free_memory)), bytes_text(static_cast<double>(gpu.memory)),
+      gpu.driver);
+}
+
 ExitCode devices(ConsoleOptions const& options) {
   Console const console(options);
   std::string model = proc_value("/proc/cpuinfo", "model name");
@@ -51,6 +83,8 @@ ExitCode devices(ConsoleOptions const& options) {
   std::vector<std::string> const sets = cpu_instruction_sets();
   double const memory =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  auto const gpus = cuda_devices();
+  std::string const problem = cuda_problem();
   if (options.json) {
     nlohmann::ordered_json json;
     json["cpu"] = {{"model", model},
@@ -58,7 +92,7 @@ ExitCode devices(ConsoleOptions const& options) {
                    {"usable_cores", usable},
                    {"instruction_sets", sets},
                    {"memory_bytes", static_cast<std::int64_t>(memory)}};
-    json["cuda"] = {{"built", false}, {"devices", nlohmann::ordered_json::array()}};
+    json["cuda"] = cuda_json(gpus, problem);
     print(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
     return ExitCode::kOk;
   }
@@ -69,7 +103,8 @@ ExitCode devices(ConsoleOptions const& options) {
                          : fmt::format("{}, {} of them for this process", online, usable));
   facts.add("instruction sets", fmt::format("{} (best first)", fmt::join(sets, ", ")));
   facts.add("memory", bytes_text(memory));
-  facts.add("CUDA", "not in this build");
+  for (auto const& gpu : gpus) facts.add(fmt::format("cuda:{}", gpu.index), gpu_text(gpu));
+  if (!problem.empty()) facts.add("CUDA", problem);
   print(facts.text());
   return ExitCode::kOk;
 }

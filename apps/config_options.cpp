@@ -15,7 +15,7 @@ namespace fairlane {
 namespace {
 
 constexpr std::int64_t kMaxThreads = 1024;
-constexpr std::int64_t kMaxBatch = 1 << 20;
+constexpr std::int64_t kMaxBatch = 1 << 24;
 
 }  // namespace
 
@@ -56,10 +56,18 @@ Execution ConfigOptions::execution() const {
 void check_backend_name(std::string const& name) {
   if (name == "auto" || name == "cpu") return;
   if (name == "cuda" || name.rfind("cuda:", 0) == 0) {
-    if (name != "cuda") parse_integer("--backend cuda:N", name.substr(5), 0, kMaxThreads);
-    throw Error(
-        ExitCode::kUnavailable,
-        fmt::format("--backend {}: this build has no CUDA backend, expected auto or cpu", name));
+    if (name != "cuda" && name != "cuda:all") {
+      std::string const list = name.substr(name.find(':') + 1);
+      if (list.empty()) parse_integer("--backend cuda:N", list, 0, kMaxThreads);
+      for (std::size_t from = 0, to = 0; to < list.size(); from = to + 1) {
+        to = std::min(list.find(',', from), list.size());
+        parse_integer("--backend cuda:N", list.substr(from, to - from), 0, kMaxThreads);
+      }
+    }
+    std::string const problem = cuda_problem();
+    if (problem.empty()) return;
+    throw Error(ExitCode::kUnavailable,
+                fmt::format("--backend {}: {}; or use auto or cpu", name, problem));
   }
   std::vector<std::string> names = {"auto", "cpu", "cuda"};
   for (std::string const& isa : cpu_instruction_sets()) names.push_back("cpu:" + isa);

@@ -27,7 +27,7 @@ struct ForwardResult {
 /// Medians of whole searches of one configuration.
 struct SearchBench {
   std::string isa;
-  int threads = 0;
+  int threads = 0;              // 0 on a GPU
   std::int64_t iterations = 0;  // tests and steps of one search
   std::int64_t local_steps = 0;
   std::int64_t unique_instances = 0;
@@ -54,9 +54,11 @@ inline double median(std::vector<double> values) {
 ForwardResult bench_forward(std::vector<int> const& widths, int variants, std::string const& isa,
                             int repetitions);
 
-/// Searches `repetitions` times with each number of threads, in turn, so that ratios between them are of one run.
+/// Searches `repetitions` times with each number of threads, in turn, so that ratios between them are of one run; then, in
+/// the same turns, on the GPU that `gpu` names ("cuda", "cuda:1"; empty: none).
 std::vector<SearchBench> bench_search(RunConfig const& config, std::vector<int> const& threads,
-                                      std::string const& isa, int repetitions);
+                                      std::string const& isa, std::string const& gpu,
+                                      int repetitions);
 
 /// Billions of floating-point operations per second of a multiply-add loop on each of `threads` threads together, over
 /// about `seconds`: what the machine could do at most, and whether its cores are cores.

@@ -39,20 +39,23 @@ void count_findings(Backend& backend, SearchBench& bench) {
 }  // namespace
 
 std::vector<SearchBench> bench_search(RunConfig const& config, std::vector<int> const& threads,
-                                      std::string const& isa, int repetitions) {
+                                      std::string const& isa, std::string const& gpu,
+                                      int repetitions) {
   MethodSpec const& method = find_method(config.method);
   TestSubject const subject(config);
   SeedSource const seeds(config, method, subject);
-  std::vector<SearchBench> results(threads.size());
-  std::vector<std::vector<double>> seconds(threads.size());
-  std::vector<std::vector<double>> peaks(threads.size());
+  std::size_t const ways = threads.size() + (gpu.empty() ? 0 : 1);
+  std::vector<SearchBench> results(ways);
+  std::vector<std::vector<double>> seconds(ways);
+  std::vector<std::vector<double>> peaks(ways);
   for (int r = 0; r < repetitions; ++r) {
-    for (std::size_t t = 0; t < threads.size(); ++t) {
+    for (std::size_t t = 0; t < ways; ++t) {
       constexpr double kPeakSeconds = 0.05;
-      peaks[t].push_back(peak_gflops(isa, kPeakSeconds, threads[t]));
+      bool const on_gpu = t == threads.size();
+      peaks[t].push_back(on_gpu ? 0.0 : peak_gflops(isa, kPeakSeconds, threads[t]));
       Execution execution;
-      execution.backend = isa.empty() ? "cpu" : "cpu:" + isa;
-      execution.threads = threads[t];
+      execution.backend = on_gpu ? gpu : isa.empty() ? "cpu" : "cpu:" + isa;
+      execution.threads = on_gpu ? 0 : threads[t];
       auto const backend = make_backend(subject, execution, config.seed, [](Visits const&) {});
       auto const result = search(config, method, seeds, *backend, {});
       seconds[t].push_back(result.search_seconds);
@@ -63,7 +66,7 @@ std::vector<SearchBench> bench_search(RunConfig const& config, std::vector<int> 
       }
       if (r > 0) continue;
       bench.isa = backend->name();
-      bench.threads = threads[t];
+      bench.threads = execution.threads;
       bench.iterations = result.counts.iterations;
       std::int64_t tests = 0;
       for (auto const& outcome : result.global) tests += outcome.iterations;
@@ -74,7 +77,7 @@ std::vector<SearchBench> bench_search(RunConfig const& config, std::vector<int> 
       count_findings(*backend, bench);
     }
   }
-  for (std::size_t t = 0; t < threads.size(); ++t) {
+  for (std::size_t t = 0; t < ways; ++t) {
     auto& bench = results[t];
     bench.search_seconds = median(seconds[t]);
     bench.steps_per_second = static_cast<double>(bench.local_steps) / bench.search_seconds;

@@ -49,8 +49,9 @@ Summary run(RunConfig const& config, RunOptions const& options) {
   OutputDir out(config.output.dir, manifest_json(config, subject, known), options.overwrite);
 
   std::unique_ptr<Findings> findings;
-  auto const backend = make_backend(subject, options.execution, config.seed,
-                                    [&](Visits const& visits) { findings->add(visits); });
+  auto const backend = make_backend(
+      subject, options.execution, config.seed, [&](Visits const& visits) { findings->add(visits); },
+      tell);
   findings = std::make_unique<Findings>(backend->subject(), out.partial("spill"),
                                         memory_limit(options.execution) / kRecordShares);
   tell("backend: " + backend->name());

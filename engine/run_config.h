@@ -1,6 +1,10 @@
 // The configuration of a run as plain values; apps/config_yaml.cpp reads it, DESIGN section 3 names the keys.
 #pragma once
 
+#ifdef __CUDACC__
+#error "nvcc compiles kernels only: no header of models, engine or apps"
+#endif
+
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -76,7 +80,7 @@ struct RunConfig {
 
 /// How to execute; not part of the manifest.
 struct Execution {
-  std::string backend = "auto";  // auto, cpu, cpu:avx2 ..., cuda, cuda:N
+  std::string backend = "auto";  // auto, cpu, cpu:avx2 ..., cuda, cuda:N, cuda:N,M, cuda:all
   int threads = 0;               // 0: all cores
   int batch = 0;                 // lanes per block, 0: chosen
   std::uint64_t memory = 0;      // bytes for the record of visited inputs, 0: half of the machine's

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <numeric>
@@ -94,6 +95,29 @@ std::uint64_t physical_memory() {
   std::uint64_t limit = 0;
   if (group >> limit && limit > 0) bytes = std::min(bytes, limit);
   return bytes;
+}
+
+// GPUs that this build can use, at most so many.
+std::vector<int> usable_devices(std::size_t most) {
+  std::vector<int> usable;
+  for (auto const& device : cuda_devices()) {
+    if (device.problem.empty() && usable.size() < most) usable.push_back(device.index);
+  }
+  return usable;
+}
+
+// The GPUs of "0" or "0,2"; none when it is no such list.
+std::vector<int> device_numbers(std::string const& text) {
+  std::vector<int> numbers;
+  char const* const end = text.data() + text.size();
+  for (char const* from = text.data();; ++from) {
+    int number = 0;
+    auto const [to, error] = std::from_chars(from, end, number);
+    if (error != std::errc() || number < 0 || (to != end && *to != ',')) return {};
+    numbers.push_back(number);
+    if (to == end) return numbers;
+    from = to;
+  }
 }
 
 }  // namespace
@@ -251,22 +275,39 @@ float logit_cut(double threshold) {
 }
 
 std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution const& execution,
-                                      std::uint64_t seed, VisitSink overflow) {
+                                      std::uint64_t seed, VisitSink overflow,
+                                      std::function<void(std::string const&)> notice) {
   std::string const& wanted = execution.backend;
   std::string const kind = wanted.substr(0, wanted.find(':'));
-  std::string const part = kind.size() < wanted.size() ? wanted.substr(kind.size() + 1) : "";
   bool const has_part = kind.size() < wanted.size();
-  if (kind == "cuda" &&
-      (!has_part || (!part.empty() && part.find_first_not_of("0123456789") == std::string::npos))) {
-    throw Error(ExitCode::kUnavailable,
-                fmt::format("backend {}: this build has no CUDA backend; use cpu or auto",
-                            in_quotes(wanted)));
-  }
-  if ((kind != "cpu" && kind != "auto") || (kind == "auto" && has_part) ||
-      (has_part && part.empty())) {
+  std::string const part = has_part ? wanted.substr(kind.size() + 1) : "";
+  bool const known = kind == "cuda"
+                         ? !has_part || part == "all" || !device_numbers(part).empty()
+                         : (kind == "cpu" && !(has_part && part.empty())) || wanted == "auto";
+  if (!known) {
     throw Error(ExitCode::kUsage,
-                fmt::format("backend {}: expected auto, cpu, cpu:ISA, cuda or cuda:N{}",
+                fmt::format("backend {}: expected auto, cpu, cpu:ISA, cuda, cuda:N, cuda:N,M or "
+                            "cuda:all{}",
                             in_quotes(wanted), did_you_mean(kind, {"auto", "cpu", "cuda"})));
+  }
+  std::vector<int> devices;
+  if (kind != "cpu") {
+    devices =
+        has_part && part != "all" ? device_numbers(part) : usable_devices(has_part ? SIZE_MAX : 1);
+    if (kind == "cuda" && devices.empty()) {
+      throw Error(ExitCode::kUnavailable,
+                  fmt::format("backend {}: {}; or use cpu", in_quotes(wanted), cuda_problem()));
+    }
+  }
+  if (!devices.empty()) {
+    DeviceOptions options;
+    options.devices = devices;
+    options.lanes = execution.batch;
+    options.seed = seed;
+    options.memory_limit = execution.memory / kRecordShares;
+    options.overflow = std::move(overflow);
+    options.notice = std::move(notice);
+    return make_cuda_backend(subject.view(), options);
   }
   CpuOptions options;
   options.threads = thread_count(execution);

@@ -1,6 +1,7 @@
 // What a run tests: network, resolved domain, data and the protected selection, checked against each other.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,10 +60,11 @@ class TestSubject {
 /// The decision cut on the logit for a probability threshold: 0 for 0.5, else ln(t / (1 - t)) rounded once to float32.
 float logit_cut(double threshold);
 
-/// Makes the backend that `execution` asks for. `auto` is the CPU in a build without CUDA.
-/// overflow takes visits beyond the memory limit. Throws Error(kUnavailable | kUsage).
+/// Makes the backend that `execution` asks for. `auto` is the first GPU that can be used, otherwise the CPU.
+/// overflow takes visits beyond the memory limit, notice lines for people. Throws Error(kUnavailable | kUsage | kMemory).
 std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution const& execution,
-                                      std::uint64_t seed, VisitSink overflow);
+                                      std::uint64_t seed, VisitSink overflow,
+                                      std::function<void(std::string const&)> notice = {});
 
 /// Worker threads that `execution` asks for (at least 1) and bytes for the record of visited inputs.
 int thread_count(Execution const& execution);

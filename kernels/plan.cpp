@@ -24,13 +24,14 @@ void pack_tiles(float const* weights, int inputs, int outputs, long row_stride, 
 
 }  // namespace
 
-int best_tile(int outputs, int widest) {
+int best_tile(int outputs, int widest, int multiple) {
   // A tile of w outputs takes about max(w, kLatency) cycles per input (two packs, two fma ports); fewer tiles load less.
   constexpr int kLatency = 4;
   constexpr double kPerTile = 0.25;
   int best = 1;
   double best_cost = 1e300;
   for (int tile = 1; tile <= std::min(widest, kMaxTile); ++tile) {
+    if (tile % multiple != 0 && tile < outputs) continue;
     double cost = 0.0;
     for (int o = 0; o < outputs; o += tile)
       cost += std::max(std::min(tile, outputs - o), kLatency) + kPerTile;
@@ -42,7 +43,7 @@ int best_tile(int outputs, int widest) {
   return best;
 }
 
-PackedSubject::PackedSubject(SubjectView const& view, int tile_outputs) {
+PackedSubject::PackedSubject(SubjectView const& view, int tile_outputs, int tile_multiple) {
   int const outputs = view.network.back().outputs;
   if (outputs > kMaxOutputs) {
     throw Error(ExitCode::kUnavailable, "model: " + std::to_string(outputs) + " outputs, at most " +
@@ -50,7 +51,7 @@ PackedSubject::PackedSubject(SubjectView const& view, int tile_outputs) {
   }
   order_columns(view);
   list_variants(view);
-  pack_network(view, tile_outputs);
+  pack_network(view, tile_outputs, tile_multiple);
   lay_out_keys();
 }
 
@@ -185,7 +186,7 @@ void PackedSubject::set_variant_order(std::vector<int> order) {
   subject_.variant_order = variant_order_.data();
 }
 
-void PackedSubject::pack_network(SubjectView const& view, int tile_outputs) {
+void PackedSubject::pack_network(SubjectView const& view, int tile_outputs, int tile_multiple) {
   auto& net = subject_.network;
   net.layers = static_cast<int>(view.network.size());
   layers_.resize(view.network.size());
@@ -209,8 +210,8 @@ void PackedSubject::pack_network(SubjectView const& view, int tile_outputs) {
     float* backward = keep(count);
     float* bias = keep(from.outputs);
     float* zero = keep(from.inputs);
-    int const forward_tile = best_tile(from.outputs, tile_outputs);
-    int const backward_tile = best_tile(from.inputs, tile_outputs);
+    int const forward_tile = best_tile(from.outputs, tile_outputs, tile_multiple);
+    int const backward_tile = best_tile(from.inputs, tile_outputs, tile_multiple);
     pack_tiles(permuted.data(), from.inputs, from.outputs, from.outputs, 1, forward_tile, forward);
     pack_tiles(permuted.data(), from.outputs, from.inputs, 1, from.outputs, backward_tile,
                backward);

@@ -25,9 +25,10 @@ struct KeyLayout {
 /// The subject in kernel column order with packed weights; owns what Subject points to.
 class PackedSubject {
  public:
-  /// tile_outputs  widest register tile of outputs that the kernels have
+  /// tile_outputs   widest register tile of outputs that the kernels have
+  /// tile_multiple  as in best_tile
   /// Throws Error(kUnavailable) for more than kMaxOutputs outputs or kMaxVariants combinations.
-  PackedSubject(SubjectView const& view, int tile_outputs);
+  PackedSubject(SubjectView const& view, int tile_outputs, int tile_multiple = 1);
   PackedSubject(PackedSubject const&) = delete;
   PackedSubject& operator=(PackedSubject const&) = delete;
 
@@ -51,7 +52,7 @@ class PackedSubject {
 
  private:
   void order_columns(SubjectView const& view);
-  void pack_network(SubjectView const& view, int tile_outputs);
+  void pack_network(SubjectView const& view, int tile_outputs, int tile_multiple);
   void list_variants(SubjectView const& view);
   bool outputs_stay_finite(SubjectView const& view) const;
   void lay_out_keys();
@@ -78,6 +79,8 @@ inline constexpr int kNarrowKeyBits = 60;  // one word, beside the flags of a ta
 inline constexpr int kMaxVariants = 1 << 20;
 
 /// Register tile (outputs) with the least estimated time for a layer of that many outputs.
-int best_tile(int outputs, int widest);
+/// multiple  of which a tile is that does not hold all outputs, so that every tile's weights lie where a pack that loads
+///           so many at once (kWeightVector) can read them
+int best_tile(int outputs, int widest, int multiple = 1);
 
 }  // namespace fairlane

@@ -148,6 +148,14 @@ class Rules(unittest.TestCase):
             ("kernels/cpu/backend.cpp", '"kernels/cuda/backend.hpp"'),
             ("kernels/cpu/backend.cpp", '"apps/args.h"'),
             ("kernels/cpu/backend.cpp", "<cuda_runtime.h>"),
+            ("kernels/cpu/backend.cpp", '"kernels/device/device.h"'),
+            ("kernels/device/block.cpp", '"kernels/cuda/device.h"'),
+            ("kernels/device/block.cpp", '"kernels/cpu/cpu_block.h"'),
+            ("kernels/device/block.h", "<cuda_runtime.h>"),
+            ("kernels/device/step.cuh", '"kernels/core/lane.h"'),
+            ("kernels/cuda/launch.cuh", '"engine/search.h"'),
+            ("kernels/cuda/launch.cuh", "<fmt/core.h>"),
+            ("engine/search.cpp", '"kernels/device/device.h"'),
             ("kernels/cpu/step.cu", '"kernels/core/lane.h"'),
             ("models/network.cpp", '"kernels/backend.h"'),
             ("models/network.cpp", '"engine/search.h"'),
@@ -174,8 +182,9 @@ class Rules(unittest.TestCase):
                 self.assertEqual(1, len(self.check({file: include})))
 
     def test_one_file_for_a_library(self):
-        files = {f"kernels/cuda/{name}.cu": "<cublas_v2.h>" for name in ("wide", "fused")}
-        self.assertEqual(1, len(self.check(files)))
+        for include in ("<cublas_v2.h>", "<cub/device/device_select.cuh>"):
+            files = {f"kernels/cuda/{name}.cu": include for name in ("wide", "fused")}
+            self.assertEqual(1, len(self.check(files)))
 
     def test_allowed(self):
         for file, include in (
@@ -184,6 +193,10 @@ class Rules(unittest.TestCase):
             ("kernels/backend.cpp", '"kernels/cpu/backend.h"'),
             ("kernels/cpu/pack_hwy.h", "<hwy/highway.h>"),
             ("kernels/cuda/wide.cu", "<cublas_v2.h>"),
+            ("kernels/cuda/launch.cuh", '"kernels/device/device.h"'),
+            ("kernels/cuda/launch.cuh", "<cuda_runtime_api.h>"),
+            ("kernels/device/block.cpp", '"kernels/core/error.h"'),
+            ("kernels/device/block.cpp", '"kernels/backend.h"'),
             ("tests/models/h5_writer.h", "<hdf5.h>"),
             ("models/domain_yaml.cpp", "<yaml-cpp/yaml.h>"),
             ("models/network.cpp", '"kernels/core/error.h"'),

@@ -4,31 +4,11 @@
 // fma: bias, then the inputs in ascending order (numerical contract, rule 2), however outputs and lanes are tiled.
 #pragma once
 
+#include "kernels/core/dense.h"
 #include "kernels/core/numerics.h"
 #include "kernels/core/views.h"
 
-#if defined(__CUDACC__)
-#define FL_UNROLL _Pragma("unroll")
-#elif defined(__clang__)
-#define FL_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define FL_UNROLL _Pragma("GCC unroll 16")
-#endif
-
 namespace fairlane {
-
-inline constexpr int kMaxTile = 8;  // outputs whose sums are kept in registers together
-
-/// Weights of one dense layer, packed for the register tile that runs it.
-/// weights  tile after tile of `tile` outputs (the last may be narrower): [inputs][width]
-/// bias     [outputs]
-struct PackedDense {
-  int inputs = 0;
-  int outputs = 0;
-  int tile = 1;
-  float const* weights = nullptr;
-  float const* bias = nullptr;
-};
 
 /// A layer with its transpose, whose outputs are the layer's inputs (zero bias), for gradients.
 struct PackedLayer {
@@ -50,106 +30,6 @@ struct PackedNetwork {
   FL_HD int inputs() const { return layer[0].forward.inputs; }
   FL_HD int outputs() const { return layer[layers - 1].forward.outputs; }
 };
-
-/// What happens to a finished sum before it is stored.
-enum class Finish { kNone, kRelu, kReluGradient };
-
-namespace detail {
-
-template <class P, int kV, int kT, Finish kFinish, bool kFromMemory>
-FL_HD void dense_tile(float const* weights, int first, int last, float const* in, float const* bias,
-                      float* out, float const* gate) {
-  constexpr int kStride = kV * P::kLanes;
-  typename P::F sum[kT][kV];
-  FL_UNROLL
-  for (int o = 0; o < kT; ++o) {
-    FL_UNROLL
-    for (int v = 0; v < kV; ++v) {
-      sum[o][v] = kFromMemory ? P::load(bias + o * kStride + v * P::kLanes) : P::splat(bias[o]);
-    }
-  }
-  for (int k = first; k < last; ++k) {
-    typename P::F x[kV];
-    FL_UNROLL
-    for (int v = 0; v < kV; ++v) x[v] = P::load(in + k * kStride + v * P::kLanes);
-    FL_UNROLL
-    for (int o = 0; o < kT; ++o) {
-      auto const w = P::splat(weights[k * kT + o]);
-      FL_UNROLL
-      for (int v = 0; v < kV; ++v) sum[o][v] = P::fma(x[v], w, sum[o][v]);
-    }
-  }
-  FL_UNROLL
-  for (int o = 0; o < kT; ++o) {
-    FL_UNROLL
-    for (int v = 0; v < kV; ++v) {
-      auto y = sum[o][v];
-      int const at = o * kStride + v * P::kLanes;
-      if constexpr (kFinish == Finish::kRelu) y = P::relu(y);
-      if constexpr (kFinish == Finish::kReluGradient) {
-        y = P::select(P::load(gate + at) > P::splat(0.0F), y, P::splat(0.0F));
-      }
-      P::store(y, out + at);
-    }
-  }
-}
-
-}  // namespace detail
-
-/// out = finish(start + in[first..last) W), where start is the bias, or with kFromMemory the sums in `start`.
-/// in     [inputs][kV * kLanes]
-/// start  [outputs] or [outputs][kV * kLanes]
-/// gate   [outputs][kV * kLanes] activations whose derivative multiplies the result (kReluGradient only)
-template <class P, int kV, Finish kFinish, bool kFromMemory>
-FL_HD void dense(PackedDense const& layer, int first, int last, float const* in, float const* start,
-                 float* out, float const* gate = nullptr) {
-  constexpr int kStride = kV * P::kLanes;
-  float const* weights = layer.weights;
-  int o = 0;
-  while (o < layer.outputs) {
-    int const rest = layer.outputs - o;
-    int const width = rest < layer.tile ? rest : layer.tile;
-    float const* from = kFromMemory ? start + o * kStride : start + o;
-    float* to = out + o * kStride;
-    float const* through = gate == nullptr ? nullptr : gate + o * kStride;
-    switch (width) {
-      case 8:
-        detail::dense_tile<P, kV, 8, kFinish, kFromMemory>(weights, first, last, in, from, to,
-                                                           through);
-        break;
-      case 7:
-        detail::dense_tile<P, kV, 7, kFinish, kFromMemory>(weights, first, last, in, from, to,
-                                                           through);
-        break;
-      case 6:
-        detail::dense_tile<P, kV, 6, kFinish, kFromMemory>(weights, first, last, in, from, to,
-                                                           through);
-        break;
-      case 5:
-        detail::dense_tile<P, kV, 5, kFinish, kFromMemory>(weights, first, last, in, from, to,
-                                                           through);
-        break;
-      case 4:
-        detail::dense_tile<P, kV, 4, kFinish, kFromMemory>(weights, first, last, in, from, to,
-                                                           through);
-        break;
-      case 3:
-        detail::dense_tile<P, kV, 3, kFinish, kFromMemory>(weights, first, last, in, from, to,
-                                                           through);
-        break;
-      case 2:
-        detail::dense_tile<P, kV, 2, kFinish, kFromMemory>(weights, first, last, in, from, to,
-                                                           through);
-        break;
-      default:
-        detail::dense_tile<P, kV, 1, kFinish, kFromMemory>(weights, first, last, in, from, to,
-                                                           through);
-        break;
-    }
-    weights += static_cast<long>(layer.inputs) * width;
-    o += width;
-  }
-}
 
 /// Applies an activation other than relu in place. values [count] floats, a multiple of P::kLanes.
 template <class P>

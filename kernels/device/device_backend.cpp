@@ -157,7 +157,7 @@ class DeviceBackend final : public Backend {
 
   static std::unique_ptr<PackedSubject> make_packed(SubjectView const& view,
                                                     PackedSubject const& host) {
-    auto packed = std::make_unique<PackedSubject>(view, kMaxTile);
+    auto packed = std::make_unique<PackedSubject>(view, kMaxTile, kWeightVector);
     // The CPU backend has found the order in which variants tell most.
     auto const* order = host.get().variant_order;
     packed->set_variant_order({order, order + host.get().variants});

@@ -104,8 +104,10 @@ struct GradientTiles {
 
   template <class P, int kV>
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
-    for (long i : {at, at + stride / 2})
+    for (int partner = 0; partner < 2; ++partner) {
+      long const i = at + partner * (stride / 2);
       LaneTiles<P, kV>::gradients(s, spec, x + i, stride, 1, m, gradient + i, stride);
+    }
   }
 };
 
@@ -119,8 +121,10 @@ struct DifferenceTiles {
 
   template <class P, int kV>
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
-    for (long i : {at, at + stride / 2})
+    for (int partner = 0; partner < 2; ++partner) {
+      long const i = at + partner * (stride / 2);
       LaneTiles<P, kV>::gradients(s, spec, x + i, stride, 1, m, gradient + i, stride);
+    }
   }
 };
 

@@ -1,10 +1,12 @@
 // The commands when all is well.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "apps/config_yaml.h"
 #include "apps/init_table.h"
+#include "kernels/backend.h"
 #include "kernels/core/error.h"
 #include "tests/apps/command_line.h"
 
@@ -126,7 +128,23 @@ TEST_F(CommandsTest, DevicesSpeaksOfThisMachine) {
   EXPECT_EQ(outcome.code, 0);
   auto const json = nlohmann::json::parse(outcome.out);
   EXPECT_GE(json.at("cpu").at("usable_cores"), 1);
-  EXPECT_FALSE(json.at("cuda").at("built"));
+  auto const& cuda = json.at("cuda");
+  EXPECT_EQ(cuda.at("built"), cuda_built());
+  EXPECT_EQ(cuda.at("devices").size(), cuda_devices().size());
+  EXPECT_EQ(cuda.at("problem"), cuda_problem());
+  Outcome const text = run_fairlane({"devices"});
+  EXPECT_TRUE(contains(text.out, cuda_problem())) << text.out;
+}
+
+TEST_F(CommandsTest, CudaWithoutADeviceIsOneLine) {
+  if (cuda_problem().empty()) GTEST_SKIP() << "this machine has a GPU";
+  for (char const* name : {"cuda", "cuda:1"}) {
+    Outcome const outcome = run_fairlane({"run", "config.yaml", "--backend", name});
+    EXPECT_EQ(outcome.code, static_cast<int>(ExitCode::kUnavailable));
+    EXPECT_TRUE(contains(outcome.err, cuda_problem())) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  }
+  EXPECT_TRUE(contains(run_fairlane({"run", "config.yaml"}).err, "backend: cpu"));
 }
 
 TEST_F(CommandsTest, InitWritesWhatRunTakes) {

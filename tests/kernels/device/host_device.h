@@ -8,6 +8,7 @@
 
 #include "kernels/core/error.h"
 #include "kernels/device/device.h"
+#include "tests/kernels/vector_pack.h"
 
 namespace fairlane {
 
@@ -157,7 +158,7 @@ class HostDevice final : public Device {
 
   template <int kV>
   void run_tiles(TileKernel const& kernel, TilePlan const& plan, Range range) {
-    using P = ScalarPack;
+    using P = VectorPack;
     // As a block does: the subject may be read from a copy of its arena.
     std::vector<std::byte> copy;
     Subject subject = plan.arena.subject;

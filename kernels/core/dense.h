@@ -1,0 +1,280 @@
+// One dense layer over a tile of lanes. Each output is one chain of fma: bias, then the inputs in ascending order
+// (numerical contract, rule 2), however outputs and lanes are tiled.
+#pragma once
+
+#include "kernels/core/pack.h"
+
+#if defined(__CUDA_ARCH__)
+#define FL_UNROLL _Pragma("unroll")
+#elif defined(__CUDACC__)
+#define FL_UNROLL  // nvcc's host code runs no layers
+#elif defined(__clang__)
+#define FL_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define FL_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+#ifdef __CUDA_ARCH__
+#define FL_NOINLINE __noinline__
+#else
+#define FL_NOINLINE
+#endif
+
+namespace fairlane {
+
+inline constexpr int kMaxTile = 8;  // outputs whose sums are kept in registers together
+
+/// Weights of one dense layer, packed for the register tile that runs it.
+/// weights  tile after tile of `tile` outputs (the last may be narrower): [inputs][width]
+/// bias     [outputs]
+struct PackedDense {
+  int inputs = 0;
+  int outputs = 0;
+  int tile = 1;
+  float const* weights = nullptr;
+  float const* bias = nullptr;
+};
+
+/// What happens to a finished sum before it is stored.
+enum class Finish { kNone, kRelu, kReluGradient };
+
+/// Packs whose code for a dense layer is one function, called for every layer, and which load weights by the vector:
+///   load_weights<kCount>(p, at, w)  w = p[at .. at + kCount), in fours where kCount is a multiple of 4, in twos where it
+///                                   is even; p is aligned to 16 bytes, at to what is read at once
+///   near(p)                         p, for the compiler a pointer into the memory that such a pack works in
+template <class P>
+concept LoadsWeights = requires(float const* p, int at, float (&w)[4]) {
+  P::template load_weights<4>(p, at, w);
+  P::near(p);
+};
+inline constexpr int kWeightVector = 4;  // floats that such a pack reads at once
+
+namespace detail {
+
+template <class P, int kV, int kT, Finish kFinish, bool kFromMemory>
+FL_HD void dense_tile(float const* weights, int first, int last, float const* in, float const* bias,
+                      float* out, float const* gate) {
+  constexpr int kStride = kV * P::kLanes;
+  typename P::F sum[kT][kV];
+  FL_UNROLL
+  for (int o = 0; o < kT; ++o) {
+    FL_UNROLL
+    for (int v = 0; v < kV; ++v) {
+      sum[o][v] = kFromMemory ? P::load(bias + o * kStride + v * P::kLanes) : P::splat(bias[o]);
+    }
+  }
+  for (int k = first; k < last; ++k) {
+    typename P::F x[kV];
+    FL_UNROLL
+    for (int v = 0; v < kV; ++v) x[v] = P::load(in + k * kStride + v * P::kLanes);
+    FL_UNROLL
+    for (int o = 0; o < kT; ++o) {
+      auto const w = P::splat(weights[k * kT + o]);
+      FL_UNROLL
+      for (int v = 0; v < kV; ++v) sum[o][v] = P::fma(x[v], w, sum[o][v]);
+    }
+  }
+  FL_UNROLL
+  for (int o = 0; o < kT; ++o) {
+    FL_UNROLL
+    for (int v = 0; v < kV; ++v) {
+      auto y = sum[o][v];
+      int const at = o * kStride + v * P::kLanes;
+      if constexpr (kFinish == Finish::kRelu) y = P::relu(y);
+      if constexpr (kFinish == Finish::kReluGradient) {
+        y = P::select(P::load(gate + at) > P::splat(0.0F), y, P::splat(0.0F));
+      }
+      P::store(y, out + at);
+    }
+  }
+}
+
+/// sum += in[k .. k + kRows) W, one input after the other.
+template <class P, int kV, int kT, int kRows>
+FL_HD void add_inputs(float const* weights, int k, float const* in, typename P::F (&sum)[kT][kV]) {
+  constexpr int kStride = kV * P::kLanes;
+  float w[kRows * kT];
+  P::template load_weights<kRows * kT>(weights, k * kT, w);
+  typename P::F x[kRows][kV];
+  FL_UNROLL
+  for (int r = 0; r < kRows; ++r) {
+    FL_UNROLL
+    for (int v = 0; v < kV; ++v) x[r][v] = P::load(in + (k + r) * kStride + v * P::kLanes);
+  }
+  FL_UNROLL
+  for (int r = 0; r < kRows; ++r) {
+    FL_UNROLL
+    for (int o = 0; o < kT; ++o) {
+      FL_UNROLL
+      for (int v = 0; v < kV; ++v) sum[o][v] = P::fma(x[r][v], w[r * kT + o], sum[o][v]);
+    }
+  }
+}
+
+/// dense_tile for LoadsWeights packs: the same chains, what happens before and after chosen when it runs.
+template <class P, int kV, int kT>
+FL_HD void dense_tile_apart(float const* weights, int first, int last, float const* in,
+                            float const* start, bool from_memory, float* out, Finish finish,
+                            float const* gate) {
+  constexpr int kStride = kV * P::kLanes;
+  typename P::F sum[kT][kV];
+  if (from_memory) {
+    FL_UNROLL
+    for (int o = 0; o < kT; ++o) {
+      FL_UNROLL
+      for (int v = 0; v < kV; ++v) sum[o][v] = P::load(start + o * kStride + v * P::kLanes);
+    }
+  } else {
+    float bias[kT];
+    P::template load_weights<kT>(start, 0, bias);
+    FL_UNROLL
+    for (int o = 0; o < kT; ++o) {
+      FL_UNROLL
+      for (int v = 0; v < kV; ++v) sum[o][v] = P::splat(bias[o]);
+    }
+  }
+  for (int k = first; k < last;) {
+    if (k % kWeightVector == 0 && k + kWeightVector <= last) {
+      add_inputs<P, kV, kT, kWeightVector>(weights, k, in, sum);
+      k += kWeightVector;
+    } else {
+      add_inputs<P, kV, kT, 1>(weights, k, in, sum);
+      ++k;
+    }
+  }
+  FL_UNROLL
+  for (int o = 0; o < kT; ++o) {
+    FL_UNROLL
+    for (int v = 0; v < kV; ++v) {
+      auto y = sum[o][v];
+      int const at = o * kStride + v * P::kLanes;
+      if (finish == Finish::kRelu) y = P::relu(y);
+      if (finish == Finish::kReluGradient) {
+        y = P::select(P::load(gate + at) > P::splat(0.0F), y, P::splat(0.0F));
+      }
+      P::store(y, out + at);
+    }
+  }
+}
+
+/// dense for LoadsWeights packs.
+template <class P, int kV>
+FL_HOST_DEVICE FL_NOINLINE void dense_apart(PackedDense const* layer, int first, int last,
+                                            float const* in, float const* start, bool from_memory,
+                                            float* out, Finish finish, float const* gate) {
+  constexpr int kStride = kV * P::kLanes;
+  float const* weights = P::near(layer->weights);
+  in = P::near(in);
+  start = P::near(start);
+  out = P::near(out);
+  gate = finish == Finish::kReluGradient ? P::near(gate) : in;
+  int const step = from_memory ? kStride : 1;
+  int const inputs = layer->inputs;
+  int const outputs = layer->outputs;
+  int const tile = layer->tile;
+  for (int o = 0; o < outputs;) {
+    int const width = outputs - o < tile ? outputs - o : tile;
+    float const* const from = start + o * step;
+    float* const to = out + o * kStride;
+    float const* const through = gate + o * kStride;
+    switch (width) {
+      case 8:
+        dense_tile_apart<P, kV, 8>(weights, first, last, in, from, from_memory, to, finish,
+                                   through);
+        break;
+      case 7:
+        dense_tile_apart<P, kV, 7>(weights, first, last, in, from, from_memory, to, finish,
+                                   through);
+        break;
+      case 6:
+        dense_tile_apart<P, kV, 6>(weights, first, last, in, from, from_memory, to, finish,
+                                   through);
+        break;
+      case 5:
+        dense_tile_apart<P, kV, 5>(weights, first, last, in, from, from_memory, to, finish,
+                                   through);
+        break;
+      case 4:
+        dense_tile_apart<P, kV, 4>(weights, first, last, in, from, from_memory, to, finish,
+                                   through);
+        break;
+      case 3:
+        dense_tile_apart<P, kV, 3>(weights, first, last, in, from, from_memory, to, finish,
+                                   through);
+        break;
+      case 2:
+        dense_tile_apart<P, kV, 2>(weights, first, last, in, from, from_memory, to, finish,
+                                   through);
+        break;
+      default:
+        dense_tile_apart<P, kV, 1>(weights, first, last, in, from, from_memory, to, finish,
+                                   through);
+        break;
+    }
+    weights += static_cast<long>(inputs) * width;
+    o += width;
+  }
+}
+
+}  // namespace detail
+
+/// out = finish(start + in[first..last) W), where start is the bias, or with kFromMemory the sums in `start`.
+/// in     [inputs][kV * kLanes]
+/// start  [outputs] or [outputs][kV * kLanes]
+/// gate   [outputs][kV * kLanes] activations whose derivative multiplies the result (kReluGradient only)
+template <class P, int kV, Finish kFinish, bool kFromMemory>
+FL_HD void dense(PackedDense const& layer, int first, int last, float const* in, float const* start,
+                 float* out, float const* gate = nullptr) {
+  if constexpr (LoadsWeights<P>) {
+    detail::dense_apart<P, kV>(&layer, first, last, in, start, kFromMemory, out, kFinish, gate);
+    return;
+  }
+  constexpr int kStride = kV * P::kLanes;
+  float const* weights = layer.weights;
+  int o = 0;
+  while (o < layer.outputs) {
+    int const rest = layer.outputs - o;
+    int const width = rest < layer.tile ? rest : layer.tile;
+    float const* from = kFromMemory ? start + o * kStride : start + o;
+    float* to = out + o * kStride;
+    float const* through = gate == nullptr ? nullptr : gate + o * kStride;
+    switch (width) {
+      case 8:
+        detail::dense_tile<P, kV, 8, kFinish, kFromMemory>(weights, first, last, in, from, to,
+                                                           through);
+        break;
+      case 7:
+        detail::dense_tile<P, kV, 7, kFinish, kFromMemory>(weights, first, last, in, from, to,
+                                                           through);
+        break;
+      case 6:
+        detail::dense_tile<P, kV, 6, kFinish, kFromMemory>(weights, first, last, in, from, to,
+                                                           through);
+        break;
+      case 5:
+        detail::dense_tile<P, kV, 5, kFinish, kFromMemory>(weights, first, last, in, from, to,
+                                                           through);
+        break;
+      case 4:
+        detail::dense_tile<P, kV, 4, kFinish, kFromMemory>(weights, first, last, in, from, to,
+                                                           through);
+        break;
+      case 3:
+        detail::dense_tile<P, kV, 3, kFinish, kFromMemory>(weights, first, last, in, from, to,
+                                                           through);
+        break;
+      case 2:
+        detail::dense_tile<P, kV, 2, kFinish, kFromMemory>(weights, first, last, in, from, to,
+                                                           through);
+        break;
+      default:
+        detail::dense_tile<P, kV, 1, kFinish, kFromMemory>(weights, first, last, in, from, to,
+                                                           through);
+        break;
+    }
+    weights += static_cast<long>(layer.inputs) * width;
+    o += width;
+  }
+}
+
+}  // namespace fairlane

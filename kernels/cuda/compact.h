@@ -1,0 +1,19 @@
+// Lists the marked indices of a range, on the device.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "kernels/device/device.h"
+
+namespace fairlane {
+
+/// Asks for the temporary memory that compact_flags wants for that many flags.
+cudaError_t compact_bytes(std::int64_t most, std::size_t& bytes);
+
+/// list [..] the indices of the range whose flag is not zero, ascending; count: how many. range.count is not `count`.
+/// temporary [bytes] as compact_bytes says
+cudaError_t compact_flags(void* temporary, std::size_t bytes, std::uint8_t const* flags,
+                          Range range, std::int32_t* list, std::int32_t* count,
+                          cudaStream_t stream);
+
+}  // namespace fairlane

@@ -1,0 +1,109 @@
+// The two shapes of kernel: one index per thread, and one tile of lanes per warp.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/cuda/launch.h"
+#include "kernels/cuda/warp_pack.cuh"
+
+namespace fairlane {
+
+inline constexpr int kLaneThreads = 256;    // threads of a block of run_lanes
+inline constexpr int kLaneBlocks = 8;       // such blocks fill a multiprocessor
+inline constexpr int kLeastLaneBlocks = 4;  // with fewer, too few loads are under way
+
+/// The end of a range, read on the device.
+__device__ __forceinline__ std::int64_t end_of(Range range) {
+  return range.count != nullptr ? *range.count : range.most;
+}
+
+/// Calls kernel(i) for every index of the range.
+template <class K>
+__global__ void __launch_bounds__(kLaneThreads, kLeastLaneBlocks)
+    run_lanes(__grid_constant__ K const kernel, Range range) {
+  std::int64_t const end = end_of(range);
+  std::int64_t const step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  std::int64_t const first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  for (std::int64_t i = first; i < end; i += step) kernel(i);
+}
+
+template <class K>
+cudaError_t launch_lanes(K const& kernel, Range range, int multiprocessors, cudaStream_t stream) {
+  if (range.most <= 0) return cudaSuccess;
+  std::int64_t const blocks = std::min((range.most + kLaneThreads - 1) / kLaneThreads,
+                                       static_cast<std::int64_t>(multiprocessors) * kLaneBlocks);
+  run_lanes<K><<<static_cast<unsigned>(blocks), kLaneThreads, 0, stream>>>(kernel, range);
+  return cudaGetLastError();
+}
+
+/// Copies the subject's arena to shared memory, where subject_at finds it.
+__device__ __forceinline__ void copy_arena(ArenaView const& arena, std::byte* shared) {
+  auto const* from = reinterpret_cast<uint4 const*>(arena.base);
+  auto* to = reinterpret_cast<uint4*>(shared);
+  auto const count = static_cast<int>(arena.bytes / static_cast<std::int64_t>(sizeof(uint4)));
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x))
+    to[i] = from[i];
+  __syncthreads();
+  if (threadIdx.x == 0) move_layers(arena, shared, shared);
+  __syncthreads();
+}
+
+/// Calls the kernel for every tile of kV packs that holds an index of the range, a warp at a time.
+/// kOnChip  the plan has weights and scratch in shared memory
+template <class K, int kV, bool kOnChip>
+__global__ void __launch_bounds__(kMostTileWarps* kWarpLanes, 1)
+    run_tiles(__grid_constant__ K const kernel, __grid_constant__ TilePlan const plan,
+              Range range) {
+  constexpr int kTile = kV * kWarpLanes;
+  extern __shared__ uint4 shared[];
+  auto* on_chip = reinterpret_cast<std::byte*>(shared);
+  int const warp = static_cast<int>(threadIdx.x) / kWarpLanes;
+  std::int64_t const resident = static_cast<std::int64_t>(blockIdx.x) * plan.warps + warp;
+  Subject subject = plan.arena.subject;
+  if (kOnChip || plan.shared_weights) {
+    copy_arena(plan.arena, on_chip);
+    subject = subject_at(plan.arena, on_chip);
+    on_chip += plan.arena.bytes;
+  }
+  float* memory;
+  if (kOnChip || plan.shared_scratch) {
+    memory = reinterpret_cast<float*>(on_chip) + warp * plan.scratch_floats;
+  } else {
+    memory = plan.scratch + resident * plan.scratch_floats;
+  }
+  Scratch const scratch = lay_out_scratch(subject, K::kNeeds, kTile, memory);
+  std::int64_t const end = end_of(range);
+  std::int64_t const step = static_cast<std::int64_t>(gridDim.x) * plan.warps * kTile;
+  for (std::int64_t at = resident * kTile; at < end; at += step) {
+    kernel.template operator()<WarpPack<kOnChip>, kV>(subject, at, scratch);
+  }
+}
+
+template <class K, int kV, bool kOnChip>
+cudaError_t launch_tiles_as(K const& kernel, TilePlan const& plan, Range range,
+                            cudaStream_t stream) {
+  auto const function = run_tiles<K, kV, kOnChip>;
+  cudaError_t const allowed = cudaFuncSetAttribute(
+      function, cudaFuncAttributeMaxDynamicSharedMemorySize, plan.shared_bytes);
+  if (allowed != cudaSuccess) return allowed;
+  std::int64_t const lanes = static_cast<std::int64_t>(plan.warps) * kV * kWarpLanes;
+  std::int64_t const blocks = std::min<std::int64_t>((range.most + lanes - 1) / lanes, plan.blocks);
+  function<<<static_cast<unsigned>(blocks), static_cast<unsigned>(plan.warps * kWarpLanes),
+             static_cast<std::size_t>(plan.shared_bytes), stream>>>(kernel, plan, range);
+  return cudaGetLastError();
+}
+
+template <class K>
+cudaError_t launch_tiles(K const& kernel, TilePlan const& plan, Range range, cudaStream_t stream) {
+  if (range.most <= 0) return cudaSuccess;
+  if (plan.shared_weights && plan.shared_scratch) {
+    if (plan.packs >= 4) return launch_tiles_as<K, 4, true>(kernel, plan, range, stream);
+    if (plan.packs >= 2) return launch_tiles_as<K, 2, true>(kernel, plan, range, stream);
+    return launch_tiles_as<K, 1, true>(kernel, plan, range, stream);
+  }
+  // Memory bounds these: more packs than two would only be more code. The scratch of a wider plan is large enough.
+  if (plan.packs >= 2) return launch_tiles_as<K, 2, false>(kernel, plan, range, stream);
+  return launch_tiles_as<K, 1, false>(kernel, plan, range, stream);
+}
+
+}  // namespace fairlane

@@ -1,0 +1,8 @@
+// Margins within similar sets.
+#include "kernels/cuda/launch.cuh"
+
+namespace fairlane {
+
+template cudaError_t launch_tiles(MarginTiles const&, TilePlan const&, Range, cudaStream_t);
+
+}  // namespace fairlane
