@@ -106,7 +106,8 @@ struct GradientTiles {
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
     for (int partner = 0; partner < 2; ++partner) {
       long const i = at + partner * (stride / 2);
-      LaneTiles<P, kV>::gradients(s, spec, x + i, stride, 1, m, gradient + i, stride);
+      LaneTiles<P, kV>::load_tile(s, x + i, stride, 0, m.kept);
+      LaneTiles<P, kV>::backward_tile(s, spec, m, gradient + i, stride);
     }
   }
 };
@@ -123,7 +124,8 @@ struct DifferenceTiles {
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
     for (int partner = 0; partner < 2; ++partner) {
       long const i = at + partner * (stride / 2);
-      LaneTiles<P, kV>::gradients(s, spec, x + i, stride, 1, m, gradient + i, stride);
+      LaneTiles<P, kV>::load_tile(s, x + i, stride, 0, m.in);
+      LaneTiles<P, kV>::difference_tile(s, spec, m, gradient + i, stride);
     }
   }
 };
