@@ -182,6 +182,8 @@ std::vector<std::string> cpu_instruction_sets();
 /// memory_limit  bytes of each device for its record, 0 = chosen from what is free
 /// overflow      takes visits that did not fit; called from any thread, one at a time
 /// notice        takes lines for people, such as that the batch was made smaller
+/// route         "fused" or "wide", empty = the better one; for tests and comparisons
+/// workspace     bytes of the wide route's memory for activations, 0 = chosen
 struct DeviceOptions {
   std::vector<int> devices = {0};
   std::int64_t lanes = 0;
@@ -189,6 +191,8 @@ struct DeviceOptions {
   std::uint64_t memory_limit = 0;
   VisitSink overflow;
   std::function<void(std::string const&)> notice;
+  std::string route;
+  std::uint64_t workspace = 0;
 };
 
 /// A GPU of this machine, for people.

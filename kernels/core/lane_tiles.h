@@ -4,9 +4,9 @@
 // padded to whole tiles, so that an operation may read and write past n up to the next multiple.
 #pragma once
 
+#include "kernels/core/lane_steps.h"
 #include "kernels/core/margin.h"
-#include "kernels/core/steps.h"
-#include "kernels/core/subject.h"
+#include "kernels/core/partner_draw.h"
 
 namespace fairlane {
 
@@ -41,22 +41,15 @@ struct ProbeResult {
   float* severity = nullptr;
 };
 
-/// One global step; see advance in LaneKernels.
-/// sign  -1 walks against the gradient, +1 along it
-struct AdvanceSpec {
-  float decay = 0.5F;
-  std::int32_t step = 1;
-  std::int32_t sign = -1;
-};
-
 /// P: the pack; kV: packs per tile. x [columns][stride] holds integer codes in kernel column order.
 /// kernels/cpu/lane_kernels.h says what each operation does.
 template <class P, int kV>
-struct LaneTiles {
+struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
   using F = typename P::F;
   using I = typename P::I;
   using U = typename P::U;
   static constexpr int kN = P::kLanes;
+  using Draw = PartnerDraw<P, kV>;
   static constexpr int kTile = kV * kN;
 
   /// Codes of lanes [at, at + kTile) as floats: in [columns][kTile].
@@ -92,14 +85,51 @@ struct LaneTiles {
     return upper_layers<P, kV>(s.network, m.a, m.b);
   }
 
+  /// Where the operations below take logits from: here the network, evaluated for one tile after the other. A source
+  /// gives a tile's logits [outputs][kTile] of a member of its lanes' similar sets, outputs stride() floats apart; each
+  /// call may overwrite what the one before gave. StoredLogits (kernels/device) is the other source.
+  struct NetworkLogits {
+    Subject const& s;
+    Scratch const& m;
+    std::int32_t const* x;
+    long x_stride;
+
+    static constexpr FL_HD int stride() { return kTile; }
+    /// Makes lanes [at, at + kTile) the tile.
+    FL_HD void load(int at) const {
+      load_tile(s, x, x_stride, at, m.in);
+      load_prefix(s, m);
+    }
+    /// Of the lanes themselves, before any other member is asked for.
+    FL_HD float* own() const { return tail_logits(s, m); }
+    FL_HD float* variant(int v) const { return variant_logits(s, m, v); }
+    /// Of the i-th variant in the subject's order.
+    FL_HD float* ordered(int i) const { return variant(s.variant_order[i]); }
+    /// Of the members that a lane's try t names, one for each lane.
+    FL_HD float* candidate(std::uint32_t, I const* variant) const {
+      for (int v = 0; v < kV; ++v) {
+        for (int a = 0; a < s.selected; ++a) {
+          P::store(P::gather(s.variant_value + a, variant[v], s.selected),
+                   m.in + s.selected_column[a] * kTile + v * kN);
+        }
+      }
+      return tail_logits(s, m);
+    }
+  };
+
   static FL_HOST_DEVICE void classify(Subject const& s, std::int32_t const* x, long stride, int n,
                                       Scratch const& m, std::uint32_t* packed,
                                       std::int32_t* flags) {
+    classify_by(s, NetworkLogits{s, m, x, stride}, n, packed, flags);
+  }
+
+  template <class Logits>
+  static FL_HOST_DEVICE void classify_by(Subject const& s, Logits const& logits, int n,
+                                         std::uint32_t* packed, std::int32_t* flags) {
     int const outputs = s.network.outputs();
     I const label_mask = P::splat_i(static_cast<std::int32_t>((1ULL << s.label_bits) - 1));
     for (int at = 0; at < n; at += kTile) {
-      load_tile(s, x, stride, at, m.in);
-      load_prefix(s, m);
+      logits.load(at);
       LabelSet<P> set[kV];
       I bits[kV];
       for (int v = 0; v < kV; ++v) {
@@ -107,9 +137,9 @@ struct LaneTiles {
         bits[v] = P::splat_i(0);
       }
       for (int variant = 0; variant < s.variants; ++variant) {
-        float const* z = variant_logits(s, m, variant);
+        float const* z = logits.variant(variant);
         for (int v = 0; v < kV; ++v) {
-          I const label = label_of<P>(z + v * kN, outputs, kTile, s.cut);
+          I const label = label_of<P>(z + v * kN, outputs, logits.stride(), s.cut);
           set[v].add(label);
           bits[v] = P::or_i(bits[v],
                             P::shift_left_by(P::and_i(label, label_mask), variant * s.label_bits));
@@ -125,18 +155,25 @@ struct LaneTiles {
   static FL_HOST_DEVICE void classify_some(Subject const& s, std::int32_t const* x, long stride,
                                            int n, Scratch const& m, int first, int last,
                                            std::int32_t* found, std::int32_t* flags) {
+    classify_some_by(s, NetworkLogits{s, m, x, stride}, n, first, last, found, flags);
+  }
+
+  template <class Logits>
+  static FL_HOST_DEVICE void classify_some_by(Subject const& s, Logits const& logits, int n,
+                                              int first, int last, std::int32_t* found,
+                                              std::int32_t* flags) {
     int const outputs = s.network.outputs();
     for (int at = 0; at < n; at += kTile) {
-      load_tile(s, x, stride, at, m.in);
-      load_prefix(s, m);
+      logits.load(at);
       LabelSet<P> set[kV];
       for (int v = 0; v < kV; ++v) {
         set[v].clear();
         set[v].first = P::load_i(found + at + v * kN);
       }
       for (int i = first; i < last; ++i) {
-        float const* z = variant_logits(s, m, s.variant_order[i]);
-        for (int v = 0; v < kV; ++v) set[v].add(label_of<P>(z + v * kN, outputs, kTile, s.cut));
+        float const* z = logits.ordered(i);
+        for (int v = 0; v < kV; ++v)
+          set[v].add(label_of<P>(z + v * kN, outputs, logits.stride(), s.cut));
       }
       for (int v = 0; v < kV; ++v) {
         std::int32_t* flag = flags + at + v * kN;
@@ -165,102 +202,43 @@ struct LaneTiles {
   }
 
   /// Partner of every lane by lot among the members with another label, where no labels are kept; -1 when there is none.
-  /// By trial first (kPartnerTries, where labels could not be packed), then by evaluating every variant twice. seed, iteration, chosen [n]. Only for packs
-  /// whose lanes can each read another variant's values: P::gather.
+  /// chosen [n]. Only for packs whose lanes can each read another
+  /// variant's values: P::gather.
   static FL_HOST_DEVICE void draw_partner(Subject const& s, std::int32_t const* x, long stride,
-                                          int n, Scratch const& m, std::uint32_t const* seed,
-                                          Phase phase, std::uint32_t const* iteration,
-                                          std::uint64_t run_seed, std::int32_t* chosen) {
-    int const outputs = s.network.outputs();
-    auto const variants = P::splat_u(static_cast<std::uint32_t>(s.variants));
+                                          int n, Scratch const& m,
+                                          typename Draw::PartnerLot const& lot,
+                                          std::int32_t* chosen) {
+    NetworkLogits const logits{s, m, x, stride};
     for (int at = 0; at < n; at += kTile) {
-      load_tile(s, x, stride, at, m.in);
-      load_prefix(s, m);
-      float const* z = tail_logits(s, m);
+      logits.load(at);
       I own[kV];
       I pick[kV];
-      for (int v = 0; v < kV; ++v) {
-        own[v] = label_of<P>(z + v * kN, outputs, kTile, s.cut);
-        pick[v] = P::splat_i(-1);
-      }
-      bool open = true;
-      std::uint32_t const tries = s.label_bits == 0 ? kPartnerTries : 0;
-      for (std::uint32_t t = 1; t <= tries && open; ++t) {
-        I candidate[kV];
-        for (int v = 0; v < kV; ++v) {
-          int const i = at + v * kN;
-          auto const words =
-              philox<P>(P::load_u(seed + i), P::splat_u(static_cast<std::uint32_t>(phase)),
-                        P::load_u(iteration + i), P::splat_u(t), run_seed);
-          candidate[v] = P::u_to_i(below<P>(words.w[0], variants));
-          for (int a = 0; a < s.selected; ++a) {
-            P::store(P::gather(s.variant_value + a, candidate[v], s.selected),
-                     m.in + s.selected_column[a] * kTile + v * kN);
-          }
-        }
-        z = tail_logits(s, m);
-        open = false;
-        for (int v = 0; v < kV; ++v) {
-          auto const other = differs(label_of<P>(z + v * kN, outputs, kTile, s.cut), own[v]);
-          auto const none = LabelSet<P>::equal(pick[v], P::splat_i(-1));
-          pick[v] = P::select_i(P::land(none, other), candidate[v], pick[v]);
-          open = open || P::any(LabelSet<P>::equal(pick[v], P::splat_i(-1)));
-        }
-      }
-      if (open) pick_by_count(s, m, at, own, seed, phase, iteration, run_seed, pick);
+      if (Draw::pick_by_trial(s, logits, at, lot, own, pick))
+        Draw::pick_by_count(s, logits, at, own, lot, pick);
       for (int v = 0; v < kV; ++v) P::store_i(pick[v], chosen + at + v * kN);
     }
   }
 
-  /// For lanes whose pick is -1: the member that word 2 of draw 0 points to among those with another label.
-  static FL_HOST_DEVICE void pick_by_count(Subject const& s, Scratch const& m, int at, I const* own,
-                                           std::uint32_t const* seed, Phase phase,
-                                           std::uint32_t const* iteration, std::uint64_t run_seed,
-                                           I* pick) {
-    int const outputs = s.network.outputs();
-    I const none = P::splat_i(0);
-    I rest[kV];  // such members; then those that are still to be skipped, counted down
-    for (int v = 0; v < kV; ++v) rest[v] = none;
-    for (int pass = 0; pass < 2; ++pass) {
-      I const step = P::splat_i(pass == 0 ? 1 : -1);
-      for (int variant = 0; variant < s.variants; ++variant) {
-        float const* z = variant_logits(s, m, variant);
-        for (int v = 0; v < kV; ++v) {
-          auto const other = differs(label_of<P>(z + v * kN, outputs, kTile, s.cut), own[v]);
-          auto const here = P::land(other, P::land(LabelSet<P>::equal(rest[v], none),
-                                                   LabelSet<P>::equal(pick[v], P::splat_i(-1))));
-          if (pass == 1) pick[v] = P::select_i(here, P::splat_i(variant), pick[v]);
-          rest[v] = rest[v] + P::select_i(other, step, none);
-        }
-      }
-      for (int v = 0; v < kV && pass == 0; ++v) {
-        int const i = at + v * kN;
-        auto const words =
-            philox<P>(P::load_u(seed + i), P::splat_u(static_cast<std::uint32_t>(phase)),
-                      P::load_u(iteration + i), P::splat_u(0), run_seed);
-        rest[v] = P::u_to_i(below<P>(words.w[2], P::i_to_u(rest[v])));
-      }
-    }
-  }
-
-  static FL_HOST_DEVICE typename P::M differs(I label, I own) {
-    return P::lnot(P::lor(LabelSet<P>::equal(label, own),
-                          LabelSet<P>::equal(label, P::splat_i(kUndefinedLabel))));
-  }
-
   static FL_HOST_DEVICE void probe(Subject const& s, std::int32_t const* x, long stride, int n,
                                    Scratch const& m, ProbeResult const& out) {
+    probe_by(s, NetworkLogits{s, m, x, stride}, n, m.terms, out);
+  }
+
+  /// terms [6 * outputs], as far apart as the logits, which are overwritten but for the lanes' own.
+  template <class Logits>
+  static FL_HOST_DEVICE void probe_by(Subject const& s, Logits const& logits, int n, float* terms,
+                                      ProbeResult const& out) {
     int const outputs = s.network.outputs();
     I const label_mask = P::splat_i(static_cast<std::int32_t>((1ULL << s.label_bits) - 1));
-    float* own = m.terms;                    // [outputs] own probabilities
-    float* low = m.terms + outputs * kTile;  // [outputs] least probability within the similar set
-    float* high = m.terms + 2 * outputs * kTile;
-    float* sums = m.terms + 3 * outputs * kTile;  // [2 * outputs] scratch of softmax
+    int const apart = logits.stride();
+    float* own = terms;                    // [outputs] own probabilities
+    float* low = terms + outputs * apart;  // [outputs] least probability within the similar set
+    float* high = terms + 2 * outputs * apart;
+    float* sums = terms + 3 * outputs * apart;  // [2 * outputs] scratch of softmax
     bool const describe = out.score != nullptr;
     for (int at = 0; at < n; at += kTile) {
-      load_tile(s, x, stride, at, m.in);
-      load_prefix(s, m);
-      float* z = tail_logits(s, m);
+      logits.load(at);
+      float* z = logits.own();
       I label[kV];
       I pair[kV];
       I bits[kV];
@@ -269,15 +247,16 @@ struct LaneTiles {
       LabelSet<P> set[kV];
       PartnerChoice<P> partner[kV];
       for (int v = 0; v < kV; ++v) {
-        label[v] = label_of<P>(z + v * kN, outputs, kTile, s.cut);
-        probabilities<P>(z + v * kN, outputs, kTile, sums + v * kN);
+        label[v] = label_of<P>(z + v * kN, outputs, apart, s.cut);
+        for (int c = 0; c < outputs; ++c)
+          P::store(P::load(z + c * apart + v * kN), own + c * apart + v * kN);
+        probabilities<P>(own + v * kN, outputs, apart, sums + v * kN);
         for (int c = 0; c < outputs; ++c) {
-          F const p = P::load(z + c * kTile + v * kN);
-          P::store(p, own + c * kTile + v * kN);
-          P::store(p, low + c * kTile + v * kN);
-          P::store(p, high + c * kTile + v * kN);
+          F const p = P::load(own + c * apart + v * kN);
+          P::store(p, low + c * apart + v * kN);
+          P::store(p, high + c * apart + v * kN);
         }
-        score[v] = score_of(own + v * kN, outputs, label[v]);
+        score[v] = score_of(own + v * kN, outputs, apart, label[v]);
         pair[v] = P::splat_i(-1);
         pair_score[v] = score[v];
         bits[v] = P::splat_i(0);
@@ -285,16 +264,16 @@ struct LaneTiles {
         partner[v].clear();
       }
       for (int variant = 0; variant < s.variants; ++variant) {
-        z = variant_logits(s, m, variant);
+        z = logits.variant(variant);
         for (int v = 0; v < kV; ++v) {
-          I const other = label_of<P>(z + v * kN, outputs, kTile, s.cut);
+          I const other = label_of<P>(z + v * kN, outputs, apart, s.cut);
           set[v].add(other);
           bits[v] = P::or_i(bits[v],
                             P::shift_left_by(P::and_i(other, label_mask), variant * s.label_bits));
-          probabilities<P>(z + v * kN, outputs, kTile, sums + v * kN);
+          probabilities<P>(z + v * kN, outputs, apart, sums + v * kN);
           F squares = P::splat(0.0F);
           for (int c = 0; c < outputs; ++c) {
-            int const i = c * kTile + v * kN;
+            int const i = c * apart + v * kN;
             F const p = P::load(z + i);
             F const difference = P::load(own + i) - p;
             squares = P::fma(difference, difference, squares);
@@ -311,7 +290,8 @@ struct LaneTiles {
           auto const taken = P::lor(same, P::lnot(LabelSet<P>::equal(pair[v], P::splat_i(-1))));
           pair[v] = P::select_i(taken, pair[v], P::splat_i(variant));
           if (describe) {
-            pair_score[v] = P::select(taken, pair_score[v], score_of(z + v * kN, outputs, other));
+            pair_score[v] =
+                P::select(taken, pair_score[v], score_of(z + v * kN, outputs, apart, other));
           }
         }
       }
@@ -325,7 +305,7 @@ struct LaneTiles {
         if (!describe) continue;
         F severity = P::splat(0.0F);
         for (int c = 0; c < outputs; ++c) {
-          F const spread = P::load(high + c * kTile + v * kN) - P::load(low + c * kTile + v * kN);
+          F const spread = P::load(high + c * apart + v * kN) - P::load(low + c * apart + v * kN);
           severity = P::select(spread > severity, spread, severity);
         }
         P::store(score[v], out.score + i);
@@ -337,31 +317,36 @@ struct LaneTiles {
 
   static FL_HOST_DEVICE void margins(Subject const& s, std::int32_t const* x, long stride, int n,
                                      Scratch const& m, MarginResult const& out) {
+    margins_by(s, NetworkLogits{s, m, x, stride}, n, out);
+  }
+
+  template <class Logits>
+  static FL_HOST_DEVICE void margins_by(Subject const& s, Logits const& logits, int n,
+                                        MarginResult const& out) {
     int const outputs = s.network.outputs();
     I const label_mask = P::splat_i(static_cast<std::int32_t>((1ULL << s.label_bits) - 1));
     for (int at = 0; at < n; at += kTile) {
-      load_tile(s, x, stride, at, m.in);
-      load_prefix(s, m);
-      float const* z = tail_logits(s, m);
+      logits.load(at);
+      float const* z = logits.own();
       I label[kV];
       I bits[kV];
       LabelSet<P> set[kV];
       MarginChoice<P> choice[kV];
       for (int v = 0; v < kV; ++v) {
-        label[v] = label_of<P>(z + v * kN, outputs, kTile, s.cut);
+        label[v] = label_of<P>(z + v * kN, outputs, logits.stride(), s.cut);
         bits[v] = P::splat_i(0);
         set[v].clear();
         int const i = at + v * kN;
         choice[v].clear(P::load_i(out.side_a + i), P::load_i(out.side_b + i));
       }
       for (int variant = 0; variant < s.variants; ++variant) {
-        z = variant_logits(s, m, variant);
+        z = logits.variant(variant);
         for (int v = 0; v < kV; ++v) {
-          I const other = label_of<P>(z + v * kN, outputs, kTile, s.cut);
+          I const other = label_of<P>(z + v * kN, outputs, logits.stride(), s.cut);
           set[v].add(other);
           bits[v] = P::or_i(bits[v],
                             P::shift_left_by(P::and_i(other, label_mask), variant * s.label_bits));
-          choice[v].add(variant, other, z + v * kN, outputs, kTile, s.cut);
+          choice[v].add(variant, other, z + v * kN, outputs, logits.stride(), s.cut);
         }
       }
       for (int v = 0; v < kV; ++v) {
@@ -375,10 +360,10 @@ struct LaneTiles {
   }
 
   /// p(1) of one output, otherwise the label's probability.
-  static FL_HOST_DEVICE F score_of(float const* p, int outputs, I label) {
+  static FL_HOST_DEVICE F score_of(float const* p, int outputs, int stride, I label) {
     F score = P::load(p);
     for (int c = 1; c < outputs; ++c) {
-      score = P::select(LabelSet<P>::equal(label, P::splat_i(c)), P::load(p + c * kTile), score);
+      score = P::select(LabelSet<P>::equal(label, P::splat_i(c)), P::load(p + c * stride), score);
     }
     return score;
   }
@@ -414,32 +399,54 @@ struct LaneTiles {
 
   static FL_HOST_DEVICE void difference_tile(Subject const& s, GradientSpec spec, Scratch const& m,
                                              float* gradient, long stride) {
+    difference_tile_by(s, spec, NetworkMoves{s, m, P::splat(spec.step)}, m.terms, gradient, stride);
+  }
+
+  /// The source of the differences' logits, as NetworkLogits: of the lanes themselves and with one column moved.
+  struct NetworkMoves {
+    Subject const& s;
+    Scratch const& m;
+    F step;
+
+    static constexpr FL_HD int stride() { return kTile; }
+    FL_HD float* own() const { return forward<P, kV>(s.network, m.in, m.a, m.b); }
+    /// With movable column i moved by the step.
+    FL_HD float* moved(int i) const {
+      F kept[kV];
+      float* const column = m.in + s.movable[i] * kTile;
+      for (int v = 0; v < kV; ++v) {
+        kept[v] = P::load(column + v * kN);
+        P::store(kept[v] + step, column + v * kN);
+      }
+      float* const z = forward<P, kV>(s.network, m.in, m.a, m.b);
+      for (int v = 0; v < kV; ++v) P::store(kept[v], column + v * kN);
+      return z;
+    }
+  };
+
+  /// terms [2 * outputs], as far apart as the logits, which are overwritten.
+  template <class Moves>
+  static FL_HOST_DEVICE void difference_tile_by(Subject const& s, GradientSpec spec,
+                                                Moves const& moves, float* terms, float* gradient,
+                                                long stride) {
     int const outputs = s.network.outputs();
-    float* z = forward<P, kV>(s.network, m.in, m.a, m.b);
+    int const apart = moves.stride();
+    float* z = moves.own();
     I label[kV];
     F here[kV];
     for (int v = 0; v < kV; ++v) {
-      label[v] = label_of<P>(z + v * kN, outputs, kTile, s.cut);
-      here[v] = label_probability<P>(label[v], z + v * kN, outputs, kTile, m.terms + v * kN);
+      label[v] = label_of<P>(z + v * kN, outputs, apart, s.cut);
+      here[v] = label_probability<P>(label[v], z + v * kN, outputs, apart, terms + v * kN);
     }
     for (int c = 0; c < s.columns; ++c) {
       for (int v = 0; v < kV; ++v) P::store(P::splat(0.0F), gradient + c * stride + v * kN);
     }
     F const h = P::splat(spec.step);
     for (int i = 0; i < s.movable_count; ++i) {
-      int const c = s.movable[i];
-      F kept[kV];
+      z = moves.moved(i);
       for (int v = 0; v < kV; ++v) {
-        float* cell = m.in + c * kTile + v * kN;
-        kept[v] = P::load(cell);
-        P::store(kept[v] + h, cell);
-      }
-      z = forward<P, kV>(s.network, m.in, m.a, m.b);
-      for (int v = 0; v < kV; ++v) {
-        F const there =
-            label_probability<P>(label[v], z + v * kN, outputs, kTile, m.terms + v * kN);
-        P::store(P::divide(there - here[v], h), gradient + c * stride + v * kN);
-        P::store(kept[v], m.in + c * kTile + v * kN);
+        F const there = label_probability<P>(label[v], z + v * kN, outputs, apart, terms + v * kN);
+        P::store(P::divide(there - here[v], h), gradient + s.movable[i] * stride + v * kN);
       }
     }
   }
@@ -454,80 +461,6 @@ struct LaneTiles {
         for (int v = 0; v < kV; ++v)
           P::store(P::load(z + c * kTile + v * kN), out + c * out_stride + at + v * kN);
       }
-    }
-  }
-
-  static FL_HOST_DEVICE void random_words(std::uint32_t const* lane, Phase phase,
-                                          std::uint32_t const* iteration, std::uint32_t draw,
-                                          std::uint64_t seed, int n, std::uint32_t* words,
-                                          long stride) {
-    for (int at = 0; at < n; at += kN) {
-      auto const r = philox<P>(P::load_u(lane + at), P::splat_u(static_cast<std::uint32_t>(phase)),
-                               P::load_u(iteration + at), P::splat_u(draw), seed);
-      for (int i = 0; i < 4; ++i) P::store_u(r.w[i], words + i * stride + at);
-    }
-  }
-
-  static FL_HOST_DEVICE void advance(Subject const& s, AdvanceSpec spec, float const* g1,
-                                     float const* g2, long gradient_stride, float* m1, float* m2,
-                                     std::int32_t* x, long stride, int n) {
-    I const along = P::splat_i(spec.sign * spec.step);
-    I const against = P::splat_i(-spec.sign * spec.step);
-    I const stay = P::splat_i(0);
-    for (int at = 0; at < n; at += kN) {
-      for (int i = 0; i < s.movable_count; ++i) {
-        int const c = s.movable[i];
-        long const cell = c * stride + at;
-        long const slope = c * gradient_stride + at;
-        F const a = decayed<P>(spec.decay, P::load(m1 + cell), P::load(g1 + slope));
-        F const b = decayed<P>(spec.decay, P::load(m2 + cell), P::load(g2 + slope));
-        P::store(a, m1 + cell);
-        P::store(b, m2 + cell);
-        F const sign = P::to_float(agreed_sign<P>(a, b));
-        F const zero = P::splat(0.0F);
-        I const step = P::select_i(sign > zero, along, P::select_i(sign < zero, against, stay));
-        P::store_i(step_and_clip<P>(P::load_i(x + cell), step, s.low[c], s.high[c]), x + cell);
-      }
-    }
-  }
-
-  static FL_HOST_DEVICE void attribute_weights(Subject const& s, float epsilon, float const* g1,
-                                               float const* g2, long gradient_stride, int n,
-                                               float* weights, long stride, float* total) {
-    for (int at = 0; at < n; at += kN) {
-      F sum = P::splat(0.0F);
-      for (int i = 0; i < s.movable_count; ++i) {
-        long const cell = s.movable[i] * gradient_stride + at;
-        F const w = attribute_weight<P>(P::load(g1 + cell), P::load(g2 + cell), epsilon);
-        P::store(w, weights + i * stride + at);
-        sum = sum + w;
-      }
-      P::store(sum, total + at);
-    }
-  }
-
-  static FL_HOST_DEVICE void perturb(Subject const& s, std::int32_t step, float const* weights,
-                                     float const* total, std::uint32_t const* words,
-                                     std::int32_t* x, long stride, int n, std::int32_t* index,
-                                     std::int32_t* moved) {
-    for (int at = 0; at < n; at += kN) {
-      I const drawn = choose_attribute<P>(weights + at, s.movable_count, stride,
-                                          P::load(total + at), P::load_u(words + at));
-      auto const up =
-          P::to_float(choose_direction<P>(P::load_u(words + stride + at))) > P::splat(0.0F);
-      I const change = P::select_i(up, P::splat_i(step), P::splat_i(-step));
-      I by = P::splat_i(0);
-      for (int i = 0; i < s.movable_count; ++i) {
-        int const c = s.movable[i];
-        std::int32_t* cell = x + c * stride + at;
-        I const old = P::load_i(cell);
-        auto const mine = LabelSet<P>::equal(drawn, P::splat_i(i));
-        I const value = P::select_i(mine, step_and_clip<P>(old, change, s.low[c], s.high[c]), old);
-        P::store_i(value, cell);
-        by = by + (value - old);
-      }
-      P::store_i(drawn, index + at);
-      P::store_i(by, moved + at);
     }
   }
 };

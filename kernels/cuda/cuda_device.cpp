@@ -246,6 +246,12 @@ void CudaDevice::run(TileKernel const& kernel, TilePlan const& plan, Range range
         "starting a kernel over tiles");
 }
 
+void CudaDevice::run(BlockKernel const& kernel) {
+  enter("starting a kernel of blocks");
+  check(std::visit([&](auto const& k) { return launch_blocks(k, stream_); }, kernel),
+        "starting a kernel of blocks");
+}
+
 void CudaDevice::compact(std::uint8_t const* flags, Range range, std::int32_t* list,
                          std::int32_t* count) {
   constexpr char const* kDoing = "listing marked lanes";

@@ -19,6 +19,10 @@ cudaError_t launch_lanes(K const& kernel, Range range, int multiprocessors, cuda
 template <class K>
 cudaError_t launch_tiles(K const& kernel, TilePlan const& plan, Range range, cudaStream_t stream);
 
+/// Runs every block of a kernel.
+template <class K>
+cudaError_t launch_blocks(K const& kernel, cudaStream_t stream);
+
 /// Whether the current device can run what this build compiled: cudaSuccess, or why not.
 cudaError_t probe_code();
 

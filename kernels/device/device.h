@@ -55,6 +55,8 @@ class Device {
   virtual void run(LaneKernel const& kernel, Range range) = 0;
   /// Runs a kernel for every tile of lanes that holds an index of the range.
   virtual void run(TileKernel const& kernel, TilePlan const& plan, Range range) = 0;
+  /// Runs every block of a kernel.
+  virtual void run(BlockKernel const& kernel) = 0;
   /// list [..] the indices of the range whose flag [most] is not zero, ascending; count: how many.
   virtual void compact(std::uint8_t const* flags, Range range, std::int32_t* list,
                        std::int32_t* count) = 0;

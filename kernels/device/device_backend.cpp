@@ -6,6 +6,7 @@
 
 #include "kernels/core/error.h"
 #include "kernels/device/device_block.h"
+#include "kernels/device/wide_plan.h"
 
 namespace fairlane {
 
@@ -14,23 +15,35 @@ namespace {
 constexpr std::int64_t kMostLanes = 1 << 22;  // more bring nothing: the device is long full
 constexpr int kLeastLanes = 128;              // with no memory for these a run is hopeless
 constexpr std::uint64_t kTableShare = 2;      // the record may take half of the free memory,
-constexpr std::uint64_t kLanesShare = 4;      // a block of lanes a quarter
+constexpr std::uint64_t kLanesShare = 4;      // a block of lanes a quarter,
+constexpr std::uint64_t kWorkspaceShare = 8;  // the wide route's workspace an eighth
 
-/// One device with the subject and its record.
+/// One device with the subject, what evaluates it, and its record.
 struct Member {
-  Member(PackedSubject const& packed, std::unique_ptr<Device> owned, std::uint64_t memory_limit,
+  Member(PackedSubject const& packed, std::unique_ptr<Device> owned, DeviceOptions const& options,
          int part, int parts)
       : device(std::move(owned)),
-        subject(packed, *device),
-        plans(packed.get(), subject.arena(), *device),
+        route(find_route(options.route, packed.get(), device->properties().limits)),
+        subject(packed, *device, route == Route::kFused),
+        evaluator(make_evaluator(packed.get(), options.workspace)),
         table(*device, packed.keys(), packed.get().variants,
               packed.get().label_bits * packed.get().variants,
-              memory_limit > 0 ? memory_limit : device->properties().free_memory / kTableShare,
+              options.memory_limit > 0 ? options.memory_limit
+                                       : device->properties().free_memory / kTableShare,
               part, parts) {}
 
+  std::unique_ptr<Evaluator> make_evaluator(Subject const& packed, std::uint64_t workspace) {
+    if (route == Route::kFused) return make_fused_evaluator(packed, subject.arena(), *device);
+    std::uint64_t const room = device->properties().free_memory / kWorkspaceShare;
+    std::uint64_t const wanted = workspace > 0 ? workspace : kWideWorkspace;
+    return make_wide_evaluator(packed, subject.arena(), *device,
+                               static_cast<std::int64_t>(std::min(wanted, room)));
+  }
+
   std::unique_ptr<Device> device;
+  Route route;
   DeviceSubject subject;
-  TilePlans plans;
+  std::unique_ptr<Evaluator> evaluator;
   DeviceTable table;
 };
 
@@ -53,9 +66,8 @@ class DeviceBackend final : public Backend {
     };
     int const parts = static_cast<int>(devices.size());
     for (int part = 0; part < parts; ++part) {
-      members_.push_back(
-          std::make_unique<Member>(*packed_, std::move(devices[static_cast<std::size_t>(part)]),
-                                   options_.memory_limit, part, parts));
+      members_.push_back(std::make_unique<Member>(
+          *packed_, std::move(devices[static_cast<std::size_t>(part)]), options_, part, parts));
     }
   }
 
@@ -86,7 +98,7 @@ class DeviceBackend final : public Backend {
   std::unique_ptr<LaneBlock> make_block(int capacity, Phase phase) override {
     Member& member = *members_[next_.fetch_add(1) % members_.size()];
     exchanged_.store(members_.size() == 1, std::memory_order_relaxed);
-    DeviceShare const share{*packed_,     *member.device, member.subject, member.plans,
+    DeviceShare const share{*packed_,     *member.device, member.subject, *member.evaluator,
                             member.table, overflow_,      options_.seed};
     for (int lanes = capacity;; lanes /= 2) {
       try {

@@ -31,24 +31,6 @@ class Carver {
 
 }  // namespace
 
-TilePlan const& TilePlans::operator()(ScratchNeeds needs) {
-  for (auto const& entry : entries_) {
-    if (entry->needs == needs) return entry->plan;
-  }
-  auto entry = std::make_unique<Entry>();
-  entry->needs = needs;
-  entry->plan = make_tile_plan(subject_, needs, arena_, device_.properties().limits);
-  auto& plan = entry->plan;
-  if (!plan.shared_scratch) {
-    entry->scratch = DeviceArray<float>(device_, static_cast<std::size_t>(plan.scratch_floats) *
-                                                     static_cast<std::size_t>(plan.blocks) *
-                                                     static_cast<std::size_t>(plan.warps));
-    plan.scratch = entry->scratch.data();
-  }
-  entries_.push_back(std::move(entry));
-  return entries_.back()->plan;
-}
-
 DeviceBlock::Layout DeviceBlock::lay_out(PackedSubject const& packed, int capacity, Phase phase,
                                          std::byte* base) {
   Subject const& subject = packed.get();
@@ -236,18 +218,18 @@ void DeviceBlock::retain(std::span<std::uint8_t const> keep) {
 }
 
 void DeviceBlock::probe() {
-  run_tiles(ProbeTiles{lanes_.x,
-                       lanes_.stride,
-                       {lanes_.label, lanes_.pair, lanes_.partner, lanes_.labels, lanes_.flags,
-                        nullptr, nullptr, nullptr}},
-            all());
+  evaluate(ProbeTiles{lanes_.x,
+                      lanes_.stride,
+                      {lanes_.label, lanes_.pair, lanes_.partner, lanes_.labels, lanes_.flags,
+                       nullptr, nullptr, nullptr}},
+           all());
 }
 
 void DeviceBlock::gradients(GradientSpec const& spec, Range range) {
   if (spec.kind == GradientKind::kProbabilityDifference) {
-    run_tiles(DifferenceTiles{spec, lanes_.rows, 2 * lanes_.stride, lanes_.gradient}, range);
+    evaluate(DifferenceTiles{spec, lanes_.rows, 2 * lanes_.stride, lanes_.gradient}, range);
   } else {
-    run_tiles(GradientTiles{spec, lanes_.rows, 2 * lanes_.stride, lanes_.gradient}, range);
+    evaluate(GradientTiles{spec, lanes_.rows, 2 * lanes_.stride, lanes_.gradient}, range);
   }
 }
 
@@ -295,9 +277,10 @@ void DeviceBlock::renew(LocalStep const& step) {
     run(DrawPartners{context_}, listed());
   } else {
     run(GatherRows{context_}, listed());
-    run_tiles(DrawPartnerTiles{lanes_.rows, 2 * lanes_.stride, lanes_.place_seed,
-                               lanes_.place_iteration, phase_, share_.run_seed, lanes_.chosen},
-              listed());
+    evaluate(DrawPartnerTiles{lanes_.rows, 2 * lanes_.stride, lanes_.place_seed,
+                              lanes_.place_iteration, phase_, share_.run_seed, lanes_.chosen,
+                              lanes_.mark, lanes_.open, lanes_.counts + 1},
+             listed());
   }
   run(PairRows{context_, lanes_.list, nullptr, lanes_.chosen}, listed());
   gradients(step.gradient, listed());
@@ -316,17 +299,16 @@ void DeviceBlock::classify_marked() {
   run(GatherRows{context_}, listed());
   bool const probed = !subject_.finite;
   if (probed) {
-    run_tiles(ProbeTiles{lanes_.rows,
-                         2 * lanes_.stride,
-                         {lanes_.stages[0].label, lanes_.chosen, lanes_.second, lanes_.found_labels,
-                          lanes_.found_flags, nullptr, nullptr, nullptr}},
-              listed());
+    evaluate(ProbeTiles{lanes_.rows,
+                        2 * lanes_.stride,
+                        {lanes_.stages[0].label, lanes_.chosen, lanes_.second, lanes_.found_labels,
+                         lanes_.found_flags, nullptr, nullptr, nullptr}},
+             listed());
   } else if (stages_classification(subject_)) {
     classify_in_stages();
   } else {
-    run_tiles(
-        ClassifyTiles{lanes_.rows, 2 * lanes_.stride, lanes_.found_labels, lanes_.found_flags},
-        listed());
+    evaluate(ClassifyTiles{lanes_.rows, 2 * lanes_.stride, lanes_.found_labels, lanes_.found_flags},
+             listed());
   }
   run(RecordClassified{context_, probed}, listed());
 }
@@ -339,9 +321,9 @@ void DeviceBlock::classify_in_stages() {
   for (int first = 0; first < subject_.variants; first = last) {
     last = next_stage(subject_, first);
     auto const& at = lanes_.stages[stage];
-    run_tiles(ClassifySomeTiles{lanes_.rows + stage * lanes_.stride, 2 * lanes_.stride, first, last,
-                                at.label, at.flags},
-              range);
+    evaluate(ClassifySomeTiles{lanes_.rows + stage * lanes_.stride, 2 * lanes_.stride, first, last,
+                               at.label, at.flags},
+             range);
     run(KeepStage{context_, stage}, range);
     if (last == subject_.variants) break;
     std::int32_t* const count = lanes_.counts + 1 + stage;

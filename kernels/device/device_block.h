@@ -5,35 +5,16 @@
 
 #include "kernels/device/device_subject.h"
 #include "kernels/device/device_table.h"
+#include "kernels/device/evaluator.h"
 
 namespace fairlane {
-
-/// Plans of the tile kernels of one subject, made when first asked for, with their scratch memory.
-class TilePlans {
- public:
-  TilePlans(Subject const& host_subject, ArenaView const& arena, Device& device)
-      : subject_(host_subject), arena_(arena), device_(device) {}
-  /// Throws Error(kMemory).
-  TilePlan const& operator()(ScratchNeeds needs);
-
- private:
-  struct Entry {
-    ScratchNeeds needs;
-    TilePlan plan;
-    DeviceArray<float> scratch;
-  };
-  Subject const& subject_;
-  ArenaView const& arena_;
-  Device& device_;
-  std::vector<std::unique_ptr<Entry>> entries_;
-};
 
 /// What the blocks of a device share.
 struct DeviceShare {
   PackedSubject const& packed;
   Device& device;
   DeviceSubject const& subject;
-  TilePlans& plans;
+  Evaluator& evaluator;
   DeviceTable& table;
   VisitSink const& overflow;
   std::uint64_t run_seed;
@@ -86,8 +67,8 @@ class DeviceBlock final : public LaneBlock {
   Range listed() const { return {size_, lanes_.counts}; }
   void run(LaneKernel const& kernel, Range range) { share_.device.run(kernel, range); }
   template <class K>
-  void run_tiles(K const& kernel, Range range) {
-    share_.device.run(TileKernel(kernel), share_.plans(K::kNeeds), range);
+  void evaluate(K const& kernel, Range range) {
+    share_.evaluator.run(kernel, range);
   }
   /// The context of the next kernels; `inserts` new inputs may be recorded by them.
   void prepare(std::uint64_t inserts);

@@ -5,7 +5,7 @@
 namespace fairlane {
 
 void DeviceBlock::margins() {
-  run_tiles(MarginTiles{lanes_.x, lanes_.stride, margin_.probe}, all());
+  evaluate(MarginTiles{lanes_.x, lanes_.stride, margin_.probe}, all());
 }
 
 void DeviceBlock::test_margin() {

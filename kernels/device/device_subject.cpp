@@ -32,7 +32,7 @@ T const* at(std::byte const* base, std::size_t offset) {
 
 }  // namespace
 
-DeviceSubject::DeviceSubject(PackedSubject const& packed, Device& device) {
+DeviceSubject::DeviceSubject(PackedSubject const& packed, Device& device, bool with_weights) {
   Subject const& s = packed.get();
   auto const layers = static_cast<std::size_t>(s.network.layers);
   auto const columns = static_cast<std::size_t>(s.columns);
@@ -49,7 +49,7 @@ DeviceSubject::DeviceSubject(PackedSubject const& packed, Device& device) {
   for (std::size_t l = 0; l < layers; ++l) {
     for (PackedDense const* dense : {&s.network.layer[l].forward, &s.network.layer[l].backward}) {
       auto const inputs = static_cast<std::size_t>(dense->inputs);
-      auto const outputs = static_cast<std::size_t>(dense->outputs);
+      auto const outputs = static_cast<std::size_t>(with_weights ? dense->outputs : 0);
       std::size_t const weights = arena.add(dense->weights, inputs * outputs);
       dense_at.push_back({weights, arena.add(dense->bias, outputs)});
     }

@@ -8,8 +8,8 @@ namespace fairlane {
 /// Copies a subject and its column map to a device.
 class DeviceSubject {
  public:
-  /// Throws Error(kMemory).
-  DeviceSubject(PackedSubject const& subject, Device& device);
+  /// with_weights: otherwise the arena's layers have only shapes. Throws Error(kMemory).
+  DeviceSubject(PackedSubject const& subject, Device& device, bool with_weights = true);
   ArenaView const& arena() const { return arena_; }
   ColumnMap const& columns() const { return columns_; }
 

@@ -3,9 +3,10 @@
 
 #include <variant>
 
+#include "kernels/device/dense_blocks.h"
 #include "kernels/device/margin_kernels.h"
 #include "kernels/device/search_kernels.h"
-#include "kernels/device/tile_kernels.h"
+#include "kernels/device/wide_kernels.h"
 
 namespace fairlane {
 
@@ -15,10 +16,15 @@ using LaneKernel =
                  WeighLanes, MarkDue, DrawPartners, StepLanes, FindLanes, GatherRows, KeepStage,
                  NextStage, RecordClassified, SettleLanes, BeginMargin, RecordMargin, NewtonLanes,
                  MarkStale, PairSides, RenewMargin, MoveMargin, SettleMargin, RehashSlots,
-                 MarkOwned, GatherSlots, MergeSlots>;
+                 MarkOwned, GatherSlots, MergeSlots, LoadMembers, ProbeStored, ClassifyStored,
+                 ClassifySomeStored, MarginStored, TryPartnerStored, CountPartnerStored,
+                 DifferenceStored, LogitGradients>;
 
 /// Kernels that evaluate the network for a tile of lanes.
 using TileKernel = std::variant<ProbeTiles, ClassifyTiles, ClassifySomeTiles, DrawPartnerTiles,
                                 MarginTiles, GradientTiles, DifferenceTiles>;
+
+/// Kernels whose blocks of threads work together.
+using BlockKernel = std::variant<LargeDense, SmallDense, NarrowDense>;
 
 }  // namespace fairlane

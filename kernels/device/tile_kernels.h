@@ -9,6 +9,13 @@
 
 namespace fairlane {
 
+/// The results of lanes from `lane` on, without scores: the host describes what was found.
+FL_HD ProbeResult decisions_from(ProbeResult const& out, long lane) {
+  return {out.label + lane,  out.pair + lane,  out.partner + lane,
+          out.packed + lane, out.flags + lane, nullptr,
+          nullptr,           nullptr};
+}
+
 /// Full evaluation of the similar sets of rows x [columns], `stride` apart.
 struct ProbeTiles {
   static constexpr ScratchNeeds kNeeds{true, true, true, false, 6};
@@ -18,13 +25,7 @@ struct ProbeTiles {
 
   template <class P, int kV>
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
-    ProbeResult to = out;
-    to.label += at;
-    to.pair += at;
-    to.partner += at;
-    to.packed += at;
-    to.flags += at;
-    LaneTiles<P, kV>::probe(s, x + at, stride, 1, m, to);
+    LaneTiles<P, kV>::probe(s, x + at, stride, 1, m, decisions_from(out, at));
   }
 };
 
@@ -59,6 +60,7 @@ struct ClassifySomeTiles {
 };
 
 /// Partners by lot among members with another label, where labels are not kept; -1 where there is none.
+/// open_mark, open_list, open_count  scratch of the wide route: [n], [n], one
 struct DrawPartnerTiles {
   static constexpr ScratchNeeds kNeeds = ClassifyTiles::kNeeds;
   std::int32_t const* x;
@@ -68,11 +70,14 @@ struct DrawPartnerTiles {
   Phase phase;
   std::uint64_t run_seed;
   std::int32_t* chosen;
+  std::uint8_t* open_mark;
+  std::int32_t* open_list;
+  std::int32_t* open_count;
 
   template <class P, int kV>
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
-    LaneTiles<P, kV>::draw_partner(s, x + at, stride, 1, m, seed + at, phase, iteration + at,
-                                   run_seed, chosen + at);
+    LaneTiles<P, kV>::draw_partner(s, x + at, stride, 1, m,
+                                   {seed + at, phase, iteration + at, run_seed}, chosen + at);
   }
 };
 
@@ -101,7 +106,8 @@ struct GradientTiles {
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
     for (int partner = 0; partner < 2; ++partner) {
       long const i = at + partner * (stride / 2);
-      LaneTiles<P, kV>::gradients(s, spec, x + i, stride, 1, m, gradient + i, stride);
+      LaneTiles<P, kV>::load_tile(s, x + i, stride, 0, m.kept);
+      LaneTiles<P, kV>::backward_tile(s, spec, m, gradient + i, stride);
     }
   }
 };
@@ -118,7 +124,8 @@ struct DifferenceTiles {
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
     for (int partner = 0; partner < 2; ++partner) {
       long const i = at + partner * (stride / 2);
-      LaneTiles<P, kV>::gradients(s, spec, x + i, stride, 1, m, gradient + i, stride);
+      LaneTiles<P, kV>::load_tile(s, x + i, stride, 0, m.in);
+      LaneTiles<P, kV>::difference_tile(s, spec, m, gradient + i, stride);
     }
   }
 };

@@ -18,6 +18,8 @@ struct GpuHow {
   std::int64_t lanes = 0;
   std::uint64_t memory = 1ULL << 28;
   std::vector<int> devices = {0};
+  std::string route = {};  // empty: the better one
+  std::uint64_t workspace = 0;
 };
 
 Finished run_on_gpu(RunConfig const& config, TestSubject const& subject, GpuHow const& how) {
@@ -27,6 +29,8 @@ Finished run_on_gpu(RunConfig const& config, TestSubject const& subject, GpuHow 
     options.lanes = how.lanes;
     options.seed = config.seed;
     options.memory_limit = how.memory;
+    options.route = how.route;
+    options.workspace = how.workspace;
     options.overflow = std::move(overflow);
     return make_cuda_backend(subject.view(), options);
   });
@@ -48,9 +52,14 @@ TEST_P(GpuSearch, FindsWhatTheCpuFinds) {
     EXPECT_GT(cpu.hits(), 0);
     for (std::int64_t const lanes : {1, 33, 4096}) {
       SCOPED_TRACE(lanes);
-      expect_same(cpu, run_on_gpu(config, subject, {lanes, 1ULL << 28, {0}}));
-      if (HasFailure()) return;
+      for (char const* route : {"fused", "wide"}) {
+        SCOPED_TRACE(route);
+        expect_same(cpu, run_on_gpu(config, subject, {lanes, 1ULL << 28, {0}, route}));
+        if (HasFailure()) return;
+      }
     }
+    constexpr std::uint64_t kTight = 1 << 14;  // bytes of workspace: many chunks
+    expect_same(cpu, run_on_gpu(config, subject, {4096, 1ULL << 28, {0}, "wide", kTight}));
     expect_same(cpu, run_on_gpu(config, subject, {64, 1ULL << 28, {0, 0}}));  // as if two
   }
 }
@@ -79,6 +88,30 @@ INSTANTIATE_TEST_SUITE_P(Subjects, GpuSearch,
                            std::replace(name.begin(), name.end(), ' ', '_');
                            return name;
                          });
+
+TEST(GpuSearchOnWideNetworks, FindsWhatTheCpuFinds) {
+  FL_NEED_GPU();
+  TemporaryFolder const folder;
+  for (auto const activation : {Activation::kRelu, Activation::kTanh}) {
+    SmallShape shape = shape_of("several outputs");
+    shape.activation = activation;
+    shape.widths = {700, 300, 40, 3};  // tiles of every size
+    RunConfig config = small_config(folder, shape);
+    config.global.num = 200;
+    config.local.num = 20;
+    for (char const* method : kMethods) {
+      SCOPED_TRACE(method);
+      config.method = method;
+      TestSubject const subject(config);
+      Finished const cpu = run_search(config, subject, How{});
+      for (char const* route : {"", "wide", "fused"}) {
+        SCOPED_TRACE(route);
+        expect_same(cpu, run_on_gpu(config, subject, {0, 1ULL << 28, {0}, route}));
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
 
 TEST(GpuSearchOnBenchmarks, FindsWhatTheCpuFinds) {
   FL_NEED_GPU();

@@ -21,6 +21,7 @@ USED = re.compile(r"Used (\d+) registers(.*)")
 SHARED = re.compile(r"(\d+) bytes smem")
 LANES = re.compile(r"_ZN8fairlane9run_lanesINS_\d+(\w+?)EEEv")
 TILES = re.compile(r"_ZN8fairlane9run_tilesINS_\d+(\w+?)ELi(\d)ELb([01])EEEv")
+BLOCKS = re.compile(r"_ZN8fairlane10run_blocksINS_11DenseBlocksILi(\d+)ELi(\d+)ELi(\d+)ELi(\d+)E")
 ZERO = {"stack": 0, "spills": 0, "shared": 0}
 
 
@@ -33,6 +34,10 @@ def kernel_name(symbol):
     if tiles:
         where = "on chip" if tiles.group(3) == "1" else "anywhere"
         return f"{tiles.group(1)}, packs {tiles.group(2)}, {where}"
+    blocks = BLOCKS.match(symbol)
+    if blocks:
+        quads = [int(number) for number in blocks.groups()]
+        return f"DenseBlocks, {4 * quads[0] * quads[1]} x {4 * quads[2] * quads[3]}"
     return symbol if "fairlane" in symbol and "cub" not in symbol else None
 
 

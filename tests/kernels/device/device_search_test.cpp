@@ -15,11 +15,20 @@ struct DeviceHow {
   std::int64_t lanes = 0;
   int shared = 64 << 10;  // bytes of a block
   std::uint64_t memory = 1ULL << 28;
+  std::string route = "fused";
+  std::uint64_t workspace = 1 << 20;  // bytes of the wide route's
   int devices = 1;
 };
 
-Finished run_on_device(RunConfig const& config, TestSubject const& subject, DeviceHow const& how) {
-  return run_search_on(config, subject, [&](VisitSink overflow) {
+/// Runs of each kind of kernel; see HostDevice.
+struct KernelRuns {
+  std::map<int, int> tiles;
+  std::map<std::size_t, int> blocks;
+};
+
+Finished run_on_device(RunConfig const& config, TestSubject const& subject, DeviceHow const& how,
+                       KernelRuns* runs = nullptr) {
+  auto const make = [&](VisitSink overflow) {
     DeviceLimits limits = HostDevice::small_limits();
     limits.shared_per_block = how.shared;
     DeviceOptions options;
@@ -27,10 +36,18 @@ Finished run_on_device(RunConfig const& config, TestSubject const& subject, Devi
     options.seed = config.seed;
     options.memory_limit = how.memory;
     options.overflow = std::move(overflow);
+    options.route = how.route;
+    options.workspace = how.workspace;
     std::vector<std::unique_ptr<Device>> devices;
-    for (int i = 0; i < how.devices; ++i) devices.push_back(std::make_unique<HostDevice>(limits));
+    for (int i = 0; i < how.devices; ++i) {
+      auto host = std::make_unique<HostDevice>(limits);
+      host->count_into(runs == nullptr ? nullptr : &runs->tiles,
+                       runs == nullptr ? nullptr : &runs->blocks);
+      devices.push_back(std::move(host));
+    }
     return make_device_backend(subject.view(), std::move(devices), options);
-  });
+  };
+  return run_search_on(config, subject, make);
 }
 
 std::string name_of(::testing::TestParamInfo<char const*> const& test) {
@@ -64,6 +81,19 @@ TEST_P(DeviceSearch, FindsWhatTheCpuFinds) {
         if (HasFatalFailure() || HasNonfatalFailure()) return;
       }
     }
+    // From room for every lane to the least there may be: all in one chunk, or four lanes and four rows at a time.
+    for (std::uint64_t const workspace : {1U << 20, 1U << 14, 1U}) {
+      SCOPED_TRACE("wide, workspace " + std::to_string(workspace));
+      for (std::int64_t const lanes : {1, 7, 4096}) {
+        SCOPED_TRACE(lanes);
+        DeviceHow how;
+        how.route = "wide";
+        how.workspace = workspace;
+        how.lanes = lanes;
+        expect_same(cpu, run_on_device(config, subject, how));
+        if (HasFatalFailure() || HasNonfatalFailure()) return;
+      }
+    }
   }
 }
 
@@ -81,6 +111,7 @@ TEST_P(DeviceSearch, FindsTheSameOnSeveralDevices) {
       SCOPED_TRACE(devices);
       DeviceHow how;
       how.devices = devices;
+      how.route = devices == 2 ? "wide" : "fused";
       how.lanes = 8;
       expect_same(cpu, run_on_device(config, subject, how));
     }
@@ -120,13 +151,49 @@ TEST_P(DeviceSearch, MemoryLimitsDoNotShow) {
   config.local.num = 500;
   TestSubject const subject(config);
   Finished const cpu = run_search(config, subject, How{});
-  for (int const devices : {1, 2}) {
+  struct Way {
+    char const* route;
+    int devices;
+  };
+  for (auto const& way : {Way{"fused", 1}, Way{"fused", 2}, Way{"wide", 1}}) {
+    SCOPED_TRACE(std::string(way.route) + ", " + std::to_string(way.devices) + " devices");
     DeviceHow little;
     little.memory = 1;
-    little.devices = devices;
+    little.route = way.route;
+    little.devices = way.devices;
     Finished const device = run_on_device(config, subject, little);
     EXPECT_GT(device.overflowed, 0U);
     expect_same(cpu, device);
+  }
+}
+
+TEST(DeviceSearchRoute, IsTheNamedOneOrTheBetter) {
+  // 12-300-150-3: too much for small chips, in tiles of every size.
+  constexpr int kLargeTiles = 0;
+  constexpr int kNarrowTiles = 2;
+  TemporaryFolder const folder;
+  SmallShape shape = shape_of("several outputs");
+  shape.widths = {300, 150, 3};
+  RunConfig config = small_config(folder, shape);
+  config.global.num = 40;
+  config.local.num = 3;
+  for (char const* method : {"eidig", "maft", "margin"}) {
+    SCOPED_TRACE(method);
+    config.method = method;
+    TestSubject const subject(config);
+    Finished const cpu = run_search(config, subject, How{});
+    EXPECT_GT(cpu.hits(), 0);
+    for (char const* route : {"", "wide", "fused"}) {
+      SCOPED_TRACE(route);
+      DeviceHow how;
+      how.route = route;
+      KernelRuns runs;
+      expect_same(cpu, run_on_device(config, subject, how, &runs));
+      bool const fused = how.route == "fused";
+      EXPECT_EQ(runs.tiles.empty(), !fused);
+      EXPECT_EQ(runs.blocks[kLargeTiles] > 0, !fused);
+      EXPECT_EQ(runs.blocks[kNarrowTiles] > 0, !fused);
+    }
   }
 }
 
@@ -145,7 +212,12 @@ TEST(DeviceSearchOnCensus, FindsWhatTheCpuFinds) {
     TestSubject const subject(config);
     Finished const cpu = run_search(config, subject, How{});
     EXPECT_GT(cpu.hits(), 0);
-    expect_same(cpu, run_on_device(config, subject, {}));
+    for (char const* route : {"fused", "wide"}) {
+      SCOPED_TRACE(route);
+      DeviceHow how;
+      how.route = route;
+      expect_same(cpu, run_on_device(config, subject, how));
+    }
   }
 }
 

@@ -20,6 +20,23 @@ struct HostFaults {
   std::optional<std::int64_t> failing_call;
 };
 
+/// The threads of a block, one after the other: see DenseBlocks.
+template <class K>
+class HostTeam {
+ public:
+  HostTeam() : shared_(K::kSharedFloats / kQuad), registers_(K::kThreads) {}
+  float* shared() { return shared_.front().v; }
+  template <class Work>
+  void for_each_thread(Work const& work) {
+    for (int thread = 0; thread < K::kThreads; ++thread)
+      work(thread, registers_[static_cast<std::size_t>(thread)]);
+  }
+
+ private:
+  std::vector<Quad> shared_;
+  std::vector<typename K::Registers> registers_;
+};
+
 /// Device on the host. Memory is filled with a pattern when it is allocated, so that nothing relies on zeros.
 class HostDevice final : public Device {
  public:
@@ -84,7 +101,7 @@ class HostDevice final : public Device {
 
   void run(TileKernel const& kernel, TilePlan const& plan, Range range) override {
     call();
-    ++tile_runs_[plan.packs];
+    if (tile_runs_ != nullptr) ++(*tile_runs_)[plan.packs];
     switch (plan.packs) {
       case 4:
         return run_tiles<4>(kernel, plan, range);
@@ -93,6 +110,17 @@ class HostDevice final : public Device {
       default:
         return run_tiles<1>(kernel, plan, range);
     }
+  }
+
+  void run(BlockKernel const& kernel) override {
+    call();
+    std::visit(
+        [&](auto const& k) {
+          HostTeam<std::decay_t<decltype(k)>> team;
+          for (int block = 0; block < k.blocks(); ++block) k(team, block);
+        },
+        kernel);
+    if (block_runs_ != nullptr) ++(*block_runs_)[kernel.index()];
   }
 
   void compact(std::uint8_t const* flags, Range range, std::int32_t* list,
@@ -108,8 +136,11 @@ class HostDevice final : public Device {
   std::int64_t calls() const { return calls_; }
   /// Bytes in use.
   std::uint64_t used() const { return used_; }
-  /// Runs of tile kernels by packs per tile.
-  std::map<int, int> const& tile_runs() const { return tile_runs_; }
+  /// Counts runs of tile kernels by packs per tile, and of block kernels by their place in BlockKernel, where not null.
+  void count_into(std::map<int, int>* tiles, std::map<std::size_t, int>* blocks) {
+    tile_runs_ = tiles;
+    block_runs_ = blocks;
+  }
 
  private:
   static constexpr int kGarbage = 0x5A;
@@ -150,7 +181,8 @@ class HostDevice final : public Device {
   DeviceProperties properties_;
   HostFaults faults_;
   std::map<void*, std::size_t> allocated_;
-  std::map<int, int> tile_runs_;
+  std::map<int, int>* tile_runs_ = nullptr;
+  std::map<std::size_t, int>* block_runs_ = nullptr;
   std::uint64_t used_ = 0;
   std::int64_t calls_ = 0;
 };

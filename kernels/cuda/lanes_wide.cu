@@ -1,0 +1,18 @@
+// Kernels over lanes of the wide route.
+#include "kernels/cuda/launch.cuh"
+
+namespace fairlane {
+
+#define FL_LAUNCH(K) template cudaError_t launch_lanes(K const&, Range, int, cudaStream_t)
+FL_LAUNCH(LoadMembers);
+FL_LAUNCH(ProbeStored);
+FL_LAUNCH(ClassifyStored);
+FL_LAUNCH(ClassifySomeStored);
+FL_LAUNCH(MarginStored);
+FL_LAUNCH(TryPartnerStored);
+FL_LAUNCH(CountPartnerStored);
+FL_LAUNCH(DifferenceStored);
+FL_LAUNCH(LogitGradients);
+#undef FL_LAUNCH
+
+}  // namespace fairlane

@@ -1,0 +1,32 @@
+// What evaluates the network for the lanes of a block, by one of the two routes.
+#pragma once
+
+#include "kernels/device/device.h"
+#include "kernels/device/route.h"
+
+namespace fairlane {
+
+/// Does what the struct of each operation says (kernels/device/tile_kernels.h) for every index of the range, in the
+/// device's order. Shared by the blocks of a backend. Throws Error(kMemory).
+class Evaluator {
+ public:
+  virtual ~Evaluator() = default;
+  virtual void run(ProbeTiles const& operation, Range range) = 0;
+  virtual void run(ClassifyTiles const& operation, Range range) = 0;
+  virtual void run(ClassifySomeTiles const& operation, Range range) = 0;
+  virtual void run(DrawPartnerTiles const& operation, Range range) = 0;
+  virtual void run(MarginTiles const& operation, Range range) = 0;
+  virtual void run(GradientTiles const& operation, Range range) = 0;
+  virtual void run(DifferenceTiles const& operation, Range range) = 0;
+};
+
+/// By tile kernels: a warp takes a tile of lanes through the whole network. arena: with weights
+std::unique_ptr<Evaluator> make_fused_evaluator(Subject const& host_subject, ArenaView const& arena,
+                                                Device& device);
+
+/// Layer by layer, all lanes together, in a workspace of about `bytes`. Its results are the same whatever that is.
+/// Throws Error(kMemory).
+std::unique_ptr<Evaluator> make_wide_evaluator(Subject const& host_subject, ArenaView const& arena,
+                                               Device& device, std::int64_t bytes);
+
+}  // namespace fairlane

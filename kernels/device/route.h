@@ -1,0 +1,21 @@
+// Which of the two routes evaluates a network on a device.
+#pragma once
+
+#include <string>
+
+#include "kernels/device/tile_plan.h"
+
+namespace fairlane {
+
+enum class Route : std::uint8_t {
+  kFused,  // a warp takes a tile of lanes through the whole network, its activations on chip
+  kWide,   // all rows together pass one layer after the other, their activations in device memory
+};
+
+/// The better route, from shapes and limits alone. subject: on the host, for its shapes.
+Route make_route(Subject const& subject, DeviceLimits const& limits);
+
+/// The route of that name, "fused" or "wide"; empty: make_route's. Throws Error(kUsage).
+Route find_route(std::string const& name, Subject const& subject, DeviceLimits const& limits);
+
+}  // namespace fairlane

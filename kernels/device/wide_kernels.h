@@ -1,0 +1,246 @@
+// The kernels over lanes of the wide route: rows to evaluate are written out for DenseBlocks, and what the logits say is
+// accumulated as in kernels/core/lane_tiles.h. An index is a row or a lane of a chunk.
+#pragma once
+
+#include "kernels/device/tile_kernels.h"
+
+namespace fairlane {
+
+/// Lanes that the wide route works on together.
+/// x        [columns] codes, `stride` apart
+/// list     [n] places of the lanes, null: lane i is place i
+/// n        lanes; arrays over a chunk's lanes are `lanes` long, a multiple of four, the last lane repeated
+struct LaneChunk {
+  std::int32_t const* x = nullptr;
+  long stride = 0;
+  std::int32_t const* list = nullptr;
+  int n = 0;
+  int lanes = 0;
+
+  FL_HD long place(int lane) const {
+    int const i = lane < n ? lane : n - 1;
+    return list == nullptr ? i : list[i];
+  }
+};
+
+/// Which inputs the members of a lane are.
+enum class MemberKind : std::uint8_t {
+  kOwn,       // the lane itself
+  kVariants,  // variants first, first + 1, ...
+  kOrdered,   // the same of the subject's order of variants
+  kTries,     // the lane itself, then what the tries of its partner's draw name
+  kMoves,     // the lane itself, then with one movable column after the other moved by `step`
+  kPair,      // the lane itself, and its partner's row half a stride behind
+};
+
+/// Writes columns [first_column, last_column) of rows out as floats: row r is member r / lanes of lane r % lanes.
+/// out  [last_column - first_column][out_stride] of row `first_row` on
+/// lot  of the chunk's places
+struct LoadMembers {
+  Subject subject;
+  LaneChunk chunk;
+  MemberKind kind;
+  int first_member;
+  int first_column;
+  int last_column;
+  int first_row;
+  float* out;
+  long out_stride;
+  float step;
+  LaneTiles<ScalarPack, 1>::PartnerLot lot;
+
+  FL_HD void operator()(std::int64_t i) const {
+    int const row = first_row + static_cast<int>(i);
+    int const member = row / chunk.lanes;
+    long const place = chunk.place(row % chunk.lanes);
+    long const behind = kind == MemberKind::kPair ? member * (chunk.stride / 2) : 0;
+    for (int c = first_column; c < last_column; ++c) {
+      out[(c - first_column) * out_stride + i] =
+          static_cast<float>(chunk.x[c * chunk.stride + place + behind]);
+    }
+    if (kind == MemberKind::kMoves && member > 0) {
+      out[(subject.movable[member - 1] - first_column) * out_stride + i] += step;
+    }
+    int const variant = variant_of(member, place);
+    if (variant < 0) return;
+    float const* const value =
+        subject.variant_value + static_cast<long>(variant) * subject.selected;
+    for (int a = 0; a < subject.selected; ++a)
+      out[(subject.selected_column[a] - first_column) * out_stride + i] = value[a];
+  }
+
+  /// -1: the lane's own.
+  FL_HD int variant_of(int member, long place) const {
+    if (kind == MemberKind::kVariants) return first_member + member;
+    if (kind == MemberKind::kOrdered) return subject.variant_order[first_member + member];
+    if (kind == MemberKind::kTries && member > 0) {
+      return lot.candidate(static_cast<int>(place), static_cast<std::uint32_t>(member),
+                           subject.variants);
+    }
+    return -1;
+  }
+};
+
+/// The variant that a row is. A lane's own combination is one of the variants: the engine sees to it.
+FL_HD int variant_at(Subject const& s, std::int32_t const* x, long stride) {
+  for (int v = 0; v < s.variants; ++v) {
+    float const* const value = s.variant_value + static_cast<long>(v) * s.selected;
+    bool same = true;
+    for (int a = 0; a < s.selected && same; ++a)
+      same = static_cast<float>(x[s.selected_column[a] * stride]) == value[a];
+    if (same) return v;
+  }
+  return 0;
+}
+
+/// One lane's logits where they were stored; a source for LaneTiles<ScalarPack, 1>, like its NetworkLogits and
+/// NetworkMoves. Members are numbered from `first` on in the order that the kind of LoadMembers says.
+/// z  [members][outputs], `lanes` apart
+struct StoredLogits {
+  float* z = nullptr;
+  int lanes = 0;
+  int outputs = 0;
+  int first = 0;
+  int own_member = 0;
+
+  FL_HD int stride() const { return lanes; }
+  FL_HD void load(int) const {}
+  FL_HD float* at(int member) const {
+    return z + static_cast<long>(member - first) * outputs * lanes;
+  }
+  FL_HD float* own() const { return at(own_member); }
+  FL_HD float* variant(int v) const { return at(v); }
+  FL_HD float* ordered(int i) const { return at(i); }
+  FL_HD float* candidate(std::uint32_t t, std::int32_t const*) const {
+    return at(static_cast<int>(t));
+  }
+  FL_HD float* moved(int i) const { return at(i + 1); }
+};
+
+/// The stored logits of a chunk.
+/// logits  [members][outputs][lanes]
+/// terms   [..][lanes] scratch
+/// first   the first member stored
+struct StoredChunk {
+  Subject subject;
+  LaneChunk chunk;
+  float* logits;
+  float* terms;
+  int first;
+
+  FL_HD StoredLogits of(std::int64_t lane, int own_member = 0) const {
+    return {logits + lane, chunk.lanes, subject.network.outputs(), first, own_member};
+  }
+  /// The same of a lane all of whose variants are stored, itself among them.
+  FL_HD StoredLogits with_own(std::int64_t lane) const {
+    return of(lane,
+              variant_at(subject, chunk.x + chunk.place(static_cast<int>(lane)), chunk.stride));
+  }
+};
+
+/// The Stored kernels do what their namesakes in tile_kernels.h do, on lanes whose logits are stored. Results lie at the
+/// lanes' places.
+struct ProbeStored {
+  StoredChunk c;
+  ProbeResult out;
+
+  FL_HD void operator()(std::int64_t i) const {
+    LaneTiles<ScalarPack, 1>::probe_by(c.subject, c.with_own(i), 1, c.terms + i,
+                                       decisions_from(out, i));
+  }
+};
+
+struct ClassifyStored {
+  StoredChunk c;
+  std::uint32_t* packed;
+  std::int32_t* flags;
+
+  FL_HD void operator()(std::int64_t i) const {
+    LaneTiles<ScalarPack, 1>::classify_by(c.subject, c.of(i), 1, packed + i, flags + i);
+  }
+};
+
+/// Variants [c.first, last) of the subject's order are stored.
+struct ClassifySomeStored {
+  StoredChunk c;
+  int last;
+  std::int32_t* found;
+  std::int32_t* flags;
+
+  FL_HD void operator()(std::int64_t i) const {
+    LaneTiles<ScalarPack, 1>::classify_some_by(c.subject, c.of(i), 1, c.first, last, found + i,
+                                               flags + i);
+  }
+};
+
+struct MarginStored {
+  StoredChunk c;
+  MarginResult out;
+
+  FL_HD void operator()(std::int64_t i) const {
+    LaneTiles<ScalarPack, 1>::margins_by(c.subject, c.with_own(i), 1, out.from(i));
+  }
+};
+
+/// Partners by trial: the lane and its tries are stored. open [n]: whether none was found
+struct TryPartnerStored {
+  StoredChunk c;
+  LaneTiles<ScalarPack, 1>::PartnerLot lot;
+  std::int32_t* chosen;
+  std::uint8_t* open;
+
+  FL_HD void operator()(std::int64_t i) const {
+    std::int32_t own = 0;
+    bool const none = LaneTiles<ScalarPack, 1>::pick_by_trial(
+        c.subject, c.of(i), static_cast<int>(i), lot, &own, chosen + i);
+    open[i] = none ? 1 : 0;
+  }
+};
+
+/// Partners by count, of lanes that tries left without one.
+struct CountPartnerStored {
+  StoredChunk c;
+  LaneTiles<ScalarPack, 1>::PartnerLot lot;
+  std::int32_t* chosen;
+
+  FL_HD void operator()(std::int64_t i) const {
+    auto const logits = c.with_own(i);
+    auto const place = static_cast<int>(c.chunk.place(static_cast<int>(i)));
+    std::int32_t const own =
+        label_of<ScalarPack>(logits.own(), logits.outputs, logits.lanes, c.subject.cut);
+    std::int32_t pick = -1;
+    LaneTiles<ScalarPack, 1>::pick_by_count(c.subject, logits, place, &own, lot, &pick);
+    chosen[place] = pick;
+  }
+};
+
+/// Gradients by differences: the lane and its moves are stored.
+struct DifferenceStored {
+  StoredChunk c;
+  GradientSpec spec;
+  float* gradient;
+  long stride;
+
+  FL_HD void operator()(std::int64_t i) const {
+    LaneTiles<ScalarPack, 1>::difference_tile_by(c.subject, spec, c.of(i), c.terms + i,
+                                                 gradient + i, stride);
+  }
+};
+
+/// Gradients at the logits, where backpropagation begins. Rows [..], `rows` apart
+/// logits [outputs], delta [outputs], terms [3 * outputs]
+struct LogitGradients {
+  Subject subject;
+  GradientKind kind;
+  float const* logits;
+  float* delta;
+  float* terms;
+  int rows;
+
+  FL_HD void operator()(std::int64_t i) const {
+    logit_gradient<ScalarPack>(kind, subject.cut, logits + i, subject.network.outputs(), rows,
+                               delta + i, terms + i);
+  }
+};
+
+}  // namespace fairlane
