@@ -67,7 +67,7 @@ void check_backend_name(std::string const& name) {
     std::string const problem = cuda_problem();
     if (problem.empty()) return;
     throw Error(ExitCode::kUnavailable,
-                fmt::format("--backend {}: {}; or use auto or cpu", name, problem));
+                fmt::format("--backend {}: {}; use auto or cpu", name, problem));
   }
   std::vector<std::string> names = {"auto", "cpu", "cuda"};
   for (std::string const& isa : cpu_instruction_sets()) names.push_back("cpu:" + isa);

@@ -296,7 +296,7 @@ std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution cons
         has_part && part != "all" ? device_numbers(part) : usable_devices(has_part ? SIZE_MAX : 1);
     if (kind == "cuda" && devices.empty()) {
       throw Error(ExitCode::kUnavailable,
-                  fmt::format("backend {}: {}; or use cpu", in_quotes(wanted), cuda_problem()));
+                  fmt::format("backend {}: {}; use auto or cpu", in_quotes(wanted), cuda_problem()));
     }
   }
   if (!devices.empty()) {
