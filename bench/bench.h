@@ -55,7 +55,7 @@ ForwardResult bench_forward(std::vector<int> const& widths, int variants, std::s
                             int repetitions);
 
 /// Searches `repetitions` times with each number of threads, in turn, so that ratios between them are of one run; then, in
-/// the same turns, on the GPU that `gpu` names ("cuda", "cuda:1"; empty: none).
+/// the same turns, by both routes on the GPUs that `gpu` names ("cuda", "cuda:1"; empty: none).
 std::vector<SearchBench> bench_search(RunConfig const& config, std::vector<int> const& threads,
                                       std::string const& isa, std::string const& gpu,
                                       int repetitions);

@@ -44,18 +44,28 @@ std::vector<SearchBench> bench_search(RunConfig const& config, std::vector<int> 
   MethodSpec const& method = find_method(config.method);
   TestSubject const subject(config);
   SeedSource const seeds(config, method, subject);
-  std::size_t const ways = threads.size() + (gpu.empty() ? 0 : 1);
-  std::vector<SearchBench> results(ways);
-  std::vector<std::vector<double>> seconds(ways);
-  std::vector<std::vector<double>> peaks(ways);
+  std::vector<Execution> ways;
+  for (int const count : threads) {
+    Execution way;
+    way.backend = isa.empty() ? "cpu" : "cpu:" + isa;
+    way.threads = count;
+    ways.push_back(way);
+  }
+  for (char const* route : {"fused", "wide"}) {
+    Execution way;
+    way.backend = gpu;
+    way.route = route;
+    if (!gpu.empty()) ways.push_back(way);
+  }
+  std::vector<SearchBench> results(ways.size());
+  std::vector<std::vector<double>> seconds(ways.size());
+  std::vector<std::vector<double>> peaks(ways.size());
   for (int r = 0; r < repetitions; ++r) {
-    for (std::size_t t = 0; t < ways; ++t) {
+    for (std::size_t t = 0; t < ways.size(); ++t) {
       constexpr double kPeakSeconds = 0.05;
-      bool const on_gpu = t == threads.size();
-      peaks[t].push_back(on_gpu ? 0.0 : peak_gflops(isa, kPeakSeconds, threads[t]));
-      Execution execution;
-      execution.backend = on_gpu ? gpu : isa.empty() ? "cpu" : "cpu:" + isa;
-      execution.threads = on_gpu ? 0 : threads[t];
+      Execution const& execution = ways[t];
+      bool const on_gpu = execution.threads == 0;
+      peaks[t].push_back(on_gpu ? 0.0 : peak_gflops(isa, kPeakSeconds, execution.threads));
       auto const backend = make_backend(subject, execution, config.seed, [](Visits const&) {});
       auto const result = search(config, method, seeds, *backend, {});
       seconds[t].push_back(result.search_seconds);
@@ -77,7 +87,7 @@ std::vector<SearchBench> bench_search(RunConfig const& config, std::vector<int> 
       count_findings(*backend, bench);
     }
   }
-  for (std::size_t t = 0; t < ways; ++t) {
+  for (std::size_t t = 0; t < ways.size(); ++t) {
     auto& bench = results[t];
     bench.search_seconds = median(seconds[t]);
     bench.steps_per_second = static_cast<double>(bench.local_steps) / bench.search_seconds;

@@ -83,6 +83,7 @@ struct Execution {
   std::string backend = "auto";  // auto, cpu, cpu:avx2 ..., cuda, cuda:N, cuda:N,M, cuda:all
   int threads = 0;               // 0: all cores
   int batch = 0;                 // lanes per block, 0: chosen
+  std::string route;             // of a GPU, for measuring: fused, wide; empty: chosen
   std::uint64_t memory = 0;      // bytes for the record of visited inputs, 0: half of the machine's
 };
 

@@ -303,6 +303,7 @@ std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution cons
     DeviceOptions options;
     options.devices = devices;
     options.lanes = execution.batch;
+    options.route = execution.route;
     options.seed = seed;
     options.memory_limit = execution.memory / kRecordShares;
     options.overflow = std::move(overflow);

@@ -277,9 +277,9 @@ def last_line(text):
 
 
 def bench_line(result):
-    gpu = result["search"][-1]
-    return (f"{gpu['backend']}: {gpu['local_steps_per_second'] / 1e6:.1f} M local steps/s, "
-            f"{result.get('gpu_speedup', 0.0):.1f} times the CPU")
+    rates = [f"{way['backend']}: {way['local_steps_per_second'] / 1e6:.1f} M local steps/s"
+             for way in result["search"] if way["threads"] == 0]
+    return "; ".join(rates) + f"; {result.get('gpu_speedup', 0.0):.1f} times the CPU"
 
 
 def compare(expected, found, reference, other):

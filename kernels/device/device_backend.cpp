@@ -78,7 +78,9 @@ class DeviceBackend final : public Backend {
     }
     std::string const times =
         members_.size() > 1 ? std::to_string(members_.size()) + " x " : std::string();
-    return "cuda:" + numbers + " (" + times + members_[0]->device->properties().name + ")";
+    auto const& first = *members_[0];
+    return "cuda:" + numbers + " (" + times + first.device->properties().name + ", " +
+           (first.route == Route::kFused ? "fused" : "wide") + " route)";
   }
   PackedSubject const& subject() const override { return *packed_; }
   int concurrency() const override { return static_cast<int>(members_.size()); }
