@@ -42,8 +42,8 @@ struct VisitAnswers {
           sibling(lanes),
           lower(lanes),
           far(lanes) {}
-    VisitFound found(std::int32_t* hit, std::uint32_t* labels, std::uint64_t* place) {
-      return {hit,           labels,         place,          own.data(),
+    VisitFound found(std::int32_t* hit, std::uint32_t* labels, std::uint64_t* places) {
+      return {hit,           labels,         places,         own.data(),
               finder.data(), unknown.data(), sibling.data(), lower.data(),
               far.data()};
     }
