@@ -124,7 +124,7 @@ class Check:
 
     def tests(self):
         tests = next((self.folder / p for p in TESTS if (self.folder / p).exists()), self.folder / TESTS[0])
-        self.command("gpu tests", [tests, "--gtest_filter=Gpu*", "--gtest_brief=1"], 150,
+        self.command("gpu tests", [tests, "--gtest_filter=*Gpu*:Cuda*", "--gtest_brief=1"], 300,
                      lambda out, _: last_line(out))
 
     def subjects(self):
@@ -228,7 +228,7 @@ class Check:
 
     def scaling(self, rate):
         for lanes in (100_000, 1_000_000, 10_000_000):
-            name = f"{lanes:,} lanes"
+            name = f"{lanes:,} origins"
             if self.left() < 20:
                 self.note(name, None, 0.0, "no time left")
                 continue

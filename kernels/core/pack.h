@@ -43,9 +43,13 @@ struct ScalarPack {
   static FL_HD U splat_u(std::uint32_t x) { return x; }
   static FL_HD F load(float const* p) { return *p; }
   static FL_HD I load_i(std::int32_t const* p) {
+#ifdef __CUDA_ARCH__
+    return *p;
+#else
     I x;
     std::memcpy(&x, p, sizeof x);  // also reads floats as bits
     return x;
+#endif
   }
   static FL_HD U load_u(std::uint32_t const* p) { return *p; }
   static FL_HD I gather_i(std::int32_t const* p, I i) { return load_i(p + i); }
@@ -54,7 +58,13 @@ struct ScalarPack {
     return table[static_cast<long>(index) * stride];
   }
   static FL_HD void store(F x, float* p) { *p = x; }
-  static FL_HD void store_i(I x, std::int32_t* p) { std::memcpy(p, &x, sizeof x); }
+  static FL_HD void store_i(I x, std::int32_t* p) {
+#ifdef __CUDA_ARCH__
+    *p = x;
+#else
+    std::memcpy(p, &x, sizeof x);
+#endif
+  }
   static FL_HD void store_u(U x, std::uint32_t* p) { *p = x; }
   static FL_HD int compress(I x, M m, std::int32_t* p) {
     *p = x;

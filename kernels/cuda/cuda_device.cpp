@@ -147,7 +147,13 @@ void CudaDevice::enter(char const* doing) {
 }
 
 void CudaDevice::check(cudaError_t error, char const* doing) {
-  if (error != cudaSuccess) stop(error, doing);
+  if (error == cudaSuccess) return;
+  if (error == cudaErrorMemoryAllocation) {  // the GPU goes on: fewer lanes may fit
+    cudaGetLastError();
+    throw Error(ExitCode::kMemory,
+                name() + ": " + doing + ": no memory left on the GPU; use a smaller --batch");
+  }
+  stop(error, doing);
 }
 
 void CudaDevice::stop(cudaError_t error, char const* doing) {
@@ -187,10 +193,20 @@ void CudaDevice::zero(void* to, std::size_t bytes) {
 }
 
 void CudaDevice::upload(void* to, void const* from, std::size_t bytes) {
-  if (bytes == 0) return;
-  enter("copying to the GPU");
-  // From pageable memory the runtime copies to buffers of its own before it returns.
-  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_), "copying to the GPU");
+  constexpr char const* kDoing = "copying to the GPU";
+  enter(kDoing);
+  // Through our own pinned memory: whether a copy from other memory has read it on return is up to the driver.
+  for (std::size_t done = 0; done < bytes;) {
+    std::size_t const part = std::exchange(upload_part_, (upload_part_ + 1) % kStagingParts);
+    std::size_t const size = std::min(kStagingBytes, bytes - done);
+    check(cudaEventSynchronize(arrived_[part]), kDoing);  // what it held before has left
+    std::memcpy(staging_ + part * kStagingBytes, static_cast<std::byte const*>(from) + done, size);
+    check(cudaMemcpyAsync(static_cast<std::byte*>(to) + done, staging_ + part * kStagingBytes, size,
+                          cudaMemcpyHostToDevice, stream_),
+          kDoing);
+    check(cudaEventRecord(arrived_[part], stream_), kDoing);
+    done += size;
+  }
 }
 
 void CudaDevice::download(void* to, void const* from, std::size_t bytes) {

@@ -52,8 +52,9 @@ class CudaDevice final : public Device {
 
   DeviceProperties properties_;
   cudaStream_t stream_ = nullptr;
-  std::byte* staging_ = nullptr;  // [kStagingParts][kStagingBytes], pinned
-  cudaEvent_t arrived_[2] = {nullptr, nullptr};
+  std::byte* staging_ = nullptr;                 // [kStagingParts][kStagingBytes], pinned
+  cudaEvent_t arrived_[2] = {nullptr, nullptr};  // of each part: its last copy has ended
+  std::size_t upload_part_ = 0;
   void* temporary_ = nullptr;  // of compact
   std::size_t temporary_bytes_ = 0;
   std::string failure_;  // set once the device has failed for good

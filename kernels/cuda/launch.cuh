@@ -59,6 +59,8 @@ __global__ void __launch_bounds__(kMostTileWarps* kWarpLanes, 1)
   auto* on_chip = reinterpret_cast<std::byte*>(shared);
   int const warp = static_cast<int>(threadIdx.x) / kWarpLanes;
   std::int64_t const resident = static_cast<std::int64_t>(blockIdx.x) * plan.warps + warp;
+  std::int64_t const end = end_of(range);
+  if (static_cast<std::int64_t>(blockIdx.x) * kTile >= end) return;  // not even its first warp's
   Subject subject = plan.arena.subject;
   if (kOnChip || plan.shared_weights) {
     copy_arena(plan.arena, on_chip);
@@ -72,9 +74,10 @@ __global__ void __launch_bounds__(kMostTileWarps* kWarpLanes, 1)
     memory = plan.scratch + resident * plan.scratch_floats;
   }
   Scratch const scratch = lay_out_scratch(subject, K::kNeeds, kTile, memory);
-  std::int64_t const end = end_of(range);
+  // Tile after tile over the blocks first, so that few tiles still keep every multiprocessor busy.
+  std::int64_t const first = static_cast<std::int64_t>(warp) * gridDim.x + blockIdx.x;
   std::int64_t const step = static_cast<std::int64_t>(gridDim.x) * plan.warps * kTile;
-  for (std::int64_t at = resident * kTile; at < end; at += step) {
+  for (std::int64_t at = first * kTile; at < end; at += step) {
     kernel.template operator()<WarpPack<kOnChip>, kV>(subject, at, scratch);
   }
 }
@@ -86,8 +89,8 @@ cudaError_t launch_tiles_as(K const& kernel, TilePlan const& plan, Range range,
   cudaError_t const allowed = cudaFuncSetAttribute(
       function, cudaFuncAttributeMaxDynamicSharedMemorySize, plan.shared_bytes);
   if (allowed != cudaSuccess) return allowed;
-  std::int64_t const lanes = static_cast<std::int64_t>(plan.warps) * kV * kWarpLanes;
-  std::int64_t const blocks = std::min<std::int64_t>((range.most + lanes - 1) / lanes, plan.blocks);
+  std::int64_t const tiles = (range.most + kV * kWarpLanes - 1) / (kV * kWarpLanes);
+  std::int64_t const blocks = std::min<std::int64_t>(tiles, plan.blocks);
   function<<<static_cast<unsigned>(blocks), static_cast<unsigned>(plan.warps * kWarpLanes),
              static_cast<std::size_t>(plan.shared_bytes), stream>>>(kernel, plan, range);
   return cudaGetLastError();

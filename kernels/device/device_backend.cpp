@@ -106,6 +106,7 @@ class DeviceBackend final : public Backend {
       try {
         auto block = std::make_unique<DeviceBlock>(share, lanes, phase);
         if (lanes < capacity && options_.notice) {
+          std::lock_guard const guard(lines_lock_);
           options_.notice(name() + ": memory for " + std::to_string(lanes) +
                           " lanes at a time instead of " + std::to_string(capacity) +
                           "; the results are the same");
@@ -179,6 +180,7 @@ class DeviceBackend final : public Backend {
   DeviceOptions options_;
   VisitSink overflow_;
   std::mutex overflow_lock_;
+  std::mutex lines_lock_;
   std::atomic<bool> overflowed_{false};
   std::unique_ptr<Backend> host_;
   std::unique_ptr<PackedSubject> packed_;

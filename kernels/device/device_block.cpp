@@ -336,13 +336,16 @@ void DeviceBlock::classify_in_stages() {
 
 template <class T>
 T DeviceBlock::mirrored(Mirror<T>& mirror, T const* from, int rows, int row, int lane) const {
-  auto const stride = static_cast<std::size_t>(lanes_.stride);
+  auto const n = static_cast<std::size_t>(size_);  // a verb that changes it ends the mirror
   if (!mirror.fresh) {
-    mirror.values.resize(static_cast<std::size_t>(rows) * stride);
-    share_.device.download(mirror.values.data(), from, mirror.values.size() * sizeof(T));
+    mirror.values.resize(static_cast<std::size_t>(rows) * n);
+    for (int r = 0; r < rows; ++r) {
+      share_.device.download(mirror.values.data() + static_cast<std::size_t>(r) * n,
+                             from + r * lanes_.stride, n * sizeof(T));
+    }
     mirror.fresh = true;
   }
-  return mirror.values[static_cast<std::size_t>(row) * stride + static_cast<std::size_t>(lane)];
+  return mirror.values[static_cast<std::size_t>(row) * n + static_cast<std::size_t>(lane)];
 }
 
 std::uint32_t DeviceBlock::iteration(int lane) const {

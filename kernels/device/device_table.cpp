@@ -8,6 +8,12 @@
 
 namespace fairlane {
 
+namespace {
+
+constexpr std::uint64_t kSlotsAtOnce = 1 << 20;  // on their way to the host
+
+}  // namespace
+
 DeviceTable::DeviceTable(Device& device, KeyLayout const& keys, int variants, int label_bits,
                          std::uint64_t limit_bytes, int part, int parts)
     : device_(device), part_(part), parts_(parts) {
@@ -25,16 +31,19 @@ DeviceTable::DeviceTable(Device& device, KeyLayout const& keys, int variants, in
       static_cast<std::uint64_t>(set_.slot_words()) * sizeof(std::uint64_t);
   std::uint64_t const least = std::bit_floor(kLeastBytes / slot_bytes);
   max_capacity_ = std::max(least, std::bit_floor(limit_bytes / slot_bytes));
-  counters_ = DeviceArray<std::uint64_t>(device_, 2);
-  device_.zero(counters_.data(), 2 * sizeof(std::uint64_t));
+  counters_ = DeviceArray<std::uint64_t>(device_, VisitSet::kCounterWords);
+  device_.zero(counters_.data(), VisitSet::kCounterWords * sizeof(std::uint64_t));
   set_.counters = counters_.data();
   if (!grow(least)) throw Error(ExitCode::kMemory, "device memory: no room for a first record");
 }
 
 std::uint64_t DeviceTable::counter(int which) const {
-  std::uint64_t value = 0;
-  device_.download(&value, counters_.data() + which, sizeof value);
-  return value;
+  std::vector<std::uint64_t> counters(VisitSet::kCounterWords);
+  device_.download(counters.data(), counters_.data(), counters.size() * sizeof(std::uint64_t));
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < counters.size(); i += VisitSet::kCounterStride)
+    sum += counters[i + static_cast<std::size_t>(which)];
+  return sum;
 }
 
 bool DeviceTable::make_room(std::uint64_t inserts) {
@@ -67,6 +76,10 @@ bool DeviceTable::grow(std::uint64_t capacity) {
     slots = DeviceArray<std::uint64_t>(device_, words);
   } catch (Error const& error) {
     if (error.code() != ExitCode::kMemory) throw;
+    if (set_.capacity > 0 && capacity / 2 > set_.capacity) {
+      max_capacity_ = capacity / 2;
+      return grow(capacity / 2);
+    }
     max_capacity_ = set_.capacity;  // as large as it will get: what does not fit goes elsewhere
     return false;
   }
@@ -82,9 +95,8 @@ bool DeviceTable::grow(std::uint64_t capacity) {
 
 template <class Take>
 void DeviceTable::for_each_owned(int part, Take const& take) const {
-  constexpr std::uint64_t kSlots = 1 << 20;  // looked at a time
   auto const slot_words = static_cast<std::uint64_t>(set_.slot_words());
-  std::uint64_t const piece = std::min(kSlots, set_.capacity);
+  std::uint64_t const piece = std::min(kSlotsAtOnce, set_.capacity);
   DeviceArray<std::uint8_t> const mark(device_, piece);
   DeviceArray<std::int32_t> const list(device_, piece);
   DeviceArray<std::int32_t> const count(device_, 1);
@@ -114,16 +126,16 @@ std::uint64_t DeviceTable::size() const {
 
 void DeviceTable::exchange(DeviceTable& other, VisitSink const& overflow) const {
   auto const slot_words = static_cast<std::size_t>(set_.slot_words());
+  DeviceArray<std::uint64_t> const incoming(other.device_,
+                                            std::min(kSlotsAtOnce, set_.capacity) * slot_words);
   for_each_owned(other.part_, [&](std::uint64_t const* slots, std::size_t n) {
     if (!other.make_room(n)) {
       hand_out(slots, n, overflow);
       return;
     }
-    DeviceArray<std::uint64_t> const incoming(other.device_, n * slot_words);
     other.device_.upload(incoming.data(), slots, n * slot_words * sizeof(std::uint64_t));
     other.device_.run(MergeSlots{other.set_, incoming.data()},
                       {static_cast<std::int64_t>(n), nullptr});
-    other.device_.synchronize();  // before the memory goes
   });
 }
 

@@ -46,11 +46,11 @@ TilePlan make_tile_plan(Subject const& subject, ScratchNeeds needs, ArenaView co
           ? plan.scratch_floats * static_cast<std::int64_t>(sizeof(float)) * plan.warps
           : 0;
   plan.shared_bytes = static_cast<int>(weights + scratch);
-  int const threads = plan.warps * limits.warp_lanes;
-  std::int64_t const by_memory =
-      plan.shared_bytes > 0 ? limits.shared_per_multiprocessor / plan.shared_bytes : kMostWarps;
-  auto const per_multiprocessor = std::clamp<std::int64_t>(
-      by_memory, 1, std::max(1, limits.threads_per_multiprocessor / 2 / threads));
+  constexpr int kReserved = 1 << 10;  // shared memory that the system takes of every block
+  std::int64_t const by_memory = limits.shared_per_multiprocessor / (plan.shared_bytes + kReserved);
+  // A thread takes up to 128 registers: a multiprocessor holds kMostWarps warps, however they are divided.
+  auto const per_multiprocessor =
+      std::clamp<std::int64_t>(by_memory, 1, std::max(1, kMostWarps / plan.warps));
   plan.blocks = limits.multiprocessors * static_cast<int>(per_multiprocessor);
   return plan;
 }

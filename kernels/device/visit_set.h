@@ -32,12 +32,15 @@ struct VisitKnown {
 
 /// A view that kernels take by value; DeviceTable owns the memory.
 /// slots     [capacity][slot_words()], zero at first
-/// counters  [2] inputs, and IDIs among them
+/// counters  [kCounterWords] inputs, and IDIs among them, in several places that are to be added up: one would be a queue
 /// capacity  a power of two
 struct VisitSet {
   static constexpr std::uint64_t kChunk = 8;      // most members of a group that share a home
   static constexpr std::uint64_t kKeyOffset = 1;  // no key is 0, the word of a free slot
   static constexpr std::uint64_t kClaimed = ~0ULL;
+  static constexpr std::uint64_t kCounters = 64;
+  static constexpr std::uint64_t kCounterStride = 16;  // a memory line
+  static constexpr std::uint64_t kCounterWords = kCounters * kCounterStride;
   static constexpr int kTagShift = 36;  // above 32 label bits and the flags
 
   std::uint64_t* slots = nullptr;
@@ -93,7 +96,8 @@ struct VisitSet {
                    : tag(h) | body;
     for (std::uint64_t at = h >> shift();; at = (at + 1) & (capacity - 1)) {
       std::uint64_t* const slot = slots + at * static_cast<std::uint64_t>(slot_words());
-      std::uint64_t const before = atomic_claim(slot, 0, words == 1 ? word : kClaimed);
+      std::uint64_t before = load_relaxed(slot);
+      if (before == 0) before = atomic_claim(slot, 0, words == 1 ? word : kClaimed);
       if (before == 0) {
         if (words > 1) {
           slot[2] = variant;
@@ -101,8 +105,9 @@ struct VisitSet {
           store_release(slot, word);
         }
         atomic_raise(slot + 1, ~finder);
-        atomic_count(counters, 1);
-        if ((flags & kHitFlag) != 0) atomic_count(counters + 1, 1);
+        std::uint64_t* const counter = counters + at % kCounters * kCounterStride;
+        atomic_count(counter, 1);
+        if ((flags & kHitFlag) != 0) atomic_count(counter + 1, 1);
         return;
       }
       std::uint64_t member = 0;
@@ -173,11 +178,10 @@ struct VisitSet {
 #endif
   }
 
-  /// A slot's word. With one key word it says everything; with several, what stands beside it is there once it is.
+  /// A slot's word, which with several key words does not yet say that what stands beside it can be read.
   FL_HD std::uint64_t published(std::uint64_t const* slot) const {
-    if (words == 1) return load_relaxed(slot);
-    std::uint64_t word = load_acquire(slot);
-    while (word == kClaimed) word = load_acquire(slot);
+    std::uint64_t word = load_relaxed(slot);
+    while (words > 1 && word == kClaimed) word = load_relaxed(slot);
     return word;
   }
 
@@ -188,6 +192,7 @@ struct VisitSet {
       return member < variants;
     }
     if (word >> kTagShift != (h << kTagShift) >> kTagShift) return false;
+    static_cast<void>(load_acquire(slot));  // the key was written before the word
     for (int w = 0; w < words; ++w) {
       if (slot[3 + w] != group.words[w * group.stride]) return false;
     }
