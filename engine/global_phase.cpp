@@ -102,7 +102,7 @@ void LockstepSearch::global_phase() {
   auto const workers = static_cast<std::size_t>(backend_.concurrency());
   std::vector<std::vector<std::uint32_t>> seeds(workers);
   std::vector<std::vector<std::int32_t>> rows(workers);
-  run_workers(backend_.concurrency(), [&](int worker) {
+  run_workers(backend_.concurrency(), failed_, [&](int worker) {
     auto const w = static_cast<std::size_t>(worker);
     global_worker(next, count, seeds[w], rows[w]);
   });

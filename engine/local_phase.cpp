@@ -91,7 +91,7 @@ void LockstepSearch::local_phase() {
     std::int64_t const end = std::min(last, done + wave);
     next = done;
     int const lanes = block_lanes(end - done);
-    run_workers(backend_.concurrency(), [&](int) { local_worker(next, end, lanes); });
+    run_workers(backend_.concurrency(), failed_, [&](int) { local_worker(next, end, lanes); });
     done = std::find(local_done_.begin(), local_done_.begin() + end, 0) - local_done_.begin();
     if (config_.budget.instances) {
       std::int64_t const enough = origins_for_instances(done);

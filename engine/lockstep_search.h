@@ -57,7 +57,10 @@ class LockstepSearch {
   std::vector<std::uint64_t> hit_finders();
   void count();
 
+  /// Ends a worker when the user wants it, or when another one has failed, which tells what happened.
   void check_stop() const {
+    if (failed_.load(std::memory_order_relaxed))
+      throw Error(ExitCode::kStopped, "another worker has failed");
     if (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) {
       throw Error(ExitCode::kInterrupted, "interrupted; nothing was written");
     }
@@ -108,6 +111,7 @@ class LockstepSearch {
   std::vector<std::uint8_t> local_done_;   // [origins]
   std::vector<std::uint32_t> renewals_;    // [origins]
   std::int64_t local_counted_ = 0;         // origins that count
+  std::atomic<bool> failed_{false};        // a worker has thrown
 };
 
 }  // namespace fairlane

@@ -100,8 +100,8 @@ std::uint64_t physical_memory() {
 // GPUs that this build can use, at most so many.
 std::vector<int> usable_devices(std::size_t most) {
   std::vector<int> usable;
-  for (auto const& device : cuda_devices()) {
-    if (device.problem.empty() && usable.size() < most) usable.push_back(device.index);
+  for (auto const& device : cuda_devices(most)) {
+    if (device.problem.empty()) usable.push_back(device.index);
   }
   return usable;
 }
@@ -295,8 +295,8 @@ std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution cons
     devices =
         has_part && part != "all" ? device_numbers(part) : usable_devices(has_part ? SIZE_MAX : 1);
     if (kind == "cuda" && devices.empty()) {
-      throw Error(ExitCode::kUnavailable,
-                  fmt::format("backend {}: {}; use auto or cpu", in_quotes(wanted), cuda_problem()));
+      throw Error(ExitCode::kUnavailable, fmt::format("backend {}: {}; use auto or cpu",
+                                                      in_quotes(wanted), cuda_problem()));
     }
   }
   if (!devices.empty()) {

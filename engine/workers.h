@@ -1,6 +1,7 @@
 // Threads that share one task.
 #pragma once
 
+#include <atomic>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -9,9 +10,9 @@
 namespace fairlane {
 
 /// Runs work(0) .. work(count - 1), each on its own thread (the caller's when count is 1), and rethrows the first
-/// exception after all have ended.
+/// exception after all have ended. `failed` is set as soon as one has thrown, so that the others can end early.
 template <class Work>
-void run_workers(int count, Work&& work) {
+void run_workers(int count, std::atomic<bool>& failed, Work&& work) {
   if (count <= 1) {
     work(0);
     return;
@@ -27,6 +28,7 @@ void run_workers(int count, Work&& work) {
         } catch (...) {
           std::lock_guard const guard(lock);
           if (!first) first = std::current_exception();
+          failed.store(true, std::memory_order_relaxed);
         }
       });
     }

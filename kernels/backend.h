@@ -213,10 +213,11 @@ struct DeviceSummary {
   std::string problem;
 };
 
-/// Whether this build has the CUDA backend, its GPUs (none without a driver; never throws for that), and why there is no
-/// usable one: one line, empty where there is.
+/// Whether this build has the CUDA backend, its GPUs up to the `usable`-th that it can use (none without a driver; never
+/// throws for that; looking at a GPU takes some of its memory), and why there is no usable one: one line, empty where there
+/// is.
 bool cuda_built();
-std::vector<DeviceSummary> cuda_devices();
+std::vector<DeviceSummary> cuda_devices(std::size_t usable = SIZE_MAX);
 std::string cuda_problem();
 
 /// Loads a subject on a GPU. Throws Error(kUnavailable | kMemory | kStopped).

@@ -7,7 +7,7 @@ namespace fairlane {
 
 bool cuda_built() { return false; }
 
-std::vector<DeviceSummary> cuda_devices() { return {}; }
+std::vector<DeviceSummary> cuda_devices(std::size_t) { return {}; }
 
 std::string cuda_problem() { return "this build has no CUDA backend"; }
 

@@ -8,11 +8,11 @@ namespace fairlane {
 
 bool cuda_built() { return true; }
 
-std::vector<DeviceSummary> cuda_devices() {
+std::vector<DeviceSummary> cuda_devices(std::size_t usable) {
   std::string problem;
   int const count = cuda_device_count(problem);
   std::vector<DeviceSummary> devices;
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < count && usable > 0; ++i) {
     DeviceSummary summary;
     summary.index = i;
     try {
@@ -28,6 +28,7 @@ std::vector<DeviceSummary> cuda_devices() {
     } catch (Error const& error) {
       summary.problem = error.what();
     }
+    if (summary.problem.empty()) --usable;
     devices.push_back(std::move(summary));
   }
   return devices;
@@ -36,7 +37,7 @@ std::vector<DeviceSummary> cuda_devices() {
 std::string cuda_problem() {
   std::string problem;
   if (cuda_device_count(problem) == 0) return problem;
-  auto const devices = cuda_devices();
+  auto const devices = cuda_devices(1);
   for (auto const& device : devices) {
     if (device.problem.empty()) return {};
   }

@@ -59,6 +59,42 @@ TEST_F(DeviceFailure, SaysSoWhereNothingFits) {
   }
 }
 
+// With several devices the others do not work to the end of the phase when one has failed.
+TEST_F(DeviceFailure, OfOneDeviceEndsTheOthersToo) {
+  config_.global.num = 60;
+  TestSubject const subject(config_);
+  auto const run_two = [&](std::optional<std::int64_t> failing_call) {
+    auto const calls = std::make_shared<std::int64_t>(0);  // of the device that does not fail
+    auto const make = [&](VisitSink overflow) {
+      std::vector<std::unique_ptr<Device>> devices;
+      HostFaults faults;
+      faults.calls = calls;
+      devices.push_back(std::make_unique<HostDevice>(HostDevice::small_limits(), faults));
+      devices.push_back(std::make_unique<HostDevice>(HostDevice::small_limits(),
+                                                     HostFaults{faults.memory, failing_call, {}}));
+      DeviceOptions options;
+      options.lanes = 8;
+      options.overflow = std::move(overflow);
+      return make_device_backend(subject.view(), std::move(devices), options);
+    };
+    std::string message;
+    try {
+      run_search_on(config_, subject, make);
+    } catch (Error const& error) {
+      EXPECT_EQ(error.code(), ExitCode::kStopped);
+      message = error.what();
+    }
+    return std::pair(*calls, message);
+  };
+  config_.local.num = 2000;
+  auto const [all, no_message] = run_two({});
+  EXPECT_EQ(no_message, "");
+  constexpr std::int64_t kEarly = 40;  // in the global phase
+  auto const [some, message] = run_two(kEarly);
+  EXPECT_EQ(message, "stand-in: the device has failed");
+  EXPECT_LT(some, all / 2);
+}
+
 // Whichever call is the one that fails, the run ends with that error and nothing is asked of the device afterwards.
 TEST_F(DeviceFailure, EndsTheRunAtTheFirstFailure) {
   config_.global.num = 8;

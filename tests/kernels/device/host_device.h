@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "kernels/core/error.h"
@@ -15,9 +16,11 @@ namespace fairlane {
 /// What goes wrong, and when.
 /// memory        bytes that can be allocated in all
 /// failing_call  number of the first upload, download or kernel that fails for good, from 0
+/// calls         counts them, where it is given
 struct HostFaults {
   std::uint64_t memory = std::uint64_t{1} << 32;
   std::optional<std::int64_t> failing_call;
+  std::shared_ptr<std::int64_t> calls;
 };
 
 /// The threads of a block, one after the other: see DenseBlocks.
@@ -133,9 +136,6 @@ class HostDevice final : public Device {
     *out_count = n;
   }
 
-  std::int64_t calls() const { return calls_; }
-  /// Bytes in use.
-  std::uint64_t used() const { return used_; }
   /// Counts runs of tile kernels by packs per tile, and of block kernels by their place in BlockKernel, where not null.
   void count_into(std::map<int, int>* tiles, std::map<std::size_t, int>* blocks) {
     tile_runs_ = tiles;
@@ -154,6 +154,7 @@ class HostDevice final : public Device {
       throw Error(ExitCode::kStopped, "stand-in: the device has failed");
     }
     ++calls_;
+    if (faults_.calls) ++*faults_.calls;
   }
 
   template <int kV>
