@@ -31,6 +31,8 @@ constexpr Command kCommands[] = {
     {"run", "search a network for discrimination as a configuration says", add_run},
     {"init", "write a domain file and a configuration for a network and a table", add_init},
     {"inspect", "show a network, a table with its domain, or the results of a run", add_inspect},
+    {"enumerate", "count every individual discriminatory instance of a domain", add_enumerate},
+    {"estimate", "estimate the share of discrimination by sampling", add_estimate},
     {"check", "verify the results of a run independently", add_check},
     {"demo", "search a small census with known discrimination in it", add_demo},
     {"devices", "show what this machine can compute with", add_devices},

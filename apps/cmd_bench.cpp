@@ -3,15 +3,16 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "apps/commands.h"
 #include "apps/config_options.h"
 #include "apps/console.h"
 #include "bench/bench.h"
 #include "engine/output_dir.h"
+#include "engine/subject.h"
 #include "kernels/backend.h"
 
 namespace fairlane {
@@ -35,6 +36,7 @@ struct BenchArguments {
   ConsoleOptions console;
   std::string file;
   std::string isa;
+  LibTorchUse libtorch = LibTorchUse::kAuto;
   int repetitions = 9;
   bool quick = false;
 };
@@ -56,99 +58,130 @@ nlohmann::ordered_json forward_json(ForwardResult const& r) {
 
 nlohmann::ordered_json search_json(SearchBench const& b) {
   nlohmann::ordered_json json;
-  json["backend"] = b.isa;
+  json["backend"] = b.backend;
   json["threads"] = b.threads;
   json["iterations"] = b.iterations;
   json["local_steps"] = b.local_steps;
   json["unique_instances"] = b.unique_instances;
   json["unique_groups"] = b.unique_groups;
-  json["model_evaluations"] = b.model_evaluations;
-  json["evaluations_per_instance"] = b.evaluations_per_instance;
-  json["cluster_seconds"] = b.cluster_seconds;
   json["search_seconds"] = b.search_seconds;
   json["local_steps_per_second"] = b.steps_per_second;
   json["instances_per_second"] = b.instances_per_second;
+  if (b.over_libtorch > 0.0) json["over_libtorch"] = b.over_libtorch;
+  if (b.libtorch) {
+    json["marginal_instances"] = b.marginal_instances;
+    return json;
+  }
+  json["model_evaluations"] = b.model_evaluations;
+  json["evaluations_per_instance"] = b.evaluations_per_instance;
   json["peak_gflops"] = b.peak_gflops;
   json["table_bytes"] = b.table_bytes;
   return json;
 }
 
+/// A part of the figures: for people, and added to the JSON document.
+std::string forward_part(BenchArguments const& arguments, int repetitions,
+                         nlohmann::ordered_json& json) {
+  std::string text = fmt::format("{:<24} {:>14} {:>10} {:>8} {:>16} {:>8} {:>9}\n", "network",
+                                 "rows/s", "GFLOP/s", "of peak", "groups/s", "of peak", "gradient");
+  json["forward"] = nlohmann::ordered_json::array();
+  for (auto const& c : forward_cases()) {
+    auto const r = bench_forward(c.widths, c.variants, arguments.isa, repetitions);
+    json["forward"].push_back(forward_json(r));
+    text += fmt::format(
+        "{:<24} {:>12.2f} M {:>10.1f} {:>6.1f} % {:>9.2f} M x{:<3} {:>6.1f} % {:>7.1f} %\n",
+        r.network, r.rows_per_second * 1e-6, r.gflops, 100.0 * r.share_of_peak,
+        r.groups_per_second * 1e-6, r.variants, 100.0 * r.groups_share_of_peak,
+        100.0 * r.gradient_share_of_peak);
+    if (arguments.quick) break;
+  }
+  return text;
+}
+
+/// A contender a line.
+std::string search_table(SearchComparison const& comparison) {
+  std::string text = fmt::format("{:<28} {:>10} {:>14} {:>15} {:>10} {:>13}\n", "", "search",
+                                 "local steps/s", "distinct IDIs", "IDIs/s", "over LibTorch");
+  for (auto const& b : comparison.rows) {
+    text += fmt::format("{:<28} {:>8.3f} s {:>12.2f} M {:>15} {:>8.2f} M {:>13}\n", b.backend,
+                        b.search_seconds, b.steps_per_second * 1e-6,
+                        with_commas(b.unique_instances), b.instances_per_second * 1e-6,
+                        b.over_libtorch > 0.0 ? fmt::format("{:.2f}", b.over_libtorch) : "-");
+  }
+  return text;
+}
+
+std::string search_part(BenchArguments const& arguments, int repetitions,
+                        nlohmann::ordered_json& json) {
+  RunConfig const config = arguments.config.config();
+  Execution const execution = arguments.config.execution();
+  SearchWays ways;
+  ways.threads = {1};
+  if (int const most = thread_count(execution); most > 1) ways.threads.push_back(most);
+  ways.isa = arguments.isa;
+  ways.libtorch = arguments.libtorch;
+  if (execution.backend == "auto" && cuda_problem().empty()) ways.gpu = "cuda";
+  if (execution.backend.rfind("cuda", 0) == 0) ways.gpu = execution.backend;
+  auto const comparison = bench_search(config, ways, repetitions);
+  auto const& rows = comparison.rows;
+
+  json["cluster_seconds"] = comparison.cluster_seconds;
+  json["libtorch"] = comparison.libtorch;
+  json["search"] = nlohmann::ordered_json::array();
+  for (auto const& row : rows) json["search"].push_back(search_json(row));
+
+  Facts facts;
+  auto const& first = rows.front();
+  facts.add("work", fmt::format("{} tests and steps, {} distinct IDIs in {} groups",
+                                with_commas(first.iterations), with_commas(first.unique_instances),
+                                with_commas(first.unique_groups)));
+  facts.add("model evaluations per IDI", fmt::format("{:.2f}", first.evaluations_per_instance));
+  facts.add("peak of one thread",
+            fmt::format("{:.1f} GFLOP/s, measured between the searches", first.peak_gflops));
+  facts.add("clustering", fmt::format("{:.3f} s, not included", comparison.cluster_seconds));
+  auto const& last = rows[ways.threads.size() - 1];  // of the CPU
+  if (ways.threads.size() > 1) {
+    double const speedup = first.search_seconds / last.search_seconds;
+    double const possible = last.peak_gflops / first.peak_gflops;
+    facts.add("speed-up",
+              fmt::format("{:.2f} with {} threads; a loop of multiply-adds alone: {:.2f}", speedup,
+                          last.threads, possible));
+    json["speedup"] = speedup;
+    json["peak_speedup"] = possible;
+  }
+  double fastest = 0.0;  // on a GPU, by whichever route
+  for (auto const& row : rows) {
+    if (row.threads > 0 || row.libtorch) continue;
+    fastest = fastest > 0.0 ? std::min(fastest, row.search_seconds) : row.search_seconds;
+  }
+  if (fastest > 0.0) {
+    double const speedup = last.search_seconds / fastest;
+    facts.add("speed-up of the GPU", fmt::format("{:.2f} over {} threads", speedup, last.threads));
+    json["gpu_speedup"] = speedup;
+  }
+  facts.add("baseline", comparison.libtorch);
+  std::int64_t marginal = 0;
+  for (auto const& row : rows) marginal += row.marginal_instances;
+  if (marginal > 0) {
+    facts.add("within rounding",
+              fmt::format("{} of LibTorch's IDIs are none to us", with_commas(marginal)));
+  }
+  return search_table(comparison) + "\n" + facts.text();
+}
+
 ExitCode bench(BenchArguments const& arguments) {
   int const repetitions = arguments.quick ? 3 : arguments.repetitions;
-  auto const& console = arguments.console;
   nlohmann::ordered_json json;
   json["version"] = FAIRLANE_VERSION;
   json["repetitions"] = repetitions;
-  if (arguments.config.path.empty()) {
-    std::string text =
-        fmt::format("{:<24} {:>14} {:>10} {:>8} {:>16} {:>8} {:>9}\n", "network", "rows/s",
-                    "GFLOP/s", "of peak", "groups/s", "of peak", "gradient");
-    json["forward"] = nlohmann::ordered_json::array();
-    for (auto const& c : forward_cases()) {
-      auto const r = bench_forward(c.widths, c.variants, arguments.isa, repetitions);
-      json["forward"].push_back(forward_json(r));
-      text += fmt::format(
-          "{:<24} {:>12.2f} M {:>10.1f} {:>6.1f} % {:>9.2f} M x{:<3} {:>6.1f} % {:>7.1f} %\n",
-          r.network, r.rows_per_second * 1e-6, r.gflops, 100.0 * r.share_of_peak,
-          r.groups_per_second * 1e-6, r.variants, 100.0 * r.groups_share_of_peak,
-          100.0 * r.gradient_share_of_peak);
-      if (arguments.quick) break;
-    }
-    if (!console.json) print(text);
-  } else {
-    RunConfig const config = arguments.config.config();
-    int const most = std::max(1, arguments.config.execution().threads > 0
-                                     ? arguments.config.execution().threads
-                                     : static_cast<int>(std::thread::hardware_concurrency()));
-    std::vector<int> threads = {1};
-    if (most > 1) threads.push_back(most);
-    std::string gpu = arguments.config.execution().backend;
-    if (gpu == "auto" && cuda_problem().empty()) gpu = "cuda";
-    if (gpu.rfind("cuda", 0) != 0) gpu.clear();
-    auto const results = bench_search(config, threads, arguments.isa, gpu, repetitions);
-    json["search"] = nlohmann::ordered_json::array();
-    Facts facts;
-    for (auto const& b : results) {
-      json["search"].push_back(search_json(b));
-      facts.add(b.isa, fmt::format("{:.3f} s search, {:.2f} M local steps/s, {:.2f} M IDIs/s",
-                                   b.search_seconds, b.steps_per_second * 1e-6,
-                                   b.instances_per_second * 1e-6));
-    }
-    auto const& first = results.front();
-    facts.add("work",
-              fmt::format("{} tests and steps, {} distinct IDIs in {} groups",
-                          with_commas(first.iterations), with_commas(first.unique_instances),
-                          with_commas(first.unique_groups)));
-    facts.add("model evaluations per IDI", fmt::format("{:.2f}", first.evaluations_per_instance));
-    facts.add("peak of one thread",
-              fmt::format("{:.1f} GFLOP/s, measured between the searches", first.peak_gflops));
-    facts.add("clustering", fmt::format("{:.3f} s, not included", first.cluster_seconds));
-    auto const& last = results[threads.size() - 1];  // of the CPU
-    if (threads.size() > 1) {
-      double const speedup = first.search_seconds / last.search_seconds;
-      double const possible = last.peak_gflops / first.peak_gflops;
-      facts.add("speed-up",
-                fmt::format("{:.2f} with {} threads; a loop of multiply-adds alone: {:.2f}",
-                            speedup, last.threads, possible));
-      json["speedup"] = speedup;
-      json["peak_speedup"] = possible;
-    }
-    if (!gpu.empty()) {
-      double fastest = results.back().search_seconds;  // by whichever route
-      for (std::size_t i = threads.size(); i < results.size(); ++i)
-        fastest = std::min(fastest, results[i].search_seconds);
-      double const speedup = last.search_seconds / fastest;
-      facts.add("speed-up of the GPU",
-                fmt::format("{:.2f} over {} threads", speedup, last.threads));
-      json["gpu_speedup"] = speedup;
-    }
-    if (!console.json) print(facts.text());
-  }
-  std::string const text = json.dump(2) + "\n";
-  if (console.json) print(text);
+  std::string const text = arguments.config.path.empty()
+                               ? forward_part(arguments, repetitions, json)
+                               : search_part(arguments, repetitions, json);
+  std::string const document = json.dump(2) + "\n";
+  print(arguments.console.json ? document : text);
   if (!arguments.file.empty()) {
     FileWriter file(arguments.file);
-    file.write(text.data(), text.size());
+    file.write(document.data(), document.size());
     file.close();
   }
   return ExitCode::kOk;
@@ -163,6 +196,13 @@ Action add_bench(CLI::App& app) {
       ->type_name("FILE");
   app.add_option("--isa", arguments->isa, "instruction set: avx512, avx2, neon, portable")
       ->type_name("NAME");
+  std::map<std::string, LibTorchUse> const uses = {
+      {"auto", LibTorchUse::kAuto}, {"on", LibTorchUse::kOn}, {"off", LibTorchUse::kOff}};
+  app.add_option("--libtorch", arguments->libtorch,
+                 "compare with LibTorch: auto (where it can), on, off")
+      ->type_name("WHEN")
+      ->needs(app.get_option("CONFIG"))
+      ->transform(CLI::CheckedTransformer(uses, CLI::ignore_case));
   app.add_option("--repetitions", arguments->repetitions, "repetitions; medians are reported")
       ->check(CLI::Range(1, 1000));
   arguments->console.add_to(app);

@@ -21,6 +21,7 @@ struct RunArguments {
   ConsoleOptions console;
   bool overwrite = false;
   std::string fail_above;
+  std::string against;
 };
 
 /// Whether CONFIG is the manifest of a finished run, which is then repeated: up to its recorded cut,
@@ -54,6 +55,7 @@ ExitCode run_config(RunArguments const& arguments) {
   RunOptions options;
   options.execution = arguments.config.execution();
   options.overwrite = arguments.overwrite;
+  options.against = arguments.against;
   RunConfig const config = repeats_manifest(arguments.config.path)
                                ? recorded_config(arguments.config, options.search.replay)
                                : arguments.config.config();
@@ -94,6 +96,9 @@ Action add_run(CLI::App& app) {
   app.add_option("--fail-above", arguments->fail_above,
                  "exit with 1 when the success rate is above this share (0..1)")
       ->type_name("RATE");
+  app.add_option("--against", arguments->against,
+                 "results of `fairlane enumerate`: also report which share of all IDIs was found")
+      ->type_name("DIR");
   arguments->console.add_to(app);
   return [arguments] { return run_config(*arguments); };
 }

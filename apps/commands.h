@@ -16,6 +16,8 @@ using Action = std::function<ExitCode()>;
 
 /// Each adds the arguments of one subcommand to `app`, which is that subcommand.
 Action add_run(CLI::App& app);
+Action add_enumerate(CLI::App& app);
+Action add_estimate(CLI::App& app);
 Action add_init(CLI::App& app);
 Action add_inspect(CLI::App& app);
 Action add_devices(CLI::App& app);

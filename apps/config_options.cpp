@@ -15,6 +15,7 @@ namespace fairlane {
 namespace {
 
 constexpr std::int64_t kMaxThreads = 1024;
+constexpr double kMostSeconds = 1e9;
 constexpr std::int64_t kMaxBatch = 1 << 24;
 
 }  // namespace
@@ -26,6 +27,9 @@ void ConfigOptions::add_to(CLI::App& app, bool config_required) {
   app.add_option("--backend", backend, "auto, cpu or cuda[:N]")->type_name("NAME");
   app.add_option("--threads", threads, "worker threads (default: all cores)")->type_name("N");
   app.add_option("--batch", batch, "lanes that advance together (default: chosen)")->type_name("N");
+  app.add_option("--checkpoint", checkpoint,
+                 "save the state at most so often, 0: only when stopped (default: 300)")
+      ->type_name("SECONDS");
   app.add_option("--seed", seed, "seed of the run, instead of seed")->type_name("S");
   app.add_option("--set", set, "any key of the configuration, such as global.num=10")
       ->type_name("KEY=VALUE")
@@ -50,6 +54,8 @@ Execution ConfigOptions::execution() const {
   if (!batch.empty()) {
     execution.batch = static_cast<int>(parse_integer("--batch", batch, 1, kMaxBatch));
   }
+  if (!checkpoint.empty())
+    execution.checkpoint = parse_number("--checkpoint", checkpoint, 0.0, kMostSeconds);
   return execution;
 }
 

@@ -12,13 +12,14 @@ class App;
 
 namespace fairlane {
 
-/// CONFIG, --out, --backend, --threads, --batch, --seed and --set as given.
+/// CONFIG, --out, --backend, --threads, --batch, --checkpoint, --seed and --set as given.
 struct ConfigOptions {
   std::string path;
   std::string out;
   std::string backend = "auto";
   std::string threads;
   std::string batch;
+  std::string checkpoint;
   std::string seed;
   std::vector<std::string> set;
 

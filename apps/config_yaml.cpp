@@ -153,6 +153,11 @@ void read_threshold(Place const& at, YamlNode const& node, RunConfig& config) {
   if (config.threshold <= 0.0 || config.threshold >= 1.0) at.expected(node, expected);
 }
 
+void read_arithmetic(Place const& at, YamlNode const& node, RunConfig& config) {
+  std::string const name = choice_of(at, node, {"exact", "fast"});
+  config.arithmetic = name == "fast" ? Arithmetic::kFast : Arithmetic::kExact;
+}
+
 void read_out_of_domain(Place const& at, YamlNode const& node, RunConfig& config) {
   std::string const name = choice_of(at, node, {"error", "drop", "clip"});
   config.out_of_domain = name == "drop"   ? OutOfDomain::kDrop
@@ -298,6 +303,7 @@ constexpr Field kFields[] = {
     {"threshold", read_threshold},
     {"method", read_method},
     {"seed", read_seed},
+    {"arithmetic", read_arithmetic},
     {"global.num", [](Place const& at, YamlNode const& n,
                       RunConfig& c) { c.global.num = integer_of(at, n, 1, kMaxGlobalSeeds); }},
     {"global.clusters",

@@ -26,6 +26,8 @@ namespace {
 std::atomic<bool> interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may not lock");
 
+constexpr int kSignals[] = {SIGINT, SIGTERM};  // a person's Ctrl-C, a system that shuts down
+
 extern "C" void on_interrupt(int /*signal*/) {
   if (interrupted.exchange(true)) _exit(static_cast<int>(ExitCode::kInterrupted));
 }
@@ -168,13 +170,13 @@ Interrupt::Interrupt() {
   struct sigaction action = {};
   action.sa_handler = on_interrupt;
   action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, nullptr);
+  for (int const signal : kSignals) sigaction(signal, &action, nullptr);
 }
 
 Interrupt::~Interrupt() {
   struct sigaction action = {};
   action.sa_handler = SIG_DFL;
-  sigaction(SIGINT, &action, nullptr);
+  for (int const signal : kSignals) sigaction(signal, &action, nullptr);
 }
 
 std::atomic<bool> const& Interrupt::flag() { return interrupted; }

@@ -82,7 +82,7 @@ std::int64_t parse_integer(std::string const& flag, std::string const& text, std
 /// Same for a finite number. Throws Error(kUsage).
 double parse_number(std::string const& flag, std::string const& text, double low, double high);
 
-/// Watches for Ctrl-C while it lives: the first sets flag(), the second ends the process with 130.
+/// Watches for Ctrl-C and SIGTERM while it lives: the first sets flag(), the second ends the process with 130.
 class Interrupt {
  public:
   Interrupt();

@@ -38,7 +38,9 @@ std::string describe(SearchProgress const& progress, Pace const& pace) {
                       local ? "steps" : "tests");
   line += fmt::format("  {} IDIs", with_commas(progress.instances.load()));
   // Lanes advance together and finish together, so iterations tell more than finished seeds do.
-  double const share = std::max(done / total, pace.iterations / (total * pace.per_seed));
+  auto const resumed = static_cast<double>(progress.resumed.load());
+  double const todo = total - resumed;
+  double const share = std::max((done - resumed) / todo, pace.iterations / (todo * pace.per_seed));
   if (share > 0.0 && share < 1.0) {
     line += "  " + seconds_text(pace.seconds * (1.0 - share) / share) + " left";
   }

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "apps/console.h"
+#include "apps/walk_text.h"
+#include "engine/report.h"
 #include "kernels/core/error.h"
 #include "models/text.h"
 
@@ -63,6 +65,14 @@ std::string summary_text(std::string const& json, std::string const& source) {
                 fmt::format("{}: is no JSON object, expected a run's summary", escaped(source)));
   }
   Members const summary(document);
+  if (summary.text("method") == kWalkMethod) {
+    try {
+      return walk_summary_text(json);
+    } catch (Json::exception const& e) {
+      throw Error(ExitCode::kIntegrity, fmt::format("{}: is no enumeration's summary: {}",
+                                                    escaped(source), escaped(e.what())));
+    }
+  }
   Facts facts;
   facts.add("method", summary.text("method"));
   std::string tested = summary.list("protected");
@@ -78,6 +88,12 @@ std::string summary_text(std::string const& json, std::string const& source) {
                         with_commas(summary.count("unique_groups"))));
   facts.add("inputs found", fmt::format("{}  (unique IDIs: a profile with its protected values)",
                                         with_commas(summary.count("unique_instances"))));
+  if (Json const* const recall = summary.find("recall"); recall != nullptr && recall->is_object()) {
+    Members const members(*recall);
+    facts.add("recall",
+              fmt::format("{} of all IDIs, {} of all profiles",
+                          percent(members.number("instances")), percent(members.number("groups"))));
+  }
   facts.add("success rate", fmt::format("{} of {} different inputs that were tried",
                                         percent(summary.number("success_rate")),
                                         with_commas(summary.count("unique_generated"))));
@@ -106,6 +122,7 @@ std::string summary_text(std::string const& json, std::string const& source) {
   }
   if (std::string const signature = summary.text("signature"); !signature.empty()) {
     facts.add("signature", signature);
+    if (std::string const note = summary.text("signature_note"); !note.empty()) facts.add("", note);
   }
   return facts.text();
 }

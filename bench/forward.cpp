@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -70,8 +69,7 @@ double rate(double seconds, Work&& work) {
 double peak_gflops(std::string const& isa, double seconds, int threads) {
   auto const& kernels = select_kernels(isa.c_str());
   std::vector<double> gflops(static_cast<std::size_t>(threads));
-  std::atomic<bool> failed{false};
-  run_workers(threads, failed, [&](int worker) {
+  Workers().run(threads, [&](int worker) {
     constexpr std::int64_t kRounds = 4096;
     constexpr double kFlopsPerFma = 2.0;
     std::vector<float> sink(kPadLanes, 0.0F);

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "engine/output_dir.h"
 #include "kernels/core/error.h"
@@ -60,6 +62,28 @@ void FileWriter::close() {
   int const fd = fd_;
   fd_ = -1;
   if (::close(fd) != 0) fail(path_, "cannot be written");
+}
+
+void sync_path(std::string const& path) {
+  int const fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) fail(path, "cannot be opened");
+  int const result = fsync(fd);
+  int const error = errno;
+  ::close(fd);
+  errno = error;
+  // Some file systems cannot flush a directory; EINVAL says so.
+  if (result != 0 && error != EINVAL) fail(path, "cannot be flushed to disk");
+}
+
+void rename_file(std::string const& from, std::string const& to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0) fail(to, "cannot be put into place");
+}
+
+void replace_file(std::string const& from, std::string const& to) {
+  sync_path(from);
+  rename_file(from, to);
+  auto const folder = std::filesystem::path(to).parent_path();
+  sync_path(folder.empty() ? "." : folder.string());
 }
 
 }  // namespace fairlane

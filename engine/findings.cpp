@@ -29,6 +29,8 @@ struct Findings::Impl {
         words(static_cast<std::size_t>(codec.words())),
         records({codec.words(), true, spill_dir, "instances", limit}) {}
 
+  /// record [visits.count][words + 1]
+  void encode(Visits const& visits, std::uint64_t* record) const;
   void count_groups();
   /// Calls take(record) for the IDIs that count.
   template <class Each>
@@ -61,18 +63,41 @@ Findings::Findings(PackedSubject const& subject, std::string spill_dir, std::uin
 
 Findings::~Findings() = default;
 
+void Findings::Impl::encode(Visits const& visits, std::uint64_t* record) const {
+  auto const group_words = static_cast<std::size_t>(visits.words);
+  for (std::size_t i = 0; i < visits.count; ++i, record += words + 1) {
+    codec.key(visits.group + i * group_words, visits.variant[i], record);
+    record[0] |= kind_of(visits.state[i]) << kRowKeyBits;
+    record[words] = visits.finder[i];
+  }
+}
+
 void Findings::add(Visits const& visits) {
   Impl& m = *impl_;
   m.repeats = true;
-  auto const group_words = static_cast<std::size_t>(visits.words);
-  std::uint64_t* record = m.records.append(visits.count);
-  for (std::size_t i = 0; i < visits.count; ++i, record += m.words + 1) {
-    m.codec.key(visits.group + i * group_words, visits.variant[i], record);
-    record[0] |= kind_of(visits.state[i]) << kRowKeyBits;
-    record[m.words] = visits.finder[i];
-  }
+  m.encode(visits, m.records.append(visits.count));
   m.records.commit(visits.count);
 }
+
+void Findings::save(Backend& backend, TakeRecords const& take) {
+  Impl& m = *impl_;
+  std::vector<std::uint64_t> records;
+  backend.collect([&](Visits const& visits) {  // first: what has no room left there is added here
+    records.resize(visits.count * stride());
+    m.encode(visits, records.data());
+    take(records.data(), visits.count);
+  });
+  m.records.for_each_so_far(take);
+}
+
+void Findings::restore(std::uint64_t const* records, std::size_t count) {
+  Impl& m = *impl_;
+  m.repeats = true;
+  std::copy_n(records, count * stride(), m.records.append(count));
+  m.records.commit(count);
+}
+
+std::size_t Findings::stride() const { return impl_->records.stride(); }
 
 void Findings::collect(Backend& backend, std::uint64_t cut) {
   backend.collect([&](Visits const& visits) { add_distinct(visits, cut); });

@@ -75,6 +75,9 @@ class RowCodec {
 inline constexpr int kRowKeyBits =
     62;  // two bits of the first word are left for the kind of record
 
+/// Visits as words: stride words each, a row key with the kind of record in its highest bits, then the finder.
+using TakeRecords = std::function<void(std::uint64_t const* records, std::size_t n)>;
+
 /// Counts over everything that was visited before the cut.
 struct FindingCounts {
   std::int64_t unique_instances = 0;
@@ -105,6 +108,14 @@ class Findings {
   /// `cut` do not count. After all add(). Throws Error(kMemory | kDisk).
   void collect(Backend& backend, std::uint64_t cut);
   void add_distinct(Visits const& visits, std::uint64_t cut);
+
+  /// Hands out everything so far, what the backend recorded and what was added: inputs may repeat. No visits are made
+  /// meanwhile. Throws Error.
+  void save(Backend& backend, TakeRecords const& take);
+  /// Takes what save() handed out in an earlier session. Before anything else.
+  void restore(std::uint64_t const* records, std::size_t count);
+  /// Words of such a record.
+  std::size_t stride() const;
 
   /// Sorts and counts; visits whose finder is not below `cut` do not count. Call once, after the
   /// last add.

@@ -4,13 +4,11 @@
 #include <numeric>
 
 #include "engine/lockstep_search.h"
-#include "engine/workers.h"
 
 namespace fairlane {
 
 bool LockstepSearch::retire(LaneBlock& block, bool after_step, std::vector<std::uint8_t>& keep,
-                            std::vector<std::uint32_t>& hit_seeds,
-                            std::vector<std::int32_t>& hit_rows) {
+                            GlobalHits& hits) {
   int const n = block.size();
   keep.assign(static_cast<std::size_t>(n), 1);
   bool any = false;
@@ -29,19 +27,17 @@ bool LockstepSearch::retire(LaneBlock& block, bool after_step, std::vector<std::
       block.row(lane, &result_.last_rows[seed * static_cast<std::size_t>(attributes_)]);
     global_done_[seed] = 1;
     if (!hit) continue;
-    hit_seeds.push_back(block.seed(lane));
-    hit_rows.resize(hit_rows.size() + static_cast<std::size_t>(attributes_));
-    block.row(lane, hit_rows.data() + hit_rows.size() - attributes_);
+    hits.seed.push_back(block.seed(lane));
+    hits.rows.resize(hits.rows.size() + static_cast<std::size_t>(attributes_));
+    block.row(lane, hits.rows.data() + hits.rows.size() - attributes_);
   }
   if (any) block.retain(keep);
   report(ended, 0);
   return any;
 }
 
-void LockstepSearch::global_worker(std::atomic<std::int64_t>& next, std::int64_t count,
-                                   std::vector<std::uint32_t>& hit_seeds,
-                                   std::vector<std::int32_t>& hit_rows) {
-  auto const block = backend_.make_block(block_lanes(count), Phase::kGlobal);
+void LockstepSearch::global_worker(WorkList& seeds, int wanted_lanes, GlobalHits& hits) {
+  auto const block = backend_.make_block(wanted_lanes, Phase::kGlobal);
   std::vector<std::uint32_t> numbers;
   std::vector<std::int32_t> rows;
   std::vector<std::uint8_t> keep;
@@ -50,21 +46,21 @@ void LockstepSearch::global_worker(std::atomic<std::int64_t>& next, std::int64_t
                         static_cast<std::int32_t>(config_.global.step), method_.sign};
   bool open = true;
   while (true) {
-    check_stop();
+    between_rounds();
     if (late()) return;
     // Refill once a quarter of the lanes is free: lanes are independent, so when they start does not matter.
-    int const free = block->capacity() - block->size();
-    if (open && (free * 4 >= block->capacity() || block->size() == 0)) {
-      std::int64_t const first = next.fetch_add(free);
-      std::int64_t const taken = std::clamp<std::int64_t>(count - first, 0, free);
-      open = taken == free;
-      if (taken > 0) {
-        numbers.resize(static_cast<std::size_t>(taken));
-        std::iota(numbers.begin(), numbers.end(), static_cast<std::uint32_t>(first));
-        rows.resize(static_cast<std::size_t>(taken) * static_cast<std::size_t>(attributes_));
-        seeds_.rows(first, taken, rows.data());
-        block->place(numbers, rows.data());
-      }
+    int free = block->capacity() - block->size();
+    bool const refills = free * 4 >= block->capacity() || block->size() == 0;
+    while (open && refills && free > 0) {
+      auto const [first, taken] = seeds.take(free);
+      open = taken > 0;
+      if (!open) break;
+      numbers.resize(static_cast<std::size_t>(taken));
+      std::iota(numbers.begin(), numbers.end(), static_cast<std::uint32_t>(first));
+      rows.resize(static_cast<std::size_t>(taken) * static_cast<std::size_t>(attributes_));
+      seeds_.rows(first, taken, rows.data());
+      block->place(numbers, rows.data());
+      free -= static_cast<int>(taken);
     }
     if (block->size() == 0) return;
     bool const margin = method_.kind == SearchKind::kMargin;
@@ -74,14 +70,14 @@ void LockstepSearch::global_worker(std::atomic<std::int64_t>& next, std::int64_t
       block->test();
     }
     report(0, block->size());
-    retire(*block, false, keep, hit_seeds, hit_rows);
+    retire(*block, false, keep, hits);
     if (block->size() == 0) continue;
     if (margin) {
       block->advance_margin(step.step);
     } else {
       block->advance(step);
     }
-    retire(*block, true, keep, hit_seeds, hit_rows);
+    retire(*block, true, keep, hits);
   }
 }
 
@@ -91,35 +87,33 @@ void LockstepSearch::global_phase() {
     count = std::min(count, *config_.budget.iterations);  // every seed is tested once
   if (options_.replay && options_.replay->global_seeds >= 0)
     count = std::min(count, options_.replay->global_seeds);
-  result_.global.resize(static_cast<std::size_t>(count));
-  global_done_.assign(static_cast<std::size_t>(count), 0);
+  result_.global.resize(static_cast<std::size_t>(count));  // as an earlier session left it
+  global_done_.resize(static_cast<std::size_t>(count));
   if (options_.trace) {
     result_.last_rows.resize(static_cast<std::size_t>(count) *
                              static_cast<std::size_t>(attributes_));
   }
-  begin_phase(0, count);
-  std::atomic<std::int64_t> next{0};
-  auto const workers = static_cast<std::size_t>(backend_.concurrency());
-  std::vector<std::vector<std::uint32_t>> seeds(workers);
-  std::vector<std::vector<std::int32_t>> rows(workers);
-  run_workers(backend_.concurrency(), failed_, [&](int worker) {
-    auto const w = static_cast<std::size_t>(worker);
-    global_worker(next, count, seeds[w], rows[w]);
+  hits_.resize(static_cast<std::size_t>(backend_.concurrency()));
+  auto const done = std::count(global_done_.begin(), global_done_.end(), 1);
+  begin_phase(0, count, done);
+  WorkList seeds(global_done_, 0, count);
+  int const lanes = block_lanes(count - done);
+  workers_.run(backend_.concurrency(), [&](int worker) {
+    global_worker(seeds, lanes, hits_[static_cast<std::size_t>(worker)]);
   });
-  collect_origins(seeds, rows);
+  collect_origins();
 }
 
-void LockstepSearch::collect_origins(std::vector<std::vector<std::uint32_t>> const& seeds,
-                                     std::vector<std::vector<std::int32_t>> const& rows) {
+void LockstepSearch::collect_origins() {
   struct Hit {
     std::int32_t const* row;
     std::uint32_t seed;
   };
   std::vector<Hit> hits;
   auto const width = static_cast<std::size_t>(attributes_);
-  for (std::size_t w = 0; w < seeds.size(); ++w) {
-    for (std::size_t i = 0; i < seeds[w].size(); ++i)
-      hits.push_back({rows[w].data() + i * width, seeds[w][i]});
+  for (auto const& found : hits_) {
+    for (std::size_t i = 0; i < found.seed.size(); ++i)
+      hits.push_back({found.rows.data() + i * width, found.seed[i]});
   }
   auto const compare = [width](Hit const& a, Hit const& b) {
     return std::lexicographical_compare_three_way(a.row, a.row + width, b.row, b.row + width);

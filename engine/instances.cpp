@@ -266,7 +266,9 @@ void InstanceFormatter::format_csv(Batch& batch) const {
     to = put(to, d.score);
     *to++ = ',';
     to = put(to, d.pair_score);
-    copy(Finder::phase(finder) == Phase::kGlobal ? ",global," : ",local,");
+    *to++ = ',';
+    copy(kFinderPhases[finder_phase(finder)]);
+    *to++ = ',';
     to = put(to, Finder::seed(finder));
     *to++ = ',';
     to = put(to, Finder::iteration(finder));
@@ -289,7 +291,7 @@ void InstanceFormatter::put_table(Batch& batch) const {
     batch.table.insert(batch.table.end(), pair, pair + static_cast<std::ptrdiff_t>(selected_));
     std::uint64_t const finder = batch.finders[i];
     for (std::int32_t const value :
-         {d.label, d.pair_label, Finder::phase(finder) == Phase::kGlobal ? 0 : 1,
+         {d.label, d.pair_label, static_cast<std::int32_t>(finder_phase(finder)),
           static_cast<std::int32_t>(Finder::seed(finder)),
           static_cast<std::int32_t>(Finder::iteration(finder))}) {
       batch.table.push_back(value);
@@ -326,7 +328,7 @@ class InstanceFiles {
     if (config.output.format == OutputFormat::kNpy) {
       nlohmann::ordered_json names;
       names["instances"] = table_columns(subject);
-      names["phase"] = {"global", "local"};
+      names["phase"] = kFinderPhases;
       names["scores"] = {"score", "pair_score"};
       out.write("instances.columns.json",
                 names.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");

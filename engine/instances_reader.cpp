@@ -47,6 +47,14 @@ bool take_number(char const*& at, char const* end, char after, T& value) {
   return true;
 }
 
+// Packs a finder; error text where there is no such one.
+char const* finder_of(std::size_t phase, std::uint32_t seed, std::uint32_t iteration,
+                      std::uint64_t& finder) {
+  finder = Finder::pack(phase == 1 ? Phase::kLocal : Phase::kGlobal, seed, iteration);
+  return finder_phase(finder) == phase ? nullptr
+                                       : "phase, seed and iteration contradict each other";
+}
+
 }  // namespace
 
 InstanceFile::InstanceFile(std::string const& dir, OutputFormat format,
@@ -194,20 +202,18 @@ char const* InstanceFile::parse_line(char const* at, char const* end,
     return "a score is no number";
   }
   std::string_view const rest(at, static_cast<std::size_t>(end - at));
-  constexpr std::string_view kGlobal = "global,";
-  constexpr std::string_view kLocal = "local,";
-  bool const global = rest.substr(0, kGlobal.size()) == kGlobal;
-  if (!global && rest.substr(0, kLocal.size()) != kLocal)
-    return "the phase is neither global nor local";
-  at += global ? kGlobal.size() : kLocal.size();
+  std::string_view const name = rest.substr(0, rest.find(','));
+  auto const phase = std::find(kFinderPhases.begin(), kFinderPhases.end(), name);
+  if (phase == kFinderPhases.end()) return "the phase is none of global, local and walk";
+  at += std::min(name.size() + 1, rest.size());
   std::uint32_t seed = 0;
   std::uint32_t iteration = 0;
   if (!take_number(at, end, ',', seed) || !take_number(at, end, '\0', iteration) ||
       iteration >> Finder::kIterationBits != 0) {
     return "seed or iteration is no integer, or cells follow";
   }
-  record.finder = Finder::pack(global ? Phase::kGlobal : Phase::kLocal, seed, iteration);
-  return nullptr;
+  return finder_of(static_cast<std::size_t>(phase - kFinderPhases.begin()), seed, iteration,
+                   record.finder);
 }
 
 void InstanceFile::parse(InstanceBlock const& block, Take const& take, Fail const& fail) const {
@@ -252,16 +258,20 @@ void InstanceFile::parse_rows(InstanceBlock const& block, Take const& take,
   for (std::size_t i = 0; i < cells.size() / width; ++i, ++number) {
     std::int32_t const* row = cells.data() + i * width;
     std::int32_t const* after = row + attributes_ + selected_;
-    bool const valid = (after[2] == 0 || after[2] == 1) && after[3] >= 0 && after[4] >= 0;
-    if (!valid) {
+    auto const phase = static_cast<std::size_t>(after[2]);
+    if (phase >= kFinderPhases.size() || after[3] < 0 || after[4] < 0) {
       fail(number, "phase, seed or iteration is out of range");
       continue;
     }
-    Phase const phase = after[2] == 0 ? Phase::kGlobal : Phase::kLocal;
-    take(number,
-         {row, row + attributes_, after[0], after[1], scores[kScores * i], scores[kScores * i + 1],
-          Finder::pack(phase, static_cast<std::uint32_t>(after[3]),
-                       static_cast<std::uint32_t>(after[4]))});
+    std::uint64_t finder = 0;
+    char const* const problem = finder_of(phase, static_cast<std::uint32_t>(after[3]),
+                                          static_cast<std::uint32_t>(after[4]), finder);
+    if (problem != nullptr) {
+      fail(number, problem);
+      continue;
+    }
+    take(number, {row, row + attributes_, after[0], after[1], scores[kScores * i],
+                  scores[kScores * i + 1], finder});
   }
 }
 

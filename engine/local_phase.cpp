@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "engine/lockstep_search.h"
-#include "engine/workers.h"
 
 namespace fairlane {
 
@@ -17,27 +16,32 @@ LocalStep LockstepSearch::local_step() const {
   return step;
 }
 
-void LockstepSearch::local_worker(std::atomic<std::int64_t>& next, std::int64_t last,
-                                  int wanted_lanes) {
+void LockstepSearch::local_worker(WorkList& origins, int wanted_lanes) {
   auto const block = backend_.make_block(wanted_lanes, Phase::kLocal);
   int const lanes = block->capacity();
   LocalStep const step = local_step();
   std::vector<std::uint8_t> none(static_cast<std::size_t>(lanes), 0);
   bool const margin = method_.kind == SearchKind::kMargin;
+  std::vector<WorkList::Range> placed;
   while (!late()) {
-    std::int64_t const begin = next.fetch_add(lanes);
-    std::int64_t const count = std::clamp<std::int64_t>(last - begin, 0, lanes);
+    placed.clear();
+    while (block->size() < lanes) {
+      auto const range = origins.take(lanes - block->size());
+      if (range.count == 0) break;
+      auto const at = static_cast<std::size_t>(range.first);
+      block->place({origins_.seed.data() + at, static_cast<std::size_t>(range.count)},
+                   origins_.rows.data() + at * static_cast<std::size_t>(attributes_));
+      placed.push_back(range);
+    }
+    int const count = block->size();
     if (count == 0) return;
-    auto const at = static_cast<std::size_t>(begin);
-    block->place({origins_.seed.data() + at, static_cast<std::size_t>(count)},
-                 origins_.rows.data() + at * static_cast<std::size_t>(attributes_));
     if (margin) {
       block->begin_margin();
     } else {
       block->begin_local(step);
     }
     for (std::int64_t i = 0; i < config_.local.num; ++i) {
-      check_stop();
+      between_rounds();
       if (late()) return;
       if (margin) {
         block->step_margin(step.step);
@@ -46,10 +50,13 @@ void LockstepSearch::local_worker(std::atomic<std::int64_t>& next, std::int64_t 
       }
       report(0, count);
     }
-    for (int lane = 0; lane < block->size(); ++lane)
-      renewals_[at + static_cast<std::size_t>(lane)] = block->renewals(lane);
-    std::fill_n(local_done_.begin() + begin, count, std::uint8_t{1});
-    block->retain({none.data(), static_cast<std::size_t>(block->size())});
+    int lane = 0;
+    for (auto const& range : placed) {
+      for (std::int64_t origin = range.first; origin < range.first + range.count; ++origin)
+        renewals_[static_cast<std::size_t>(origin)] = block->renewals(lane++);
+      std::fill_n(local_done_.begin() + range.first, range.count, std::uint8_t{1});
+    }
+    block->retain({none.data(), static_cast<std::size_t>(count)});
     report(count, 0);
   }
 }
@@ -72,15 +79,15 @@ void LockstepSearch::local_phase() {
     last = options_.replay->local_seeds;
     reason = options_.replay->reason;
   }
-  local_done_.assign(static_cast<std::size_t>(total), 0);
-  renewals_.assign(static_cast<std::size_t>(total), 0);
-  begin_phase(1, last);
-  std::atomic<std::int64_t> next{0};
+  local_done_.resize(static_cast<std::size_t>(total));  // as an earlier session left it
+  renewals_.resize(static_cast<std::size_t>(total));
+  auto const resumed = std::count(local_done_.begin(), local_done_.begin() + last, 1);
+  begin_phase(1, last, resumed);
   // Somewhat less than half of the local steps lead to new inputs.
   constexpr double kNewInputsPerStep = 0.45;
   if (!config_.budget.instances && !config_.budget.seconds) {
     backend_.reserve(static_cast<double>(backend_.visited()) +
-                     kNewInputsPerStep * static_cast<double>(last) *
+                     kNewInputsPerStep * static_cast<double>(last - resumed) *
                          static_cast<double>(config_.local.num));
   }
   std::int64_t done = 0;
@@ -89,9 +96,10 @@ void LockstepSearch::local_phase() {
     wave = static_cast<std::int64_t>(backend_.concurrency()) * backend_.block_lanes(last);
   while (done < last) {
     std::int64_t const end = std::min(last, done + wave);
-    next = done;
-    int const lanes = block_lanes(end - done);
-    run_workers(backend_.concurrency(), failed_, [&](int) { local_worker(next, end, lanes); });
+    WorkList origins(local_done_, done, end);
+    int const lanes =
+        block_lanes(std::count(local_done_.begin() + done, local_done_.begin() + end, 0));
+    workers_.run(backend_.concurrency(), [&](int) { local_worker(origins, lanes); });
     done = std::find(local_done_.begin(), local_done_.begin() + end, 0) - local_done_.begin();
     if (config_.budget.instances) {
       std::int64_t const enough = origins_for_instances(done);

@@ -8,19 +8,20 @@
 #include <vector>
 
 #include "engine/search.h"
+#include "engine/workers.h"
 #include "kernels/core/error.h"
 
 namespace fairlane {
 
-/// Starting points of the local phase: distinct global IDIs by least seed.
+/// Global IDIs and the seeds that led to them.
 /// seed [count], rows [count][attributes]
-struct Origins {
+struct GlobalHits {
   std::vector<std::uint32_t> seed;
   std::vector<std::int32_t> rows;
 };
 
 /// One search on its way. The phases share its state; each has a file of its own: random_phase.cpp,
-/// global_phase.cpp, local_phase.cpp.
+/// global_phase.cpp, local_phase.cpp; what is saved of it is search_state.cpp's.
 class LockstepSearch {
  public:
   LockstepSearch(RunConfig const& config, MethodSpec const& method, SeedSource const& seeds,
@@ -37,19 +38,18 @@ class LockstepSearch {
  private:
   using Clock = std::chrono::steady_clock;
 
+  /// All phases, from where resume() has left them.
+  SearchResult finish();
   void random_phase();
   /// Tests draws [first_draw, end).
   void random_round(std::int64_t first_draw, std::int64_t end);
   void global_phase();
-  void global_worker(std::atomic<std::int64_t>& next, std::int64_t count,
-                     std::vector<std::uint32_t>& hit_seeds, std::vector<std::int32_t>& hit_rows);
+  void global_worker(WorkList& seeds, int wanted_lanes, GlobalHits& hits);
   /// Writes outcomes of lanes that ended; keep[lane] = 0 for those.
-  bool retire(LaneBlock& block, bool after_step, std::vector<std::uint8_t>& keep,
-              std::vector<std::uint32_t>& hit_seeds, std::vector<std::int32_t>& hit_rows);
-  void collect_origins(std::vector<std::vector<std::uint32_t>> const& seeds,
-                       std::vector<std::vector<std::int32_t>> const& rows);
+  bool retire(LaneBlock& block, bool after_step, std::vector<std::uint8_t>& keep, GlobalHits& hits);
+  void collect_origins();
   void local_phase();
-  void local_worker(std::atomic<std::int64_t>& next, std::int64_t last, int wanted_lanes);
+  void local_worker(WorkList& origins, int wanted_lanes);
   void cut_global();
   void cut_local(std::int64_t done);
   /// Origins after which the budget of instances is reached, -1 when the first `done` do not reach it.
@@ -57,17 +57,42 @@ class LockstepSearch {
   std::vector<std::uint64_t> hit_finders();
   void count();
 
+  /// Saves what is done. No block runs meanwhile. Throws Error.
+  void save();
+  /// save(), which may fail while the search goes on: that is told, and the earlier state stays. A device that fails
+  /// ends the search.
+  void save_on_the_way();
+  /// What becomes of an error that ended the search: whether and where its state is saved.
+  [[noreturn]] void stop(Error const& error);
+  /// Takes what an earlier session has saved.
+  void resume();
+  /// "300 of 812 origins".
+  std::string done_so_far() const;
+
+  /// Between two rounds of a worker's block.
+  void between_rounds() {
+    check_stop();
+    if (options_.saving == nullptr) return;
+    if (!workers_.rest_called()) {
+      if (!options_.saving->clock.due()) return;
+      workers_.call_for_rest();
+    }
+    workers_.rest([this] { save_on_the_way(); });
+    check_stop();
+  }
   /// Ends a worker when the user wants it, or when another one has failed, which tells what happened.
   void check_stop() const {
-    if (failed_.load(std::memory_order_relaxed))
-      throw Error(ExitCode::kStopped, "another worker has failed");
-    if (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) {
-      throw Error(ExitCode::kInterrupted, "interrupted; nothing was written");
-    }
+    if (workers_.failed()) throw Error(ExitCode::kStopped, "another worker has failed");
+    if (stopped()) throw Error(ExitCode::kInterrupted, "interrupted; nothing was written");
+  }
+  bool stopped() const {
+    return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed);
+  }
+  double seconds() const {
+    return std::chrono::duration<double>(Clock::now() - start_).count() + result_.earlier_seconds;
   }
   bool late() const {
-    return config_.budget.seconds && !options_.replay &&
-           std::chrono::duration<double>(Clock::now() - start_).count() >= *config_.budget.seconds;
+    return config_.budget.seconds && !options_.replay && seconds() >= *config_.budget.seconds;
   }
   void report(std::int64_t done, std::int64_t iterations) const {
     if (options_.progress == nullptr) return;
@@ -76,10 +101,12 @@ class LockstepSearch {
     options_.progress->instances.store(static_cast<std::int64_t>(backend_.instances()),
                                        std::memory_order_relaxed);
   }
-  void begin_phase(int phase, std::int64_t total) const {
+  /// done: how many of them in earlier sessions.
+  void begin_phase(int phase, std::int64_t total, std::int64_t done = 0) const {
     if (options_.progress == nullptr) return;
     options_.progress->phase = phase;
-    options_.progress->done = 0;
+    options_.progress->done = done;
+    options_.progress->resumed = done;
     options_.progress->total = total;
   }
   /// Lanes per block: short blocks where the clock decides, so that little is lost at the end.
@@ -106,12 +133,14 @@ class LockstepSearch {
   int attributes_;
   Clock::time_point start_ = Clock::now();
   SearchResult result_;
-  Origins origins_;
+  Workers workers_;
+  std::vector<GlobalHits> hits_;  // [workers]
+  GlobalHits origins_;            // starting points of the local phase: distinct hits by least seed
   std::vector<std::uint8_t> global_done_;  // [seeds]
   std::vector<std::uint8_t> local_done_;   // [origins]
   std::vector<std::uint32_t> renewals_;    // [origins]
   std::int64_t local_counted_ = 0;         // origins that count
-  std::atomic<bool> failed_{false};        // a worker has thrown
+  std::string saved_;  // done_so_far() of the state on disk, empty: there is none
 };
 
 }  // namespace fairlane

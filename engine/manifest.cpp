@@ -178,7 +178,8 @@ Cut cut_of(nlohmann::json const& json) {
 
 }  // namespace
 
-std::string manifest_json(RunConfig const& config, TestSubject const& subject, Cut const& cut) {
+std::string manifest_json(RunConfig const& config, TestSubject const& subject, Cut const& cut,
+                          std::vector<std::pair<std::string, std::string>> const& sections) {
   Json json;
   json["fairlane"] = FAIRLANE_VERSION;
   json["config"] = config_json(config, subject);
@@ -191,7 +192,7 @@ std::string manifest_json(RunConfig const& config, TestSubject const& subject, C
   add("domain", config.domain);
   add("seeds", config.global.seeds);
   json["inputs"] = std::move(inputs);
-  json["arithmetic"] = "exact";
+  json["arithmetic"] = name_of(config.arithmetic);
   // The other budgets end at the same place whenever the run is repeated.
   if (std::strcmp(cut.reason, "seconds") == 0) {
     json["cut"] = {{"reason", cut.reason},
@@ -199,6 +200,7 @@ std::string manifest_json(RunConfig const& config, TestSubject const& subject, C
                    {"global_seeds", cut.global_seeds},
                    {"local_seeds", cut.local_seeds}};
   }
+  for (auto const& [name, text] : sections) json[name] = Json::parse(text);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -209,6 +211,8 @@ RecordedRun read_manifest(std::string const& dir) {
     auto const json = nlohmann::json::parse(text);
     RecordedRun run;
     run.config = config_of(json.at("config"), dir);
+    run.config.arithmetic = value_named({Arithmetic::kExact, Arithmetic::kFast},
+                                        json.at("arithmetic").get<std::string>());
     auto const& inputs = json.at("inputs");
     auto const digest = [&](char const* name) {
       auto const& input = inputs.at(name);

@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr char const* kPartial = ".partial";
 constexpr char const* kLock = "lock";  // in .partial; also the mark that .partial is ours
+constexpr char const* kState = "state";
 constexpr char const* kManifest = "manifest.json";
 constexpr char const* kDone = "DONE";
 constexpr std::size_t kLongestManifest = std::size_t{1} << 26;
@@ -48,6 +49,11 @@ std::string join(std::string const& dir, std::string const& name) { return dir +
 bool exists(std::string const& path) {
   struct stat info {};
   return lstat(path.c_str(), &info) == 0;
+}
+
+// Whether a file of .partial stays there when the run ends.
+bool outlives_a_run(fs::path const& path) {
+  return path.filename() == kLock || path.filename() == kState;
 }
 
 // The manifest without what only the run itself can know; null when it is not one of ours.
@@ -81,21 +87,6 @@ bool create_directory(std::string const& dir) {
   fail_output(dir, fmt::format("cannot be created: {}", std::strerror(error)));
 }
 
-void sync_file(std::string const& path, int flags) {
-  int const fd = open(path.c_str(), flags | O_CLOEXEC);
-  if (fd < 0) fail_disk(path, "cannot be opened");
-  int const result = fsync(fd);
-  int const error = errno;
-  ::close(fd);
-  errno = error;
-  // Some file systems cannot flush a directory; EINVAL says so.
-  if (result != 0 && error != EINVAL) fail_disk(path, "cannot be flushed to disk");
-}
-
-void rename_file(std::string const& from, std::string const& to) {
-  if (std::rename(from.c_str(), to.c_str()) != 0) fail_disk(to, "cannot be put into place");
-}
-
 void remove_file(std::string const& path) {
   if (unlink(path.c_str()) != 0 && errno != ENOENT) fail_disk(path, "cannot be removed");
 }
@@ -114,15 +105,11 @@ OutputDir::OutputDir(std::string dir, std::string const& manifest, bool overwrit
     create();
     check_contents(manifest, overwrite);
     lock();
-    clear_leftovers();
+    std::string const problem = clear_leftovers();
+    if (!problem.empty()) throw Error(ExitCode::kOutput, problem);
     write(kManifest, manifest);
   } catch (...) {
-    if (lock_ >= 0) {
-      std::error_code ec;
-      fs::remove_all(partial_, ec);
-      ::close(lock_);
-    }
-    if (created_) rmdir(dir_.c_str());
+    discard();
     throw;
   }
 }
@@ -194,21 +181,31 @@ void OutputDir::lock() {
   }
 }
 
-void OutputDir::clear_leftovers() const {
+std::string OutputDir::clear_leftovers() const {
   std::error_code ec;
-  for (auto const& entry : fs::directory_iterator(partial_, ec)) {
-    if (entry.path().filename() != kLock) fs::remove_all(entry.path(), ec);
-    if (ec) fail_output(entry.path().string(), fmt::format("cannot be removed: {}", ec.message()));
+  for (fs::directory_iterator at(partial_, ec), end; !ec && at != end; at.increment(ec)) {
+    if (outlives_a_run(at->path())) continue;
+    fs::remove_all(at->path(), ec);
+    if (ec) return fmt::format("{}: cannot be removed: {}", shown(at->path()), ec.message());
   }
+  return ec ? fmt::format("{}: cannot be read: {}", shown(partial_), ec.message()) : "";
+}
+
+void OutputDir::discard() const {
+  std::error_code ec;
+  if (lock_ >= 0) {
+    clear_leftovers();
+    if (!exists(state_path())) fs::remove_all(partial_, ec);
+    ::close(lock_);
+  }
+  if (created_) rmdir(dir_.c_str());  // not where a state is
 }
 
 OutputDir::~OutputDir() {
-  if (finished_) return;
-  std::error_code ec;
-  fs::remove_all(partial_, ec);
-  if (created_) rmdir(dir_.c_str());
-  if (lock_ >= 0) ::close(lock_);
+  if (!finished_) discard();
 }
+
+std::string OutputDir::state_path() const { return partial(kState); }
 
 std::string OutputDir::partial(std::string const& name) const { return join(partial_, name); }
 
@@ -225,14 +222,14 @@ void OutputDir::finish() {
   std::vector<std::string> names;
   std::error_code ec;
   for (auto const& entry : fs::directory_iterator(partial_, ec)) {
-    std::string const name = entry.path().filename().string();
-    if (name != kLock && entry.is_regular_file()) names.push_back(name);
+    if (outlives_a_run(entry.path()) || !entry.is_regular_file()) continue;
+    names.push_back(entry.path().filename().string());
   }
   if (ec)
     throw Error(ExitCode::kDisk,
                 fmt::format("{}: cannot be read: {}", shown(partial_), ec.message()));
   std::sort(names.begin(), names.end());
-  for (auto const& name : names) sync_file(partial(name), O_RDONLY);
+  for (auto const& name : names) sync_path(partial(name));
 
   remove_file(join(dir_, kDone));
   rename_file(partial(kManifest), join(dir_, kManifest));
@@ -242,9 +239,9 @@ void OutputDir::finish() {
   for (auto const& name : names) {
     if (name != kManifest && name != kDone) rename_file(partial(name), join(dir_, name));
   }
-  sync_file(dir_, O_RDONLY | O_DIRECTORY);
+  sync_path(dir_);
   rename_file(partial(kDone), join(dir_, kDone));
-  sync_file(dir_, O_RDONLY | O_DIRECTORY);
+  sync_path(dir_);
   finished_ = true;
   fs::remove_all(partial_, ec);
   ::close(lock_);

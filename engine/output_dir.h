@@ -12,12 +12,12 @@ namespace fairlane {
 /// Everything is written below DIR/.partial and renamed into place by finish(). A directory that
 /// holds anything but results of this program is refused (Error kOutput), as is one with the
 /// finished results of another manifest unless `overwrite`, or one that another run is writing to;
-/// leftovers of an interrupted run are removed.
+/// leftovers of an interrupted run are removed, except its state.
 class OutputDir {
  public:
   /// manifest: text of manifest.json. Creates the directory. Throws Error(kOutput | kDisk).
   OutputDir(std::string dir, std::string const& manifest, bool overwrite);
-  /// Without finish(), removes what was written, and the directory if this object created it.
+  /// Without finish(), removes what was written; and the directory if this object created it, but for a state in it.
   ~OutputDir();
   OutputDir(OutputDir const&) = delete;
   OutputDir& operator=(OutputDir const&) = delete;
@@ -26,6 +26,9 @@ class OutputDir {
   /// Path of a file or folder that is being written under its temporary place. finish() publishes
   /// the files; folders are for temporary files and are removed.
   std::string partial(std::string const& name) const;
+  /// Path of the state from which an interrupted run can go on (engine/checkpoint.h). It stays until finish(), which
+  /// removes it.
+  std::string state_path() const;
   /// Writes a whole small file.
   void write(std::string const& name, std::string const& text);
   /// Replaces the manifest (a run cut by seconds records its cut). Before finish().
@@ -38,7 +41,10 @@ class OutputDir {
   void create();
   void check_contents(std::string const& manifest, bool overwrite) const;
   void lock();
-  void clear_leftovers() const;
+  /// Empties .partial but for lock and state; says what cannot be removed.
+  std::string clear_leftovers() const;
+  /// Removes what was written.
+  void discard() const;
 
   std::string dir_;
   std::string partial_;
@@ -66,5 +72,12 @@ class FileWriter {
   int fd_ = -1;
   std::vector<char> buffer_;
 };
+
+/// Flushes a file or a directory to disk. Throws Error(kDisk).
+void sync_path(std::string const& path);
+/// Throws Error(kDisk).
+void rename_file(std::string const& from, std::string const& to);
+/// Puts a finished file into the place of another, which is whole at every moment, also on disk. Throws Error(kDisk).
+void replace_file(std::string const& from, std::string const& to);
 
 }  // namespace fairlane

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "engine/lockstep_search.h"
-#include "engine/workers.h"
 
 namespace fairlane {
 
@@ -13,7 +12,7 @@ void LockstepSearch::random_round(std::int64_t first_draw, std::int64_t end) {
   global_done_.resize(static_cast<std::size_t>(end), 0);
   std::atomic<std::int64_t> next{first_draw};
   int const wanted_lanes = block_lanes(end - first_draw);
-  run_workers(backend_.concurrency(), failed_, [&](int) {
+  workers_.run(backend_.concurrency(), [&](int) {
     auto const block = backend_.make_block(wanted_lanes, Phase::kGlobal);
     int const lanes = block->capacity();
     std::vector<std::uint32_t> numbers;

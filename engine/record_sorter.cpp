@@ -87,6 +87,9 @@ class FileReader {
     at_ += stride_;
     if (at_ == filled_) refill();
   }
+  /// Records that follow each other in memory, from this one on.
+  std::size_t buffered() const { return (filled_ - at_) / stride_; }
+  void skip_buffer() { refill(); }
 
  private:
   void refill() {
@@ -304,6 +307,14 @@ std::string RecordSorter::merge_files(std::vector<std::string> const& files) {
         });
   out.close();
   return path;
+}
+
+void RecordSorter::for_each_so_far(Look const& look) const {
+  for (auto const& file : files_) {
+    for (FileReader reader(file, stride_); !reader.at_end(); reader.skip_buffer())
+      look(reader.record(), reader.buffered());
+  }
+  if (count_ > 0) look(records_.get(), count_);
 }
 
 void RecordSorter::finish() {

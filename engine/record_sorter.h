@@ -40,6 +40,11 @@ class RecordSorter {
   std::uint64_t* append(std::size_t count);
   void commit(std::size_t count) { count_ += count; }
 
+  /// Calls take(records [n][stride], n) with everything so far, in no order, repeats among it. Before finish(). Throws
+  /// Error(kDisk).
+  using Look = std::function<void(std::uint64_t const* records, std::size_t n)>;
+  void for_each_so_far(Look const& look) const;
+
   /// Sorts. Call once, after the last commit. Throws Error(kMemory | kDisk).
   void finish();
   /// Calls take(records [n][stride], n) in ascending order until it returns false. After finish(),

@@ -26,6 +26,7 @@ std::string summary_json(Summary const& summary) {
   auto const& found = summary.found;
   Json json;
   json["method"] = summary.method;
+  json["arithmetic"] = name_of(summary.arithmetic);
   json["protected"] = summary.protected_attributes;
   json["variants"] = summary.variants;
   json["counts"] = {
@@ -37,8 +38,22 @@ std::string summary_json(Summary const& summary) {
   json["evaluations_per_instance"] = summary.evaluations_per_instance;
   json["severity"] = {{"mean", summary.severity_mean}, {"max", summary.severity_max}};
   json["undefined"] = found.undefined;
+  if (summary.all_instances >= 0) {
+    auto const share = [](std::int64_t part, std::int64_t whole) {
+      return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
+    };
+    double const recall = share(found.unique_instances, summary.all_instances);
+    double const millions = static_cast<double>(search.model_evaluations) * 1e-6;
+    json["recall"] = {
+        {"instances", recall},
+        {"groups", share(found.unique_groups, summary.all_groups)},
+        {"instances_per_million_evaluations", millions > 0.0 ? recall / millions : 0.0}};
+  }
   if (!summary.cut.empty()) json["budget"] = summary.cut;
   json["signature"] = summary.signature;
+  if (summary.arithmetic == Arithmetic::kFast) {
+    json["signature_note"] = "fast arithmetic: depends on the device and its library";
+  }
   json["timing"] = {{"cluster_seconds", summary.cluster_seconds},
                     {"search_seconds", summary.search_seconds},
                     {"write_seconds", summary.write_seconds},

@@ -1,7 +1,10 @@
 // What a run writes: manifest.json, instances, global.csv, summary.json.
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/findings.h"
@@ -15,8 +18,10 @@ namespace fairlane {
 
 /// manifest.json: version, configuration as resolved (every key), SHA-256 of every input, seed,
 /// arithmetic; no times, no hardware. Paths are relative to the output directory. `cut` is recorded
-/// when a budget of seconds ended the run.
-std::string manifest_json(RunConfig const& config, TestSubject const& subject, Cut const& cut);
+/// when a budget of seconds ended the run. sections: names and JSON texts of what another command
+/// than `run` adds.
+std::string manifest_json(RunConfig const& config, TestSubject const& subject, Cut const& cut,
+                          std::vector<std::pair<std::string, std::string>> const& sections = {});
 /// The configuration that a finished directory's manifest records (paths resolved), and the digests
 /// of its inputs. Throws Error(kNoInput | kIntegrity).
 struct RecordedRun {
@@ -32,6 +37,7 @@ RecordedRun read_manifest(std::string const& dir);
 /// Everything of summary.json.
 struct Summary {
   std::string method;
+  Arithmetic arithmetic = Arithmetic::kExact;  // that the backend used
   std::vector<std::string> protected_attributes;
   std::int64_t variants = 0;
   SearchCounts search;
@@ -45,6 +51,8 @@ struct Summary {
   double search_seconds = 0.0;
   double write_seconds = 0.0;
   double total_seconds = 0.0;
+  std::int64_t all_instances = -1;  // of the domain, where an enumeration is at hand; else -1
+  std::int64_t all_groups = -1;
   std::string cut;  // the budget that ended the run, or empty
 };
 std::string summary_json(Summary const& summary);
@@ -57,6 +65,16 @@ std::string summary_json(Summary const& summary);
 /// little-endian. Throws Error(kDisk | kBug).
 void write_instances(RunConfig const& config, TestSubject const& subject, Findings const& findings,
                      Backend& backend, OutputDir& out, Summary& summary);
+
+/// Who found an instance, as its row says: the searches' phases, or a walk over all (kFoundByWalk).
+inline constexpr std::array<std::string_view, 3> kFinderPhases = {"global", "local", "walk"};
+inline std::size_t finder_phase(std::uint64_t finder) {
+  if (finder == kFoundByWalk) return 2;
+  return Finder::phase(finder) == Phase::kGlobal ? 0 : 1;
+}
+
+/// The method that an enumeration's summary.json names.
+inline std::string const kWalkMethod = "enumerate";
 
 /// A cell of a CSV file, quoted where RFC 4180 asks for it.
 std::string csv_cell(std::string const& text);

@@ -1,16 +1,13 @@
 #include "engine/run.h"
 
-#include <chrono>
 #include <cstring>
+#include <optional>
+
+#include "engine/recall.h"
+#include "engine/stopwatch.h"
 
 namespace fairlane {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 double ratio(std::int64_t part, std::int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
@@ -36,43 +33,60 @@ Summary summarize(TestSubject const& subject, SearchResult const& result,
 }  // namespace
 
 Summary run(RunConfig const& config, RunOptions const& options) {
-  auto const start = Clock::now();
+  Stopwatch const start;
   auto const tell = [&](std::string const& line) {
     if (options.notice) options.notice(line);
   };
   TestSubject const subject(config);
   MethodSpec const& method = find_method(config.method);
   for (auto const& notice : subject.notices()) tell(notice);
-  SeedSource const seeds(config, method, subject);
+  std::optional<EnumeratedTotals> totals;
+  if (!options.against.empty()) totals = read_totals(options.against, config, subject);
   // A run that repeats one which the clock ended is the same run.
   Cut const known = options.search.replay.value_or(Cut{});
-  OutputDir out(config.output.dir, manifest_json(config, subject, known), options.overwrite);
+  std::string const manifest = manifest_json(config, subject, known);
+  OutputDir out(config.output.dir, manifest, options.overwrite);
 
   std::unique_ptr<Findings> findings;
-  auto const backend = make_backend(
-      subject, options.execution, config.seed, [&](Visits const& visits) { findings->add(visits); },
-      tell);
+  VisitSink const overflow = [&](Visits const& visits) { findings->add(visits); };
+  auto const backend = options.backend ? options.backend(subject, overflow)
+                                       : make_backend(subject, options.execution, config.seed,
+                                                      overflow, tell, config.arithmetic);
   findings = std::make_unique<Findings>(backend->subject(), out.partial("spill"),
                                         memory_limit(options.execution) / kRecordShares);
+  SeedSource const seeds(config, method, subject, backend.get());
   tell("backend: " + backend->name());
 
   SearchOptions search_options = options.search;
   search_options.trace = search_options.trace || config.output.trace;
+  Saving saving{out.state_path(),
+                manifest,
+                out.path(),
+                findings.get(),
+                CheckpointClock(options.execution.checkpoint, options.now),
+                open_checkpoint(out.state_path(), manifest, tell),
+                tell};
+  if (can_resume(config, method)) search_options.saving = &saving;
   SearchResult const result = search(config, method, seeds, *backend, search_options);
 
-  auto const write_start = Clock::now();
+  Stopwatch const write_start;
   findings->collect(*backend, result.cut.finder);
   findings->finish(result.cut.finder);
   Summary summary = summarize(subject, result, findings->counts());
   summary.method = method.name;
+  summary.arithmetic = backend->arithmetic();
+  if (totals) {
+    summary.all_instances = totals->instances;
+    summary.all_groups = totals->groups;
+  }
   summary.cluster_seconds = seeds.cluster_seconds();
   write_instances(config, subject, *findings, *backend, out, summary);
   if (config.output.trace) write_trace(config, subject, result, out);
   if (!options.search.replay && std::strcmp(result.cut.reason, "seconds") == 0) {
     out.set_manifest(manifest_json(config, subject, result.cut));
   }
-  summary.write_seconds = seconds_since(write_start);
-  summary.total_seconds = seconds_since(start);
+  summary.write_seconds = write_start.seconds();
+  summary.total_seconds = start.seconds() + result.earlier_seconds;
   out.write("summary.json", summary_json(summary));
   findings.reset();
   out.finish();

@@ -10,7 +10,11 @@ namespace fairlane {
 struct RunOptions {
   Execution execution;
   SearchOptions search;
-  bool overwrite = false;                          // replace results of another manifest
+  /// In place of the backend that `execution` names; for tests.
+  std::function<std::unique_ptr<Backend>(TestSubject const&, VisitSink overflow)> backend;
+  CheckpointClock::Now now;  // time for the distance of saved states; for tests
+  std::string against;       // results of `enumerate`: report the share of all IDIs that was found
+  bool overwrite = false;    // replace results of another manifest
   std::function<void(std::string const&)> notice;  // lines for people, such as the chosen backend
 };
 Summary run(RunConfig const& config, RunOptions const& options);

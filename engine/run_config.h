@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/backend.h"
 #include "models/dataset.h"
 
 namespace fairlane {
@@ -70,6 +71,7 @@ struct RunConfig {
   double threshold = 0.5;
   std::string method = "eidig";
   std::uint64_t seed = 42;
+  Arithmetic arithmetic = Arithmetic::kExact;
   GlobalConfig global;
   LocalConfig local;
   double perturbation_size = 1.0;
@@ -84,6 +86,7 @@ struct Execution {
   int threads = 0;               // 0: all cores
   int batch = 0;                 // lanes per block, 0: chosen
   std::string route;             // of a GPU, for measuring: fused, wide; empty: chosen
+  double checkpoint = 300.0;     // seconds at least between two saved states, 0: only when stopped
   std::uint64_t memory = 0;      // bytes for the record of visited inputs, 0: half of the machine's
 };
 

@@ -4,7 +4,21 @@
 
 namespace fairlane {
 
+bool can_resume(RunConfig const& config, MethodSpec const& method) {
+  return method.kind != SearchKind::kRandom && !config.budget.instances;
+}
+
 SearchResult LockstepSearch::run() {
+  if (options_.saving == nullptr) return finish();
+  try {
+    resume();
+    return finish();
+  } catch (Error const& error) {
+    stop(error);
+  }
+}
+
+SearchResult LockstepSearch::finish() {
   if (method_.kind == SearchKind::kRandom) {
     random_phase();
   } else {
@@ -13,7 +27,7 @@ SearchResult LockstepSearch::run() {
     if (result_.cut.local_seeds != 0 && config_.local.num > 0) local_phase();
   }
   count();
-  result_.search_seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  result_.search_seconds = seconds();
   return std::move(result_);
 }
 

@@ -6,6 +6,7 @@
 
 #include "kernels/core/error.h"
 #include "kernels/core/philox.h"
+#include "kernels/k_means.h"
 
 namespace fairlane {
 
@@ -31,7 +32,7 @@ std::uint32_t draw_below(std::uint32_t number, std::uint32_t draw, std::uint32_t
 }  // namespace
 
 SeedSource::SeedSource(RunConfig const& config, MethodSpec const& method,
-                       TestSubject const& subject)
+                       TestSubject const& subject, Backend* backend)
     : subject_(subject), run_seed_(config.seed) {
   std::int64_t const wanted =
       std::min(config.global.num, config.budget.seeds.value_or(config.global.num));
@@ -55,15 +56,17 @@ SeedSource::SeedSource(RunConfig const& config, MethodSpec const& method,
   count_ = std::min(wanted, table_->count());
   if (seeding == "all" || config.global.num >= table_->count()) return;
   auto const start = std::chrono::steady_clock::now();
-  round_robin(config, method, *table_);
+  round_robin(config, method, *table_, backend);
   cluster_seconds_ =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void SeedSource::round_robin(RunConfig const& config, MethodSpec const& method,
-                             Dataset const& data) {
-  auto const cluster =
-      k_means(data.rows.data(), data.count(), data.attributes, config.global.clusters, run_seed_);
+void SeedSource::round_robin(RunConfig const& config, MethodSpec const& method, Dataset const& data,
+                             Backend* backend) {
+  RowTable const rows{data.rows.data(), data.count(), data.attributes};
+  int const clusters = config.global.clusters;
+  auto const cluster = backend != nullptr ? backend->k_means(rows, clusters, run_seed_)
+                                          : k_means(rows, clusters, run_seed_, 1);
   std::vector<std::vector<std::int64_t>> members(static_cast<std::size_t>(config.global.clusters));
   for (std::size_t i = 0; i < cluster.size(); ++i) {
     members[static_cast<std::size_t>(cluster[i])].push_back(static_cast<std::int64_t>(i));

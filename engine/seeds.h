@@ -13,9 +13,10 @@ namespace fairlane {
 /// Produces seed rows by number; a pure function of configuration, data and run seed. Thread-safe after construction.
 class SeedSource {
  public:
-  /// Clusters the data where the seeding needs it (cluster_seconds tells how long it took).
-  /// Throws Error(kConfig | kNoInput) when rows are needed and there are none.
-  SeedSource(RunConfig const& config, MethodSpec const& method, TestSubject const& subject);
+  /// Clusters the data where the seeding needs it (cluster_seconds tells how long it took), on the backend where one is
+  /// given: the clusters are the same. Throws Error(kConfig | kNoInput) when rows are needed and there are none.
+  SeedSource(RunConfig const& config, MethodSpec const& method, TestSubject const& subject,
+             Backend* backend = nullptr);
 
   std::int64_t count() const { return count_; }
   double cluster_seconds() const { return cluster_seconds_; }
@@ -25,7 +26,8 @@ class SeedSource {
   void rows(std::int64_t first, std::int64_t count, std::int32_t* out) const;
 
  private:
-  void round_robin(RunConfig const& config, MethodSpec const& method, Dataset const& data);
+  void round_robin(RunConfig const& config, MethodSpec const& method, Dataset const& data,
+                   Backend* backend);
   void uniform_row(std::int64_t number, std::int32_t* row) const;
 
   TestSubject const& subject_;
@@ -35,11 +37,5 @@ class SeedSource {
   Dataset const* table_ = nullptr;   // rows are taken from here, by order_ or in file order
   std::vector<std::int64_t> order_;  // row of each seed; empty: seed i is row i
 };
-
-/// k-means on raw codes: k-means++ start from Philox draws, Lloyd's iterations, deterministic for any thread count.
-/// rows [count][attributes]; returns the cluster of each row. Empty clusters take the farthest row.
-/// Source: Arthur and Vassilvitskii, SODA 2007; Lloyd 1982.
-std::vector<int> k_means(std::int32_t const* rows, std::int64_t count, int attributes, int clusters,
-                         std::uint64_t seed);
 
 }  // namespace fairlane

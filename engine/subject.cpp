@@ -276,7 +276,8 @@ float logit_cut(double threshold) {
 
 std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution const& execution,
                                       std::uint64_t seed, VisitSink overflow,
-                                      std::function<void(std::string const&)> notice) {
+                                      std::function<void(std::string const&)> notice,
+                                      Arithmetic arithmetic) {
   std::string const& wanted = execution.backend;
   std::string const kind = wanted.substr(0, wanted.find(':'));
   bool const has_part = kind.size() < wanted.size();
@@ -299,6 +300,7 @@ std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution cons
                                                       in_quotes(wanted), cuda_problem()));
     }
   }
+  std::unique_ptr<Backend> backend;
   if (!devices.empty()) {
     DeviceOptions options;
     options.devices = devices;
@@ -307,17 +309,24 @@ std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution cons
     options.seed = seed;
     options.memory_limit = execution.memory / kRecordShares;
     options.overflow = std::move(overflow);
-    options.notice = std::move(notice);
-    return make_cuda_backend(subject.view(), options);
+    options.notice = notice;
+    options.arithmetic = arithmetic;
+    backend = make_cuda_backend(subject.view(), options);
+  } else {
+    CpuOptions options;
+    options.threads = thread_count(execution);
+    options.lanes = execution.batch;
+    options.isa = part;
+    options.seed = seed;
+    options.memory_limit = memory_limit(execution) / kRecordShares;
+    options.overflow = std::move(overflow);
+    backend = make_cpu_backend(subject.view(), options);
   }
-  CpuOptions options;
-  options.threads = thread_count(execution);
-  options.lanes = execution.batch;
-  options.isa = part;
-  options.seed = seed;
-  options.memory_limit = memory_limit(execution) / kRecordShares;
-  options.overflow = std::move(overflow);
-  return make_cpu_backend(subject.view(), options);
+  if (backend->arithmetic() != arithmetic && notice) {
+    notice(
+        fmt::format("arithmetic: exact; {} has no faster one for this network", backend->name()));
+  }
+  return backend;
 }
 
 int thread_count(Execution const& execution) {

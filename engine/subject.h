@@ -61,10 +61,12 @@ class TestSubject {
 float logit_cut(double threshold);
 
 /// Makes the backend that `execution` asks for. `auto` is the first GPU that can be used, otherwise the CPU.
-/// overflow takes visits beyond the memory limit, notice lines for people. Throws Error(kUnavailable | kUsage | kMemory).
+/// overflow takes visits beyond the memory limit, notice lines for people. arithmetic: fast where the backend has it,
+/// which a notice says otherwise. Throws Error(kUnavailable | kUsage | kMemory).
 std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution const& execution,
                                       std::uint64_t seed, VisitSink overflow,
-                                      std::function<void(std::string const&)> notice = {});
+                                      std::function<void(std::string const&)> notice = {},
+                                      Arithmetic arithmetic = Arithmetic::kExact);
 
 /// Worker threads that `execution` asks for (at least 1) and bytes for the record of visited inputs.
 int thread_count(Execution const& execution);

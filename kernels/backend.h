@@ -11,10 +11,22 @@
 #include <string>
 #include <vector>
 
+#include "kernels/core/k_means.h"
 #include "kernels/core/philox.h"
+#include "kernels/core/visit_flags.h"
 #include "kernels/plan.h"
+#include "kernels/walk_plan.h"
 
 namespace fairlane {
+
+/// How networks are evaluated. Findings are exact either way: fast ones are evaluated again.
+enum class Arithmetic : std::uint8_t {
+  kExact,  // the numerical contract: the same bits everywhere
+  kFast,   // where a device has a faster way, sums in another order: other, perhaps fewer findings
+};
+inline char const* name_of(Arithmetic arithmetic) {
+  return arithmetic == Arithmetic::kFast ? "fast" : "exact";
+}
 
 /// When and by whom an input was first visited, ordered by (phase, seed, iteration).
 struct Finder {
@@ -35,6 +47,9 @@ struct Finder {
   }
 };
 
+/// Finder of an instance that no search found, but a walk over all: before any search's.
+inline constexpr std::uint64_t kFoundByWalk = Finder::pack(Phase::kGlobal, 0, 0);
+
 /// Visited inputs in bulk.
 /// group    [count][words] key of the non-protected values (KeyLayout)
 /// variant  [count] protected combination
@@ -50,6 +65,13 @@ struct Visits {
 };
 inline constexpr std::uint8_t kVisitHit = 1;        // an IDI
 inline constexpr std::uint8_t kVisitUndefined = 2;  // its own output is not finite
+
+/// State of a visit from a record's flags, which may have other bits beside.
+FL_HD std::uint8_t visit_state(std::uint64_t flags) {
+  return static_cast<std::uint8_t>(((flags & kHitFlag) != 0 ? kVisitHit : 0) |
+                                   ((flags & kUndefinedFlag) != 0 ? kVisitUndefined : 0));
+}
+
 using VisitSink = std::function<void(Visits const&)>;
 
 /// A global step. sign -1 walks against the gradient; see MethodSpec in engine/method.h for the methods' values.
@@ -122,6 +144,24 @@ struct Description {
   float severity = 0.0F;
 };
 
+/// Counts the groups of a walk, a range of heads at a time. Any thread, several at once.
+class Walker {
+ public:
+  virtual ~Walker() = default;
+  virtual WalkPlan const& plan() const = 0;
+  /// Heads worth asking for at once: a multiple of kHeadsPerWord.
+  virtual std::int64_t chunk() const = 0;
+  /// Counts heads [first, first + count).
+  /// mixed     [plan().get().groups][head_words(count)] bits of the heads whose group is discriminatory, out
+  /// counters  [plan().counters().size()] added to
+  virtual void count(std::int64_t first, std::int64_t count, std::uint64_t* mixed,
+                     std::uint64_t* counters) = 0;
+};
+inline constexpr int kHeadsPerWord = 64;
+inline std::int64_t head_words(std::int64_t heads) {
+  return (heads + kHeadsPerWord - 1) / kHeadsPerWord;
+}
+
 /// A device with one loaded subject. Blocks may be used by several threads at once, one thread per block.
 class Backend {
  public:
@@ -129,6 +169,8 @@ class Backend {
   /// Name for people, such as "cpu (avx512, 2 threads)".
   virtual std::string name() const = 0;
   virtual PackedSubject const& subject() const = 0;
+  /// What it computes with, which is exact where nothing faster was asked for or is there.
+  virtual Arithmetic arithmetic() const = 0;
   /// Blocks worth running at once, and lanes in each, for `lanes` lanes in all.
   virtual int concurrency() const = 0;
   virtual int block_lanes(std::int64_t lanes) const = 0;
@@ -147,10 +189,17 @@ class Backend {
   /// Makes room for about that many inputs in all, between phases.
   virtual void reserve(double inputs) = 0;
 
+  /// Lays a walk over all combinations of the lists (WalkPlan) out for this device. Throws Error(kUnavailable | kMemory).
+  virtual std::unique_ptr<Walker> make_walker(std::vector<ValueList> lists) = 0;
+
   /// Evaluates rows [count][attributes] with their similar sets. Any thread.
   virtual void describe(std::int32_t const* rows, std::size_t count, Description* out) = 0;
   /// Logits [count][outputs] of rows. Any thread.
   virtual void logits(std::int32_t const* rows, std::size_t count, float* out) = 0;
+
+  /// Cluster of each row; see kernels/k_means.h. Not while a block runs.
+  virtual std::vector<std::int32_t> k_means(RowTable const& rows, int clusters,
+                                            std::uint64_t seed) = 0;
 };
 
 /// Options of the CPU backend.
@@ -184,6 +233,7 @@ std::vector<std::string> cpu_instruction_sets();
 /// notice        takes lines for people, such as that the batch was made smaller
 /// route         "fused" or "wide", empty = the better one; for tests and comparisons
 /// workspace     bytes of the wide route's memory for activations, 0 = chosen
+/// arithmetic    fast: the wide route's products come from the device's library
 struct DeviceOptions {
   std::vector<int> devices = {0};
   std::int64_t lanes = 0;
@@ -193,6 +243,7 @@ struct DeviceOptions {
   std::function<void(std::string const&)> notice;
   std::string route;
   std::uint64_t workspace = 0;
+  Arithmetic arithmetic = Arithmetic::kExact;
 };
 
 /// A GPU of this machine, for people.

@@ -255,6 +255,21 @@ void PackedSubject::lay_out_keys() {
   keys_.narrow_groups = keys_.words == 1 ? stride : 0;
 }
 
+void PackedSubject::set_variant(int variant, std::int32_t* row) const {
+  for (std::size_t i = 0; i < selected_attribute_.size(); ++i)
+    row[selected_attribute_[i]] = variant_value(variant, static_cast<int>(i));
+}
+
+void PackedSubject::group_key(std::int32_t const* row, std::uint64_t* key) const {
+  std::fill_n(key, keys_.words, 0);
+  for (int const column : movable_) {
+    auto const c = static_cast<std::size_t>(column);
+    auto const a = static_cast<std::size_t>(attribute_of_[c]);
+    key[keys_.word[c]] +=
+        static_cast<std::uint64_t>(std::int64_t{row[a]} - low_[c]) * keys_.stride[c];
+  }
+}
+
 int PackedSubject::variant_of(std::int32_t const* row) const {
   int variant = 0;
   for (std::size_t i = 0; i < values_.size(); ++i) {

@@ -42,8 +42,16 @@ class PackedSubject {
     return static_cast<std::int32_t>(
         subject_.variant_value[static_cast<std::int64_t>(variant) * subject_.selected + selected]);
   }
+  /// Number of compared values of a selected attribute.
+  int selected_values(int selected) const {
+    return static_cast<int>(values_[static_cast<std::size_t>(selected)].size());
+  }
   /// Variant of a row in dataset order, or -1 when a selected value is not compared.
   int variant_of(std::int32_t const* row) const;
+  /// Gives a row in dataset order the selected values of a variant.
+  void set_variant(int variant, std::int32_t* row) const;
+  /// key [keys().words] of the group of a row in dataset order.
+  void group_key(std::int32_t const* row, std::uint64_t* key) const;
   /// Changes the order in which classify_some tries variants.
   void set_variant_order(std::vector<int> order);
   /// Multiply-adds of one forward pass, and of the part that all variants of a group share.

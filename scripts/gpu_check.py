@@ -22,7 +22,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 METHODS = ("eidig", "adf", "maft", "margin", "themis")
-COMPARED = ("manifest.json", "instances.csv", "global.csv")
+COMPARED = ("manifest.json", "instances.csv", "global.csv", "values.csv", "pairs.csv")
 PACKED = "dist/gpu"
 BUILT = "build/cuda"
 TESTS = ("fairlane_tests", "tests/fairlane_tests")  # as packed, as built
@@ -148,9 +148,9 @@ class Check:
         path.write_text(json.dumps(keys), encoding="utf-8")  # JSON is YAML
         return path
 
-    def search(self, config, backend, out, extra=(), limit=60):
-        """(summary or None, exit code, message, seconds) of one `fairlane run`."""
-        command = [self.fairlane, "run", config, "--backend", backend, "--out", out, "--json", "--quiet", *extra]
+    def search(self, config, backend, out, extra=(), limit=60, verb="run"):
+        """(summary or None, exit code, message, seconds) of one `fairlane run`, or of another verb."""
+        command = [self.fairlane, verb, config, "--backend", backend, "--out", out, "--json", "--quiet", *extra]
         code, text, err, seconds = self.run(command, limit)
         if code != 0:
             return None, code, "out of time" if code is None else last_line(err), seconds
@@ -186,6 +186,32 @@ class Check:
             detail += f"; {different[0]['case']}: {', '.join(different[0]['differs'])}"
         self.note("parity with the CPU", ran > 0 and not different, time.monotonic() - start, detail, cases=ran,
                   left_out=left_out, different=different)
+
+    def walks(self):
+        """enumerate on GPU and CPU: equal, and how much faster."""
+        for name, keys in list(self.subjects())[:1 if self.quick else None]:
+            if self.left() < 60:
+                self.note(f"enumerate {name}", None, 0.0, "no time left")
+                continue
+            config = self.write_config("walk", {**keys, "output": {"dir": "unused"}})
+            sample = ("--instances", "1000")
+            # The CPU walks a part only, where the whole would take it minutes.
+            part = sample if "demo" in name else (*sample, "--shard", "1/200")
+            reference, other = self.out / "walk-cpu", self.out / "walk-cuda"
+            for folder in (reference, other):
+                shutil.rmtree(folder, ignore_errors=True)
+            expected, _, message, _ = self.search(config, "cpu", reference, part, verb="enumerate")
+            found, _, problem, _ = self.search(config, "cuda", other, part, verb="enumerate")
+            differs = compare(expected, found, reference, other) if expected and found else [message or problem]
+            whole, _, failure, seconds = self.search(config, "cuda", self.out / "walk-whole", limit=60,
+                                                     verb="enumerate") if "census" in name else (None, 0, "", 0.0)
+            detail = ("equal to the CPU" if not differs else ", ".join(differs)) + failure
+            facts = {}
+            if whole:
+                rate = whole["counts"]["inputs"] / whole["timing"]["search_seconds"]
+                detail += f"; {whole['counts']['inputs']:,} inputs in {whole['timing']['search_seconds']:.2f} s"
+                facts = {"inputs_per_second": rate, "summary": whole}
+            self.note(f"enumerate {name}", not differs and not failure, seconds, detail, **facts)
 
     def census_gender(self):
         subjects = dict(self.subjects())
@@ -351,6 +377,7 @@ def main():
     if usable:
         check.guarded(check.tests)
         check.guarded(check.parity)
+        check.guarded(check.walks)
         if not arguments.quick:
             rate = check.guarded(check.rate_of_findings)
             if rate:

@@ -19,15 +19,18 @@ UNRESTRICTED = ("tests/", "bench/")
 
 # Files of this pattern may include our own headers of these; the first match decides. In a pattern
 # '*' crosses folders.
-KERNELS = ("kernels/core/*", "kernels/backend.h", "kernels/plan.h")
+KERNELS = ("kernels/core/*", "kernels/backend.h", "kernels/plan.h", "kernels/walk_plan.h",
+           "kernels/k_means.h")
 OWN_HEADERS = (
     ("kernels/core/*", ("kernels/core/*",)),
+    ("kernels/bounds/*", ("kernels/core/*", "kernels/bounds/*")),
     ("kernels/cpu/*", (*KERNELS, "kernels/cpu/*")),
     ("kernels/device/*", (*KERNELS, "kernels/device/*")),
     ("kernels/cuda/*", (*KERNELS, "kernels/device/*", "kernels/cuda/*")),
     ("kernels/*", ("kernels/*",)),
+    ("models/torch/*", ("models/torch/*",)),  # a library of its own: plugin_api.h is all it shares
     ("models/*", ("kernels/core/*", "models/*")),
-    ("engine/*", (*KERNELS, "models/*", "engine/*")),
+    ("engine/*", (*KERNELS, "kernels/bounds/*", "models/*", "engine/*")),
     ("apps/*", (*KERNELS, "models/*", "engine/*", "bench/bench.h", "apps/*")),
 )
 
@@ -36,15 +39,16 @@ LIBRARIES = {
     "hwy/": ("kernels/cpu/*",),
     "immintrin.h": ("kernels/cpu/*",),
     "arm_neon.h": ("kernels/cpu/*",),
+    "boost/math/": ("engine/binomial_interval.cpp",),
     "CLI/": ("apps/*",),
     "spdlog/": ("apps/*",),
     "yaml-cpp/": ("*_yaml.cpp",),
     "hdf5": (),  # only tests write such files; models/hdf5_file.cpp reads them itself
     "H5": (),
     "openssl/": ("engine/sha256.cpp",),
-    "torch/": ("models/*",),
-    "ATen/": ("models/*",),
-    "c10/": ("models/*",),
+    "torch/": ("models/torch/*",),
+    "ATen/": ("models/torch/*",),
+    "c10/": ("models/torch/*",),
     "nlohmann/": ("models/*", "engine/*", "apps/*", "kernels/cuda/*"),
     "fmt/": ("models/*", "engine/*", "apps/*"),
     "gtest/": (),
@@ -145,6 +149,8 @@ class Rules(unittest.TestCase):
             ("kernels/core/lane.h", "<fmt/core.h>"),
             ("kernels/backend.h", '"models/network.h"'),
             ("kernels/backend.cpp", '"engine/search.h"'),
+            ("kernels/bounds/box.cpp", '"kernels/backend.h"'),
+            ("kernels/cpu/backend.cpp", '"kernels/bounds/box.h"'),
             ("kernels/cpu/backend.cpp", '"kernels/cuda/backend.hpp"'),
             ("kernels/cpu/backend.cpp", '"apps/args.h"'),
             ("kernels/cpu/backend.cpp", "<cuda_runtime.h>"),
@@ -165,6 +171,9 @@ class Rules(unittest.TestCase):
             ("models/network.cpp", '"../kernels/backend.h"'),
             ("models/network.cpp", "<kernels/backend.h>"),
             ("models/network.cpp", "<arrow/api.h>"),
+            ("models/network.cpp", "<torch/script.h>"),
+            ("models/torch/search.cpp", '"models/network.h"'),
+            ("models/torch/search.cpp", '"kernels/core/error.h"'),
             ("engine/search.cpp", '"kernels/cpu/backend.h"'),
             ("engine/search.cpp", '"apps/args.h"'),
             ("engine/search.cpp", "<openssl/evp.h>"),
@@ -191,6 +200,8 @@ class Rules(unittest.TestCase):
             ("kernels/core/lane.h", "<bit>"),
             ("kernels/core/lane.h", '"kernels/core/views.h"'),
             ("kernels/backend.cpp", '"kernels/cpu/backend.h"'),
+            ("kernels/bounds/box.cpp", '"kernels/core/views.h"'),
+            ("engine/search.cpp", '"kernels/bounds/box.h"'),
             ("kernels/cpu/pack_hwy.h", "<hwy/highway.h>"),
             ("kernels/cuda/wide.cu", "<cublas_v2.h>"),
             ("kernels/cuda/launch.cuh", '"kernels/device/device.h"'),
@@ -200,6 +211,8 @@ class Rules(unittest.TestCase):
             ("tests/models/h5_writer.h", "<hdf5.h>"),
             ("models/domain_yaml.cpp", "<yaml-cpp/yaml.h>"),
             ("models/network.cpp", '"kernels/core/error.h"'),
+            ("models/torch_plugin.cpp", '"models/torch/plugin_api.h"'),
+            ("models/torch/search.cpp", "<torch/torch.h>"),
             ("engine/search.cpp", '"kernels/backend.h"'),
             ("engine/sha256.cpp", "<openssl/evp.h>"),
             ("engine/write.cpp", "<sys/stat.h>"),

@@ -51,6 +51,11 @@ struct MarginResult {
   }
 };
 
+/// Whether an input is an IDI, from its label and its group's flags.
+FL_HD bool margin_hit(std::int32_t label, std::int32_t flags) {
+  return (flags & kGroupMixed) != 0 && label != kUndefinedLabel;
+}
+
 /// Accumulates MarginResult over the variants of one pack.
 template <class P>
 struct MarginChoice {

@@ -11,6 +11,7 @@
 //   compress(x, m, p)           stores the lanes of x where m side by side, and returns how many; writes a whole pack
 //   fma(a, b, c)                a * b + c, rounded once
 //   select(m, a, b)             m ? a : b;  land, lor, lnot, any  on masks
+//   mask_bits(m)                bit i of the result: lane i of the mask
 //   relu(x)                     x < 0 ? 0 : x (keeps NaN)
 //   abs, divide, less_i, min_i, max_i, and_i, or_i, to_float, to_int, bits_of, float_of, shift_left<n>, shift_left_by,
 //   shift_right_u<n>, mul_hi_lo
@@ -96,6 +97,7 @@ struct ScalarPack {
   static FL_HD M lor(M a, M b) { return a || b; }
   static FL_HD M lnot(M a) { return !a; }
   static FL_HD bool any(M m) { return m; }
+  static FL_HD std::uint64_t mask_bits(M m) { return m ? 1 : 0; }
   static FL_HD F relu(F x) { return x < 0.0F ? 0.0F : x; }
   static FL_HD F abs(F x) { return float_of(bits_of(x) & 0x7FFFFFFF); }
   static FL_HD M less_i(I a, I b) { return a < b; }

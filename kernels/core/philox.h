@@ -11,7 +11,9 @@ enum class Phase : std::uint32_t {
   kLocal = 1,
   kSeeding = 2,
   kClustering = 3,
-  kData = 4
+  kData = 4,
+  kSample = 5,
+  kPilot = 6
 };
 
 /// Four random words per lane.

@@ -1,7 +1,7 @@
 // What a record of visited inputs keeps beside a key.
 #pragma once
 
-#include <cstdint>
+#include "kernels/core/pack.h"
 
 namespace fairlane {
 
@@ -13,5 +13,11 @@ enum VisitFlag : std::uint32_t {
   kIrregularFlag = 8,  // some member of its group is undefined: siblings tell nothing
 };
 inline constexpr int kVisitFlagBits = 4;
+
+/// Flags of an evaluated input. undefined: its own output is not finite; irregular: some member's is not
+FL_HD std::uint32_t visit_flags(bool hit, bool undefined, bool irregular) {
+  return (hit ? kHitFlag : 0U) | (undefined ? kUndefinedFlag : 0U) |
+         (irregular ? kIrregularFlag : 0U);
+}
 
 }  // namespace fairlane

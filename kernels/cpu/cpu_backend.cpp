@@ -5,7 +5,9 @@
 
 #include "kernels/core/error.h"
 #include "kernels/cpu/cpu_block.h"
+#include "kernels/cpu/cpu_walk.h"
 #include "kernels/cpu/wide_visit_table.h"
+#include "kernels/k_means.h"
 
 namespace fairlane {
 
@@ -35,6 +37,7 @@ class CpuBackend final : public Backend {
            (options_.threads == 1 ? " thread)" : " threads)");
   }
   PackedSubject const& subject() const override { return *subject_; }
+  Arithmetic arithmetic() const override { return Arithmetic::kExact; }
   int concurrency() const override { return options_.threads; }
 
   int block_lanes(std::int64_t lanes) const override {
@@ -58,6 +61,10 @@ class CpuBackend final : public Backend {
   bool overflowed() const override { return overflow_.used.load(std::memory_order_relaxed); }
   void collect(VisitSink const& sink) override { table_.collect(sink); }
   void reserve(double inputs) override { table_.reserve(inputs); }
+
+  std::unique_ptr<Walker> make_walker(std::vector<ValueList> lists) override {
+    return make_cpu_walker(*subject_, kernels_, std::move(lists));
+  }
 
   void describe(std::int32_t const* rows, std::size_t count, Description* out) override {
     Batch batch(*subject_, kernels_);
@@ -118,6 +125,11 @@ class CpuBackend final : public Backend {
         }
       }
     }
+  }
+
+  std::vector<std::int32_t> k_means(RowTable const& rows, int clusters,
+                                    std::uint64_t seed) override {
+    return fairlane::k_means(rows, clusters, seed, options_.threads);
   }
 
  private:

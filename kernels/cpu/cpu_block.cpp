@@ -224,9 +224,7 @@ void CpuBlock<Table>::record(typename Table::Use& use, long lane, std::uint32_t 
   for (int w = 0; w < words_; ++w) overflow_group_.push_back(key_(w, lane));
   overflow_variant_.push_back(variant_[lane]);
   overflow_finder_.push_back(finder_of(lane));
-  overflow_state_.push_back(
-      static_cast<std::uint8_t>(((flags & kHitFlag) != 0 ? kVisitHit : 0) |
-                                ((flags & kUndefinedFlag) != 0 ? kVisitUndefined : 0)));
+  overflow_state_.push_back(visit_state(flags));
 }
 
 template <class Table>
@@ -268,10 +266,9 @@ void CpuBlock<Table>::record_probed() {
     for (long i = 0; i < size_; ++i) {
       if (table_.find(home_[i], key_of(i), variant_[i], finder_of(i)).seen) continue;
       answers_.place[static_cast<std::size_t>(i)] = home_[i];
-      std::uint32_t const flags = (hit_[i] != 0 ? kHitFlag : 0U) |
-                                  (probe_label_[i] == kUndefinedLabel ? kUndefinedFlag : 0U) |
-                                  ((found_flags_[i] & kGroupUndefined) != 0 ? kIrregularFlag : 0U);
-      record(use, i, labels_[i], flags);
+      record(use, i, labels_[i],
+             visit_flags(hit_[i] != 0, probe_label_[i] == kUndefinedLabel,
+                         (found_flags_[i] & kGroupUndefined) != 0));
     }
   }
   flush_overflow();
@@ -339,15 +336,12 @@ void CpuBlock<Table>::look_up(typename Table::Use& use) {
       std::int32_t const lane = pending_[k];
       auto const at = static_cast<long>(k);
       bool hit = (found_flags_[at] & kGroupMixed) != 0;
-      std::uint32_t flags = 0;
-      if ((found_flags_[at] & kGroupUndefined) != 0) {
-        bool undefined = false;
-        hit = resolve_irregular(static_cast<int>(k), variant_[lane], undefined);
-        flags = kIrregularFlag | (undefined ? kUndefinedFlag : 0U);
-      }
+      bool const irregular = (found_flags_[at] & kGroupUndefined) != 0;
+      bool undefined = false;
+      if (irregular) hit = resolve_irregular(static_cast<int>(k), variant_[lane], undefined);
       hit_[lane] = hit ? 1 : 0;
       labels_[lane] = found_labels_[at];
-      record(use, lane, found_labels_[at], flags | (hit ? kHitFlag : 0U));
+      record(use, lane, found_labels_[at], visit_flags(hit, undefined, irregular));
     }
   }
 }

@@ -115,7 +115,7 @@ void CpuBlock<Table>::draw_partners() {
   }
   std::vector<std::int32_t> open(pending_.size());
   std::iota(open.begin(), open.end(), 0);
-  if (subject_.label_bits == 0) try_partners(open);
+  if (PartnerDraw<ScalarPack, 1>::partner_tries(subject_) > 0) try_partners(open);
   // Labels are not known: evaluate the groups again, a pad of lanes at a time.
   variant_labels_.resize(static_cast<std::size_t>(variants) * kPadLanes);
   for (std::size_t begin = 0; begin < open.size(); begin += kPadLanes) {
@@ -156,16 +156,16 @@ void CpuBlock<Table>::try_partners(std::vector<std::int32_t>& open) {
     }
   };
   labels_at(gathered_, 2 * stride_, open.size(), first_label_.data());
-  for (std::uint32_t t = 1; t <= kPartnerTries && !open.empty(); ++t) {
+  using Draw = PartnerDraw<ScalarPack, 1>;
+  Draw::PartnerLot const lot{seed_.data(), phase_, iteration_.data(), run_seed_};
+  std::uint32_t const tries = Draw::partner_tries(subject_);
+  for (std::uint32_t t = 1; t <= tries && !open.empty(); ++t) {
     for (int c = 0; c < subject_.columns; ++c) {
       for (std::size_t i = 0; i < open.size(); ++i) second_.row(c)[i] = gathered_.row(c)[open[i]];
     }
     for (std::size_t i = 0; i < open.size(); ++i) {
       std::int32_t const lane = pending_[static_cast<std::size_t>(open[i])];
-      auto const words = philox<ScalarPack>(seed_[lane], static_cast<std::uint32_t>(phase_),
-                                            iteration_[lane], t, run_seed_);
-      auto const candidate = static_cast<std::int32_t>(
-          below<ScalarPack>(words.w[0], static_cast<std::uint32_t>(subject_.variants)));
+      std::int32_t const candidate = lot.candidate(lane, t, subject_.variants);
       chosen_[open[i]] = candidate;
       for (int a = 0; a < subject_.selected; ++a) {
         second_.row(subject_.selected_column[a])[i] = packed_.variant_value(candidate, a);

@@ -35,9 +35,8 @@ void CpuBlock<Table>::margin_probe() {
                     m.floats.row(1), m.floats.row(2), m.ints.row(MarginState::kBestA),
                     m.ints.row(MarginState::kBestB), m.ints.row(MarginState::kMemberA),
                     m.ints.row(MarginState::kMemberB), m.floats.row(3), m.floats.row(4)});
-  for (std::int32_t i = 0; i < size_; ++i) {
-    hit_[i] = (found_flags_[i] & kGroupMixed) != 0 && probe_label_[i] != kUndefinedLabel ? 1 : 0;
-  }
+  for (std::int32_t i = 0; i < size_; ++i)
+    hit_[i] = margin_hit(probe_label_[i], found_flags_[i]) ? 1 : 0;
 }
 
 template <class Table>

@@ -6,17 +6,21 @@
 
 namespace fairlane::FL_ISA {
 
+/// Vectors of a record's words, and of as many 32-bit values.
+struct VisitTags {
+  using Words = hn::ScalableTag<std::uint64_t>;
+  using SignedWords = hn::RebindToSigned<Words>;
+  using Halves = hn::Rebind<std::uint32_t, Words>;
+  using SignedHalves = hn::RebindToSigned<Halves>;
+};
+
 /// See LaneKernels::match_visits.
 inline void match_visits(VisitSlots const& table, int first_input, int last_input,
                          VisitQuery const& query, VisitFound const& found) {
-  using D = hn::ScalableTag<std::uint64_t>;
-  using DI = hn::RebindToSigned<D>;
-  using DHalf = hn::Rebind<std::uint32_t, D>;
-  using DIHalf = hn::RebindToSigned<DHalf>;
-  D const d;
-  DI const di;
-  DHalf const dh;
-  DIHalf const dih;
+  VisitTags::Words const d;
+  VisitTags::SignedWords const di;
+  VisitTags::Halves const dh;
+  VisitTags::SignedHalves const dih;
   int const lanes = static_cast<int>(hn::Lanes(d));
   auto const* words = &table.slots->word;
   auto const zero = hn::Zero(d);
@@ -67,14 +71,10 @@ inline void match_visits(VisitSlots const& table, int first_input, int last_inpu
 /// See LaneKernels::list_visits.
 inline VisitCounts list_visits(VisitSlots const& table, int first_input, int last_input,
                                VisitQuery const& query, VisitFound const& found) {
-  using D = hn::ScalableTag<std::uint64_t>;
-  using DI = hn::RebindToSigned<D>;
-  using DHalf = hn::Rebind<std::uint32_t, D>;
-  using DIHalf = hn::RebindToSigned<DHalf>;
-  D const d;
-  DI const di;
-  DHalf const dh;
-  DIHalf const dih;
+  VisitTags::Words const d;
+  VisitTags::SignedWords const di;
+  VisitTags::Halves const dh;
+  VisitTags::SignedHalves const dih;
   int const lanes = static_cast<int>(hn::Lanes(d));
   auto const* finders = &table.slots->finder;
   auto const phase = hn::Set(d, query.phase);

@@ -9,6 +9,7 @@
 
 #include "kernels/core/lane_tiles.h"
 #include "kernels/core/visit_flags.h"
+#include "kernels/core/walk.h"
 
 namespace fairlane {
 
@@ -68,6 +69,14 @@ struct VisitCounts {
   std::size_t far = 0;
 };
 
+/// Working memory of a walk, beside Scratch:
+/// sums [levels][first layer's outputs] and logits [members][outputs] tiles; words as in WalkTally
+struct WalkScratch {
+  float* sums = nullptr;
+  float* logits = nullptr;
+  std::uint64_t* words = nullptr;
+};
+
 /// Functions of one instruction set. x [columns][stride] holds integer codes in kernel column order.
 struct LaneKernels {
   char const* isa = "";
@@ -96,6 +105,9 @@ struct LaneKernels {
   /// logits [outputs][out_stride] of x itself.
   void (*logits)(Subject const&, std::int32_t const* x, long stride, int n, Scratch const&,
                  float* out, long out_stride);
+  /// Counts heads [first, first + count) of a walk; mixed and counters as in Walker::count.
+  void (*walk)(Subject const&, Walk const&, std::int64_t first, std::int64_t count, Scratch const&,
+               WalkScratch const&, std::uint64_t* mixed, std::uint64_t* counters);
   /// words [4][stride] of philox(lane, phase, iteration, draw).
   void (*random_words)(std::uint32_t const* lane, Phase phase, std::uint32_t const* iteration,
                        std::uint32_t draw, std::uint64_t seed, int n, std::uint32_t* words,

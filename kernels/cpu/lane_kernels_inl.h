@@ -1,6 +1,7 @@
 // The table of LaneKernels for one pack type. Included by kernels/cpu/isa_*.cpp only, after FL_ISA is defined.
 #pragma once
 
+#include "kernels/core/walk_tiles.h"
 #include "kernels/cpu/lane_kernels.h"
 
 // Defined before by the file that includes this one: match_visits and list_visits of the instruction set.
@@ -73,6 +74,23 @@ struct Kernels : LaneTiles<P, kV> {
     }
   }
 
+  static void walk(Subject const& s, Walk const& w, std::int64_t first, std::int64_t count,
+                   Scratch const& m, WalkScratch const& memory, std::uint64_t* mixed,
+                   std::uint64_t* counters) {
+    constexpr int kTile = Tiles::kTile;
+    constexpr int kWord = 64;
+    static_assert(kWord % kTile == 0);
+    long const row = static_cast<long>((count + kWord - 1) / kWord);
+    for (std::int64_t at = 0; at < count; at += kTile) {
+      int const n = static_cast<int>(count - at < kTile ? count - at : kTile);
+      load_heads(w, first + at, n, kTile, m.in);
+      WalkTiles<P, kV>::member_logits(s, w, m, memory.sums, memory.logits);
+      WalkTally<P, kV>::tally(s, w,
+                              {memory.logits, kTile, low_bits(n), memory.words, m.terms,
+                               mixed + at / kWord, row, static_cast<int>(at % kWord), counters});
+    }
+  }
+
   static LaneKernels const* table(char const* isa) {
     static constexpr LaneKernels kTable = {nullptr,
                                            Tiles::kTile,
@@ -84,6 +102,7 @@ struct Kernels : LaneTiles<P, kV> {
                                            Tiles::margins,
                                            Tiles::gradients,
                                            Tiles::logits,
+                                           walk,
                                            Tiles::random_words,
                                            Tiles::advance,
                                            Tiles::attribute_weights,

@@ -47,6 +47,13 @@ struct SimdPack {
   static FL_HD M lor(M a, M b) { return hn::Or(a, b); }
   static FL_HD M lnot(M a) { return hn::Not(a); }
   static FL_HD bool any(M m) { return !hn::AllFalse(DF(), m); }
+  static FL_HD std::uint64_t mask_bits(M m) {
+    std::uint8_t bytes[8] = {};  // what StoreMaskBits may write, at least
+    hn::StoreMaskBits(DF(), m, bytes);
+    std::uint64_t word;
+    std::memcpy(&word, bytes, sizeof word);
+    return word;
+  }
 #if HWY_ARCH_X86
   // x86's max returns its second operand for NaN and for equal zeros: exactly x < 0 ? 0 : x.
   static FL_HD F relu(F x) { return hn::Max(hn::Zero(DF()), x); }

@@ -256,9 +256,7 @@ void VisitTable::collect(VisitSink const& sink) const {
     group.push_back(key / variants_);
     variant.push_back(static_cast<std::uint32_t>(key % variants_));
     finder.push_back(~slots_[i].finder);
-    state.push_back(
-        static_cast<std::uint8_t>(((word & kHitFlag) != 0 ? kVisitHit : 0) |
-                                  ((word & kUndefinedFlag) != 0 ? kVisitUndefined : 0)));
+    state.push_back(visit_state(word));
     if (group.size() == kBatch) flush();
   }
   flush();

@@ -129,10 +129,7 @@ void WideVisitTable::collect(VisitSink const& sink) const {
         group.insert(group.end(), first, first + words_);
         variant.push_back(shard.members[m].variant);
         finder.push_back(shard.members[m].finder);
-        std::uint32_t const flags = shard.members[m].flags;
-        state.push_back(
-            static_cast<std::uint8_t>(((flags & kHitFlag) != 0 ? kVisitHit : 0) |
-                                      ((flags & kUndefinedFlag) != 0 ? kVisitUndefined : 0)));
+        state.push_back(visit_state(shard.members[m].flags));
       }
     }
     if (!variant.empty()) {

@@ -132,6 +132,7 @@ CudaDevice::~CudaDevice() {
   // What fails here has failed before, and the process's end frees the rest.
   cudaSetDevice(properties_.index);
   if (stream_ != nullptr) cudaStreamSynchronize(stream_);
+  cublas_.reset();
   if (temporary_ != nullptr) cudaFree(temporary_);
   if (staging_ != nullptr) cudaFreeHost(staging_);
   for (auto const event : arrived_) {
@@ -153,13 +154,13 @@ void CudaDevice::check(cudaError_t error, char const* doing) {
     throw Error(ExitCode::kMemory,
                 name() + ": " + doing + ": no memory left on the GPU; use a smaller --batch");
   }
-  stop(error, doing);
+  stop(what(error), doing);
 }
 
-void CudaDevice::stop(cudaError_t error, char const* doing) {
+void CudaDevice::stop(std::string const& problem, char const* doing) {
   cudaGetLastError();
-  failure_ = name() + ": " + doing + ": " + what(error) +
-             "; the GPU cannot go on, run the same command again";
+  failure_ =
+      name() + ": " + doing + ": " + problem + "; the GPU cannot go on, run the same command again";
   throw Error(ExitCode::kStopped, failure_);
 }
 
@@ -237,6 +238,33 @@ void CudaDevice::download(void* to, void const* from, std::size_t bytes) {
   }
 }
 
+void* CudaDevice::allocate_host(std::size_t bytes) {
+  enter("pinning host memory");
+  void* memory = nullptr;
+  cudaError_t const error =
+      cudaHostAlloc(&memory, std::max<std::size_t>(bytes, 1), cudaHostAllocDefault);
+  if (error == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    throw Error(ExitCode::kMemory,
+                name() + ": the system pins no " + megabytes(bytes) + " of host memory for it");
+  }
+  check(error, "pinning host memory");
+  return memory;
+}
+
+void CudaDevice::release_host(void* memory) noexcept {
+  if (memory == nullptr) return;
+  // A copy may still be on its way here. A failure before it shows at the next call.
+  if (cudaSetDevice(properties_.index) == cudaSuccess) cudaStreamSynchronize(stream_);
+  cudaFreeHost(memory);
+}
+
+void CudaDevice::download_later(void* to, void const* from, std::size_t bytes) {
+  if (bytes == 0) return;
+  enter("copying from the GPU");
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_), "copying from the GPU");
+}
+
 void CudaDevice::synchronize() {
   enter("waiting for the GPU");
   check(cudaStreamSynchronize(stream_), "waiting for the GPU");
@@ -285,6 +313,17 @@ void CudaDevice::compact(std::uint8_t const* flags, Range range, std::int32_t* l
     temporary_bytes_ = bytes;
   }
   check(compact_flags(temporary_, temporary_bytes_, flags, range, list, count, stream_), kDoing);
+}
+
+void CudaDevice::open_gemm() {
+  enter("opening cuBLAS");
+  if (cublas_ == nullptr) cublas_ = std::make_unique<Cublas>(stream_, name());
+}
+
+void CudaDevice::gemm(Dense const& product, float* sums, long stride) {
+  enter("multiplying matrices");
+  std::string const problem = cublas_->gemm(product, sums, stride);
+  if (!problem.empty()) stop(problem, "multiplying matrices");
 }
 
 }  // namespace fairlane

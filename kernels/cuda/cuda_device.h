@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "kernels/cuda/cublas.h"
 #include "kernels/device/device.h"
 
 namespace fairlane {
@@ -37,17 +38,22 @@ class CudaDevice final : public Device {
   void zero(void* to, std::size_t bytes) override;
   void upload(void* to, void const* from, std::size_t bytes) override;
   void download(void* to, void const* from, std::size_t bytes) override;
+  void* allocate_host(std::size_t bytes) override;
+  void release_host(void* memory) noexcept override;
+  void download_later(void* to, void const* from, std::size_t bytes) override;
   void synchronize() override;
   void run(LaneKernel const& kernel, Range range) override;
   void run(TileKernel const& kernel, TilePlan const& plan, Range range) override;
   void run(BlockKernel const& kernel) override;
   void compact(std::uint8_t const* flags, Range range, std::int32_t* list,
                std::int32_t* count) override;
+  void open_gemm() override;
+  void gemm(Dense const& product, float* sums, long stride) override;
 
  private:
   void enter(char const* doing);
   void check(cudaError_t error, char const* doing);
-  [[noreturn]] void stop(cudaError_t error, char const* doing);
+  [[noreturn]] void stop(std::string const& problem, char const* doing);
   std::string name() const { return cuda_device_name(properties_.index, properties_.name); }
 
   DeviceProperties properties_;
@@ -57,6 +63,7 @@ class CudaDevice final : public Device {
   std::size_t upload_part_ = 0;
   void* temporary_ = nullptr;  // of compact
   std::size_t temporary_bytes_ = 0;
+  std::unique_ptr<Cublas> cublas_;
   std::string failure_;  // set once the device has failed for good
 };
 

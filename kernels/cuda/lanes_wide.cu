@@ -13,6 +13,9 @@ FL_LAUNCH(TryPartnerStored);
 FL_LAUNCH(CountPartnerStored);
 FL_LAUNCH(DifferenceStored);
 FL_LAUNCH(LogitGradients);
+FL_LAUNCH(FinishDense);
+FL_LAUNCH(MarkSuspects);
+FL_LAUNCH(ForgetLabels);
 #undef FL_LAUNCH
 
 }  // namespace fairlane

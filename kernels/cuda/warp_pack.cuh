@@ -23,6 +23,10 @@ struct WarpPack : ScalarPack {
   static __device__ __forceinline__ void store_u(U x, std::uint32_t* p) { p[warp_lane()] = x; }
   static __device__ __forceinline__ bool any(M m) { return __any_sync(0xFFFFFFFFU, m) != 0; }
 
+  static __device__ __forceinline__ std::uint64_t mask_bits(M m) {
+    return __ballot_sync(0xFFFFFFFFU, m);
+  }
+
   /// A pointer into shared memory as the compiler knows it: what is read through it needs no look at its address.
   template <class T>
   static __device__ __forceinline__ T* near(T* p) {

@@ -49,6 +49,11 @@ class Device {
   virtual void upload(void* to, void const* from, std::size_t bytes) = 0;
   /// To host memory; waits.
   virtual void download(void* to, void const* from, std::size_t bytes) = 0;
+  /// Host memory that download_later writes to. Throws Error(kMemory).
+  virtual void* allocate_host(std::size_t bytes) = 0;
+  virtual void release_host(void* memory) noexcept = 0;
+  /// To memory of allocate_host, while the host works on; it is there after the next synchronize.
+  virtual void download_later(void* to, void const* from, std::size_t bytes) = 0;
   virtual void synchronize() = 0;
 
   /// Runs a kernel once for every index of the range.
@@ -60,6 +65,28 @@ class Device {
   /// list [..] the indices of the range whose flag [most] is not zero, ascending; count: how many.
   virtual void compact(std::uint8_t const* flags, Range range, std::int32_t* list,
                        std::int32_t* count) = 0;
+
+  /// Readies gemm. Throws Error(kUnavailable) where the device has no library for it.
+  virtual void open_gemm() = 0;
+  /// A product's sums in whatever order the library adds, from zero on: sums [outputs][stride]. Nothing else is done with
+  /// them: see FinishDense.
+  virtual void gemm(Dense const& product, float* sums, long stride) = 0;
+};
+
+/// Host memory for Device::download_later that is given back in the end.
+template <class T>
+class HostArray {
+ public:
+  HostArray(Device& device, std::size_t count)
+      : device_(device), data_(static_cast<T*>(device.allocate_host(count * sizeof(T)))) {}
+  HostArray(HostArray const&) = delete;
+  HostArray& operator=(HostArray const&) = delete;
+  ~HostArray() { device_.release_host(data_); }
+  T* data() const { return data_; }
+
+ private:
+  Device& device_;
+  T* data_;
 };
 
 /// Memory of a device that is given back in the end.

@@ -6,6 +6,8 @@
 
 #include "kernels/core/error.h"
 #include "kernels/device/device_block.h"
+#include "kernels/device/device_k_means.h"
+#include "kernels/device/device_walk.h"
 #include "kernels/device/wide_plan.h"
 
 namespace fairlane {
@@ -25,6 +27,7 @@ struct Member {
       : device(std::move(owned)),
         route(find_route(options.route, packed.get(), device->properties().limits)),
         subject(packed, *device, route == Route::kFused),
+        arithmetic(route == Route::kWide ? options.arithmetic : Arithmetic::kExact),
         evaluator(make_evaluator(packed.get(), options.workspace)),
         table(*device, packed.keys(), packed.get().variants,
               packed.get().label_bits * packed.get().variants,
@@ -37,12 +40,13 @@ struct Member {
     std::uint64_t const room = device->properties().free_memory / kWorkspaceShare;
     std::uint64_t const wanted = workspace > 0 ? workspace : kWideWorkspace;
     return make_wide_evaluator(packed, subject.arena(), *device,
-                               static_cast<std::int64_t>(std::min(wanted, room)));
+                               static_cast<std::int64_t>(std::min(wanted, room)), arithmetic);
   }
 
   std::unique_ptr<Device> device;
   Route route;
   DeviceSubject subject;
+  Arithmetic arithmetic;
   std::unique_ptr<Evaluator> evaluator;
   DeviceTable table;
 };
@@ -80,9 +84,16 @@ class DeviceBackend final : public Backend {
         members_.size() > 1 ? std::to_string(members_.size()) + " x " : std::string();
     auto const& first = *members_[0];
     return "cuda:" + numbers + " (" + times + first.device->properties().name + ", " +
-           (first.route == Route::kFused ? "fused" : "wide") + " route)";
+           (first.route == Route::kFused ? "fused" : "wide") + " route" +
+           (arithmetic() == Arithmetic::kFast ? ", fast arithmetic)" : ")");
   }
   PackedSubject const& subject() const override { return *packed_; }
+  Arithmetic arithmetic() const override {
+    bool const fast = std::any_of(members_.begin(), members_.end(), [](auto const& member) {
+      return member->arithmetic == Arithmetic::kFast;
+    });
+    return fast ? Arithmetic::kFast : Arithmetic::kExact;
+  }
   int concurrency() const override { return static_cast<int>(members_.size()); }
 
   int block_lanes(std::int64_t lanes) const override {
@@ -105,11 +116,9 @@ class DeviceBackend final : public Backend {
     for (int lanes = capacity;; lanes /= 2) {
       try {
         auto block = std::make_unique<DeviceBlock>(share, lanes, phase);
-        if (lanes < capacity && options_.notice) {
-          std::lock_guard const guard(lines_lock_);
-          options_.notice(name() + ": memory for " + std::to_string(lanes) +
-                          " lanes at a time instead of " + std::to_string(capacity) +
-                          "; the results are the same");
+        if (lanes < capacity) {
+          tell("memory for " + std::to_string(lanes) + " lanes at a time instead of " +
+               std::to_string(capacity) + "; the results are the same");
         }
         return block;
       } catch (Error const& error) {
@@ -138,10 +147,20 @@ class DeviceBackend final : public Backend {
   void collect(VisitSink const& sink) override {
     exchange();
     for (auto const& member : members_) member->table.collect(sink);
+    // Blocks may go on afterwards, and what they record is again where they found it.
+    exchanged_.store(members_.size() == 1, std::memory_order_relaxed);
   }
   void reserve(double inputs) override {
     for (auto const& member : members_)
       member->table.reserve(inputs / static_cast<double>(members_.size()));
+  }
+
+  std::unique_ptr<Walker> make_walker(std::vector<ValueList> lists) override {
+    std::vector<WalkDevice> devices;
+    for (auto const& member : members_)
+      devices.push_back({member->device.get(), &member->subject, member->evaluator.get()});
+    return make_device_walker(*packed_, devices, std::move(lists),
+                              [this](std::string const& line) { tell(line); });
   }
 
   void describe(std::int32_t const* rows, std::size_t count, Description* out) override {
@@ -150,8 +169,25 @@ class DeviceBackend final : public Backend {
   void logits(std::int32_t const* rows, std::size_t count, float* out) override {
     host_->logits(rows, count, out);
   }
+  std::vector<std::int32_t> k_means(RowTable const& rows, int clusters,
+                                    std::uint64_t seed) override {
+    if (!worth_a_device(rows, clusters)) return host_->k_means(rows, clusters, seed);
+    try {
+      return device_k_means(*members_.front()->device, rows, clusters, seed);
+    } catch (Error const& error) {
+      if (error.code() != ExitCode::kMemory) throw;
+      tell("no memory for the rows to cluster; the CPU clusters them, the results are the same");
+    }
+    return host_->k_means(rows, clusters, seed);
+  }
 
  private:
+  void tell(std::string const& line) {
+    if (!options_.notice) return;
+    std::lock_guard const guard(lines_lock_);
+    options_.notice(name() + ": " + line);
+  }
+
   static CpuOptions host_options() {
     CpuOptions options;
     options.memory_limit = 1 << 20;  // it records nothing

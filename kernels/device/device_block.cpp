@@ -217,11 +217,12 @@ void DeviceBlock::retain(std::span<std::uint8_t const> keep) {
   finish();
 }
 
-void DeviceBlock::probe() {
+void DeviceBlock::probe(bool exact) {
   evaluate(ProbeTiles{lanes_.x,
                       lanes_.stride,
                       {lanes_.label, lanes_.pair, lanes_.partner, lanes_.labels, lanes_.flags,
-                       nullptr, nullptr, nullptr}},
+                       nullptr, nullptr, nullptr},
+                      exact},
            all());
 }
 
@@ -250,7 +251,7 @@ void DeviceBlock::advance(GlobalStep const& step) {
 
 void DeviceBlock::begin_local(LocalStep const& step) {
   prepare(0);
-  probe();
+  probe(true);
   run(MarkOrigins{context_}, all());
   if (step.update_interval != 0 ||
       step.never_update) {  // otherwise every step draws its own partner

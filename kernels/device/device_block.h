@@ -74,8 +74,9 @@ class DeviceBlock final : public LaneBlock {
   void prepare(std::uint64_t inserts);
   /// Ends a verb: hands overflowed visits on, and now and then waits for the device, so that the host does not run ahead.
   void finish();
-  void probe();
-  void margins();
+  /// exact: whatever the arithmetic, since what begins a local search is known to be an IDI
+  void probe(bool exact = false);
+  void margins(bool exact = false);
   /// Gradients of the gathered rows and their partners.
   void gradients(GradientSpec const& spec, Range range);
   /// New partners and weights for the marked lanes.

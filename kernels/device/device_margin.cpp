@@ -4,8 +4,8 @@
 
 namespace fairlane {
 
-void DeviceBlock::margins() {
-  evaluate(MarginTiles{lanes_.x, lanes_.stride, margin_.probe}, all());
+void DeviceBlock::margins(bool exact) {
+  evaluate(MarginTiles{lanes_.x, lanes_.stride, margin_.probe, exact}, all());
 }
 
 void DeviceBlock::test_margin() {
@@ -25,7 +25,7 @@ void DeviceBlock::advance_margin(std::int32_t reach) {
 
 void DeviceBlock::begin_margin() {
   prepare(0);
-  margins();
+  margins(true);
   run(BeginMargin{context_, margin_}, all());
   renew_margin(false);
   finish();

@@ -101,8 +101,10 @@ void DeviceTable::for_each_owned(int part, Take const& take) const {
   DeviceArray<std::int32_t> const list(device_, piece);
   DeviceArray<std::int32_t> const count(device_, 1);
   DeviceArray<std::uint64_t> const gathered(device_, piece * slot_words);
-  std::vector<std::uint64_t> slots(piece * slot_words);
-  for (std::uint64_t begin = 0; begin < set_.capacity; begin += piece) {
+  // One piece crosses while the host takes the one before it.
+  HostArray<std::uint64_t> const even(device_, piece * slot_words);
+  HostArray<std::uint64_t> const odd(device_, piece * slot_words);
+  auto const bring = [&](std::uint64_t begin, std::uint64_t* slots) {
     auto const first = static_cast<std::int64_t>(begin);
     Range const all{static_cast<std::int64_t>(std::min(piece, set_.capacity - begin)), nullptr};
     device_.run(MarkOwned{set_, first, parts_, part, mark.data()}, all);
@@ -111,9 +113,18 @@ void DeviceTable::for_each_owned(int part, Take const& take) const {
     std::int32_t found = 0;
     device_.download(&found, count.data(), sizeof found);
     auto const n = static_cast<std::size_t>(found);
-    if (n == 0) continue;
-    device_.download(slots.data(), gathered.data(), n * slot_words * sizeof(std::uint64_t));
-    take(slots.data(), n);
+    device_.download_later(slots, gathered.data(), n * slot_words * sizeof(std::uint64_t));
+    return n;
+  };
+  std::uint64_t* here = even.data();
+  std::uint64_t* coming = odd.data();
+  std::size_t n = bring(0, here);
+  for (std::uint64_t next = piece; n > 0 || next < set_.capacity; next += piece) {
+    device_.synchronize();
+    std::size_t const more = next < set_.capacity ? bring(next, coming) : 0;
+    if (n > 0) take(here, n);
+    std::swap(here, coming);
+    n = more;
   }
 }
 
@@ -150,8 +161,7 @@ void DeviceTable::hand_out(std::uint64_t const* slots, std::size_t count,
     std::uint64_t const* slot = slots + i * static_cast<std::size_t>(set_.slot_words());
     variant[i] = set_.decode(slot, group.data() + i * words);
     finder[i] = ~slot[1];
-    state[i] = static_cast<std::uint8_t>(((slot[0] & kHitFlag) != 0 ? kVisitHit : 0) |
-                                         ((slot[0] & kUndefinedFlag) != 0 ? kVisitUndefined : 0));
+    state[i] = visit_state(slot[0]);
   }
   sink({count, set_.words, group.data(), variant.data(), finder.data(), state.data()});
 }

@@ -18,6 +18,7 @@ class Evaluator {
   virtual void run(MarginTiles const& operation, Range range) = 0;
   virtual void run(GradientTiles const& operation, Range range) = 0;
   virtual void run(DifferenceTiles const& operation, Range range) = 0;
+  virtual void run(MemberTiles const& operation, Range range) = 0;
 };
 
 /// By tile kernels: a warp takes a tile of lanes through the whole network. arena: with weights
@@ -25,8 +26,11 @@ std::unique_ptr<Evaluator> make_fused_evaluator(Subject const& host_subject, Are
                                                 Device& device);
 
 /// Layer by layer, all lanes together, in a workspace of about `bytes`. Its results are the same whatever that is.
-/// Throws Error(kMemory).
+/// Fast arithmetic: the device's library adds the products up, and where a group then seems to have two labels, or one
+/// that is undefined, it is evaluated again exactly. So that a group may be missed, but none is found that is not one.
+/// Throws Error(kMemory | kUnavailable).
 std::unique_ptr<Evaluator> make_wide_evaluator(Subject const& host_subject, ArenaView const& arena,
-                                               Device& device, std::int64_t bytes);
+                                               Device& device, std::int64_t bytes,
+                                               Arithmetic arithmetic = Arithmetic::kExact);
 
 }  // namespace fairlane

@@ -17,6 +17,7 @@ class FusedEvaluator final : public Evaluator {
   void run(MarginTiles const& operation, Range range) override { run_tiles(operation, range); }
   void run(GradientTiles const& operation, Range range) override { run_tiles(operation, range); }
   void run(DifferenceTiles const& operation, Range range) override { run_tiles(operation, range); }
+  void run(MemberTiles const& operation, Range range) override { run_tiles(operation, range); }
 
  private:
   struct Entry {

@@ -4,8 +4,10 @@
 #include <variant>
 
 #include "kernels/device/dense_blocks.h"
+#include "kernels/device/k_means_kernels.h"
 #include "kernels/device/margin_kernels.h"
 #include "kernels/device/search_kernels.h"
+#include "kernels/device/walk_kernels.h"
 #include "kernels/device/wide_kernels.h"
 
 namespace fairlane {
@@ -18,11 +20,13 @@ using LaneKernel =
                  MarkStale, PairSides, RenewMargin, MoveMargin, SettleMargin, RehashSlots,
                  MarkOwned, GatherSlots, MergeSlots, LoadMembers, ProbeStored, ClassifyStored,
                  ClassifySomeStored, MarginStored, TryPartnerStored, CountPartnerStored,
-                 DifferenceStored, LogitGradients>;
+                 DifferenceStored, LogitGradients, FinishDense, MarkSuspects, ForgetLabels,
+                 LowerWeights, AssignRows, RaiseFarthest, NameFarthest, LoadWalkHeads, CopyMembers>;
 
 /// Kernels that evaluate the network for a tile of lanes.
-using TileKernel = std::variant<ProbeTiles, ClassifyTiles, ClassifySomeTiles, DrawPartnerTiles,
-                                MarginTiles, GradientTiles, DifferenceTiles>;
+using TileKernel =
+    std::variant<ProbeTiles, ClassifyTiles, ClassifySomeTiles, DrawPartnerTiles, MarginTiles,
+                 GradientTiles, DifferenceTiles, MemberTiles, TallyTiles>;
 
 /// Kernels whose blocks of threads work together.
 using BlockKernel = std::variant<LargeDense, SmallDense, NarrowDense>;

@@ -152,9 +152,7 @@ struct LaneContext {
     }
     overflow.variant[at] = lanes.variant[lane];
     overflow.finder[at] = finder_of(lane);
-    overflow.state[at] =
-        static_cast<std::uint8_t>(((flags & kHitFlag) != 0 ? kVisitHit : 0) |
-                                  ((flags & kUndefinedFlag) != 0 ? kVisitUndefined : 0));
+    overflow.state[at] = visit_state(flags);
   }
 };
 

@@ -49,11 +49,6 @@ FL_HD void keep_margin_origin(LaneContext const& c, MarginLanes const& m, std::i
   m.hit_margin_b[lane] = m.probe.best_margin_b[lane];
 }
 
-/// Whether a lane is an IDI by the last MarginTiles.
-FL_HD bool margin_hit(MarginLanes const& m, std::int64_t lane) {
-  return (m.probe.flags[lane] & kGroupMixed) != 0 && m.probe.label[lane] != kUndefinedLabel;
-}
-
 /// After MarginTiles of the global phase: hit, and the visit of the next iteration.
 struct RecordMargin {
   LaneContext c;
@@ -61,7 +56,7 @@ struct RecordMargin {
 
   FL_HD void operator()(std::int64_t lane) const {
     ++c.lanes.iteration[lane];
-    c.lanes.hit[lane] = margin_hit(m, lane) ? 1 : 0;
+    c.lanes.hit[lane] = margin_hit(m.probe.label[lane], m.probe.flags[lane]) ? 1 : 0;
     RecordProbed::record(c, lane);
   }
 };
@@ -92,7 +87,7 @@ struct BeginMargin {
 
   FL_HD void operator()(std::int64_t lane) const {
     auto const& s = c.lanes;
-    s.hit[lane] = margin_hit(m, lane) ? 1 : 0;
+    s.hit[lane] = margin_hit(m.probe.label[lane], m.probe.flags[lane]) ? 1 : 0;
     if (s.hit[lane] != 0) keep_margin_origin(c, m, lane);
     m.misses[lane] = 0;
     for (int i = 0; i < c.subject.movable_count; ++i) m.tried[i * s.stride + lane] = 0;
@@ -177,7 +172,7 @@ struct SettleMargin {
 
   FL_HD void operator()(std::int64_t lane) const {
     auto const& s = c.lanes;
-    s.hit[lane] = margin_hit(m, lane) ? 1 : 0;
+    s.hit[lane] = margin_hit(m.probe.label[lane], m.probe.flags[lane]) ? 1 : 0;
     RecordProbed::record(c, lane);
     note_margin_move(c.subject, s.hit[lane] != 0, {m.move[lane], m.move_step[lane]}, m.tried + lane,
                      s.stride);

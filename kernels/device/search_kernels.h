@@ -88,9 +88,8 @@ struct RecordProbed {
     auto const& s = c.lanes;
     if (c.find(lane).seen) return;
     c.record(lane, s.labels[lane],
-             (s.hit[lane] != 0 ? kHitFlag : 0U) |
-                 (s.label[lane] == kUndefinedLabel ? kUndefinedFlag : 0U) |
-                 ((s.flags[lane] & kGroupUndefined) != 0 ? kIrregularFlag : 0U));
+             visit_flags(s.hit[lane] != 0, s.label[lane] == kUndefinedLabel,
+                         (s.flags[lane] & kGroupUndefined) != 0));
   }
 };
 
@@ -296,12 +295,11 @@ struct RecordClassified {
     auto const& s = c.lanes;
     long const lane = s.list[i];
     bool const hit = probed ? s.chosen[i] >= 0 : (s.found_flags[i] & kGroupMixed) != 0;
-    std::uint32_t flags = hit ? kHitFlag : 0U;
-    if ((s.found_flags[i] & kGroupUndefined) != 0) flags |= kIrregularFlag;
-    if (probed && s.stages[0].label[i] == kUndefinedLabel) flags |= kUndefinedFlag;
+    bool const undefined = probed && s.stages[0].label[i] == kUndefinedLabel;
     s.hit[lane] = hit ? 1 : 0;
     s.labels[lane] = s.found_labels[i];
-    c.record(lane, s.found_labels[i], flags);
+    c.record(lane, s.found_labels[i],
+             visit_flags(hit, undefined, (s.found_flags[i] & kGroupUndefined) != 0));
   }
 };
 

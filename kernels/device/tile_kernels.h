@@ -17,11 +17,13 @@ FL_HD ProbeResult decisions_from(ProbeResult const& out, long lane) {
 }
 
 /// Full evaluation of the similar sets of rows x [columns], `stride` apart.
+/// exact  whatever the arithmetic of the wide route
 struct ProbeTiles {
   static constexpr ScratchNeeds kNeeds{true, true, true, false, 6};
   std::int32_t const* x;
   long stride;
   ProbeResult out;
+  bool exact = false;
 
   template <class P, int kV>
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
@@ -81,12 +83,13 @@ struct DrawPartnerTiles {
   }
 };
 
-/// Margins within the similar sets of rows.
+/// Margins within the similar sets of rows. exact: as in ProbeTiles
 struct MarginTiles {
   static constexpr ScratchNeeds kNeeds = ClassifyTiles::kNeeds;
   std::int32_t const* x;
   long stride;
   MarginResult out;
+  bool exact = false;
 
   template <class P, int kV>
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {

@@ -26,6 +26,7 @@ TilePlan make_tile_plan(Subject const& subject, ScratchNeeds needs, ArenaView co
   std::int64_t const weights = plan.shared_weights ? arena.bytes : 0;
   auto const warps_that_fit = [&](int packs) {
     auto const bytes = floats(packs) * static_cast<std::int64_t>(sizeof(float));
+    if (bytes == 0) return kMostWarps;
     return static_cast<int>(std::min<std::int64_t>((shared - weights) / bytes, kMostWarps));
   };
   // More packs feed more multiply-adds from each weight, more warps hide more latency: first enough warps.

@@ -30,40 +30,58 @@ struct Lanes {
 class WideEvaluator final : public Evaluator {
  public:
   WideEvaluator(Subject const& host_subject, ArenaView const& arena, Device& device,
-                std::int64_t bytes)
+                std::int64_t bytes, Arithmetic arithmetic)
       : shapes_(host_subject),
         subject_(arena.subject),
         device_(device),
         network_(host_subject.network, device),
-        workspace_(device, static_cast<std::size_t>(wide_floats(host_subject, bytes))) {}
+        workspace_(device, static_cast<std::size_t>(wide_floats(host_subject, bytes))),
+        fast_(arithmetic == Arithmetic::kFast) {
+    if (fast_) device_.open_gemm();
+  }
 
   void run(ProbeTiles const& k, Range range) override {
-    for_chunks({k.x, k.stride, count(range)}, all_variants(), ProbeTiles::kNeeds.terms,
-               [&](StoredChunk const& c, std::int64_t first) {
-                 run_lanes(ProbeStored{c, decisions_from(k.out, first)}, c);
-               });
+    auto const probe = [&](Lanes const& lanes) {
+      for_chunks(lanes, all_variants(), ProbeTiles::kNeeds.terms,
+                 [&](StoredChunk const& c, std::int64_t base) {
+                   run_lanes(ProbeStored{c, decisions_from(k.out, base)}, c);
+                 });
+    };
+    decide({k.x, k.stride, count(range)}, k.out.flags, k.exact, probe);
   }
 
   void run(ClassifyTiles const& k, Range range) override {
-    for_chunks({k.x, k.stride, count(range)}, all_variants(), 0,
-               [&](StoredChunk const& c, std::int64_t first) {
-                 run_lanes(ClassifyStored{c, k.packed + first, k.flags + first}, c);
-               });
+    auto const classify = [&](Lanes const& lanes) {
+      for_chunks(lanes, all_variants(), 0, [&](StoredChunk const& c, std::int64_t base) {
+        run_lanes(ClassifyStored{c, k.packed + base, k.flags + base}, c);
+      });
+    };
+    decide({k.x, k.stride, count(range)}, k.flags, false, classify);
   }
 
   void run(ClassifySomeTiles const& k, Range range) override {
-    Members const some{MemberKind::kOrdered, k.last - k.first, k.first};
-    for_chunks({k.x, k.stride, count(range)}, some, 0,
-               [&](StoredChunk const& c, std::int64_t first) {
-                 run_lanes(ClassifySomeStored{c, k.last, k.found + first, k.flags + first}, c);
-               });
+    auto const classify = [&](Lanes const& lanes, int first, int last) {
+      Members const some{MemberKind::kOrdered, last - first, first};
+      for_chunks(lanes, some, 0, [&](StoredChunk const& c, std::int64_t base) {
+        run_lanes(ClassifySomeStored{c, last, k.found + base, k.flags + base}, c);
+      });
+    };
+    Lanes const lanes{k.x, k.stride, count(range)};
+    classify(lanes, k.first, k.last);
+    again(lanes, k.flags, [&](Lanes const& suspects) {
+      // The label that these variants were compared with may be an earlier stage's.
+      device_.run(ForgetLabels{suspects.list, k.found, k.flags}, {suspects.n, nullptr});
+      classify(suspects, 0, shapes_.variants);
+    });
   }
 
   void run(MarginTiles const& k, Range range) override {
-    for_chunks({k.x, k.stride, count(range)}, all_variants(), 0,
-               [&](StoredChunk const& c, std::int64_t first) {
-                 run_lanes(MarginStored{c, k.out.from(first)}, c);
-               });
+    auto const margins = [&](Lanes const& lanes) {
+      for_chunks(lanes, all_variants(), 0, [&](StoredChunk const& c, std::int64_t base) {
+        run_lanes(MarginStored{c, k.out.from(base)}, c);
+      });
+    };
+    decide({k.x, k.stride, count(range)}, k.out.flags, k.exact, margins);
   }
 
   void run(DrawPartnerTiles const& k, Range range) override {
@@ -76,9 +94,17 @@ class WideEvaluator final : public Evaluator {
       lanes.list = k.open_list;
       lanes.n = count({lanes.n, k.open_count});
     }
-    for_chunks(lanes, all_variants(), 0, [&](StoredChunk const& c, std::int64_t first) {
-      std::int64_t const base = lanes.list == nullptr ? first : 0;
+    for_chunks(lanes, all_variants(), 0, [&](StoredChunk const& c, std::int64_t base) {
       run_lanes(CountPartnerStored{c, lot_of(k, base), k.chosen + base}, c);
+    });
+  }
+
+  void run(MemberTiles const& k, Range range) override {
+    exactly([&] {
+      for_chunks({k.x, k.stride, count(range)}, all_variants(), 0,
+                 [&](StoredChunk const& c, std::int64_t first) {
+                   run_lanes(CopyMembers{c, k.stride, k.logits + first}, c);
+                 });
     });
   }
 
@@ -125,6 +151,43 @@ class WideEvaluator final : public Evaluator {
     return {k.seed + first, k.phase, k.iteration + first, k.run_seed};
   }
 
+  /// Evaluates exactly within `work`, whatever the arithmetic.
+  template <class Work>
+  void exactly(Work const& work) {
+    bool const fast = std::exchange(fast_, false);
+    work();
+    fast_ = fast;
+  }
+
+  /// Evaluates lanes exactly, or fast and then again where their flags [n] ask for it.
+  template <class Evaluate>
+  void decide(Lanes const& lanes, std::int32_t const* flags, bool exact, Evaluate const& evaluate) {
+    if (exact) {
+      exactly([&] { evaluate(lanes); });
+      return;
+    }
+    evaluate(lanes);
+    again(lanes, flags, evaluate);
+  }
+
+  /// After a fast evaluation of lanes with those flags [n]: evaluate(those whose group may be an IDI's), exactly.
+  template <class Evaluate>
+  void again(Lanes lanes, std::int32_t const* flags, Evaluate const& evaluate) {
+    if (!fast_ || lanes.n == 0) return;
+    auto const n = static_cast<std::size_t>(lanes.n);
+    if (suspect_mark_.size() < n) {
+      suspect_mark_ = DeviceArray<std::uint8_t>(device_, n);
+      suspect_list_ = DeviceArray<std::int32_t>(device_, n);
+      suspect_count_ = DeviceArray<std::int32_t>(device_, 1);
+    }
+    Range const all{lanes.n, nullptr};
+    device_.run(MarkSuspects{flags, suspect_mark_.data()}, all);
+    device_.compact(suspect_mark_.data(), all, suspect_list_.data(), suspect_count_.data());
+    lanes.list = suspect_list_.data();
+    lanes.n = count({lanes.n, suspect_count_.data()});
+    if (lanes.n > 0) exactly([&] { evaluate(lanes); });
+  }
+
   /// How many indices a range has. Waits for the device, whose work is long next to that.
   std::int64_t count(Range range) {
     if (range.count == nullptr || range.most == 0) return range.most;
@@ -145,11 +208,19 @@ class WideEvaluator final : public Evaluator {
     device_.run(LaneKernel(kernel), {c.chunk.n, nullptr});
   }
 
-  void run_dense(Dense const& product) {
-    device_.run(choose_blocks(product, device_.properties().limits));
+  /// sums [outputs][stride]: where a library can put its sums, perhaps where the result goes
+  void run_dense(Dense const& product, float* sums, long stride) {
+    if (!fast_) {
+      device_.run(choose_blocks(product, device_.properties().limits));
+      return;
+    }
+    device_.gemm(product, sums, stride);
+    device_.run(FinishDense{product, sums, stride},
+                {static_cast<std::int64_t>(product.rows) * product.outputs, nullptr});
   }
 
-  /// Evaluates the members of all lanes, chunk after chunk: use(logits of the chunk, its first lane).
+  /// Evaluates the members of all lanes, chunk after chunk: use(logits of the chunk, lane of the arrays from which on its
+  /// places count).
   template <class Use>
   void for_chunks(Lanes const& lanes, Members members, int terms, Use use) {
     auto const needs = wide_needs(shapes_, members.count, terms);
@@ -161,7 +232,8 @@ class WideEvaluator final : public Evaluator {
         members.lot.seed = lot.seed + first;
         members.lot.iteration = lot.iteration + first;
       }
-      use(evaluate(chunk_of(lanes, first, size.lanes), members, terms, size.rows), first);
+      use(evaluate(chunk_of(lanes, first, size.lanes), members, terms, size.rows),
+          lanes.list == nullptr ? first : 0);
       first += size.lanes;
     }
   }
@@ -197,7 +269,7 @@ class WideEvaluator final : public Evaluator {
       prefix.in = codes;
       prefix.in_stride = lanes;
       prefix.out = {sums, lanes};
-      run_dense(prefix);
+      run_dense(prefix, sums, lanes);
     }
     load.kind = members.kind;
     load.first_member = members.first;
@@ -225,7 +297,7 @@ class WideEvaluator final : public Evaluator {
           layer.out = {stored.logits, lanes, lanes, static_cast<long>(net.outputs()) * lanes,
                        load.first_row};
         }
-        run_dense(layer);
+        run_dense(layer, hidden[l % 2], most_rows);
         from = hidden[l % 2];
       }
     }
@@ -270,7 +342,7 @@ class WideEvaluator final : public Evaluator {
       layer.in_stride = rows;
       in += static_cast<std::int64_t>(shape.inputs) * rows;
       layer.out = {in, rows};
-      run_dense(layer);
+      run_dense(layer, in, rows);
     }
     device_.run(LogitGradients{subject_, k.spec.kind, in, delta, terms, rows}, {rows, nullptr});
     for (int l = net.layers - 1; l >= 0; --l) {
@@ -295,7 +367,7 @@ class WideEvaluator final : public Evaluator {
       } else {
         layer.out = {gradient, k.stride, chunk.lanes, k.stride / 2};
       }
-      run_dense(layer);
+      run_dense(layer, other, rows);
       std::swap(delta, other);
     }
   }
@@ -305,13 +377,18 @@ class WideEvaluator final : public Evaluator {
   Device& device_;
   WideNetwork network_;
   DeviceArray<float> workspace_;
+  bool fast_;
+  DeviceArray<std::uint8_t> suspect_mark_;
+  DeviceArray<std::int32_t> suspect_list_;
+  DeviceArray<std::int32_t> suspect_count_;
 };
 
 }  // namespace
 
 std::unique_ptr<Evaluator> make_wide_evaluator(Subject const& host_subject, ArenaView const& arena,
-                                               Device& device, std::int64_t bytes) {
-  return std::make_unique<WideEvaluator>(host_subject, arena, device, bytes);
+                                               Device& device, std::int64_t bytes,
+                                               Arithmetic arithmetic) {
+  return std::make_unique<WideEvaluator>(host_subject, arena, device, bytes, arithmetic);
 }
 
 }  // namespace fairlane

@@ -2,6 +2,7 @@
 // accumulated as in kernels/core/lane_tiles.h. An index is a row or a lane of a chunk.
 #pragma once
 
+#include "kernels/device/dense_blocks.h"
 #include "kernels/device/tile_kernels.h"
 
 namespace fairlane {
@@ -128,13 +129,13 @@ struct StoredChunk {
   float* terms;
   int first;
 
+  FL_HD long place(std::int64_t lane) const { return chunk.place(static_cast<int>(lane)); }
   FL_HD StoredLogits of(std::int64_t lane, int own_member = 0) const {
     return {logits + lane, chunk.lanes, subject.network.outputs(), first, own_member};
   }
   /// The same of a lane all of whose variants are stored, itself among them.
   FL_HD StoredLogits with_own(std::int64_t lane) const {
-    return of(lane,
-              variant_at(subject, chunk.x + chunk.place(static_cast<int>(lane)), chunk.stride));
+    return of(lane, variant_at(subject, chunk.x + place(lane), chunk.stride));
   }
 };
 
@@ -146,7 +147,7 @@ struct ProbeStored {
 
   FL_HD void operator()(std::int64_t i) const {
     LaneTiles<ScalarPack, 1>::probe_by(c.subject, c.with_own(i), 1, c.terms + i,
-                                       decisions_from(out, i));
+                                       decisions_from(out, c.place(i)));
   }
 };
 
@@ -156,7 +157,8 @@ struct ClassifyStored {
   std::int32_t* flags;
 
   FL_HD void operator()(std::int64_t i) const {
-    LaneTiles<ScalarPack, 1>::classify_by(c.subject, c.of(i), 1, packed + i, flags + i);
+    long const place = c.place(i);
+    LaneTiles<ScalarPack, 1>::classify_by(c.subject, c.of(i), 1, packed + place, flags + place);
   }
 };
 
@@ -168,8 +170,9 @@ struct ClassifySomeStored {
   std::int32_t* flags;
 
   FL_HD void operator()(std::int64_t i) const {
-    LaneTiles<ScalarPack, 1>::classify_some_by(c.subject, c.of(i), 1, c.first, last, found + i,
-                                               flags + i);
+    long const place = c.place(i);
+    LaneTiles<ScalarPack, 1>::classify_some_by(c.subject, c.of(i), 1, c.first, last, found + place,
+                                               flags + place);
   }
 };
 
@@ -178,7 +181,7 @@ struct MarginStored {
   MarginResult out;
 
   FL_HD void operator()(std::int64_t i) const {
-    LaneTiles<ScalarPack, 1>::margins_by(c.subject, c.with_own(i), 1, out.from(i));
+    LaneTiles<ScalarPack, 1>::margins_by(c.subject, c.with_own(i), 1, out.from(c.place(i)));
   }
 };
 
@@ -205,7 +208,7 @@ struct CountPartnerStored {
 
   FL_HD void operator()(std::int64_t i) const {
     auto const logits = c.with_own(i);
-    auto const place = static_cast<int>(c.chunk.place(static_cast<int>(i)));
+    auto const place = static_cast<int>(c.place(i));
     std::int32_t const own =
         label_of<ScalarPack>(logits.own(), logits.outputs, logits.lanes, c.subject.cut);
     std::int32_t pick = -1;
@@ -224,6 +227,48 @@ struct DifferenceStored {
   FL_HD void operator()(std::int64_t i) const {
     LaneTiles<ScalarPack, 1>::difference_tile_by(c.subject, spec, c.of(i), c.terms + i,
                                                  gradient + i, stride);
+  }
+};
+
+/// Ends a product whose sums a library has made, as DenseBlocks ends its own. Index i is row i % rows of output i / rows.
+/// sums  [outputs][stride], may be where the product's result goes
+struct FinishDense {
+  Dense d;
+  float const* sums;
+  long stride;
+
+  FL_HD void operator()(std::int64_t i) const {
+    int const output = static_cast<int>(i / d.rows);
+    int const row = static_cast<int>(i % d.rows);
+    float const start = d.bias != nullptr ? d.bias[output] : *d.start.at(row, output);
+    float* const y = d.out.at(row, output);
+    *y = start + sums[output * stride + row];
+    if (d.finish == DenseFinish::kActivation) {
+      activate<ScalarPack>(d.activation, d.alpha, y, 1);
+    } else {
+      activate_gradient<ScalarPack>(d.activation, d.alpha, d.gate + output * d.gate_stride + row, y,
+                                    1);
+    }
+  }
+};
+
+/// After an evaluation that is not exact: marks the places whose groups seem to have two labels, or an undefined one.
+struct MarkSuspects {
+  std::int32_t const* flags;
+  std::uint8_t* mark;
+
+  FL_HD void operator()(std::int64_t i) const { mark[i] = flags[i] != 0 ? 1 : 0; }
+};
+
+/// Makes listed places ready for classification from the first variant on.
+struct ForgetLabels {
+  std::int32_t const* list;
+  std::int32_t* found;
+  std::int32_t* flags;
+
+  FL_HD void operator()(std::int64_t i) const {
+    found[list[i]] = kUndefinedLabel;
+    flags[list[i]] = 0;
   }
 };
 

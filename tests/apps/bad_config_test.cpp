@@ -105,6 +105,8 @@ BadInput const kConfigs[] = {
      ExitCode::kConfig, {"config.yaml:5:", "control"}},
     {"SectionIsANumber", [] { edit_file("config.yaml", "{num: 20}", "20"); }, kRun,
      ExitCode::kConfig, {"config.yaml:8:8", "local", "'20'"}},
+    {"UnknownArithmetic", nothing, with("arithmetic=quick"), ExitCode::kConfig,
+     {"--set arithmetic", "'quick'", "exact, fast"}},
     {"NumberInQuotes", [] { edit_file("config.yaml", "num: 10", "num: \"10\""); }, kRun,
      ExitCode::kConfig, {"config.yaml:7:15", "global.num", "without quotes"}},
     {"NoModel", [] { edit_file("config.yaml", "model: model.safetensors\n", ""); }, kRun,

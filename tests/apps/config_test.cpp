@@ -29,6 +29,7 @@ TEST(Config, DefaultsAreThePapers) {
   EXPECT_EQ(config.method, "eidig");
   EXPECT_EQ(config.seed, 42U);
   EXPECT_EQ(config.threshold, 0.5);
+  EXPECT_EQ(config.arithmetic, Arithmetic::kExact);
   EXPECT_EQ(config.global.num, 1000);
   EXPECT_EQ(config.global.clusters, 4);
   EXPECT_EQ(config.global.max_iter, 10);
@@ -52,6 +53,7 @@ TEST(Config, EveryKeyIsRead) {
       "threshold: 0.25\n"
       "method: maft\n"
       "seed: 18446744073709551615\n"
+      "arithmetic: fast\n"
       "global: {num: 4294967295, clusters: 10000, max_iter: 1000000, step: 2.0, decay: 0,\n"
       "         seeding: uniform, seeds: s.csv}\n"
       "local: {num: 0, step: 3, update_interval: inf, epsilon: 1.0e-3}\n"
@@ -71,6 +73,7 @@ TEST(Config, EveryKeyIsRead) {
   EXPECT_EQ(config.threshold, 0.25);
   EXPECT_EQ(config.method, "maft");
   EXPECT_EQ(config.seed, 18446744073709551615U);
+  EXPECT_EQ(config.arithmetic, Arithmetic::kFast);
   EXPECT_EQ(config.global.num, 4294967295);
   EXPECT_EQ(config.global.step, 2.0);
   EXPECT_EQ(config.global.seeding, "uniform");
@@ -85,7 +88,7 @@ TEST(Config, EveryKeyIsRead) {
   EXPECT_EQ(config.output.dir, "dir/o");
   EXPECT_EQ(config.output.format, OutputFormat::kNpy);
   EXPECT_TRUE(config.output.trace);
-  EXPECT_EQ(config.positions.at("local.num"), "dir/c.yaml:11:14");
+  EXPECT_EQ(config.positions.at("local.num"), "dir/c.yaml:12:14");
 }
 
 TEST(Config, ProtectedMayBeANameOrAMap) {
@@ -109,7 +112,7 @@ TEST(Config, SetChangesEveryKey) {
                                        "budget.seeds=9",      "budget.iterations=10",
                                        "budget.instances=11", "budget.seconds=1.5",
                                        "output.dir=p",        "output.format=none",
-                                       "output.trace=true"});
+                                       "output.trace=true",   "arithmetic=fast"});
   EXPECT_EQ(config.model, "n.h5");  // relative to the working directory
   EXPECT_EQ(config.data, "t.csv");
   EXPECT_EQ(config.domain, "e.yaml");
@@ -119,6 +122,7 @@ TEST(Config, SetChangesEveryKey) {
   EXPECT_EQ(config.threshold, 0.75);
   EXPECT_EQ(config.method, "adf");
   EXPECT_EQ(config.seed, 7U);
+  EXPECT_EQ(config.arithmetic, Arithmetic::kFast);
   EXPECT_EQ(config.global.num, 10);
   EXPECT_EQ(config.global.clusters, 3);
   EXPECT_EQ(config.global.max_iter, 4);

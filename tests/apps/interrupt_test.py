@@ -1,6 +1,7 @@
-"""Ctrl-C: the first stops a run at once and in order, with exit code 130 and nothing half written."""
+"""Ctrl-C, SIGTERM and SIGKILL: the same command run again goes on, and ends with the bytes of a run left alone."""
 import os
 import pathlib
+import random
 import signal
 import subprocess
 import tempfile
@@ -10,28 +11,98 @@ import unittest
 BINARY = os.environ["FAIRLANE_BINARY"]
 CONFIGS = pathlib.Path(os.environ["FAIRLANE_SOURCE_DIR"], "configs")
 PATIENCE = 60  # seconds; a run that does not stop would take hours
+GOES_ON = "goes on from the saved state"
+
+
+def command(out, *arguments):
+    """A run of about a second, in many small batches so that some are always done."""
+    return [BINARY, "run", CONFIGS / "tiny.yaml", "--out", out, "--threads", "2", "--batch", "8",
+            "--set", "protected=[age]", "--set", "global.num=600", "--set", "local.num=20000",
+            "--set", "output.trace=true", *arguments]
 
 
 class Interrupt(unittest.TestCase):
-    def test_first_interrupt(self):
-        with tempfile.TemporaryDirectory() as folder:
-            out = pathlib.Path(folder, "out")
-            command = [BINARY, "run", CONFIGS / "tiny.yaml", "--out", out, "--threads", "2",
-                       "--set", "global.num=5000", "--set", "local.num=2000000000"]
-            process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-            try:
-                # The search has begun when the backend has been announced.
-                line = process.stderr.readline()
-                self.assertIn("backend", line)
-                time.sleep(0.2)
-                process.send_signal(signal.SIGINT)
-                _, rest = process.communicate(timeout=PATIENCE)
-            finally:
-                process.kill()
-            self.assertEqual(130, process.returncode, rest)
-            self.assertEqual(1, rest.count("\n"), rest)
-            self.assertTrue(rest.startswith("fairlane: error: "), rest)
-            self.assertFalse((out / "DONE").exists())
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out = pathlib.Path(folder.name, "out")
+        self.whole = pathlib.Path(folder.name, "whole")
+        self.state = self.out / ".partial" / "state"
+
+    def start(self, *arguments):
+        process = subprocess.Popen(command(self.out, *arguments), stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        # The search begins when the backend has been announced.
+        self.assertIn("backend", process.stderr.readline())
+        return process
+
+    def saved(self):
+        """What tells one state from the next; None without any."""
+        return self.state.stat().st_ino if self.state.exists() else None
+
+    def wait_for_state(self, process, before):
+        while process.poll() is None and self.saved() == before:
+            time.sleep(0.001)
+
+    def expect_whole(self):
+        subprocess.run(command(self.whole, "--quiet"), stdout=subprocess.DEVNULL, check=True)
+        for name in ("instances.csv", "global.csv", "manifest.json", "DONE"):
+            self.assertEqual((self.whole / name).read_bytes(), (self.out / name).read_bytes(), name)
+        self.assertFalse(self.state.parent.exists())
+
+    def test_first_signal_saves(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = self.start()
+            time.sleep(0.1)
+            process.send_signal(number)
+            _, rest = process.communicate(timeout=PATIENCE)
+            self.assertEqual(75, process.returncode, rest)
+            line = rest.splitlines()[-1]
+            self.assertTrue(line.startswith("fairlane: error: stopped; state saved in "), rest)
+            self.assertFalse((self.out / "DONE").exists())
+            self.assertTrue(self.state.exists())
+        done = subprocess.run(command(self.out), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                              check=True)
+        self.assertIn(GOES_ON, done.stderr)
+        self.expect_whole()
+
+    def test_second_signal_ends_at_once(self):
+        process = self.start()
+        process.send_signal(signal.SIGSTOP)  # so that both arrive
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGCONT)
+        _, rest = process.communicate(timeout=PATIENCE)
+        self.assertEqual((130, ""), (process.returncode, rest))
+
+    def test_kills(self):
+        chance = random.Random(8)
+        went_on = 0
+        for _ in range(6):
+            before = self.saved()
+            process = self.start("--checkpoint", "0.01")
+            self.wait_for_state(process, before)
+            time.sleep(chance.uniform(0.0, 0.03))  # also while the next one is written
+            process.kill()
+            _, rest = process.communicate(timeout=PATIENCE)
+            went_on += GOES_ON in rest
+            if process.returncode == 0:
+                break
+        subprocess.run(command(self.out, "--quiet"), stdout=subprocess.DEVNULL, check=True)
+        self.assertGreater(went_on, 0)
+        self.expect_whole()
+
+    def test_nothing_is_saved_where_inputs_are_counted(self):
+        process = self.start("--set", "budget.instances=1000000000", "--set", "local.num=2000000000")
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        _, rest = process.communicate(timeout=PATIENCE)
+        self.assertEqual(130, process.returncode, rest)
+        self.assertEqual(1, rest.count("\n"), rest)
+        self.assertFalse(self.out.exists())
 
 
 if __name__ == "__main__":

@@ -127,6 +127,31 @@ TEST(OutputDir, RemovesLeftovers) {
             (std::set<std::string>{"DONE", "instances.csv", "manifest.json", "summary.json"}));
 }
 
+TEST(OutputDir, KeepsAStateUntilTheRunIsFinished) {
+  TemporaryFolder const folder;
+  std::string const dir = folder.file("out");
+  std::string state;
+  {
+    OutputDir const out(dir, manifest("x"), false);
+    state = out.state_path();
+    folder.write("out/.partial/state", "half way");
+    folder.write("out/.partial/state.new", "half");
+  }
+  EXPECT_EQ(names_in(dir + "/.partial"), (std::set<std::string>{"lock", "state"}));
+  folder.write("out/.partial/state.new", "half");
+  folder.write("out/.partial/global.csv", "half");
+  {
+    OutputDir const out(dir, manifest("x"), false);
+    EXPECT_EQ(slurp(state), "half way");
+    EXPECT_EQ(names_in(dir + "/.partial"),
+              (std::set<std::string>{"lock", "manifest.json", "state"}));
+  }
+  EXPECT_EQ(slurp(state), "half way") << "whoever reads it decides whether it is of use";
+  write_results(dir, "x");
+  EXPECT_EQ(names_in(dir),
+            (std::set<std::string>{"DONE", "instances.csv", "manifest.json", "summary.json"}));
+}
+
 TEST(OutputDir, SurvivesKillAtAnyMoment) {
   TemporaryFolder const folder;
   std::string const dir = folder.file("out");

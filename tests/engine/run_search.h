@@ -177,4 +177,23 @@ inline SmallShape shape_of(char const* kind) {
   return shape;
 }
 
+/// A kind of subject (shape_of) as part of a test's name.
+inline std::string name_of_kind(::testing::TestParamInfo<char const*> const& test) {
+  std::string name = test.param;
+  std::replace(name.begin(), name.end(), ' ', '_');
+  return name;
+}
+
+/// A run over so many inputs that the least record, of 12,288, cannot hold them.
+inline RunConfig overflowing_config(TemporaryFolder const& folder, char const* kind) {
+  SmallShape shape = shape_of(kind);
+  for (auto& range : shape.ranges) range += 6;
+  for (std::int32_t const s : shape.selected) shape.ranges[static_cast<std::size_t>(s)] -= 6;
+  constexpr int kRows = 600;
+  RunConfig config = small_config(folder, shape, kRows);
+  config.global.num = kRows;
+  config.local.num = 500;
+  return config;
+}
+
 }  // namespace fairlane

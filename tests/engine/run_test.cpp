@@ -2,10 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "engine/check.h"
 #include "tests/benchmarks.h"
+#include "tests/engine/run_output.h"
 #include "tests/engine/small_subject.h"
 #include "tests/models/expect_error.h"
 
@@ -13,32 +12,6 @@ namespace fairlane {
 namespace {
 
 namespace fs = std::filesystem;
-
-RunOptions options_with(int threads, std::uint64_t memory = 0) {
-  RunOptions options;
-  options.execution.threads = threads;
-  options.execution.memory = memory;
-  return options;
-}
-
-nlohmann::json without_timing(std::string const& dir) {
-  auto json = nlohmann::json::parse(slurp(dir + "/summary.json"));
-  EXPECT_TRUE(json.contains("timing"));
-  json.erase("timing");
-  return json;
-}
-
-void expect_same_output(std::string const& a, std::string const& b) {
-  for (char const* file : {"manifest.json", "instances.csv", "global.csv", "DONE"}) {
-    EXPECT_TRUE(slurp(a + "/" + file) == slurp(b + "/" + file)) << file << " differs";
-  }
-  EXPECT_EQ(without_timing(a), without_timing(b));
-}
-
-RunConfig to(RunConfig config, std::string const& dir) {
-  config.output.dir = dir;
-  return config;
-}
 
 TEST(Run, IsTheSameForAnyThreadsBatchAndMemory) {
   TemporaryFolder const folder;
@@ -70,6 +43,42 @@ TEST(Run, WideDomainsToo) {
   expect_same_output(folder.file("one"), folder.file("two"));
   EXPECT_GT(one.found.unique_instances, 0);
   EXPECT_EQ(check_directory(folder.file("two")).failed, 0);
+}
+
+// Only a GPU has something faster, for wide networks: elsewhere a run that would take it is exact, and says so.
+TEST(Run, FastArithmeticIsExactWhereThereIsNoFaster) {
+  TemporaryFolder const folder;
+  RunConfig config = small_config(folder, {});
+  RunOptions options = options_with(1);
+  std::vector<std::string> notices;
+  options.notice = [&](std::string const& line) { notices.push_back(line); };
+  Summary const exact = run(to(config, folder.file("exact")), options);
+  auto const told = [&] {
+    return std::count_if(notices.begin(), notices.end(), [](auto const& line) {
+      return line.starts_with("arithmetic: exact; cpu");
+    });
+  };
+  EXPECT_EQ(told(), 0);
+  config.arithmetic = Arithmetic::kFast;
+  Summary const fast = run(to(config, folder.file("fast")), options);
+  EXPECT_EQ(told(), 1);
+  EXPECT_EQ(fast.signature, exact.signature);
+  auto const summary = nlohmann::json::parse(slurp(folder.file("fast") + "/summary.json"));
+  EXPECT_EQ(summary.at("arithmetic"), "exact");
+  EXPECT_FALSE(summary.contains("signature_note"));
+  // What was asked for is part of the manifest, and comes back from it.
+  EXPECT_EQ(nlohmann::json::parse(slurp(folder.file("fast") + "/manifest.json")).at("arithmetic"),
+            "fast");
+  EXPECT_EQ(read_manifest(folder.file("fast")).config.arithmetic, Arithmetic::kFast);
+  EXPECT_EQ(read_manifest(folder.file("exact")).config.arithmetic, Arithmetic::kExact);
+}
+
+TEST(Run, FastArithmeticIsNamedInTheSummary) {
+  Summary summary;
+  summary.arithmetic = Arithmetic::kFast;
+  auto const json = nlohmann::json::parse(summary_json(summary));
+  EXPECT_EQ(json.at("arithmetic"), "fast");
+  EXPECT_EQ(json.at("signature_note"), "fast arithmetic: depends on the device and its library");
 }
 
 TEST(Run, SummaryHasEveryCount) {

@@ -268,33 +268,40 @@ TEST(Search, TheLargestBudgetsEndNothing) {
   }
 }
 
-TEST(Search, StopsWhenAsked) {
-  TemporaryFolder const folder;
-  RunConfig const config = budget_config(folder);
-  TestSubject const subject(config);
-  SeedSource const seeds(config, find_method("eidig"), subject);
-  CpuOptions options;
-  options.threads = 2;
-  auto const backend = make_cpu_backend(subject.view(), options);
+/// EIDIG on two threads, to be searched with options of a test's own.
+class SearchOnTwoThreads : public ::testing::Test {
+ protected:
+  SearchOnTwoThreads() : backend_(make_cpu_backend(subject_.view(), two_threads())) {}
+  SearchResult run(SearchOptions const& options) {
+    return search(config_, find_method("eidig"), seeds_, *backend_, options);
+  }
+
+ private:
+  static CpuOptions two_threads() {
+    CpuOptions options;
+    options.threads = 2;
+    return options;
+  }
+
+  TemporaryFolder const folder_;
+  RunConfig const config_ = budget_config(folder_);
+  TestSubject const subject_{config_};
+  SeedSource const seeds_{config_, find_method("eidig"), subject_};
+  std::unique_ptr<Backend> backend_;
+};
+
+TEST_F(SearchOnTwoThreads, StopsWhenAsked) {
   std::atomic<bool> const stop{true};
   SearchOptions search_options;
   search_options.stop = &stop;
-  expect_error(ExitCode::kInterrupted, {"interrupted"},
-               [&] { search(config, find_method("eidig"), seeds, *backend, search_options); });
+  expect_error(ExitCode::kInterrupted, {"interrupted"}, [&] { run(search_options); });
 }
 
-TEST(Search, ProgressEndsAtTheCounts) {
-  TemporaryFolder const folder;
-  RunConfig const config = budget_config(folder);
-  TestSubject const subject(config);
-  SeedSource const seeds(config, find_method("eidig"), subject);
-  CpuOptions options;
-  options.threads = 2;
-  auto const backend = make_cpu_backend(subject.view(), options);
+TEST_F(SearchOnTwoThreads, ProgressEndsAtTheCounts) {
   SearchProgress progress;
   SearchOptions search_options;
   search_options.progress = &progress;
-  auto const result = search(config, find_method("eidig"), seeds, *backend, search_options);
+  auto const result = run(search_options);
   EXPECT_EQ(progress.phase, 1);
   EXPECT_EQ(progress.done, result.counts.global_unique);
   EXPECT_EQ(progress.total, result.counts.global_unique);

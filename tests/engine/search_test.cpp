@@ -39,13 +39,7 @@ TEST_P(SearchExecution, NeverShowsInTheFindings) {
 // Without and within a memory limit that the run exceeds: the same findings, some of them handed out early.
 TEST_P(SearchExecution, MemoryLimitsDoNotShowEither) {
   TemporaryFolder const folder;
-  SmallShape shape = shape_of(GetParam());
-  for (auto& range : shape.ranges) range += 6;
-  for (std::int32_t const s : shape.selected) shape.ranges[static_cast<std::size_t>(s)] -= 6;
-  constexpr int kRows = 600;
-  RunConfig config = small_config(folder, shape, kRows);
-  config.global.num = kRows;
-  config.local.num = 500;  // the least table has room for 12,288 inputs
+  RunConfig const config = overflowing_config(folder, GetParam());
   TestSubject const subject(config);
   Finished const plenty = run_search(config, subject, {});
   EXPECT_EQ(plenty.overflowed, 0U);
@@ -59,11 +53,7 @@ TEST_P(SearchExecution, MemoryLimitsDoNotShowEither) {
 INSTANTIATE_TEST_SUITE_P(Subjects, SearchExecution,
                          ::testing::Values("one output", "several outputs", "tanh", "wide domain",
                                            "many variants", "undefined members"),
-                         [](auto const& test) {
-                           std::string name = test.param;
-                           std::replace(name.begin(), name.end(), ' ', '_');
-                           return name;
-                         });
+                         name_of_kind);
 
 TEST(Search, ExecutionNeverShowsOnCensus) {
   FL_NEED_BENCHMARKS(benchmarks);
@@ -267,11 +257,7 @@ TEST_P(SearchSequential, IsTheLockstepSearch) {
 INSTANTIATE_TEST_SUITE_P(Subjects, SearchSequential,
                          ::testing::Values("one output", "several outputs", "tanh", "wide domain",
                                            "many variants", "undefined members", "many undefined"),
-                         [](auto const& test) {
-                           std::string name = test.param;
-                           std::replace(name.begin(), name.end(), ' ', '_');
-                           return name;
-                         });
+                         name_of_kind);
 
 TEST(Search, WideDomainsUseSeveralWords) {
   TemporaryFolder const folder;

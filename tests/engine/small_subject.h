@@ -18,12 +18,15 @@
 namespace fairlane {
 
 /// Shape of a random subject. ranges: number of values of each attribute; selected: indices,
-/// ascending; overflows: outputs are infinite at the first selected attribute's highest value.
+/// ascending; flagged: attributes protected in the domain, but not under test; deviation: of the
+/// weights; overflows: outputs are infinite at the first selected attribute's highest value.
 struct SmallShape {
   std::vector<std::int32_t> ranges = {4, 5, 3, 6, 2, 7};
   std::vector<std::int32_t> selected = {0, 4};
+  std::vector<std::int32_t> flagged = {};
   std::vector<int> widths = {8, 6, 1};  // outputs of each layer
   Activation activation = Activation::kRelu;
+  float deviation = 1.0F;
   bool overflows = false;
   std::uint32_t seed = 1;
 };
@@ -68,7 +71,7 @@ inline Network random_network(SmallShape const& shape) {
                        : layer.outputs == 1 ? Activation::kSigmoid
                                             : Activation::kSoftmax;
     layer.alpha = 0.3F;
-    std::normal_distribution<float> weight(0.0F, 1.0F);
+    std::normal_distribution<float> weight(0.0F, shape.deviation);
     for (int i = 0; i < layer.inputs * layer.outputs; ++i) layer.weights.push_back(weight(random));
     for (int o = 0; o < layer.outputs; ++o) layer.bias.push_back(weight(random));
     inputs = layer.outputs;
@@ -106,6 +109,7 @@ class SmallSubject {
       flagged_.push_back(0);
     }
     selected_ = shape.selected;
+    for (std::int32_t const a : shape.flagged) flagged_[static_cast<std::size_t>(a)] = 1;
     for (std::int32_t const s : selected_) {
       auto const a = static_cast<std::size_t>(s);
       flagged_[a] = 1;

@@ -1,9 +1,13 @@
 // What only a GPU can show: the backend on it finds what the CPU finds. Skipped, with the reason, where there is none.
 #include <gtest/gtest.h>
 
+#include <random>
+
+#include "engine/walk_region.h"
 #include "kernels/core/error.h"
 #include "tests/engine/golden_subject.h"
 #include "tests/engine/run_search.h"
+#include "tests/engine/walked.h"
 #include "tests/models/expect_error.h"
 
 namespace fairlane {
@@ -20,6 +24,7 @@ struct GpuHow {
   std::vector<int> devices = {0};
   std::string route = {};  // empty: the better one
   std::uint64_t workspace = 0;
+  Arithmetic arithmetic = Arithmetic::kExact;
 };
 
 Finished run_on_gpu(RunConfig const& config, TestSubject const& subject, GpuHow const& how) {
@@ -31,6 +36,7 @@ Finished run_on_gpu(RunConfig const& config, TestSubject const& subject, GpuHow 
     options.memory_limit = how.memory;
     options.route = how.route;
     options.workspace = how.workspace;
+    options.arithmetic = how.arithmetic;
     options.overflow = std::move(overflow);
     return make_cuda_backend(subject.view(), options);
   });
@@ -64,16 +70,29 @@ TEST_P(GpuSearch, FindsWhatTheCpuFinds) {
   }
 }
 
+TEST_P(GpuSearch, WalksCountWhatTheCpuCounts) {
+  FL_NEED_GPU();
+  if (std::string(GetParam()) == "wide domain") GTEST_SKIP() << "too many groups for a walk";
+  TemporaryFolder const folder;
+  SmallShape shape = shape_of(GetParam());
+  shape.flagged = {2};
+  TestSubject const subject(small_config(folder, shape));
+  auto const lists = walk_lists(subject, {});
+  Walked const expected = walk_all(*make_cpu_backend(subject.view(), {})->make_walker(lists));
+  for (char const* route : {"fused", "wide"}) {
+    SCOPED_TRACE(route);
+    DeviceOptions options;
+    options.route = route;
+    auto const backend = make_cuda_backend(subject.view(), options);
+    for (std::int64_t const step : {64, 1000, 1 << 20})
+      expect_same(walk_all(*backend->make_walker(lists), step), expected);
+  }
+}
+
 TEST_P(GpuSearch, MemoryLimitsDoNotShow) {
   FL_NEED_GPU();
   TemporaryFolder const folder;
-  SmallShape shape = shape_of(GetParam());
-  for (auto& range : shape.ranges) range += 6;
-  for (std::int32_t const s : shape.selected) shape.ranges[static_cast<std::size_t>(s)] -= 6;
-  constexpr int kRows = 600;
-  RunConfig config = small_config(folder, shape, kRows);
-  config.global.num = kRows;
-  config.local.num = 500;
+  RunConfig const config = overflowing_config(folder, GetParam());
   TestSubject const subject(config);
   Finished const gpu = run_on_gpu(config, subject, {0, 1, {0}});
   EXPECT_GT(gpu.overflowed, 0U);
@@ -83,11 +102,7 @@ TEST_P(GpuSearch, MemoryLimitsDoNotShow) {
 INSTANTIATE_TEST_SUITE_P(Subjects, GpuSearch,
                          testing::Values("one output", "several outputs", "tanh", "wide domain",
                                          "many variants", "undefined members", "many undefined"),
-                         [](auto const& test) {
-                           std::string name = test.param;
-                           std::replace(name.begin(), name.end(), ' ', '_');
-                           return name;
-                         });
+                         name_of_kind);
 
 TEST(GpuSearchOnWideNetworks, FindsWhatTheCpuFinds) {
   FL_NEED_GPU();
@@ -111,6 +126,51 @@ TEST(GpuSearchOnWideNetworks, FindsWhatTheCpuFinds) {
       }
     }
   }
+}
+
+TEST(GpuSearchOnWideNetworks, FastArithmeticFindsNothingThatIsNoIdi) {
+  FL_NEED_GPU();
+  TemporaryFolder const folder;
+  SmallShape shape = shape_of("several outputs");
+  shape.widths = {700, 300, 40, 3};
+  RunConfig config = small_config(folder, shape);
+  config.global.num = 200;
+  config.local.num = 20;
+  for (char const* method : kMethods) {
+    SCOPED_TRACE(method);
+    config.method = method;
+    TestSubject const subject(config);
+    Finished fast;
+    try {
+      fast = run_on_gpu(config, subject, {0, 1ULL << 28, {0}, "wide", 0, Arithmetic::kFast});
+    } catch (Error const& error) {
+      if (error.code() != ExitCode::kUnavailable) throw;
+      GTEST_SKIP() << error.what();
+    }
+    EXPECT_GT(fast.hits(), 0);
+    auto const judge = make_cpu_backend(subject.view(), {});
+    for (auto const& [row, entry] : fast.entries) {
+      Description description;
+      judge->describe(row.data(), 1, &description);
+      ASSERT_TRUE((entry.state & kVisitHit) == 0 || description.pair_variant >= 0);
+    }
+  }
+}
+
+TEST(GpuClustering, IsTheCpus) {
+  FL_NEED_GPU();
+  TemporaryFolder const folder;
+  TestSubject const subject(small_config(folder, {}));
+  constexpr int kCount = 200'000;
+  constexpr int kAttributes = 8;
+  constexpr int kClusters = 60;
+  std::mt19937 random(5);
+  std::vector<std::int32_t> codes(std::size_t{kCount} * kAttributes);
+  for (auto& code : codes) code = static_cast<std::int32_t>(random() % 40) - 3;
+  RowTable const rows{codes.data(), kCount, kAttributes};
+  auto const gpu = make_cuda_backend(subject.view(), {});
+  auto const cpu = make_cpu_backend(subject.view(), {});
+  EXPECT_EQ(gpu->k_means(rows, kClusters, 42), cpu->k_means(rows, kClusters, 42));
 }
 
 TEST(GpuSearchOnBenchmarks, FindsWhatTheCpuFinds) {

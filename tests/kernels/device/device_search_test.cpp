@@ -50,12 +50,6 @@ Finished run_on_device(RunConfig const& config, TestSubject const& subject, Devi
   return run_search_on(config, subject, make);
 }
 
-std::string name_of(::testing::TestParamInfo<char const*> const& test) {
-  std::string name = test.param;
-  std::replace(name.begin(), name.end(), ' ', '_');
-  return name;
-}
-
 class DeviceSearch : public ::testing::TestWithParam<char const*> {};
 
 TEST_P(DeviceSearch, FindsWhatTheCpuFinds) {
@@ -142,13 +136,7 @@ TEST_P(DeviceSearch, EndsWhereABudgetEndsIt) {
 
 TEST_P(DeviceSearch, MemoryLimitsDoNotShow) {
   TemporaryFolder const folder;
-  SmallShape shape = shape_of(GetParam());
-  for (auto& range : shape.ranges) range += 6;
-  for (std::int32_t const s : shape.selected) shape.ranges[static_cast<std::size_t>(s)] -= 6;
-  constexpr int kRows = 600;
-  RunConfig config = small_config(folder, shape, kRows);
-  config.global.num = kRows;
-  config.local.num = 500;
+  RunConfig const config = overflowing_config(folder, GetParam());
   TestSubject const subject(config);
   Finished const cpu = run_search(config, subject, How{});
   struct Way {
@@ -200,7 +188,7 @@ TEST(DeviceSearchRoute, IsTheNamedOneOrTheBetter) {
 INSTANTIATE_TEST_SUITE_P(Subjects, DeviceSearch,
                          ::testing::Values("one output", "several outputs", "tanh", "wide domain",
                                            "many variants", "undefined members", "many undefined"),
-                         name_of);
+                         name_of_kind);
 
 TEST(DeviceSearchOnCensus, FindsWhatTheCpuFinds) {
   FL_NEED_BENCHMARKS(benchmarks);

@@ -1,6 +1,7 @@
 // A stand-in for a GPU: the device backend's kernels, run on the host one after the other.
 #pragma once
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -9,7 +10,6 @@
 
 #include "kernels/core/error.h"
 #include "kernels/device/device.h"
-#include "tests/kernels/vector_pack.h"
 
 namespace fairlane {
 
@@ -91,40 +91,29 @@ class HostDevice final : public Device {
     call();
     if (bytes > 0) std::memcpy(to, from, bytes);
   }
-  void synchronize() override {}
-
-  void run(LaneKernel const& kernel, Range range) override {
-    call();
-    std::visit(
-        [&](auto const& k) {
-          for (std::int64_t i = 0; i < count(range); ++i) k(i);
-        },
-        kernel);
+  void* allocate_host(std::size_t bytes) override { return ::operator new(bytes); }
+  void release_host(void* memory) noexcept override {
+    std::erase_if(crossing_, [&](auto const& c) { return c.first == memory; });
+    ::operator delete(memory);
   }
-
-  void run(TileKernel const& kernel, TilePlan const& plan, Range range) override {
+  /// What crosses is as late as a device may be.
+  void download_later(void* to, void const* from, std::size_t bytes) override {
     call();
-    if (tile_runs_ != nullptr) ++(*tile_runs_)[plan.packs];
-    switch (plan.packs) {
-      case 4:
-        return run_tiles<4>(kernel, plan, range);
-      case 2:
-        return run_tiles<2>(kernel, plan, range);
-      default:
-        return run_tiles<1>(kernel, plan, range);
+    auto const* const bytes_at = static_cast<std::byte const*>(from);
+    crossing_.push_back({to, {bytes_at, bytes_at + bytes}});
+  }
+  void synchronize() override {
+    for (auto const& [to, bytes] : crossing_) {
+      if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
     }
+    crossing_.clear();
   }
+  /// Downloads that the host has asked for, but not waited for.
+  std::size_t crossing() const { return crossing_.size(); }
 
-  void run(BlockKernel const& kernel) override {
-    call();
-    std::visit(
-        [&](auto const& k) {
-          HostTeam<std::decay_t<decltype(k)>> team;
-          for (int block = 0; block < k.blocks(); ++block) k(team, block);
-        },
-        kernel);
-    if (block_runs_ != nullptr) ++(*block_runs_)[kernel.index()];
-  }
+  void run(LaneKernel const& kernel, Range range) override;
+  void run(TileKernel const& kernel, TilePlan const& plan, Range range) override;
+  void run(BlockKernel const& kernel) override;
 
   void compact(std::uint8_t const* flags, Range range, std::int32_t* list,
                std::int32_t* out_count) override {
@@ -134,6 +123,23 @@ class HostDevice final : public Device {
       if (flags[i] != 0) list[n++] = static_cast<std::int32_t>(i);
     }
     *out_count = n;
+  }
+
+  void open_gemm() override { has_gemm_ = true; }
+  /// Adds in another order than the contract's.
+  void gemm(Dense const& product, float* sums, long stride) override {
+    call();
+    if (!has_gemm_) throw Error(ExitCode::kBug, "stand-in: gemm was not opened");
+    for (int o = 0; o < product.outputs; ++o) {
+      for (int r = 0; r < product.rows; ++r) {
+        float sum = 0.0F;
+        for (int k = product.inputs; k-- > 0;) {
+          sum = std::fma(product.in[k * product.in_stride + r],
+                         product.weights[k * product.weight_stride + o], sum);
+        }
+        sums[o * stride + r] = sum;
+      }
+    }
   }
 
   /// Counts runs of tile kernels by packs per tile, and of block kernels by their place in BlockKernel, where not null.
@@ -158,32 +164,15 @@ class HostDevice final : public Device {
   }
 
   template <int kV>
-  void run_tiles(TileKernel const& kernel, TilePlan const& plan, Range range) {
-    using P = VectorPack;
-    // As a block does: the subject may be read from a copy of its arena.
-    std::vector<std::byte> copy;
-    Subject subject = plan.arena.subject;
-    if (plan.shared_weights) {
-      copy.assign(plan.arena.base, plan.arena.base + plan.arena.bytes);
-      subject = subject_in(plan.arena, copy.data());
-    }
-    std::visit(
-        [&](auto const& k) {
-          constexpr ScratchNeeds kNeeds = std::decay_t<decltype(k)>::kNeeds;
-          std::vector<float> memory(static_cast<std::size_t>(scratch_rows(subject, kNeeds) * kV),
-                                    -1.0F);
-          Scratch const scratch = lay_out_scratch(subject, kNeeds, kV, memory.data());
-          for (std::int64_t at = 0; at < count(range); at += kV)
-            k.template operator()<P, kV>(subject, at, scratch);
-        },
-        kernel);
-  }
+  void run_tiles(TileKernel const& kernel, TilePlan const& plan, Range range);
 
   DeviceProperties properties_;
   HostFaults faults_;
   std::map<void*, std::size_t> allocated_;
   std::map<int, int>* tile_runs_ = nullptr;
   std::map<std::size_t, int>* block_runs_ = nullptr;
+  std::vector<std::pair<void*, std::vector<std::byte>>> crossing_;
+  bool has_gemm_ = false;
   std::uint64_t used_ = 0;
   std::int64_t calls_ = 0;
 };

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <numeric>
 #include <random>
 #include <set>
 #include <thread>
@@ -161,6 +162,34 @@ INSTANTIATE_TEST_SUITE_P(Shapes, DeviceVisits,
                            return std::to_string(s.words) + "_words_" + std::to_string(s.variants) +
                                   "_variants";
                          });
+
+// While the host takes one piece of the record, the next one is on its way.
+TEST(DeviceTableOverlap, NextPieceCrossesMeanwhile) {
+  HostDevice device;
+  KeyLayout keys;
+  constexpr std::uint32_t kInputs = 1000;
+  keys.narrow_groups = kInputs;
+  DeviceTable table(device, keys, 1, 0, 1 << 26);
+  constexpr double kFourPieces = 2.0e6;  // inputs for which a record takes four million slots
+  table.reserve(kFourPieces);
+  ASSERT_TRUE(table.make_room(kInputs));
+  std::vector<std::uint64_t> const keys_of_inputs = [] {
+    std::vector<std::uint64_t> all(kInputs);
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }();
+  for (auto const& key : keys_of_inputs) table.set().insert({&key, 1}, 0, 0, 0, key);
+  std::vector<std::size_t> crossing;
+  std::set<std::uint64_t> groups;
+  table.collect([&](Visits const& visits) {
+    crossing.push_back(device.crossing());
+    groups.insert(visits.group, visits.group + visits.count);
+  });
+  EXPECT_EQ(groups.size(), kInputs);
+  ASSERT_EQ(crossing.size(), 4U);
+  EXPECT_EQ(crossing.back(), 0U);
+  for (std::size_t i = 0; i + 1 < crossing.size(); ++i) EXPECT_EQ(crossing[i], 1U);
+}
 
 }  // namespace
 }  // namespace fairlane

@@ -1,0 +1,113 @@
+// fairlane enumerate CONFIG: counts every group of a domain exactly.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "apps/commands.h"
+#include "apps/config_options.h"
+#include "apps/console.h"
+#include "apps/region_options.h"
+#include "apps/walk_text.h"
+#include "engine/enumerate.h"
+#include "models/text.h"
+
+namespace fairlane {
+namespace {
+
+constexpr std::int64_t kMostShards = 1 << 20;
+constexpr std::int64_t kMostSample = std::int64_t{1} << 40;
+
+struct EnumerateArguments {
+  ConfigOptions config;
+  ConsoleOptions console;
+  RegionOptions region;
+  std::vector<std::string> merge;
+  std::string shard;
+  std::string instances = "none";
+  bool no_skip = false;
+  bool overwrite = false;
+};
+
+/// "2/7".
+Shard parse_shard(std::string const& text) {
+  std::size_t const slash = text.find('/');
+  if (slash == std::string::npos) {
+    throw Error(ExitCode::kUsage,
+                fmt::format("--shard is {}, expected K/N, such as 1/4", in_quotes(text)));
+  }
+  Shard shard;
+  shard.count = parse_integer("--shard K/N: N", text.substr(slash + 1), 1, kMostShards);
+  shard.index = parse_integer("--shard K/N: K", text.substr(0, slash), 1, shard.count);
+  return shard;
+}
+
+WantedInstances parse_instances(std::string const& text) {
+  if (text == "none") return {};
+  if (text == "all") return {true, 0};
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos) {
+    throw Error(ExitCode::kUsage,
+                fmt::format("--instances is {}, expected none, all or a number", in_quotes(text)));
+  }
+  return {false, parse_integer("--instances", text, 0, kMostSample)};
+}
+
+ExitCode run_enumerate(EnumerateArguments const& arguments) {
+  Console const console(arguments.console);
+  EnumerateOptions options;
+  options.execution = arguments.config.execution();
+  options.overwrite = arguments.overwrite;
+  options.region = arguments.region.region();
+  if (!arguments.shard.empty()) options.shard = parse_shard(arguments.shard);
+  options.instances = parse_instances(arguments.instances);
+  options.merge = arguments.merge;
+  if (arguments.no_skip) options.skipping = Skipping::kNever;
+  if (!options.merge.empty() && !arguments.shard.empty())
+    throw Error(ExitCode::kUsage, "--merge adds shards up to the whole: leave --shard out");
+  RunConfig const config = arguments.config.config();
+  if (config.budget.seconds) options.most_seconds = *config.budget.seconds;
+  if (options.instances.any() && config.output.format == OutputFormat::kNone) {
+    throw Error(ExitCode::kUsage,
+                "--instances: output.format is none, expected csv or npy to write them");
+  }
+
+  Interrupt const interrupt;
+  options.stop = &Interrupt::flag();
+  StatusLine line(console.shows_progress());
+  options.notice = [&](std::string const& text) {
+    line.clear();
+    console.info(text);
+  };
+  options.progress = [&](WalkProgress const& progress) { line.show(walk_progress_text(progress)); };
+  std::string const json = enumerate(config, options);
+  line.clear();
+  if (arguments.console.json) {
+    print(json);
+  } else {
+    print(walk_summary_text(json));
+    print(fmt::format("\nResults are in {}\n", config.output.dir));
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Action add_enumerate(CLI::App& app) {
+  auto const arguments = std::make_shared<EnumerateArguments>();
+  arguments->config.add_to(app);
+  arguments->region.add_to(app, "only the groups of the data's rows");
+  app.add_option("--instances", arguments->instances,
+                 "IDIs to write: none (default), all, or a sample of N")
+      ->type_name("none|all|N");
+  app.add_option("--shard", arguments->shard, "walk part K of N, to be merged later")
+      ->type_name("K/N");
+  app.add_option("--merge", arguments->merge, "add up the directories of all shards, in any order")
+      ->type_name("DIR...");
+  app.add_flag("--no-skip", arguments->no_skip,
+               "evaluate every input, also where a proof that none can be an IDI would save time");
+  app.add_flag("--overwrite", arguments->overwrite, "replace the results of another configuration");
+  arguments->console.add_to(app);
+  return [arguments] { return run_enumerate(*arguments); };
+}
+
+}  // namespace fairlane

@@ -1,0 +1,139 @@
+#include "engine/walk_region.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "kernels/core/error.h"
+#include "models/text.h"
+
+namespace fairlane {
+namespace {
+
+/// Bounds of every attribute within the region, and the lists made of them.
+class RegionLists {
+ public:
+  RegionLists(TestSubject const& subject, WalkRegion const& region)
+      : subject_(subject),
+        low_(subject.view().low.begin(), subject.view().low.end()),
+        high_(subject.view().high.begin(), subject.view().high.end()),
+        listed_(low_.size(), false) {
+    for (std::int32_t const s : subject.selected()) listed_[static_cast<std::size_t>(s)] = true;
+    for (AttributeRange const& range : region.ranges) narrow(range);
+    if (region.rows) list_rows();
+    for (auto const& names : region.from_data) list_from_data(names);
+    for (std::size_t a = 0; a < listed_.size(); ++a) {
+      if (!listed_[a]) list_range(a);
+    }
+  }
+  std::vector<ValueList> take() { return std::move(lists_); }
+
+ private:
+  std::size_t attribute_named(char const* flag, std::string const& name) const {
+    int const found = subject_.domain().find(name);
+    if (found < 0) {
+      std::vector<std::string> names;
+      for (auto const& attribute : subject_.domain().attributes) names.push_back(attribute.name);
+      throw Error(ExitCode::kUsage,
+                  fmt::format("{}: {} is no attribute of {}{}", flag, in_quotes(name),
+                              escaped(subject_.domain().source), did_you_mean(name, names)));
+    }
+    auto const a = static_cast<std::size_t>(found);
+    if (listed_[a]) {
+      bool const tested = std::find(subject_.selected().begin(), subject_.selected().end(),
+                                    found) != subject_.selected().end();
+      throw Error(ExitCode::kUsage,
+                  fmt::format("{}: {} is {}", flag, in_quotes(name),
+                              tested ? "under test; restrict its values with `protected: {" + name +
+                                           ": [...]}` instead"
+                                     : "named twice, expected every attribute at most once"));
+    }
+    return a;
+  }
+
+  void narrow(AttributeRange const& range) {
+    std::size_t const a = attribute_named("--range", range.attribute);
+    if (range.low < low_[a] || range.high > high_[a] || range.low > range.high) {
+      throw Error(ExitCode::kUsage,
+                  fmt::format("--range: {}={}..{} is no part of the attribute's values, {}..{}",
+                              range.attribute, range.low, range.high, low_[a], high_[a]));
+    }
+    low_[a] = range.low;
+    high_[a] = range.high;
+  }
+
+  Dataset const& data(char const* flag) const {
+    if (subject_.data() == nullptr) {
+      throw Error(ExitCode::kUsage,
+                  fmt::format("{} needs rows, and the configuration names no `data`", flag));
+    }
+    return *subject_.data();
+  }
+
+  void list_rows() {
+    std::vector<int> rest;
+    for (std::size_t a = 0; a < listed_.size(); ++a) {
+      if (!listed_[a]) rest.push_back(static_cast<int>(a));
+    }
+    if (!rest.empty()) list_combinations("--rows", rest);
+  }
+
+  void list_from_data(std::vector<std::string> const& names) {
+    std::vector<int> attributes;
+    for (auto const& name : names) {
+      int const a = static_cast<int>(attribute_named("--tuple", name));
+      if (std::find(attributes.begin(), attributes.end(), a) == attributes.end())
+        attributes.push_back(a);
+    }
+    list_combinations("--tuple", attributes);
+  }
+
+  void list_combinations(char const* flag, std::vector<int> attributes) {
+    std::sort(attributes.begin(), attributes.end());
+    Dataset const& rows = data(flag);
+    std::set<std::vector<std::int32_t>> found;
+    for (std::int64_t r = 0; r < rows.count(); ++r) {
+      std::vector<std::int32_t> values;
+      bool inside = true;
+      for (int const a : attributes) {
+        std::int32_t const value = rows.rows[static_cast<std::size_t>(r * rows.attributes + a)];
+        values.push_back(value);
+        auto const i = static_cast<std::size_t>(a);
+        inside = inside && value >= low_[i] && value <= high_[i];
+      }
+      if (inside) found.insert(std::move(values));
+    }
+    if (found.empty()) {
+      throw Error(ExitCode::kUsage, fmt::format("{}: no row of {} lies within the given ranges",
+                                                flag, escaped(rows.source)));
+    }
+    ValueList list;
+    for (int const a : attributes) listed_[static_cast<std::size_t>(a)] = true;
+    list.attributes = std::move(attributes);
+    for (auto const& values : found)
+      list.values.insert(list.values.end(), values.begin(), values.end());
+    lists_.push_back(std::move(list));
+  }
+
+  void list_range(std::size_t a) {
+    ValueList list;
+    list.attributes = {static_cast<int>(a)};
+    for (std::int32_t value = low_[a]; value <= high_[a]; ++value) list.values.push_back(value);
+    lists_.push_back(std::move(list));
+  }
+
+  TestSubject const& subject_;
+  std::vector<std::int32_t> low_;
+  std::vector<std::int32_t> high_;
+  std::vector<bool> listed_;  // in a list, or under test
+  std::vector<ValueList> lists_;
+};
+
+}  // namespace
+
+std::vector<ValueList> walk_lists(TestSubject const& subject, WalkRegion const& region) {
+  return RegionLists(subject, region).take();
+}
+
+}  // namespace fairlane

@@ -1,0 +1,28 @@
+// Bits of a word, on host and device.
+#pragma once
+
+#include "kernels/core/pack.h"
+
+namespace fairlane {
+
+FL_HD std::uint64_t pop_count(std::uint64_t word) {
+#ifdef __CUDA_ARCH__
+  return static_cast<std::uint64_t>(__popcll(word));
+#else
+  return static_cast<std::uint64_t>(__builtin_popcountll(word));
+#endif
+}
+
+/// Number of the lowest bit that is set. word: not 0
+FL_HD int lowest_bit(std::uint64_t word) {
+#ifdef __CUDA_ARCH__
+  return __ffsll(static_cast<long long>(word)) - 1;
+#else
+  return __builtin_ctzll(word);
+#endif
+}
+
+/// Bits [0, count). count: at most 64
+FL_HD std::uint64_t low_bits(int count) { return count >= 64 ? ~0ULL : (1ULL << count) - 1; }
+
+}  // namespace fairlane

@@ -1,0 +1,28 @@
+// Walks on devices.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "kernels/device/device_subject.h"
+#include "kernels/device/evaluator.h"
+
+namespace fairlane {
+
+/// A device that walks, with the subject and what evaluates it. All outlive the walker.
+struct WalkDevice {
+  Device* device;
+  DeviceSubject const* subject;
+  Evaluator* evaluator;
+};
+
+/// notice: as DeviceOptions::notice. Throws Error(kMemory | kUnavailable).
+std::unique_ptr<Walker> make_device_walker(PackedSubject const& packed,
+                                           std::vector<WalkDevice> const& devices,
+                                           std::vector<ValueList> lists,
+                                           std::function<void(std::string const&)> const& notice);
+
+}  // namespace fairlane

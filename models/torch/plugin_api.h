@@ -1,0 +1,120 @@
+// What fairlane and its LibTorch plug-in say to each other: plain C types and one function table, because the two may
+// differ in compiler flags, C++ ABI and standard library. The plug-in shares no other code with the rest.
+//
+// Anything that changes here, or means something else, takes a new kTorchPluginVersion.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fairlane {
+
+inline constexpr std::uint32_t kTorchPluginVersion = 1;
+inline constexpr char const* kTorchPluginFile = "fairlane_torch.so";
+inline constexpr char const* kTorchPluginSymbol = "fairlane_torch_plugin";
+
+/// Activations of hidden layers; the last layer gives logits.
+enum TorchActivation : std::int32_t {
+  kTorchLinear,
+  kTorchRelu,
+  kTorchLeakyRelu,
+  kTorchElu,
+  kTorchTanh,
+  kTorchSigmoid
+};
+
+/// Gradients of GradientKind that the lockstep search knows.
+enum TorchGradient : std::int32_t {
+  kTorchProbability,           // EIDIG
+  kTorchLoss,                  // ADF
+  kTorchProbabilityDifference  // MAFT
+};
+
+/// One dense layer.
+/// weights  [inputs][outputs] row-major
+/// bias     [outputs]
+struct TorchLayer {
+  std::int32_t inputs;
+  std::int32_t outputs;
+  std::int32_t activation;  // TorchActivation
+  float alpha;              // as LayerView's
+  float const* weights;
+  float const* bias;
+};
+
+/// A subject, in the dataset's column order; its arrays need not outlive the call they are given to.
+/// layer          [layers]
+/// low, high      [attributes] inclusive bounds
+/// selected       [selected_count] attributes under test, ascending
+/// variant_value  [variants][selected_count] their compared combinations in product order
+/// cut            one output: label 1 when logit > cut; several: the largest
+struct TorchSubject {
+  std::int32_t layers;
+  TorchLayer const* layer;
+  std::int32_t attributes;
+  std::int32_t const* low;
+  std::int32_t const* high;
+  std::int32_t selected_count;
+  std::int32_t const* selected;
+  std::int32_t variants;
+  std::int32_t const* variant_value;
+  float cut;
+};
+
+/// A search of global and local phase (DESIGN.md, section 4).
+/// row      [seeds][attributes]
+/// variant  [seeds] protected combination of each row
+struct TorchSearch {
+  std::int32_t threads;  // of the CPU
+  std::uint64_t seed;
+  std::int64_t seeds;
+  std::int32_t const* row;
+  std::int32_t const* variant;
+  std::int32_t gradient;     // TorchGradient
+  float difference;          // h of kTorchProbabilityDifference
+  std::int32_t max_iter;     // tests of a seed
+  float global_step;         // along the gradient's sign; negative: against it
+  float decay;               // of the momentum; 0: none
+  std::int64_t local_steps;  // around each distinct global IDI
+  float local_step;          // up or down
+  std::int64_t interval;     // hits in a row before weights are renewed; 0: before every step
+  std::int32_t never_renew;  // 1: the first weights for ever
+  float epsilon;             // of the weights
+};
+
+/// What a search found. Its instances are kept until the next search of the same subject.
+struct TorchCounts {
+  std::int64_t global_found;      // seeds
+  std::int64_t global_unique;     // distinct inputs among them
+  std::int64_t tests;             // of the global phase
+  std::int64_t local_steps;       // of all lanes
+  std::int64_t unique_instances;  // distinct IDIs of both phases
+  std::int64_t unique_groups;
+};
+
+/// A subject that the plug-in has loaded.
+struct TorchLoaded;
+
+/// nullptr: done. Otherwise one line that says what failed, valid until the next call on the same thread.
+using TorchStatus = char const*;
+
+/// The functions of the plug-in. None throws. `version` stays first in every version.
+/// name          for people, such as "LibTorch 1.13.1 with OpenBLAS"
+/// cuda_devices  GPUs that this LibTorch can use
+struct TorchPlugin {
+  std::uint32_t version;
+  char const* name;
+  std::int32_t cuda_devices;
+  /// device: "cpu" or "cuda".
+  TorchStatus (*load)(TorchSubject const* subject, char const* device, TorchLoaded** loaded);
+  void (*unload)(TorchLoaded* loaded);
+  TorchStatus (*search)(TorchLoaded* loaded, TorchSearch const* search, TorchCounts* counts);
+  /// row [count][attributes]: distinct IDIs first, first + 1, ... of the last search, in the order of their keys.
+  TorchStatus (*instances)(TorchLoaded const* loaded, std::int64_t first, std::int64_t count,
+                           std::int32_t* row);
+};
+
+/// The symbol that a plug-in exports: returns its table, which lives as long as the process.
+using TorchPluginEntry = TorchPlugin const* (*)();
+
+}  // namespace fairlane

@@ -1,0 +1,221 @@
+#include "engine/estimate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tests/benchmarks.h"
+#include "tests/brute_counts.h"
+#include "tests/engine/run_search.h"
+
+namespace fairlane {
+namespace {
+
+EstimateOptions on(int threads) {
+  EstimateOptions options;
+  options.execution.backend = "cpu";
+  options.execution.threads = threads;
+  return options;
+}
+
+nlohmann::json estimated(RunConfig const& config, EstimateOptions const& options) {
+  auto json = nlohmann::json::parse(estimate(config, options));
+  json.erase("timing");
+  return json;
+}
+
+// Values of the exact interval from the literature: Brown, Cai and DasGupta, Statistical Science 16 (2001), and 1 -
+// alpha^(1/n) for no success.
+TEST(ClopperPearson, IsExact) {
+  Interval const none = clopper_pearson(0, 100, 0.95);
+  EXPECT_EQ(none.low, 0.0);
+  EXPECT_NEAR(none.high, 1.0 - std::pow(0.025, 1.0 / 100.0), 1e-12);
+  Interval const all = clopper_pearson(100, 100, 0.95);
+  EXPECT_EQ(all.high, 1.0);
+  EXPECT_NEAR(all.low, std::pow(0.025, 1.0 / 100.0), 1e-12);
+  // Its ends are where the binomial tails are 2.5 %.
+  constexpr int kSamples = 20;
+  constexpr int kHits = 7;
+  Interval const some = clopper_pearson(kHits, kSamples, 0.95);
+  auto const tail = [](double p, int from, int to) {
+    double sum = 0.0;
+    for (int k = from; k <= to; ++k) {
+      double const choose = std::exp(std::lgamma(kSamples + 1.0) - std::lgamma(k + 1.0) -
+                                     std::lgamma(kSamples - k + 1.0));
+      sum += choose * std::pow(p, k) * std::pow(1.0 - p, kSamples - k);
+    }
+    return sum;
+  };
+  EXPECT_NEAR(tail(some.low, kHits, kSamples), 0.025, 1e-9);
+  EXPECT_NEAR(tail(some.high, 0, kHits), 0.025, 1e-9);
+  Interval const nothing = clopper_pearson(0, 0, 0.95);
+  EXPECT_EQ(nothing.low, 0.0);
+  EXPECT_EQ(nothing.high, 1.0);
+}
+
+class Estimates : public ::testing::TestWithParam<char const*> {};
+
+TEST_P(Estimates, CoverTheExactShare) {
+  TemporaryFolder const folder;
+  RunConfig config = small_config(folder, shape_of(GetParam()));
+  TestSubject const subject(config);
+  BruteCounts const brute = brute_counts(subject.view());
+  double const exact =
+      static_cast<double>(brute.instances) / static_cast<double>(brute.groups * subject.variants());
+  double const causal =
+      static_cast<double>(brute.discriminatory) / static_cast<double>(brute.groups);
+  for (bool const adaptive : {false, true}) {
+    SCOPED_TRACE(adaptive ? "adaptive" : "fixed");
+    EstimateOptions options = on(1);
+    options.error = 0.02;
+    if (!adaptive) options.samples = 500;
+    int covered = 0;
+    int causal_covered = 0;
+    constexpr int kRepeats = 100;
+    for (int seed = 0; seed < kRepeats; ++seed) {
+      config.seed = static_cast<std::uint64_t>(seed);
+      auto const json = estimated(config, options);
+      auto const& share = json["success_rate"];
+      auto const& score = json["causal_score"];
+      covered += share["low"] <= exact && exact <= share["high"] ? 1 : 0;
+      causal_covered += score["low"] <= causal && causal <= score["high"] ? 1 : 0;
+      if (!adaptive) {
+        EXPECT_EQ(json["counts"]["samples"], 500);
+      } else {
+        EXPECT_LE(share["high"].get<double>() - share["share"].get<double>(), options.error);
+        EXPECT_LE(share["share"].get<double>() - share["low"].get<double>(), options.error);
+      }
+    }
+    EXPECT_GE(covered, 93);
+    EXPECT_GE(causal_covered, 93);
+  }
+}
+
+TEST_P(Estimates, AreTheSameForAnyThreads) {
+  TemporaryFolder const folder;
+  RunConfig const config = small_config(folder, shape_of(GetParam()));
+  EstimateOptions options = on(1);
+  options.samples = 200'000;
+  options.trials = 3;
+  auto const one = estimated(config, options);
+  options.execution.threads = 3;
+  EXPECT_EQ(one, estimated(config, options));
+  EXPECT_NEAR(one["trials"]["mean"].get<double>(), one["success_rate"]["share"].get<double>(),
+              0.01);
+}
+
+INSTANTIATE_TEST_SUITE_P(Subjects, Estimates,
+                         ::testing::Values("one output", "several outputs", "undefined members"),
+                         name_of_kind);
+
+// Shares that others measured by sampling, to 0.1 %.
+TEST(EstimateOnBenchmarks, AgreesWithTheKnownShares) {
+  FL_NEED_BENCHMARKS(benchmarks);
+  struct Known {
+    char const* model;
+    char const* data;
+    char const* attribute;
+    double share;
+  };
+  constexpr double kTolerance = 0.001;
+  for (Known const& known : {Known{"census", "census", "age", 0.1185},
+                             {"census", "census", "race", 0.0928},
+                             {"census", "census", "gender", 0.0378},
+                             {"credit", "credit", "PersonStatusSex", 0.1027},
+                             {"credit", "credit", "AgeInYears", 0.2862},
+                             {"bank", "bank", "age", 0.1035},
+                             {"census_retrained_eidig5", "census", "gender", 0.0094}}) {
+    SCOPED_TRACE(std::string(known.model) + " " + known.attribute);
+    RunConfig config;
+    config.model = (benchmarks / "models" / (std::string(known.model) + ".h5")).string();
+    config.domain = (benchmarks / "data" / (std::string(known.data) + ".domain.yaml")).string();
+    config.protected_attributes = {{known.attribute, {}}};
+    EstimateOptions options = on(2);
+    options.samples = 1'000'000;
+    auto const share = estimated(config, options)["success_rate"];
+    EXPECT_NEAR(share["share"].get<double>(), known.share, kTolerance);
+  }
+}
+
+TEST(Estimate, GoesOnWhereNothingIsFound) {
+  TemporaryFolder const folder;
+  SmallShape shape;
+  RunConfig const config = small_config(folder, shape);
+  SmallSubject refused(shape);
+  refused.network.layers.back().bias[0] = -1e9F;
+  write_safetensors(refused.network, config.model);
+  TestSubject const subject(config);
+  ASSERT_EQ(brute_counts(subject.view()).discriminatory, 0);
+  EstimateOptions options = on(1);
+  options.error = 0.001;
+  auto const json = estimated(config, options);
+  EXPECT_EQ(json["counts"]["hits"], 0);
+  EXPECT_LE(json["success_rate"]["high"], 0.001);
+  // As many as it takes: log(0.025) / log(1 - 0.001).
+  EXPECT_GE(json["counts"]["samples"], 3687);
+}
+
+TEST(Estimate, OfRowsIsTheirExactShare) {
+  TemporaryFolder const folder;
+  SmallShape shape;
+  constexpr int kRows = 300;
+  RunConfig const config = small_config(folder, shape, kRows);
+  TestSubject const subject(config);
+  naive::Reference<naive::Float> const reference(subject.view());
+  std::int64_t mixed = 0;
+  for (std::int64_t r = 0; r < kRows; ++r) {
+    auto const begin = subject.data()->rows.begin() + r * subject.data()->attributes;
+    mixed += reference.probe(naive::Row(begin, begin + subject.data()->attributes)).mixed ? 1 : 0;
+  }
+  ASSERT_GT(mixed, 0);
+  EstimateOptions options = on(2);
+  options.region.rows = true;
+  auto const json = estimated(config, options);
+  EXPECT_EQ(json["counts"]["samples"], kRows);
+  EXPECT_EQ(json["counts"]["unique_groups"], mixed);
+  EXPECT_EQ(json["causal_score"]["low"], json["causal_score"]["high"]);
+}
+
+TEST(Estimate, FindsTheSmallestSetsThatDiscriminate) {
+  TemporaryFolder const folder;
+  SmallShape shape;
+  shape.ranges = {3, 4, 3, 4};
+  shape.selected = {0};
+  RunConfig const config = small_config(folder, shape);
+  constexpr double kAbove = 0.3;
+  // By brute force: causal scores of all sets up to two attributes, supersets of a found one left out.
+  std::vector<std::vector<int>> expected;
+  for (std::vector<int> const& set : std::vector<std::vector<int>>{
+           {0}, {1}, {2}, {3}, {0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}}) {
+    bool const known = std::any_of(expected.begin(), expected.end(), [&](auto const& found) {
+      return std::includes(set.begin(), set.end(), found.begin(), found.end());
+    });
+    if (known) continue;
+    RunConfig other = config;
+    other.protected_attributes.clear();
+    for (int const a : set) other.protected_attributes.push_back({"a" + std::to_string(a), {}});
+    TestSubject const subject(other);
+    BruteCounts const brute = brute_counts(subject.view());
+    double const score =
+        static_cast<double>(brute.discriminatory) / static_cast<double>(brute.groups);
+    ASSERT_GT(std::abs(score - kAbove), 0.01) << "too near to the threshold to be told";
+    if (score > kAbove) expected.push_back(set);
+  }
+  ASSERT_GT(expected.size(), 0U);
+  EstimateOptions options = on(1);
+  options.search_above = kAbove;
+  options.largest_set = 2;
+  std::vector<std::vector<int>> found;
+  auto const json = estimated(config, options);
+  for (auto const& set : json["sets"]["found"]) {
+    found.emplace_back();
+    for (auto const& name : set["protected"])
+      found.back().push_back(name.get<std::string>().back() - '0');
+  }
+  EXPECT_EQ(found, expected);
+  EXPECT_EQ(json["sets"]["undecided"].size(), 0U);
+}
+
+}  // namespace
+}  // namespace fairlane

@@ -1,0 +1,162 @@
+#include <gtest/gtest.h>
+
+#include "engine/group_counts.h"
+#include "engine/subject.h"
+#include "engine/walk_region.h"
+#include "tests/brute_counts.h"
+#include "tests/engine/run_search.h"
+#include "tests/engine/walked.h"
+
+namespace fairlane {
+namespace {
+
+void expect_counts(GroupCounts const& counts, WalkPlan const& plan, BruteCounts const& brute) {
+  CountLayout const layout = plan.counters();
+  auto const at = [&](int i) {
+    return static_cast<std::int64_t>(counts.counters[static_cast<std::size_t>(i)]);
+  };
+  EXPECT_EQ(counts.groups, brute.groups);
+  EXPECT_EQ(at(CountLayout::kGroups), brute.discriminatory);
+  EXPECT_EQ(at(CountLayout::kInstances), brute.instances);
+  EXPECT_EQ(at(CountLayout::kUndefined), brute.undefined);
+  for (int v = 0; v < layout.variants; ++v) {
+    auto const i = static_cast<std::size_t>(v);
+    EXPECT_EQ(at(layout.positive(v)), brute.positive[i]) << v;
+    for (int w = 0; w < layout.variants; ++w)
+      EXPECT_EQ(at(layout.pair(v, w)), brute.pairs[i][static_cast<std::size_t>(w)])
+          << v << " " << w;
+  }
+  for (int b = 0; b < kSeverityBins; ++b)
+    EXPECT_EQ(at(layout.severity(b)), brute.severity[static_cast<std::size_t>(b)]) << b;
+  for (std::size_t i = 0; i < plan.subsets().size(); ++i) {
+    auto const number = static_cast<int>(i);
+    auto const find = [&](auto const& map) {
+      auto const found = map.find(plan.subsets()[i]);
+      return found == map.end() ? 0 : found->second;
+    };
+    EXPECT_EQ(at(layout.subset(number)), find(brute.classes)) << i;
+    EXPECT_EQ(at(layout.subset(number) + 1), find(brute.members)) << i;
+  }
+  for (std::size_t l = 0; l < plan.lists().size(); ++l) {
+    ValueList const& list = plan.lists()[l];
+    if (list.attributes.size() > 1) continue;
+    auto const& values = brute.values[static_cast<std::size_t>(list.attributes[0])];
+    for (std::size_t i = 0; i < list.values.size(); ++i) {
+      auto const found = values.find(list.values[i]);
+      EXPECT_EQ(static_cast<std::int64_t>(counts.list_groups[l][i]),
+                found == values.end() ? 0 : found->second);
+    }
+  }
+}
+
+/// Rows of groups.
+std::set<naive::Row> rows_of(WalkPlan const& plan, std::set<std::int64_t> const& groups,
+                             std::size_t attributes) {
+  std::set<naive::Row> rows;
+  for (std::int64_t const group : groups) {
+    naive::Row row(attributes);
+    plan.row(group, row.data());
+    EXPECT_EQ(plan.group_of(row.data()), group);
+    rows.insert(row);
+  }
+  return rows;
+}
+
+struct WalkCase {
+  char const* name;
+  SmallShape shape;
+  WalkRegion region;
+};
+
+SmallShape shaped(char const* kind, std::vector<std::int32_t> selected,
+                  std::vector<std::int32_t> flagged = {}) {
+  SmallShape shape = shape_of(kind);
+  shape.selected = std::move(selected);
+  shape.flagged = std::move(flagged);
+  return shape;
+}
+
+std::vector<WalkCase> walk_cases() {
+  WalkRegion const box{{{"a1", 0, 1}, {"a5", 4, 7}}, {}, false};
+  WalkRegion const tuples{{}, {{"a1", "a5"}, {"a2"}}, false};
+  return {{"one_output", shaped("one output", {0, 4}), {}},
+          {"one_attribute", shaped("one output", {3}), {}},
+          {"first_flagged_is_tested", shaped("one output", {1}, {2, 5}), {}},
+          {"flagged_between", shaped("one output", {1, 4}, {0, 2, 5}), {}},
+          {"last_is_tested", shaped("several outputs", {5}), {}},
+          {"three_attributes", shaped("tanh", {0, 2, 4}, {5}), {}},
+          {"several_outputs", shaped("several outputs", {0, 4}), {}},
+          {"one_layer",
+           [] {
+             SmallShape shape;
+             shape.widths = {1};
+             return shape;
+           }(),
+           {}},
+          {"many_variants", shaped("many variants", {0, 4}), {}},
+          {"undefined_members", shaped("undefined members", {0, 4}), {}},
+          {"many_undefined", shaped("many undefined", {0, 4}), {}},
+          {"box", shaped("one output", {0, 4}, {3}), box},
+          {"tuples", shaped("one output", {0, 4}, {3}), tuples},
+          {"rows", shaped("one output", {0, 4}, {3}), {{}, {}, true}}};
+}
+
+class Walks : public ::testing::TestWithParam<WalkCase> {};
+
+TEST_P(Walks, CountWhatBruteForceCounts) {
+  TemporaryFolder const folder;
+  SmallShape const& shape = GetParam().shape;
+  WalkRegion const& region = GetParam().region;
+  RunConfig const config = small_config(folder, shape, 25);
+  TestSubject const subject(config);
+  auto const lists = walk_lists(subject, region);
+  // The region by itself: is a row in every list?
+  auto const inside = [&](naive::Row const& row) {
+    for (auto const& range : region.ranges) {
+      auto const a = static_cast<std::size_t>(subject.domain().find(range.attribute));
+      if (row[a] < range.low || row[a] > range.high) return false;
+    }
+    auto tuples = region.from_data;
+    if (region.rows) {
+      tuples.emplace_back();
+      for (std::size_t a = 0; a < row.size(); ++a) {
+        if (std::find(shape.selected.begin(), shape.selected.end(), static_cast<int>(a)) ==
+            shape.selected.end())
+          tuples.back().push_back("a" + std::to_string(a));
+      }
+    }
+    for (auto const& names : tuples) {
+      bool known = false;
+      Dataset const& data = *subject.data();
+      for (std::int64_t r = 0; r < data.count() && !known; ++r) {
+        known = true;
+        for (auto const& name : names) {
+          auto const a = static_cast<std::size_t>(subject.domain().find(name));
+          known = known && data.rows[static_cast<std::size_t>(r) * row.size() + a] == row[a];
+        }
+      }
+      if (!known) return false;
+    }
+    return true;
+  };
+  BruteCounts const brute = brute_counts(subject.view(), inside);
+  ASSERT_GT(brute.discriminatory, 0);
+  for (auto const& isa : cpu_instruction_sets()) {
+    for (std::int64_t const chunk : {1, 64, 100, 4096}) {
+      SCOPED_TRACE(isa + " in chunks of " + std::to_string(chunk));
+      CpuOptions options;
+      options.isa = isa;
+      auto const backend = make_cpu_backend(subject.view(), options);
+      auto const walker = backend->make_walker(lists);
+      Walked const walked = walk_all(*walker, chunk);
+      expect_counts(walked.counts, walker->plan(), brute);
+      EXPECT_TRUE(rows_of(walker->plan(), walked.mixed, shape.ranges.size()) == brute.mixed);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, Walks, ::testing::ValuesIn(walk_cases()),
+                         [](auto const& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace fairlane

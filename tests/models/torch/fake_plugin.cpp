@@ -1,0 +1,45 @@
+// A plug-in without LibTorch, to show what the loader and the bench make of a bad one. tests/CMakeLists.txt defines what is
+// bad: FAKE_ENTRY, the exported name; FAKE_VERSION; FAKE_PROBLEM, what loading a subject says (or nullptr). It reports the
+// input of zeros as an IDI.
+#include <algorithm>
+
+#include "models/torch/plugin_api.h"
+
+namespace fairlane {
+
+struct TorchLoaded {
+  std::int32_t attributes;
+};
+
+namespace {
+
+TorchStatus load(TorchSubject const* subject, char const*, TorchLoaded** loaded) {
+  TorchStatus const problem = FAKE_PROBLEM;
+  if (problem == nullptr) *loaded = new TorchLoaded{subject->attributes};
+  return problem;
+}
+
+void unload(TorchLoaded* loaded) { delete loaded; }
+
+TorchStatus search(TorchLoaded*, TorchSearch const*, TorchCounts* counts) {
+  *counts = {};
+  counts->unique_instances = 1;
+  return nullptr;
+}
+
+TorchStatus instances(TorchLoaded const* loaded, std::int64_t, std::int64_t count,
+                      std::int32_t* row) {
+  std::fill_n(row, count * loaded->attributes, 0);
+  return nullptr;
+}
+
+}  // namespace
+
+}  // namespace fairlane
+
+extern "C" fairlane::TorchPlugin const* FAKE_ENTRY();
+extern "C" fairlane::TorchPlugin const* FAKE_ENTRY() {
+  using namespace fairlane;
+  static TorchPlugin const plugin{FAKE_VERSION, "fake", 0, load, unload, search, instances};
+  return &plugin;
+}
