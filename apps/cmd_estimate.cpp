@@ -57,6 +57,8 @@ ExitCode run_estimate(EstimateArguments const& arguments) {
   RunConfig const config = arguments.config.config();
   if (options.region.rows && config.data.empty())
     throw Error(ExitCode::kUsage, "--rows needs rows, and the configuration names no `data`");
+  if (options.region.rows && options.samples)
+    throw Error(ExitCode::kUsage, "--samples: --rows evaluates all rows; expected one of the two");
   Interrupt const interrupt;
   options.stop = &Interrupt::flag();
   options.notice = [&](std::string const& text) { console.info(text); };

@@ -39,7 +39,10 @@ class Sampler {
   Sampler(RunConfig const& config, EstimateOptions const& options)
       : subject_(config),
         backend_(make_backend(subject_, options.execution, config.seed, {})),
-        lists_(walk_lists(subject_, options.region)),
+        lists_(options.region.rows ? std::vector<ValueList>{}
+                                   : walk_lists(subject_, options.region)),
+        rows_(options.region.rows ? rows_within(subject_, options.region)
+                                  : std::vector<std::int64_t>{}),
         options_(options),
         seed_(config.seed) {}
 
@@ -47,18 +50,26 @@ class Sampler {
   Backend& backend() { return *backend_; }
   /// Draws [begin, end), multiples of kBatch but for the end.
   Samples draw(std::int64_t begin, std::int64_t end);
-  /// Every row of the data.
+  /// Every row of the data that lies within the region, which has `rows`.
   Samples count_rows();
 
  private:
+  /// The sum over batches [first, first + count) of [begin, end).
+  template <class Batch>
+  Samples in_batches(std::int64_t begin, std::int64_t end, Batch const& batch);
   ValueList drawn(std::int64_t begin, std::int64_t count) const;
-  Samples evaluate(ValueList list, std::uint32_t draw);
-  std::int64_t count_hits(WalkPlan const& plan, std::vector<std::int64_t> const& mixed,
-                          std::uint32_t draw);
+  ValueList listed(std::int64_t begin, std::int64_t count) const;
+  /// Counts the groups of a list. mixed: takes the discriminatory ones
+  Samples evaluate(ValueList list, std::function<void(WalkPlan const&, std::int64_t)> const& mixed);
+  Samples evaluate_drawn(std::int64_t begin, std::int64_t count);
+  Samples evaluate_rows(std::int64_t begin, std::int64_t count);
+  /// IDIs among rows [..][attributes].
+  std::int64_t count_hits(std::vector<std::int32_t> const& rows);
 
   TestSubject const subject_;
   std::unique_ptr<Backend> backend_;
-  std::vector<ValueList> lists_;
+  std::vector<ValueList> lists_;    // of what is sampled
+  std::vector<std::int64_t> rows_;  // of the data, where these are evaluated instead
   EstimateOptions const& options_;
   std::uint64_t seed_;
 };
@@ -100,7 +111,23 @@ ValueList Sampler::drawn(std::int64_t begin, std::int64_t count) const {
   return all;
 }
 
-Samples Sampler::evaluate(ValueList list, std::uint32_t draw) {
+ValueList Sampler::listed(std::int64_t begin, std::int64_t count) const {
+  Dataset const& data = *subject_.data();
+  auto const& tested = subject_.selected();
+  ValueList list;
+  for (int a = 0; a < data.attributes; ++a) {
+    if (std::find(tested.begin(), tested.end(), a) == tested.end()) list.attributes.push_back(a);
+  }
+  for (std::int64_t i = begin; i < begin + count; ++i) {
+    std::int64_t const row = rows_[static_cast<std::size_t>(i)];
+    for (int const a : list.attributes)
+      list.values.push_back(data.rows[static_cast<std::size_t>(row * data.attributes + a)]);
+  }
+  return list;
+}
+
+Samples Sampler::evaluate(ValueList list,
+                          std::function<void(WalkPlan const&, std::int64_t)> const& mixed) {
   std::vector<ValueList> lists;
   lists.push_back(std::move(list));
   auto const walker = backend_->make_walker(std::move(lists));
@@ -108,41 +135,59 @@ Samples Sampler::evaluate(ValueList list, std::uint32_t draw) {
   samples.counts = GroupCounts(walker->plan());
   samples.layout = walker->plan().counters();
   GroupCounter counter(*walker);
-  bool const finite = backend_->subject().get().finite;
-  std::vector<std::int64_t> mixed;
   GroupCounter::Take take;
-  if (!finite) take = [&](std::int64_t group) { mixed.push_back(group); };
+  if (mixed) take = [&](std::int64_t group) { mixed(walker->plan(), group); };
   std::int64_t const heads = walker->plan().get().heads;
   for (std::int64_t first = 0; first < heads; first += walker->chunk())
     counter.count(first, std::min(walker->chunk(), heads - first), samples.counts, take);
   samples.counts.list_groups.clear();  // by sample: of no interest
   samples.sampled = samples.counts.groups;
-  samples.hits = finite ? static_cast<std::int64_t>(samples.counts.counters[CountLayout::kGroups])
-                        : count_hits(walker->plan(), mixed, draw);
+  samples.hits = static_cast<std::int64_t>(samples.counts.counters[CountLayout::kGroups]);
   return samples;
 }
 
-// Of a discriminatory group with undefined members, the sampled input may be one of those.
-std::int64_t Sampler::count_hits(WalkPlan const& plan, std::vector<std::int64_t> const& mixed,
-                                 std::uint32_t draw) {
+Samples Sampler::evaluate_drawn(std::int64_t begin, std::int64_t count) {
   auto const& packed = backend_->subject();
+  if (packed.get().finite) return evaluate(drawn(begin, count), {});
+  // Of a discriminatory group with undefined members, the sampled input may be one of those.
   auto const width = static_cast<std::size_t>(packed.get().columns);
+  auto const batch = static_cast<std::uint32_t>(begin / kBatch);
   std::vector<std::int32_t> rows;
-  std::vector<Description> descriptions;
+  Samples samples = evaluate(drawn(begin, count), [&](WalkPlan const& plan, std::int64_t group) {
+    rows.resize(rows.size() + width);
+    std::int32_t* const row = rows.data() + (rows.size() - width);
+    plan.row(group, row);
+    auto const variant =
+        below_size(static_cast<std::uint64_t>(group), batch, packed.get().variants, ~seed_);
+    packed.set_variant(static_cast<int>(variant), row);
+  });
+  samples.hits = count_hits(rows);
+  return samples;
+}
+
+Samples Sampler::evaluate_rows(std::int64_t begin, std::int64_t count) {
+  Samples samples = evaluate(listed(begin, count), {});
+  if (backend_->subject().get().finite) return samples;
+  Dataset const& data = *subject_.data();
+  std::vector<std::int32_t> rows;
+  for (std::int64_t i = begin; i < begin + count; ++i) {
+    auto const row = data.rows.begin() + rows_[static_cast<std::size_t>(i)] * data.attributes;
+    rows.insert(rows.end(), row, row + data.attributes);
+  }
+  samples.hits = count_hits(rows);
+  return samples;
+}
+
+std::int64_t Sampler::count_hits(std::vector<std::int32_t> const& rows) {
+  std::size_t const width = static_cast<std::size_t>(backend_->subject().get().columns);
+  std::vector<Description> descriptions(kDescribed);
   std::int64_t hits = 0;
-  for (std::size_t at = 0; at < mixed.size(); at += kDescribed) {
-    std::size_t const n = std::min(kDescribed, mixed.size() - at);
-    rows.resize(n * width);
-    descriptions.resize(n);
-    for (std::size_t i = 0; i < n; ++i) {
-      plan.row(mixed[at + i], &rows[i * width]);
-      auto const variant = below_size(static_cast<std::uint64_t>(mixed[at + i]), draw,
-                                      packed.get().variants, ~seed_);
-      packed.set_variant(static_cast<int>(variant), &rows[i * width]);
-    }
-    backend_->describe(rows.data(), n, descriptions.data());
-    hits += std::count_if(descriptions.begin(), descriptions.end(),
-                          [](Description const& d) { return d.pair_variant >= 0; });
+  for (std::size_t at = 0; at < rows.size(); at += kDescribed * width) {
+    std::size_t const n = std::min(kDescribed, (rows.size() - at) / width);
+    backend_->describe(&rows[at], n, descriptions.data());
+    hits +=
+        std::count_if(descriptions.begin(), descriptions.begin() + static_cast<std::ptrdiff_t>(n),
+                      [](Description const& d) { return d.pair_variant >= 0; });
   }
   return hits;
 }
@@ -158,7 +203,8 @@ void add(Samples& sum, Samples const& more) {
   }
 }
 
-Samples Sampler::draw(std::int64_t begin, std::int64_t end) {
+template <class Batch>
+Samples Sampler::in_batches(std::int64_t begin, std::int64_t end, Batch const& batch) {
   std::atomic<std::int64_t> next{begin};
   Workers workers;
   std::mutex lock;
@@ -169,28 +215,24 @@ Samples Sampler::draw(std::int64_t begin, std::int64_t end) {
       if (first >= end) return;
       if (options_.stop != nullptr && options_.stop->load())
         throw Error(ExitCode::kInterrupted, "interrupted; an estimate starts anew");
-      Samples const batch = evaluate(drawn(first, std::min(kBatch, end - first)),
-                                     static_cast<std::uint32_t>(first / kBatch));
+      Samples const samples = batch(first, std::min(kBatch, end - first));
       std::lock_guard const guard(lock);
-      add(sum, batch);
+      add(sum, samples);
     }
   });
   return sum;
 }
 
+Samples Sampler::draw(std::int64_t begin, std::int64_t end) {
+  return in_batches(begin, end, [this](std::int64_t first, std::int64_t count) {
+    return evaluate_drawn(first, count);
+  });
+}
+
 Samples Sampler::count_rows() {
-  Dataset const& data = *subject_.data();
-  ValueList list;
-  std::vector<bool> tested(static_cast<std::size_t>(data.attributes), false);
-  for (std::int32_t const s : subject_.selected()) tested[static_cast<std::size_t>(s)] = true;
-  for (int a = 0; a < data.attributes; ++a) {
-    if (!tested[static_cast<std::size_t>(a)]) list.attributes.push_back(a);
-  }
-  for (std::int64_t r = 0; r < data.count(); ++r) {
-    for (int const a : list.attributes)
-      list.values.push_back(data.rows[static_cast<std::size_t>(r * data.attributes + a)]);
-  }
-  return evaluate(std::move(list), 0);
+  return in_batches(
+      0, static_cast<std::int64_t>(rows_.size()),
+      [this](std::int64_t first, std::int64_t count) { return evaluate_rows(first, count); });
 }
 
 double share_of(std::int64_t part, std::int64_t whole) {
@@ -208,24 +250,36 @@ double confidence_of_look(double confidence, int look) {
   return 1.0 - (1.0 - confidence) / (kSum * look * look);
 }
 
-/// Samples until the share is known well enough, or until `enough` says so.
-struct Adaptive {
+/// What is known of the shares.
+/// confidence  of the intervals that are reported; none: all inputs were evaluated
+/// reached     sampling has ended because enough was known
+struct Estimate {
   Samples samples;
-  double confidence = 0.95;  // of the interval that is reported
+  std::optional<double> confidence;
   bool reached = true;
+
+  Interval interval(std::int64_t hits) const {
+    double const share = share_of(hits, samples.sampled);
+    return confidence ? clopper_pearson(hits, samples.sampled, *confidence)
+                      : Interval{share, share};
+  }
 };
 
+/// All rows where they are asked for; otherwise samples until the IDIs' share is known well enough, as `enough` says.
 template <class Enough>
-Adaptive sample_until(Sampler& sampler, EstimateOptions const& options, Enough&& enough) {
-  Adaptive result;
+Estimate sample_until(Sampler& sampler, EstimateOptions const& options, Enough&& enough) {
+  Estimate result;
+  if (options.region.rows) {
+    result.samples = sampler.count_rows();
+    return result;
+  }
   std::int64_t end = kFirstLook;
   for (int look = 1;; ++look) {
     std::int64_t const begin = result.samples.sampled;
     add(result.samples, sampler.draw(begin, end));
     result.confidence = confidence_of_look(options.confidence, look);
     auto const& s = result.samples;
-    Interval const interval = clopper_pearson(s.hits, s.sampled, result.confidence);
-    if (enough(share_of(s.hits, s.sampled), interval)) return result;
+    if (enough(share_of(s.hits, s.sampled), result.interval(s.hits))) return result;
     if (end >= options.most_samples) {
       result.reached = false;
       return result;
@@ -234,8 +288,9 @@ Adaptive sample_until(Sampler& sampler, EstimateOptions const& options, Enough&&
   }
 }
 
-/// THEMIS's group score: the largest difference of a positive rate between two protected combinations.
-Json group_score(Samples const& samples, double confidence) {
+/// THEMIS's group score: the largest difference of a positive rate between two protected combinations. Of all inputs, or
+/// of samples of them with that confidence.
+Json group_score(Samples const& samples, std::optional<double> confidence) {
   CountLayout const& layout = samples.layout;
   std::vector<std::int64_t> positive;
   for (int v = 0; v < layout.variants; ++v) {
@@ -243,9 +298,11 @@ Json group_score(Samples const& samples, double confidence) {
         samples.counts.counters[static_cast<std::size_t>(layout.positive(v))]));
   }
   auto const [least, most] = std::minmax_element(positive.begin(), positive.end());
-  // Every variant's rate lies within its interval at once.
-  double const each = 1.0 - (1.0 - confidence) / layout.variants;
   std::int64_t const n = samples.counts.groups;
+  double const score = share_of(*most - *least, n);
+  if (!confidence) return share_json(score, {score, score});
+  // Every variant's rate lies within its interval at once.
+  double const each = 1.0 - (1.0 - *confidence) / layout.variants;
   double low = 0.0;
   double high = 0.0;
   std::vector<Interval> intervals;
@@ -256,7 +313,7 @@ Json group_score(Samples const& samples, double confidence) {
       high = std::max(high, a.high - b.low);
     }
   }
-  return share_json(share_of(*most - *least, n), {low, high});
+  return share_json(score, {low, high});
 }
 
 Json trials_json(Sampler& sampler, EstimateOptions const& options, std::int64_t begin) {
@@ -339,10 +396,10 @@ class SetSearch {
       return interval.low > above || interval.high <= above ||
              interval.high - interval.low <= 2.0 * options_.error;
     };
-    Adaptive const result = sample_until(sampler, options_, decided);
+    Estimate const result = sample_until(sampler, options_, decided);
     auto const& s = result.samples;
     auto const groups = static_cast<std::int64_t>(s.counts.counters[CountLayout::kGroups]);
-    Interval const interval = clopper_pearson(groups, s.sampled, result.confidence);
+    Interval const interval = result.interval(groups);
     Json json = {{"protected", names}};
     json.update(share_json(share_of(groups, s.sampled), interval));
     json["samples"] = s.sampled;
@@ -373,10 +430,8 @@ std::string estimate(RunConfig const& config, EstimateOptions const& options) {
     options.notice("backend: " + sampler.backend().name());
   }
   bool const exact = options.region.rows;
-  Adaptive result;
-  if (exact) {
-    result.samples = sampler.count_rows();
-  } else if (options.samples) {
+  Estimate result;
+  if (options.samples && !exact) {
     result.samples = sampler.draw(0, *options.samples);
     result.confidence = options.confidence;
   } else {
@@ -391,10 +446,6 @@ std::string estimate(RunConfig const& config, EstimateOptions const& options) {
   }
   auto const& s = result.samples;
   auto const groups = static_cast<std::int64_t>(s.counts.counters[CountLayout::kGroups]);
-  auto const interval = [&](std::int64_t hits) {
-    double const share = share_of(hits, s.sampled);
-    return exact ? Interval{share, share} : clopper_pearson(hits, s.sampled, result.confidence);
-  };
   Json names = Json::array();
   for (std::int32_t const a : sampler.subject().selected())
     names.push_back(sampler.subject().domain().attributes[static_cast<std::size_t>(a)].name);
@@ -408,9 +459,9 @@ std::string estimate(RunConfig const& config, EstimateOptions const& options) {
                     {"hits", s.hits},
                     {"model_evaluations", s.sampled * s.layout.variants}};
   json["confidence"] = exact ? 1.0 : options.confidence;
-  json["success_rate"] = share_json(share_of(s.hits, s.sampled), interval(s.hits));
-  json["causal_score"] = share_json(share_of(groups, s.sampled), interval(groups));
-  json["group_score"] = group_score(s, exact ? 1.0 - 1e-15 : result.confidence);
+  json["success_rate"] = share_json(share_of(s.hits, s.sampled), result.interval(s.hits));
+  json["causal_score"] = share_json(share_of(groups, s.sampled), result.interval(groups));
+  json["group_score"] = group_score(s, result.confidence);
   json["undefined"] = s.counts.counters[CountLayout::kUndefined];
   if (options.trials > 0) json["trials"] = trials_json(sampler, options, s.sampled);
   if (options.search_above) json["sets"] = SetSearch(config, options, sampler.subject()).run();

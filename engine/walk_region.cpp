@@ -21,13 +21,25 @@ class RegionLists {
         listed_(low_.size(), false) {
     for (std::int32_t const s : subject.selected()) listed_[static_cast<std::size_t>(s)] = true;
     for (AttributeRange const& range : region.ranges) narrow(range);
-    if (region.rows) list_rows();
-    for (auto const& names : region.from_data) list_from_data(names);
-    for (std::size_t a = 0; a < listed_.size(); ++a) {
-      if (!listed_[a]) list_range(a);
+    if (region.rows && !region.from_data.empty()) {
+      throw Error(ExitCode::kUsage,
+                  "--tuple: --rows takes the combinations of all attributes from the data; "
+                  "expected one of the two");
     }
   }
-  std::vector<ValueList> take() { return std::move(lists_); }
+
+  /// Every attribute that is not under test in one of the lists.
+  std::vector<ValueList> lists(WalkRegion const& region) {
+    if (region.rows) {
+      auto const rest = unlisted();
+      if (!rest.empty()) list_combinations("--rows", rest);
+    }
+    for (auto const& names : region.from_data) list_from_data(names);
+    for (int const a : unlisted()) list_range(static_cast<std::size_t>(a));
+    return std::move(lists_);
+  }
+
+  std::vector<std::int64_t> rows() const { return rows_within("--rows", unlisted()); }
 
  private:
   std::size_t attribute_named(char const* flag, std::string const& name) const {
@@ -71,12 +83,12 @@ class RegionLists {
     return *subject_.data();
   }
 
-  void list_rows() {
+  std::vector<int> unlisted() const {
     std::vector<int> rest;
     for (std::size_t a = 0; a < listed_.size(); ++a) {
       if (!listed_[a]) rest.push_back(static_cast<int>(a));
     }
-    if (!rest.empty()) list_combinations("--rows", rest);
+    return rest;
   }
 
   void list_from_data(std::vector<std::string> const& names) {
@@ -89,24 +101,35 @@ class RegionLists {
     list_combinations("--tuple", attributes);
   }
 
-  void list_combinations(char const* flag, std::vector<int> attributes) {
-    std::sort(attributes.begin(), attributes.end());
+  /// The data's rows whose values of these attributes lie within the ranges.
+  std::vector<std::int64_t> rows_within(char const* flag,
+                                        std::vector<int> const& attributes) const {
     Dataset const& rows = data(flag);
-    std::set<std::vector<std::int32_t>> found;
+    std::vector<std::int64_t> found;
     for (std::int64_t r = 0; r < rows.count(); ++r) {
-      std::vector<std::int32_t> values;
-      bool inside = true;
-      for (int const a : attributes) {
+      bool const inside = std::all_of(attributes.begin(), attributes.end(), [&](int a) {
         std::int32_t const value = rows.rows[static_cast<std::size_t>(r * rows.attributes + a)];
-        values.push_back(value);
         auto const i = static_cast<std::size_t>(a);
-        inside = inside && value >= low_[i] && value <= high_[i];
-      }
-      if (inside) found.insert(std::move(values));
+        return value >= low_[i] && value <= high_[i];
+      });
+      if (inside) found.push_back(r);
     }
     if (found.empty()) {
       throw Error(ExitCode::kUsage, fmt::format("{}: no row of {} lies within the given ranges",
                                                 flag, escaped(rows.source)));
+    }
+    return found;
+  }
+
+  void list_combinations(char const* flag, std::vector<int> attributes) {
+    std::sort(attributes.begin(), attributes.end());
+    Dataset const& rows = data(flag);
+    std::set<std::vector<std::int32_t>> found;
+    for (std::int64_t const r : rows_within(flag, attributes)) {
+      std::vector<std::int32_t> values;
+      for (int const a : attributes)
+        values.push_back(rows.rows[static_cast<std::size_t>(r * rows.attributes + a)]);
+      found.insert(std::move(values));
     }
     ValueList list;
     for (int const a : attributes) listed_[static_cast<std::size_t>(a)] = true;
@@ -133,7 +156,11 @@ class RegionLists {
 }  // namespace
 
 std::vector<ValueList> walk_lists(TestSubject const& subject, WalkRegion const& region) {
-  return RegionLists(subject, region).take();
+  return RegionLists(subject, region).lists(region);
+}
+
+std::vector<std::int64_t> rows_within(TestSubject const& subject, WalkRegion const& region) {
+  return RegionLists(subject, region).rows();
 }
 
 }  // namespace fairlane

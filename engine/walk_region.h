@@ -33,4 +33,7 @@ struct WalkRegion {
 /// names and values that the subject does not have, or a region without any group.
 std::vector<ValueList> walk_lists(TestSubject const& subject, WalkRegion const& region);
 
+/// Numbers of the data's rows within a region that has `rows`, ascending. Throws as walk_lists.
+std::vector<std::int64_t> rows_within(TestSubject const& subject, WalkRegion const& region);
+
 }  // namespace fairlane

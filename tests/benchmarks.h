@@ -27,7 +27,7 @@ inline std::optional<std::filesystem::path> benchmarks_dir() {
   if (usable(FAIRLANE_BENCHMARKS)) return FAIRLANE_BENCHMARKS;
 #endif
   auto const beside =
-      std::filesystem::path(__FILE__).parent_path().parent_path() / ".." / "shared" / "benchmarks";
+      std::filesystem::path(FAIRLANE_SOURCE_DIR).parent_path() / "shared" / "benchmarks";
   return usable(beside) ? std::optional<std::filesystem::path>(beside) : std::nullopt;
 }
 

@@ -24,15 +24,8 @@ using Row = std::array<std::int32_t, kDemoAttributes>;
 constexpr Row kLow = {1, 1, 0, 0, 0, 0, 0, 1, 1};
 constexpr Row kHigh = {4, 5, 5, 2, 3, 4, 1, 3, 5};
 
-/// The repository, from this file's place in it.
 std::filesystem::path demo_file(char const* name) {
-#ifdef FL_SOURCE_DIR
-  std::filesystem::path const root = FL_SOURCE_DIR;
-#else
-  std::filesystem::path const root =
-      std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
-#endif
-  return root / "configs" / "demo" / name;
+  return std::filesystem::path(FAIRLANE_SOURCE_DIR) / "configs" / "demo" / name;
 }
 
 std::string read_text(std::filesystem::path const& path) {

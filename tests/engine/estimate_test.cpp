@@ -156,25 +156,56 @@ TEST(Estimate, GoesOnWhereNothingIsFound) {
   EXPECT_GE(json["counts"]["samples"], 3687);
 }
 
-TEST(Estimate, OfRowsIsTheirExactShare) {
-  TemporaryFolder const folder;
-  SmallShape shape;
-  constexpr int kRows = 300;
-  RunConfig const config = small_config(folder, shape, kRows);
-  TestSubject const subject(config);
+/// What the data's rows within a1 in [1, 3] are, one by one: how many, in mixed groups, IDIs, and positive by variant.
+struct RowCounts {
+  int rows = 0;
+  int mixed = 0;
+  int instances = 0;
+  std::vector<int> positive;
+};
+
+RowCounts count_rows(TestSubject const& subject) {
   naive::Reference<naive::Float> const reference(subject.view());
-  std::int64_t mixed = 0;
-  for (std::int64_t r = 0; r < kRows; ++r) {
-    auto const begin = subject.data()->rows.begin() + r * subject.data()->attributes;
-    mixed += reference.probe(naive::Row(begin, begin + subject.data()->attributes)).mixed ? 1 : 0;
+  Dataset const& data = *subject.data();
+  RowCounts counts;
+  for (std::int64_t r = 0; r < data.count(); ++r) {
+    auto const begin = data.rows.begin() + r * data.attributes;
+    naive::Row const row(begin, begin + data.attributes);
+    if (row[1] < 1 || row[1] > 3) continue;
+    auto const probe = reference.probe(row);
+    ++counts.rows;
+    counts.mixed += probe.mixed ? 1 : 0;
+    counts.instances += probe.pair >= 0 ? 1 : 0;
+    counts.positive.resize(probe.labels.size());
+    for (std::size_t v = 0; v < probe.labels.size(); ++v)
+      counts.positive[v] += probe.labels[v] != 0 && probe.labels[v] != kUndefinedLabel ? 1 : 0;
   }
-  ASSERT_GT(mixed, 0);
-  EstimateOptions options = on(2);
-  options.region.rows = true;
-  auto const json = estimated(config, options);
-  EXPECT_EQ(json["counts"]["samples"], kRows);
-  EXPECT_EQ(json["counts"]["unique_groups"], mixed);
-  EXPECT_EQ(json["causal_score"]["low"], json["causal_score"]["high"]);
+  return counts;
+}
+
+TEST(Estimate, OfRowsIsTheirExactShare) {
+  for (char const* const kind : {"one output", "many undefined"}) {
+    SCOPED_TRACE(kind);
+    TemporaryFolder const folder;
+    RunConfig const config = small_config(folder, shape_of(kind), 500);
+    TestSubject const subject(config);
+    RowCounts const expected = count_rows(subject);
+    ASSERT_GT(expected.instances, 0);
+    ASSERT_LT(expected.rows, 500);
+    EstimateOptions options = on(2);
+    options.region.rows = true;
+    options.region.ranges = {{"a1", 1, 3}};
+    auto const json = estimated(config, options);
+    EXPECT_EQ(json["counts"]["samples"], expected.rows);
+    EXPECT_EQ(json["counts"]["unique_groups"], expected.mixed);
+    EXPECT_EQ(json["counts"]["hits"], expected.instances);
+    auto const [least, most] =
+        std::minmax_element(expected.positive.begin(), expected.positive.end());
+    EXPECT_EQ(json["group_score"]["share"],
+              static_cast<double>(*most - *least) / static_cast<double>(expected.rows));
+    for (char const* const score : {"causal_score", "success_rate", "group_score"})
+      EXPECT_EQ(json[score]["low"], json[score]["high"]) << score;
+  }
 }
 
 TEST(Estimate, FindsTheSmallestSetsThatDiscriminate) {

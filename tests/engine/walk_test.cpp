@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <array>
+#include <numeric>
+#include <random>
+
 #include "engine/group_counts.h"
 #include "engine/subject.h"
 #include "engine/walk_region.h"
@@ -157,6 +161,118 @@ TEST_P(Walks, CountWhatBruteForceCounts) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, Walks, ::testing::ValuesIn(walk_cases()),
                          [](auto const& test) { return test.param.name; });
+
+/// A network of small integers, whose float32 results are exact in any order, so that integers can count what ten million
+/// inputs are.
+struct IntegerNetwork {
+  static constexpr int kInputs = 7;
+  static constexpr int kHidden = 5;
+  static constexpr int kValues = 10;  // of every input: 0..9
+  int weight[kInputs][kHidden];
+  int bias[kHidden];
+  int last[kHidden];
+
+  /// seed: any
+  explicit IntegerNetwork(std::uint32_t seed) {
+    std::minstd_rand random(seed);
+    auto const number = [&] { return static_cast<int>(random() % 13) - 6; };
+    for (auto& row : weight) {
+      for (int& w : row) w = number();
+    }
+    for (int& b : bias) b = number();
+    for (int& w : last) w = number();
+  }
+
+  bool label(std::array<int, kInputs> const& x) const {
+    int sum = 0;
+    for (int h = 0; h < kHidden; ++h) {
+      int z = bias[h];
+      for (int i = 0; i < kInputs; ++i) z += x[static_cast<std::size_t>(i)] * weight[i][h];
+      sum += last[h] * std::max(z, 0);
+    }
+    return sum > 0;
+  }
+};
+
+TEST(WalkOfTenMillion, CountsWhatBruteForceCounts) {
+  constexpr std::uint32_t kSeed = 5;
+  IntegerNetwork const net(kSeed);
+  constexpr int kInputs = IntegerNetwork::kInputs;
+  constexpr int kHidden = IntegerNetwork::kHidden;
+  constexpr int kValues = IntegerNetwork::kValues;
+  constexpr int kTested = 4;  // the attribute under test
+  // Every input once: labels by the value of the attribute under test.
+  std::int64_t groups = 0;
+  std::int64_t mixed = 0;
+  std::array<std::int64_t, kValues> positive{};
+  std::array<std::array<std::int64_t, kValues>, kInputs> mixed_by_value{};
+  std::array<int, kInputs> x{};
+  for (bool more = true; more;) {
+    int count = 0;
+    for (int v = 0; v < kValues; ++v) {
+      x[kTested] = v;
+      bool const label = net.label(x);
+      count += label ? 1 : 0;
+      positive[static_cast<std::size_t>(v)] += label ? 1 : 0;
+    }
+    ++groups;
+    if (count != 0 && count != kValues) {
+      ++mixed;
+      for (std::size_t i = 0; i < kInputs; ++i) ++mixed_by_value[i][static_cast<std::size_t>(x[i])];
+    }
+    more = false;
+    for (std::size_t i = kInputs; i-- > 0 && !more;) {
+      if (i == kTested) continue;
+      more = ++x[i] < kValues;
+      if (!more) x[i] = 0;
+    }
+  }
+  ASSERT_EQ(groups * kValues, 10'000'000);
+  ASSERT_GT(mixed, groups / 100);
+  ASSERT_LT(mixed, groups);
+
+  std::vector<float> weights;
+  for (auto const& row : net.weight) weights.insert(weights.end(), row, row + kHidden);
+  std::vector<float> const bias(net.bias, net.bias + kHidden);
+  std::vector<float> const last(net.last, net.last + kHidden);
+  std::vector<float> const zero{0.0F};
+  std::vector<LayerView> const layers = {{kInputs, kHidden, Activation::kRelu, 0.0F, weights, bias},
+                                         {kHidden, 1, Activation::kSigmoid, 0.0F, last, zero}};
+  std::vector<std::int32_t> const low(kInputs, 0);
+  std::vector<std::int32_t> const high(kInputs, kValues - 1);
+  std::vector<std::uint8_t> const flagged(kInputs, 0);
+  std::vector<std::int32_t> const selected{kTested};
+  std::vector<std::int32_t> values(kValues);
+  std::iota(values.begin(), values.end(), 0);
+  std::vector<std::span<std::int32_t const>> const compared{values};
+  std::vector<ValueList> lists;
+  for (int i = 0; i < kInputs; ++i) {
+    if (i != kTested) lists.push_back({{i}, values});
+  }
+  auto const backend = make_cpu_backend({layers, low, high, flagged, selected, compared, 0.0F}, {});
+  auto const walker = backend->make_walker(lists);
+  GroupCounts counts(walker->plan());
+  GroupCounter counter(*walker);
+  std::int64_t const heads = walker->plan().get().heads;
+  for (std::int64_t first = 0; first < heads; first += walker->chunk())
+    counter.count(first, std::min(walker->chunk(), heads - first), counts, {});
+  CountLayout const layout = walker->plan().counters();
+  auto const at = [&](int i) {
+    return static_cast<std::int64_t>(counts.counters[static_cast<std::size_t>(i)]);
+  };
+  EXPECT_EQ(counts.groups, groups);
+  EXPECT_EQ(at(CountLayout::kGroups), mixed);
+  EXPECT_EQ(at(CountLayout::kInstances), mixed * kValues);
+  for (int v = 0; v < kValues; ++v)
+    EXPECT_EQ(at(layout.positive(v)), positive[static_cast<std::size_t>(v)]) << v;
+  for (std::size_t l = 0; l < walker->plan().lists().size(); ++l) {
+    auto const attribute = static_cast<std::size_t>(walker->plan().lists()[l].attributes.front());
+    for (std::size_t v = 0; v < kValues; ++v) {
+      EXPECT_EQ(static_cast<std::int64_t>(counts.list_groups[l][v]), mixed_by_value[attribute][v])
+          << attribute << " " << v;
+    }
+  }
+}
 
 }  // namespace
 }  // namespace fairlane
