@@ -191,7 +191,7 @@ bool InstanceChecker::in_order(std::int32_t const* before, std::int32_t const* r
 }
 
 void InstanceChecker::check(Batch& batch) const {
-  if (!batch.evaluator) batch.evaluator = std::make_unique<DoubleEvaluator>(subject_.network());
+  if (!batch.evaluator) batch.evaluator = std::make_unique<DoubleEvaluator>(subject_.model().network("check"));
   batch.result = {};
   batch.records.clear();
   batch.groups.clear();
@@ -339,15 +339,15 @@ void check_summary(std::string const& dir, RunConfig const& config, TestSubject 
 
 }  // namespace
 
-CheckResult check_directory(std::string const& dir) {
+CheckResult check_directory(std::string const& dir, ModelOptions const& options) {
   check_finished(dir);
   RecordedRun const recorded = read_manifest(dir);
   RunConfig const& config = recorded.config;
-  check_digest(config.model, recorded.model_sha256);
+  if (!is_command(config.model)) check_digest(config.model, recorded.model_sha256);
   check_digest(config.data, recorded.data_sha256);
   check_digest(config.domain, recorded.domain_sha256);
   check_digest(config.global.seeds, recorded.seeds_sha256);
-  TestSubject const subject(config);
+  TestSubject const subject(config, options);
   InstanceFile file(dir, config.output.format, instance_columns(subject),
                     subject.domain().attributes.size());
   InstanceChecker const checker(subject, file);

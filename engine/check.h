@@ -26,7 +26,7 @@ struct CheckResult {
 /// evaluator that shares no code with the lane core. Also verified: SHA-256 of the inputs, order,
 /// distinctness, domain bounds, that the pair differs in protected values alone and is the first
 /// such member, and the counts of the summary. Throws Error(kNoInput | kOutput | kIntegrity).
-CheckResult check_directory(std::string const& dir);
+CheckResult check_directory(std::string const& dir, ModelOptions const& options = {});
 
 /// Logits of one row in double precision, and a bound on the error of any float32 evaluation in
 /// fma-chain order. logits [outputs], bound [outputs].

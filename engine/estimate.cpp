@@ -37,7 +37,7 @@ struct Samples {
 class Sampler {
  public:
   Sampler(RunConfig const& config, EstimateOptions const& options)
-      : subject_(config),
+      : subject_(config, options.execution.model),
         backend_(make_backend(subject_, options.execution, config.seed, {})),
         lists_(walk_lists(subject_, options.region)),
         options_(options),

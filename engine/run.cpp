@@ -37,7 +37,7 @@ Summary run(RunConfig const& config, RunOptions const& options) {
   auto const tell = [&](std::string const& line) {
     if (options.notice) options.notice(line);
   };
-  TestSubject const subject(config);
+  TestSubject const subject(config, options.execution.model);
   MethodSpec const& method = find_method(config.method);
   for (auto const& notice : subject.notices()) tell(notice);
   std::optional<EnumeratedTotals> totals;
