@@ -333,7 +333,11 @@ class SetSearch {
       }
     }
     if (variants == 1) return;
-    Sampler sampler(config, options_);
+    EstimateOptions options = options_;
+    // A scorer stays as it is loaded.
+    if (auto const& scorer = subject_.model().scorer())
+      options.execution.model.make = [&scorer] { return scorer; };
+    Sampler sampler(config, options);
     double const above = *options_.search_above;
     auto const decided = [&](double, Interval const& interval) {
       return interval.low > above || interval.high <= above ||

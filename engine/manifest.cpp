@@ -195,6 +195,7 @@ std::string manifest_json(RunConfig const& config, TestSubject const& subject, C
   add("seeds", config.global.seeds);
   json["inputs"] = std::move(inputs);
   json["arithmetic"] = name_of(config.arithmetic);
+  if (subject.model().scorer()) json["scores"] = name_of(subject.model().scores());
   // The other budgets end at the same place whenever the run is repeated.
   if (std::strcmp(cut.reason, "seconds") == 0) {
     json["cut"] = {{"reason", cut.reason},

@@ -299,8 +299,10 @@ std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution cons
                             "cuda:all{}",
                             in_quotes(wanted), did_you_mean(kind, {"auto", "cpu", "cuda"})));
   }
+  bool const is_network = !subject.model().scorer();
   std::vector<int> devices;
-  if (kind != "cpu") {
+  // A scorer's time goes into itself: it gets a GPU's lanes only where they are asked for.
+  if (kind == "cuda" || (kind == "auto" && is_network)) {
     devices =
         has_part && part != "all" ? device_numbers(part) : usable_devices(has_part ? SIZE_MAX : 1);
     if (kind == "cuda" && devices.empty()) {
@@ -319,6 +321,7 @@ std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution cons
     options.overflow = std::move(overflow);
     options.notice = notice;
     options.arithmetic = arithmetic;
+    options.threads = thread_count(execution);
     backend = make_cuda_backend(subject.view(), options);
   } else {
     CpuOptions options;
@@ -328,11 +331,13 @@ std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution cons
     options.seed = seed;
     options.memory_limit = memory_limit(execution) / kRecordShares;
     options.overflow = std::move(overflow);
-    backend = make_cpu_backend(subject.view(), options);
+    backend = is_network ? make_cpu_backend(subject.view(), options)
+                         : make_scorer_backend(subject.view(), options);
   }
   if (backend->arithmetic() != arithmetic && notice) {
-    notice(
-        fmt::format("arithmetic: exact; {} has no faster one for this network", backend->name()));
+    notice(is_network ? fmt::format("arithmetic: exact; {} has no faster one for this network",
+                                    backend->name())
+                      : "arithmetic: fast has no meaning for a model that is no network");
   }
   return backend;
 }

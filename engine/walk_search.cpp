@@ -116,6 +116,7 @@ class WalkSearch {
       : walker_(walker),
         cut_(view.cut),
         network_(view.network),
+        can_skip_(view.scorer == nullptr),
         tree_(walker.plan(), view),
         threads_(threads),
         options_(options),
@@ -125,7 +126,7 @@ class WalkSearch {
         begin_(begin / group_size_),
         end_(end / group_size_) {
     add_part(begin_, end_);
-    if (options.skipping == Skipping::kAlways) levels_ = ~LevelSet{0};
+    if (can_skip_ && options.skipping == Skipping::kAlways) levels_ = ~LevelSet{0};
   }
 
   void run(std::string const& state_path, std::string const& identity);
@@ -154,6 +155,7 @@ class WalkSearch {
   Walker& walker_;
   float cut_;
   BoundedNetwork network_;
+  bool can_skip_;  // there is a network to prove something of
   WalkTree tree_;
   int threads_;
   EnumerateOptions const& options_;
@@ -308,7 +310,8 @@ std::int64_t WalkSearch::heads_left() const {
 
 double WalkSearch::look_ahead(double seconds) {
   double const left = seconds_left(seconds);
-  if (options_.skipping != Skipping::kWhereFaster || left < kLeastForPilot) return left;
+  if (!can_skip_ || options_.skipping != Skipping::kWhereFaster || left < kLeastForPilot)
+    return left;
   double const per_head = left * threads_ / static_cast<double>(heads_left());
   SkipChoice const choice = pilot_skipping(network_, cut_, tree_, begin_, end_, threads_, per_head,
                                            std::min(left * kPilotShare, kLongestPilot));
