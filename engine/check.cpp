@@ -168,7 +168,7 @@ std::string InstanceChecker::wrong_member(InstanceRecord const& record,
       }
       return wrong_score(record.pair_score, record.pair_label, "pair_score", evaluator);
     }
-    if (found.certain && found.label != record.label) {
+    if (found.certain && found.label != record.label && found.label != kNoLabel) {
       return "the pair is not the first similar input in product order that has another label";
     }
   }

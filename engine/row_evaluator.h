@@ -6,6 +6,9 @@
 
 namespace fairlane {
 
+/// Label of a row whose scores are not finite.
+inline constexpr std::int32_t kNoLabel = -1;
+
 /// A label, and whether every evaluation of the run must find the same.
 struct CertainLabel {
   std::int32_t label = 0;

@@ -4,11 +4,6 @@
 #include <cmath>
 
 namespace fairlane {
-namespace {
-
-constexpr std::int32_t kNoLabel = -1;  // of a row whose scores are not finite
-
-}  // namespace
 
 std::string ScorerEvaluator::key_of(std::int32_t const* row) const {
   return {reinterpret_cast<char const*>(row),

@@ -173,7 +173,7 @@ TEST_F(ScorerRun, IsEnumeratedAndEstimated) {
       EstimateOptions sample;
       sample.execution.threads = 2;
       sample.execution.model = way;
-      sample.samples = 3000;
+      sample.samples = 400;
       sample.search_above = 0.1;
       auto json = nlohmann::json::parse(estimate(config_, sample));
       json.erase("timing");
@@ -185,6 +185,34 @@ TEST_F(ScorerRun, IsEnumeratedAndEstimated) {
       EXPECT_EQ(instances[i], instances[0]);
       EXPECT_EQ(estimated[i], estimated[0]);
     }
+  }
+}
+
+TEST_F(ScorerRun, AWalkGoesOnAfterAFailureAtAnyCall) {
+  prepare({}, "maft");
+  auto const walk = [&](ScorerFaults faults) {
+    EnumerateOptions options;
+    options.execution.threads = 1;
+    options.execution.model = disguised(network_->view(), ScoreKind::kLogits, std::move(faults));
+    enumerate(config_, options);
+  };
+  ScorerFaults counted;
+  counted.calls = std::make_shared<std::int64_t>(0);
+  walk(counted);
+  auto const whole = without_timing(config_.output.dir);
+  std::string const values = slurp(config_.output.dir + "/values.csv");
+  ASSERT_GT(*counted.calls, 0);
+  for (std::int64_t at = 0; at < *counted.calls; ++at) {
+    SCOPED_TRACE(at);
+    fs::remove_all(config_.output.dir);
+    ScorerFaults faults;
+    faults.failing_call = at;
+    expect_error(ExitCode::kStopped, {"a network in disguise has died", "state is saved"},
+                 [&] { walk(faults); });
+    EXPECT_FALSE(fs::exists(config_.output.dir + "/values.csv"));
+    walk({});
+    EXPECT_EQ(without_timing(config_.output.dir), whole);
+    EXPECT_EQ(slurp(config_.output.dir + "/values.csv"), values);
   }
 }
 
