@@ -27,12 +27,13 @@ constexpr std::size_t kMaxBatchRows = std::size_t{1} << 24;
 constexpr std::size_t kLeastRows = 512;  // of one of several batches
 constexpr double kMaxSeconds = 1e6;
 constexpr int kMaxChildren = 1024;
+constexpr int kDefaultChildren = 8;                   // each loads the model and its libraries
 constexpr auto kGrace = std::chrono::seconds(2);      // to end when asked to
 constexpr auto kLastWords = std::chrono::seconds(1);  // to end after closing stdout
 
 int default_children(int threads) {
   int const cores = static_cast<int>(std::thread::hardware_concurrency());
-  return std::clamp((threads > 0 ? threads : cores) / 2, 1, kMaxChildren);
+  return std::clamp(threads > 0 ? threads : cores, 1, kDefaultChildren);
 }
 
 class ExecScorer final : public Scorer {

@@ -11,7 +11,7 @@ namespace fairlane {
 
 /// How a program is run. None of it changes a score.
 struct ExecOptions {
-  int children = 0;            // side by side; 0: one for every two threads
+  int children = 0;            // side by side; 0: one for every thread, but no more than 8
   int threads = 0;             // that this run may use; 0: all cores
   double start_seconds = 300;  // until a child's handshake: it loads libraries and a model
   double timeout_seconds =

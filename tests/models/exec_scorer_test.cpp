@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cmath>
@@ -15,8 +16,9 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/core/philox.h"
+#include "engine/double_evaluator.h"
 #include "models/child_process.h"
+#include "tests/benchmarks.h"
 #include "tests/models/expect_error.h"
 #include "tests/models/temporary.h"
 
@@ -343,17 +345,16 @@ TEST(CommandWords, AreSplitAsAShellDoes) {
                [&] { words("a \"b"); });
 }
 
-bool has_numpy() {
-  static bool const found =
-      std::system((std::string(FAIRLANE_PYTHON) + " -c 'import numpy' 2>/dev/null").c_str()) == 0;
-  return found;
+bool has_module(std::string const& name) {
+  return std::system(
+             (std::string(FAIRLANE_PYTHON) + " -c 'import " + name + "' 2>/dev/null").c_str()) == 0;
 }
 
-#define FL_NEED_NUMPY() \
-  if (!has_numpy()) GTEST_SKIP() << "numpy is not installed for " << FAIRLANE_PYTHON
+#define FL_NEED_MODULE(name) \
+  if (!has_module(name)) GTEST_SKIP() << name << " is not installed for " << FAIRLANE_PYTHON
 
 TEST_F(ExecScorerTest, AdapterAnswersForAFunction) {
-  FL_NEED_NUMPY();
+  FL_NEED_MODULE("numpy");
   auto const scorer = make_exec_scorer(adapter("exact"), kInputs, options(2, 3000));
   EXPECT_EQ(scorer->kind(), ScoreKind::kLogits);
   auto const rows = some_rows(20'000);
@@ -367,7 +368,7 @@ TEST_F(ExecScorerTest, AdapterAnswersForAFunction) {
 }
 
 TEST_F(ExecScorerTest, AdapterGivesEqualRowsEqualScores) {
-  FL_NEED_NUMPY();
+  FL_NEED_MODULE("numpy");
   auto const rows = some_rows(20'000);
   std::vector<float> expected;
   for (auto const& [children, batch_rows] : {std::pair{1, 8192}, {3, 1001}, {2, 65}, {1, 20'000}}) {
@@ -376,6 +377,11 @@ TEST_F(ExecScorerTest, AdapterGivesEqualRowsEqualScores) {
     auto const scores = scores_of(*scorer, rows);
     if (expected.empty()) expected = scores;
     EXPECT_TRUE(scores == expected) << children << " x " << batch_rows;
+    auto const copies = std::vector<float>(expected.size(), expected[4]);
+    std::vector<float> same;
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      same.insert(same.end(), rows.begin() + 4 * kInputs, rows.begin() + 5 * kInputs);
+    EXPECT_TRUE(scores_of(*scorer, same) == copies) << "the place in a batch matters";
     for (std::size_t i = 0; i < 3; ++i) {  // one by one
       float score = 0.0F;
       scorer->score(rows.data() + i * kInputs, 1, &score);
@@ -385,7 +391,7 @@ TEST_F(ExecScorerTest, AdapterGivesEqualRowsEqualScores) {
 }
 
 TEST_F(ExecScorerTest, AdapterRunsTheExample) {
-  FL_NEED_NUMPY();
+  FL_NEED_MODULE("numpy");
   ExecOptions here = options();
   here.folder = std::string(FAIRLANE_SOURCE_DIR) + "/models/adapters";
   auto const scorer = make_exec_scorer(
@@ -396,8 +402,37 @@ TEST_F(ExecScorerTest, AdapterRunsTheExample) {
             (std::vector<float>{1, 0, 0, 1}));
 }
 
+TEST_F(ExecScorerTest, ANetworkInNumpyDecidesAsOurs) {
+  FL_NEED_MODULE("h5py");
+  FL_NEED_BENCHMARKS(dir);
+  constexpr double kUndecided = 1e-4;  // logits of float32 that nothing need agree on
+  auto const path = (dir / "models" / "census.h5").string();
+  Network const network = load_network(path);
+  auto const scorer =
+      make_exec_scorer(std::string(FAIRLANE_PYTHON) + " -B " +
+                           source_file("models/adapters/example_keras.py") + " '" + path + "'",
+                       network.inputs(), options(2));
+  auto const rows = some_rows(50'000, network.inputs());
+  auto const scores = scores_of(*scorer, rows);
+  DoubleEvaluator evaluator(network);
+  std::vector<std::int32_t> row(static_cast<std::size_t>(network.inputs()));
+  int greater = 0;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    std::copy_n(rows.begin() + static_cast<std::ptrdiff_t>(i * row.size()), row.size(),
+                row.begin());
+    evaluator.evaluate(row.data());
+    double const logit = evaluator.logits().front();
+    greater += logit > 0 ? 1 : 0;
+    if (std::abs(logit) > kUndecided) {
+      ASSERT_EQ(scores[i] > 0, logit > 0) << i << ": " << scores[i] << " " << logit;
+    }
+  }
+  EXPECT_GT(greater, 0);
+  EXPECT_LT(greater, 50'000);
+}
+
 TEST_F(ExecScorerTest, AdapterQuotesWhatFails) {
-  FL_NEED_NUMPY();
+  FL_NEED_MODULE("numpy");
   expect_unavailable(adapter("fails"),
                      {"exited with status 1", "ValueError: cannot take 13 inputs"});
   expect_unavailable(adapter("too_few"), {"ValueError: predict returned (1,) for 2048 rows"});
