@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 
+#include "models/improbable.h"
 #include "models/text.h"
 
 namespace fairlane {
@@ -20,8 +21,7 @@ constexpr std::uint32_t kMaxOutputs = 1U << 16;
 constexpr std::size_t kHandshakeBytes = sizeof kMagic + 3 * sizeof(std::uint32_t);
 constexpr std::size_t kHeaderBytes = 2 * sizeof(std::uint32_t);  // of a batch or an answer
 constexpr std::size_t kShownBytes = 80;                          // of an answer that is none
-constexpr std::size_t kLeastText = 4;     // characters in a row that are no accident
-constexpr std::size_t kShownValues = 40;  // of a row
+constexpr std::size_t kLeastText = 4;  // characters in a row that are no accident
 
 std::uint32_t word_at(unsigned char const* bytes) {
   std::uint32_t word = 0;
@@ -242,21 +242,6 @@ void ExecChild::close() {
   iovec const part{goodbye, sizeof goodbye};
   if (!is_busy()) process_.send({&part, 1});
   process_.close_input();
-}
-
-std::string improbable(float const* rows, int inputs, float const* scores, int outputs,
-                       std::size_t count) {
-  auto const is_bad = [](float p) { return p < 0.0F || p > 1.0F; };  // false for NaN
-  std::size_t const all = count * static_cast<std::size_t>(outputs);
-  float const* const bad = std::find_if(scores, scores + all, is_bad);
-  if (bad == scores + all) return "";
-  auto const at = static_cast<std::size_t>(bad - scores);
-  float const* const row =
-      rows + at / static_cast<std::size_t>(outputs) * static_cast<std::size_t>(inputs);
-  auto const shown = std::min(static_cast<std::size_t>(inputs), kShownValues);
-  std::string text = fmt::format("{:g} as a probability of the row ", *bad);
-  for (std::size_t i = 0; i < shown; ++i) text += fmt::format("{}{:g}", i == 0 ? "" : ",", row[i]);
-  return text + (shown < static_cast<std::size_t>(inputs) ? ",..." : "");
 }
 
 }  // namespace fairlane
