@@ -62,7 +62,7 @@ ONE_FILE = {"cuBLAS": ("cublas",), "Thrust/CUB": ("cub/", "thrust/")}
 SYSTEM = re.compile(
     r"[a-z_]+"  # C++ standard library
     r"|(sys|linux)/[a-z_]+\.h"
-    r"|(cpuid|dirent|dlfcn|errno|fcntl|fenv|pthread|pwd|sched|signal|spawn|termios|time|unistd)\.h"
+    r"|(cpuid|dirent|dlfcn|errno|fcntl|fenv|poll|pthread|pwd|sched|signal|spawn|termios|time|unistd)\.h"
 )
 
 

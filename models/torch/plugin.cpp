@@ -7,6 +7,7 @@
 #include <string>
 
 #include "models/torch/lockstep_search.h"
+#include "models/torch/scripted_module.h"
 
 // OpenBLAS has threads of its own where it was built so; torch does not know about them.
 extern "C" void openblas_set_num_threads(int) __attribute__((weak));
@@ -18,9 +19,26 @@ struct TorchLoaded {
   TorchFindings findings;
 };
 
+struct TorchModule {
+  ScriptedModule scripted;
+};
+
 namespace {
 
-/// Runs `work`; the first line of what it throws becomes the status.
+/// The line of a message that tells what failed: TorchScript's interpreter puts it last, below the script's own lines.
+void keep_one_line(std::string& problem) {
+  problem.erase(problem.find_last_not_of(" \n") + 1);
+  if (problem.find("TorchScript interpreter") != std::string::npos)
+    problem.erase(0, problem.rfind('\n') + 1);
+  problem.resize(std::min(problem.find('\n'), problem.size()));
+}
+
+void use_threads(std::int32_t threads) {
+  torch::set_num_threads(threads);
+  if (openblas_set_num_threads != nullptr) openblas_set_num_threads(threads);
+}
+
+/// Runs `work`; one line of what it throws becomes the status.
 template <class Work>
 TorchStatus guarded(Work&& work) {
   thread_local std::string problem;
@@ -34,7 +52,7 @@ TorchStatus guarded(Work&& work) {
   } catch (...) {
     problem = "an unknown exception";
   }
-  problem.resize(std::min(problem.find('\n'), problem.size()));
+  keep_one_line(problem);
   return problem.c_str();
 }
 
@@ -49,8 +67,7 @@ void unload(TorchLoaded* loaded) { delete loaded; }
 
 TorchStatus search(TorchLoaded* loaded, TorchSearch const* search, TorchCounts* counts) {
   return guarded([&] {
-    torch::set_num_threads(search->threads);
-    if (openblas_set_num_threads != nullptr) openblas_set_num_threads(search->threads);
+    use_threads(search->threads);
     loaded->findings = lockstep_search(loaded->subject, *search);
     *counts = loaded->findings.counts;
   });
@@ -62,6 +79,29 @@ TorchStatus instances(TorchLoaded const* loaded, std::int64_t first, std::int64_
     std::int64_t const* const keys = loaded->findings.keys.data_ptr<std::int64_t>();
     for (std::int64_t i = first; i < first + count; ++i, row += loaded->subject.attributes())
       loaded->subject.decode(keys[i], row);
+  });
+}
+
+TorchStatus load_module(char const* path, std::int32_t inputs, char const* device,
+                        TorchModule** module, TorchModuleFacts* facts) {
+  return guarded([&] {
+    use_threads(1);
+    *module = new TorchModule{ScriptedModule(path, inputs, torch::Device(std::string(device)))};
+    ScriptedModule const& scripted = (*module)->scripted;
+    std::string const& last = scripted.last_operation();
+    bool const squeezes = last == "aten::sigmoid" || last == "aten::sigmoid_" ||
+                          last == "aten::softmax" || last == "aten::_softmax";
+    *facts = {scripted.outputs(), squeezes ? 1 : 0, last.c_str()};
+  });
+}
+
+void unload_module(TorchModule* module) { delete module; }
+
+TorchStatus score(TorchModule* module, float const* rows, std::int64_t count, std::int32_t threads,
+                  float* scores) {
+  return guarded([&] {
+    use_threads(1);  // in every operation; score has threads of its own
+    module->scripted.score(rows, count, threads, scores);
   });
 }
 
@@ -94,6 +134,9 @@ fairlane_torch_plugin() {
                                   load,
                                   unload,
                                   search,
-                                  instances};
+                                  instances,
+                                  load_module,
+                                  unload_module,
+                                  score};
   return &plugin;
 }

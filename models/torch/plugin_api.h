@@ -9,7 +9,7 @@
 
 namespace fairlane {
 
-inline constexpr std::uint32_t kTorchPluginVersion = 1;
+inline constexpr std::uint32_t kTorchPluginVersion = 2;
 inline constexpr char const* kTorchPluginFile = "fairlane_torch.so";
 inline constexpr char const* kTorchPluginSymbol = "fairlane_torch_plugin";
 
@@ -95,6 +95,19 @@ struct TorchCounts {
 /// A subject that the plug-in has loaded.
 struct TorchLoaded;
 
+/// What a TorchScript module is.
+/// outputs         scores of a row
+/// probabilities   1: its forward ends in a sigmoid or a softmax; 0: anything else
+/// last_operation  for people, such as "aten::linear"; lives as long as the module
+struct TorchModuleFacts {
+  std::int32_t outputs;
+  std::int32_t probabilities;
+  char const* last_operation;
+};
+
+/// A TorchScript module that the plug-in has loaded.
+struct TorchModule;
+
 /// nullptr: done. Otherwise one line that says what failed, valid until the next call on the same thread.
 using TorchStatus = char const*;
 
@@ -112,6 +125,13 @@ struct TorchPlugin {
   /// row [count][attributes]: distinct IDIs first, first + 1, ... of the last search, in the order of their keys.
   TorchStatus (*instances)(TorchLoaded const* loaded, std::int64_t first, std::int64_t count,
                            std::int32_t* row);
+  /// Loads a TorchScript file, which runs code of the file, and tries it on rows of zeros.
+  TorchStatus (*load_module)(char const* path, std::int32_t inputs, char const* device,
+                             TorchModule** module, TorchModuleFacts* facts);
+  void (*unload_module)(TorchModule* module);
+  /// rows [count][inputs], scores [count][outputs]; threads: of the CPU. Equal rows get equal scores.
+  TorchStatus (*score)(TorchModule* module, float const* rows, std::int64_t count,
+                       std::int32_t threads, float* scores);
 };
 
 /// The symbol that a plug-in exports: returns its table, which lives as long as the process.

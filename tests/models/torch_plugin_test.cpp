@@ -34,7 +34,7 @@ TEST(TorchPlugin, SaysWhyItDoesNotLoad) {
   expect_error(ExitCode::kUnavailable,
                {"fairlane_torch.so: is none of fairlane's", "fairlane_torch_plugin"},
                [] { torch_plugin(fake_plugin("stranger")); });
-  expect_error(ExitCode::kUnavailable, {"has interface 0, expected 1"},
+  expect_error(ExitCode::kUnavailable, {"has interface 0, expected 2"},
                [] { torch_plugin(fake_plugin("other_version")); });
 }
 

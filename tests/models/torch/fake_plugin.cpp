@@ -1,6 +1,6 @@
 // A plug-in without LibTorch, to show what the loader and the bench make of a bad one. tests/CMakeLists.txt defines what is
-// bad: FAKE_ENTRY, the exported name; FAKE_VERSION; FAKE_PROBLEM, what loading a subject says (or nullptr). It reports the
-// input of zeros as an IDI.
+// bad: FAKE_ENTRY, the exported name; FAKE_VERSION; FAKE_PROBLEM, what loading a subject or a module says (or nullptr). It
+// reports the input of zeros as an IDI, and a probability of 2 for every row.
 #include <algorithm>
 
 #include "models/torch/plugin_api.h"
@@ -9,6 +9,10 @@ namespace fairlane {
 
 struct TorchLoaded {
   std::int32_t attributes;
+};
+
+struct TorchModule {
+  std::int32_t inputs;
 };
 
 namespace {
@@ -33,6 +37,21 @@ TorchStatus instances(TorchLoaded const* loaded, std::int64_t, std::int64_t coun
   return nullptr;
 }
 
+TorchStatus load_module(char const*, std::int32_t inputs, char const*, TorchModule** module,
+                        TorchModuleFacts* facts) {
+  TorchStatus const problem = FAKE_PROBLEM;
+  if (problem == nullptr) *module = new TorchModule{inputs};
+  *facts = {1, 1, "aten::sigmoid"};
+  return problem;
+}
+
+void unload_module(TorchModule* module) { delete module; }
+
+TorchStatus score(TorchModule*, float const*, std::int64_t count, std::int32_t, float* scores) {
+  std::fill_n(scores, count, 2.0F);
+  return nullptr;
+}
+
 }  // namespace
 
 }  // namespace fairlane
@@ -40,6 +59,7 @@ TorchStatus instances(TorchLoaded const* loaded, std::int64_t, std::int64_t coun
 extern "C" fairlane::TorchPlugin const* FAKE_ENTRY();
 extern "C" fairlane::TorchPlugin const* FAKE_ENTRY() {
   using namespace fairlane;
-  static TorchPlugin const plugin{FAKE_VERSION, "fake", 0, load, unload, search, instances};
+  static TorchPlugin const plugin{FAKE_VERSION, "fake",    0,           load,          unload,
+                                  search,       instances, load_module, unload_module, score};
   return &plugin;
 }

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Lets Fairlane test a model that Python can call: README.md here says how. Core and functions need numpy alone."""
+import argparse
+import os
+import pathlib
+import struct
+import sys
+
+# Unless the user says otherwise: children side by side share the cores already.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+import numpy as np  # noqa: E402  (it reads the variable when it is imported)
+
+HANDSHAKE = struct.Struct("<8sIII")  # magic, version, and two numbers
+HEADER = struct.Struct("<II")        # id, rows
+MAGIC, VERSION = b"FAIRLANE", 1
+KINDS = {"logits": 0, "probabilities": 1, "labels": 2}
+TILE = 2048  # rows; large enough that calls cost little, small enough for a cache
+
+
+def serve(predict, kind="probabilities", outputs=None, tile=TILE):
+    """Answers Fairlane on stdin and stdout until it closes them.
+
+    predict  float32 rows [n][inputs] -> scores [n] or [n][outputs]; for labels integers 0..classes-1 [n]
+    kind     what the scores are: logits, probabilities or labels
+    outputs  scores of a row (found by a trial on zeros unless given), or classes of labels (2 unless given)
+    tile     rows of every call of predict: products of matrices add up in an order that depends on how many there are,
+             and equal rows must get equal scores whatever the batch
+    """
+    source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # prints, of Python and of C, would end up among the answers
+    sys.stdout = sys.stderr
+    hello = source.read(HANDSHAKE.size)
+    if len(hello) < HANDSHAKE.size or hello[:8] != MAGIC:
+        sys.exit("fairlane_adapter: stdin is not from fairlane; use it as model: exec:python3 ...")
+    _, version, inputs, batch = HANDSHAKE.unpack(hello)
+    rows = np.zeros((-(-batch // tile) * tile, inputs), "<f4")
+
+    def answer(count):
+        parts = [np.asarray(predict(rows[at:at + tile])) for at in range(0, count, tile)]
+        for part in parts:
+            if part.shape[:1] != (tile,):
+                raise ValueError(f"predict returned {part.shape} for {tile} rows")
+        scores = np.concatenate(parts).reshape(len(parts) * tile, -1)[:count]
+        return (scores.astype("<i4", casting="same_kind") if kind == "labels" else
+                np.ascontiguousarray(scores, "<f4"))
+
+    if outputs is None:
+        outputs = 2 if kind == "labels" else answer(1).shape[1]
+    sink.write(HANDSHAKE.pack(MAGIC, VERSION, KINDS[kind], outputs) if version == VERSION
+               else HANDSHAKE.pack(MAGIC, VERSION, 0, 0))
+    sink.flush()
+    while len(header := source.read(HEADER.size)) == HEADER.size:
+        number, count = HEADER.unpack(header)
+        wanted = memoryview(rows[:count]).cast("B") if count else b""
+        if count == 0 or source.readinto(wanted) < len(wanted):
+            break
+        scores = answer(count)
+        expected = (count, 1 if kind == "labels" else outputs)
+        if scores.shape != expected:
+            raise ValueError(f"predict returned scores {scores.shape}, expected {expected}")
+        sink.write(HEADER.pack(number, count))
+        sink.write(memoryview(scores).cast("B"))
+        sink.flush()
+
+
+def from_function(path, kind):
+    """FILE.py:NAME, a function of rows; FILE.py may set NAME.kind and NAME.outputs."""
+    file, _, name = path.rpartition(":")
+    sys.path.insert(0, str(pathlib.Path(file).resolve().parent))
+    function = getattr(__import__(pathlib.Path(file).stem), name)
+    return (function, kind or getattr(function, "kind", "probabilities"),
+            getattr(function, "outputs", None))
+
+
+def from_sklearn(path, kind):
+    if path.endswith(".joblib"):
+        import joblib
+        model = joblib.load(path)
+    else:
+        import pickle
+        with open(path, "rb") as file:
+            model = pickle.load(file)
+    classes = getattr(model, "classes_", [])
+    if kind is None:
+        kind = ("probabilities" if hasattr(model, "predict_proba") else
+                "logits" if hasattr(model, "decision_function") else "labels")
+    if kind == "labels":
+        if len(classes) == 0:
+            raise ValueError(f"{path}: the model has no classes_; is it a classifier?")
+        return lambda rows: np.searchsorted(classes, model.predict(rows)), kind, len(classes)
+    if kind == "logits":
+        return model.decision_function, kind, None
+    # Two classes: the second one's probability alone, so that a threshold can be set.
+    return (lambda rows: model.predict_proba(rows)[:, 1 if len(classes) == 2 else slice(None)],
+            kind, None)
+
+
+def from_xgboost(path, kind):
+    import xgboost
+    model = xgboost.Booster(model_file=path)
+    model.set_param({"nthread": int(os.environ["OMP_NUM_THREADS"])})
+    what = "margin" if kind == "logits" else "value"  # value: by the model's objective
+    return (lambda rows: model.inplace_predict(rows, predict_type=what), kind or "probabilities",
+            None)
+
+
+def from_keras(path, kind):
+    import keras
+    model = keras.models.load_model(path, compile=False)
+    last = getattr(getattr(model.layers[-1], "activation", None), "__name__", "")
+    return (lambda rows: np.asarray(model(rows, training=False)),
+            kind or ("probabilities" if last in ("sigmoid", "softmax") else "logits"), None)
+
+
+def from_torch(path, kind):
+    import torch
+    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+    try:
+        model = torch.jit.load(path)
+    except RuntimeError:  # no TorchScript: a pickled module, whose class must be importable
+        model = torch.load(path, weights_only=False)
+    model.eval()
+
+    def predict(rows):
+        with torch.inference_mode():
+            return model(torch.from_numpy(rows)).numpy()
+    return predict, kind or "logits", None
+
+
+READERS = {".joblib": from_sklearn, ".pkl": from_sklearn, ".pickle": from_sklearn,
+           ".json": from_xgboost, ".ubj": from_xgboost, ".bst": from_xgboost,
+           ".keras": from_keras, ".h5": from_keras, ".hdf5": from_keras,
+           ".pt": from_torch, ".pth": from_torch}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("model", help="FILE.py:FUNCTION, or a file: " + " ".join(READERS))
+    parser.add_argument("--kind", choices=KINDS, help="what the model gives")
+    arguments = parser.parse_args()
+    reader = READERS.get(pathlib.Path(arguments.model).suffix)
+    if ".py:" in arguments.model:
+        reader = from_function
+    if reader is None:
+        parser.error(f"{arguments.model}: expected FILE.py:FUNCTION or one of {' '.join(READERS)}")
+    answers = os.dup(1)  # libraries may print when they are loaded
+    os.dup2(2, 1)
+    predict, kind, outputs = reader(arguments.model, arguments.kind)
+    sys.stdout.flush()
+    os.dup2(answers, 1)
+    os.close(answers)
+    serve(predict, kind, outputs)
+
+
+if __name__ == "__main__":
+    main()
