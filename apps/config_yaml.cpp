@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -183,6 +184,15 @@ void read_format(Place const& at, YamlNode const& node, RunConfig& config) {
                                           : OutputFormat::kCsv;
 }
 
+void read_acceptance(Place const& at, YamlNode const& node, RunConfig& config) {
+  std::vector<std::string> names;
+  constexpr std::array kAll = {Acceptance::kMetropolis, Acceptance::kAlways, Acceptance::kReset};
+  for (Acceptance const acceptance : kAll) names.emplace_back(name_of(acceptance));
+  auto const name = choice_of(at, node, names);
+  config.aequitas.acceptance =
+      kAll[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin())];
+}
+
 void read_trace(Place const& at, YamlNode const& node, RunConfig& config) {
   auto const value = node.boolean();
   if (!value) at.expected(node, "true or false");
@@ -341,6 +351,11 @@ constexpr Field kFields[] = {
     {"gradient.perturbation_size",
      [](Place const& at, YamlNode const& n, RunConfig& c) {
        c.perturbation_size = float_above_zero(at, n);
+     }},
+    {"aequitas.acceptance", read_acceptance},
+    {"aequitas.lanes",
+     [](Place const& at, YamlNode const& n, RunConfig& c) {
+       c.aequitas.lanes = integer_of(at, n, 1, kMaxGlobalSeeds);
      }},
     {"budget.seeds", read_budget<&BudgetConfig::seeds>},
     {"budget.iterations", read_budget<&BudgetConfig::iterations>},

@@ -66,6 +66,8 @@ void LockstepSearch::global_worker(WorkList& seeds, int wanted_lanes, GlobalHits
     bool const margin = method_.kind == SearchKind::kMargin;
     if (margin) {
       block->test_margin();
+    } else if (adaptive()) {
+      block->test_labels();
     } else {
       block->test();
     }

@@ -83,6 +83,7 @@ void LockstepSearch::local_phase() {
   renewals_.resize(static_cast<std::size_t>(total));
   auto const resumed = std::count(local_done_.begin(), local_done_.begin() + last, 1);
   begin_phase(1, last, resumed);
+  if (adaptive() && !adaptation_) adaptation_.emplace(new_adaptation());
   // Somewhat less than half of the local steps lead to new inputs.
   constexpr double kNewInputsPerStep = 0.45;
   if (!config_.budget.instances && !config_.budget.seconds) {
@@ -90,16 +91,22 @@ void LockstepSearch::local_phase() {
                      kNewInputsPerStep * static_cast<double>(last - resumed) *
                          static_cast<double>(config_.local.num));
   }
-  std::int64_t done = 0;
+  std::int64_t done = adaptive() ? resumed : 0;  // populations end one after the other
   std::int64_t wave = last;
   if (config_.budget.instances)
     wave = static_cast<std::int64_t>(backend_.concurrency()) * backend_.block_lanes(last);
+  // Waves of whole populations.
+  std::int64_t const together = adaptive() ? config_.aequitas.lanes : 1;
   while (done < last) {
-    std::int64_t const end = std::min(last, done + wave);
-    WorkList origins(local_done_, done, end);
-    int const lanes =
-        block_lanes(std::count(local_done_.begin() + done, local_done_.begin() + end, 0));
-    workers_.run(backend_.concurrency(), [&](int) { local_worker(origins, lanes); });
+    std::int64_t const end = std::min(last, done + (wave + together - 1) / together * together);
+    if (adaptive()) {
+      adaptive_local(done, end);
+    } else {
+      WorkList origins(local_done_, done, end);
+      int const lanes =
+          block_lanes(std::count(local_done_.begin() + done, local_done_.begin() + end, 0));
+      workers_.run(backend_.concurrency(), [&](int) { local_worker(origins, lanes); });
+    }
     done = std::find(local_done_.begin(), local_done_.begin() + end, 0) - local_done_.begin();
     if (config_.budget.instances) {
       std::int64_t const enough = origins_for_instances(done);

@@ -5,9 +5,12 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/search.h"
+#include "engine/step_adaptation.h"
 #include "engine/workers.h"
 #include "kernels/core/error.h"
 
@@ -21,7 +24,7 @@ struct GlobalHits {
 };
 
 /// One search on its way. The phases share its state; each has a file of its own: random_phase.cpp,
-/// global_phase.cpp, local_phase.cpp; what is saved of it is search_state.cpp's.
+/// global_phase.cpp, local_phase.cpp, adaptive_phase.cpp; what is saved of it is search_state.cpp's.
 class LockstepSearch {
  public:
   LockstepSearch(RunConfig const& config, MethodSpec const& method, SeedSource const& seeds,
@@ -50,6 +53,27 @@ class LockstepSearch {
   void collect_origins();
   void local_phase();
   void local_worker(WorkList& origins, int wanted_lanes);
+  /// Origins that step together.
+  /// blocks      in the order in which they take origins; block b is worker b % workers's
+  /// adaptation  of the next step
+  /// events      [workers] of the step that is being taken
+  /// over        time is up
+  struct Population {
+    std::vector<std::unique_ptr<LaneBlock>> blocks;
+    int workers = 1;
+    std::optional<StepAdaptation> adaptation;
+    std::vector<std::vector<std::uint64_t>> events;
+    bool over = false;
+  };
+  /// Room for a population of so many lanes.
+  Population make_population(std::int64_t lanes);
+  /// AEQUITAS: the local phase of origins [begin, end), which begin where a population does.
+  void adaptive_local(std::int64_t begin, std::int64_t end);
+  void adaptive_worker(Population& population, int worker, std::int64_t begin, std::int64_t end);
+  /// After a step of all lanes, while the workers rest.
+  static void learn(Population& population);
+  /// After the last step of origins [first, last).
+  void end_population(Population const& population, std::int64_t first, std::int64_t last);
   void cut_global();
   void cut_local(std::int64_t done);
   /// Origins after which the budget of instances is reached, -1 when the first `done` do not reach it.
@@ -115,7 +139,10 @@ class LockstepSearch {
     int const wanted = backend_.block_lanes(lanes);
     return config_.budget.seconds ? std::min(wanted, kTimedLanes) : wanted;
   }
-  std::uint32_t max_iter() const { return static_cast<std::uint32_t>(config_.global.max_iter); }
+  std::uint32_t max_iter() const {
+    return adaptive() ? 1 : static_cast<std::uint32_t>(config_.global.max_iter);
+  }
+  bool adaptive() const { return method_.kind == SearchKind::kAdaptive; }
   double gradient_cost() const {
     return method_.evaluations_per_gradient > 0.0 ? method_.evaluations_per_gradient
                                                   : 1.0 + attributes_;
@@ -124,6 +151,10 @@ class LockstepSearch {
     return {method_.gradient, static_cast<float>(config_.perturbation_size)};
   }
   LocalStep local_step() const;
+  StepAdaptation new_adaptation() const {
+    return {method_, backend_.subject().get().movable_count,
+            static_cast<std::int32_t>(config_.local.step)};
+  }
 
   RunConfig const& config_;
   MethodSpec const& method_;
@@ -136,10 +167,11 @@ class LockstepSearch {
   Workers workers_;
   std::vector<GlobalHits> hits_;  // [workers]
   GlobalHits origins_;            // starting points of the local phase: distinct hits by least seed
-  std::vector<std::uint8_t> global_done_;  // [seeds]
-  std::vector<std::uint8_t> local_done_;   // [origins]
-  std::vector<std::uint32_t> renewals_;    // [origins]
-  std::int64_t local_counted_ = 0;         // origins that count
+  std::vector<std::uint8_t> global_done_;     // [seeds]
+  std::vector<std::uint8_t> local_done_;      // [origins]
+  std::vector<std::uint32_t> renewals_;       // [origins]
+  std::optional<StepAdaptation> adaptation_;  // AEQUITAS: after the last population that is done
+  std::int64_t local_counted_ = 0;            // origins that count
   std::string saved_;  // done_so_far() of the state on disk, empty: there is none
 };
 

@@ -112,6 +112,8 @@ Json config_json(RunConfig const& config, TestSubject const& subject) {
        local.update_interval == kNeverUpdate ? Json(kNever) : Json(local.update_interval)},
       {"epsilon", local.epsilon}};
   json["gradient"] = {{"perturbation_size", config.perturbation_size}};
+  json["aequitas"] = {{"acceptance", name_of(config.aequitas.acceptance)},
+                      {"lanes", config.aequitas.lanes}};
   auto const& budget = config.budget;
   json["budget"] = {{"seeds", or_null(budget.seeds)},
                     {"iterations", or_null(budget.iterations)},
@@ -153,6 +155,13 @@ RunConfig config_of(nlohmann::json const& json, std::string const& dir) {
   config.local.update_interval = interval == kNever ? kNeverUpdate : interval.get<std::uint32_t>();
   config.local.epsilon = local.at("epsilon").get<double>();
   config.perturbation_size = json.at("gradient").at("perturbation_size").get<double>();
+  if (json.contains("aequitas")) {  // manifests of earlier versions have none
+    auto const& aequitas = json.at("aequitas");
+    config.aequitas.acceptance =
+        value_named({Acceptance::kMetropolis, Acceptance::kAlways, Acceptance::kReset},
+                    aequitas.at("acceptance").get<std::string>());
+    config.aequitas.lanes = aequitas.at("lanes").get<std::int64_t>();
+  }
   auto const& budget = json.at("budget");
   config.budget.seeds = optional_of<std::int64_t>(budget.at("seeds"));
   config.budget.iterations = optional_of<std::int64_t>(budget.at("iterations"));

@@ -14,6 +14,31 @@ namespace {
 constexpr double kBackpropagation = 2.0;  // one forward and one backward pass
 constexpr double kDifferences = 0.0;      // 1 + attributes
 
+constexpr char const* kAequitasPaper = "Udeshi, Arora and Chattopadhyay, ASE 2018";
+constexpr char const* kAequitasDeviation =
+    "protected attributes stay as they are, since a step along one leads to the same group; "
+    "populations of aequitas.lanes origins step together and share what their steps tell; "
+    "not copied: the wrong sign of the updates and 1/e^2 in the programs for scikit-learn, "
+    "draws seeded by the clock";
+
+constexpr MethodSpec aequitas(char const* name, char const* algorithm, bool directions,
+                              bool attributes) {
+  return {name,
+          kAequitasPaper,
+          algorithm,
+          kAequitasDeviation,
+          SearchKind::kAdaptive,
+          GradientKind::kNone,
+          false,
+          0,
+          false,
+          false,
+          false,
+          0.0,
+          directions,
+          attributes};
+}
+
 // Deviations common to all rows: findings are counted by full input and by group; global IDIs are kept unclipped and
 // unmodified (EIDIG.py overwrites them by the first local step); a draw always returns an attribute; an empty local
 // phase is no error.
@@ -22,6 +47,10 @@ constexpr std::array kMethods = {
                "causal discrimination by random inputs",
                "inputs without duplicates, until global.num are tested", SearchKind::kRandom,
                GradientKind::kNone, false, 0, false, false, false, 0.0},
+    aequitas("aequitas-random", "random local search", false, false),
+    aequitas("aequitas-semi", "semi-directed local search: adapts directions", true, false),
+    aequitas("aequitas-fully", "fully directed local search: adapts directions and attributes",
+             true, true),
     MethodSpec{
         "adf", "Zhang et al., ICSE 2020; as re-implemented by Zhang, Zhang and Zhang, ISSTA 2021",
         "algorithms 1 to 3 with the similar set over all combinations",

@@ -13,6 +13,7 @@ namespace fairlane {
 enum class SearchKind {
   kRandom,    // inputs are drawn and tested; no steps
   kGradient,  // global sign steps, local draws by gradient weights
+  kAdaptive,  // inputs are drawn and tested; local steps whose odds follow their success
   kMargin,    // our own: Newton steps on the lattice, see kernels/core/margin.h
 };
 
@@ -32,6 +33,9 @@ struct MethodSpec {
   bool seeds_with_replacement;  // round-robin draws within clusters as the authors draw
   double
       evaluations_per_gradient;  // model evaluations of one gradient at one point; 0: 1 + number of attributes
+  bool adapts_directions =
+      false;  // of local steps, for each attribute: see engine/step_adaptation.h
+  bool adapts_attributes = false;  // whose turn it is
 };
 
 /// All methods, in the order of the documentation.

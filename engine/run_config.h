@@ -47,6 +47,13 @@ struct LocalConfig {
   double epsilon = 1.0e-6;
 };
 
+/// acceptance  of local steps to inputs that are no IDIs
+/// lanes       origins that step together, on what the steps before have taught; 1: the published, sequential rule
+struct AequitasConfig {
+  Acceptance acceptance = Acceptance::kMetropolis;
+  std::int64_t lanes = 64;
+};
+
 /// Limits on a run; absent = none. Checked at seed boundaries in canonical order.
 struct BudgetConfig {
   std::optional<std::int64_t> seeds;
@@ -76,6 +83,7 @@ struct RunConfig {
   GlobalConfig global;
   LocalConfig local;
   double perturbation_size = 1.0;
+  AequitasConfig aequitas;
   BudgetConfig budget;
   OutputConfig output;
   std::map<std::string, std::string> positions;  // key -> file:line:column, for messages

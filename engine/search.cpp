@@ -89,7 +89,7 @@ void LockstepSearch::count() {
     // The first weights: gradients at x and partner; the partner costs a similar set, except where the global test
     // has just evaluated it (margin). ADF has no first weights.
     if (margin) evaluations += origins * 2.0 * gradient_cost();
-    if (!margin && !method_.local_renews_always)
+    if (!margin && !adaptive() && !method_.local_renews_always)
       evaluations += origins * (variants + 2.0 * gradient_cost());
   }
   c.model_evaluations = static_cast<std::int64_t>(evaluations);

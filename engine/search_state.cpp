@@ -20,6 +20,8 @@ constexpr char const* kHitSeeds = "hit.seed";         // uint32 [hits]
 constexpr char const* kHitRows = "hit.row";           // int32 [hits][attributes]
 constexpr char const* kDone = "origin.done";          // uint8 [origins]
 constexpr char const* kRenewals = "origin.renewals";  // uint32 [origins]
+constexpr char const* kDown = "adaptation.down";      // int32 [movable], AEQUITAS: StepAdaptation
+constexpr char const* kShare = "adaptation.share";    // double [movable]
 constexpr char const* kVisits = "visits";             // uint64 [visits][stride], see Findings
 
 constexpr std::size_t kLongestPath = 4096;
@@ -49,6 +51,10 @@ void LockstepSearch::save() {
   for (auto const& hits : hits_) state.write(hits.rows);
   state.add(kDone, local_done_);
   state.add(kRenewals, renewals_);
+  if (adaptation_) {
+    state.add(kDown, adaptation_->down());
+    state.add(kShare, adaptation_->share());
+  }
   state.section(kVisits);
   saving.findings->save(backend_, [&](std::uint64_t const* records, std::size_t n) {
     state.write(records, n * saving.findings->stride() * sizeof *records);
@@ -71,6 +77,10 @@ void LockstepSearch::resume() {
   for (std::uint32_t const seed : hits_[0].seed) result_.global.at(seed).found = true;
   local_done_ = state.values<std::uint8_t>(kDone);
   renewals_ = state.values<std::uint32_t>(kRenewals);
+  if (state.size(kShare) > 0) {
+    adaptation_.emplace(new_adaptation());
+    adaptation_->restore(state.values<std::int32_t>(kDown), state.values<double>(kShare));
+  }
   std::size_t const stride = saving.findings->stride();
   std::vector<std::uint64_t> records;
   state.read(kVisits, kRecordsAtOnce * stride * sizeof(std::uint64_t),

@@ -18,7 +18,8 @@ constexpr std::uint32_t kShuffleDraw = 1;  // draw 0 picks rows with replacement
 std::string resolved_seeding(RunConfig const& config, MethodSpec const& method,
                              TestSubject const& subject) {
   if (!config.global.seeding.empty()) return config.global.seeding;
-  if (method.kind == SearchKind::kRandom || subject.data() == nullptr) return "uniform";
+  bool const draws = method.kind == SearchKind::kRandom || method.kind == SearchKind::kAdaptive;
+  if (draws || subject.data() == nullptr) return "uniform";
   return "round-robin";
 }
 

@@ -1,6 +1,7 @@
 // Threads that share one task.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -16,14 +17,24 @@ namespace fairlane {
 class Workers {
  public:
   /// Runs work(0) .. work(count - 1), each on its own thread (the caller's when count is 1), and rethrows the first
-  /// exception after all have ended. One task at a time.
+  /// exception after all have ended. One task at a time. A worker counts as running from the beginning on, so that the
+  /// first rest is everybody's.
   template <class Work>
   void run(int count, Work const& work) {
+    running_ = std::max(count, 1);
     if (count <= 1) {
       attend(work, 0);
     } else {
       std::vector<std::jthread> threads;
-      for (int i = 0; i < count; ++i) threads.emplace_back([this, &work, i] { attend(work, i); });
+      for (int i = 0; i < count; ++i) {
+        try {
+          threads.emplace_back([this, &work, i] { attend(work, i); });
+        } catch (...) {  // no thread to be had: those that there are must not wait for more
+          fail();
+          leave(count - i);
+          break;
+        }
+      }
     }
     if (first_) std::rethrow_exception(std::exchange(first_, nullptr));
   }
@@ -53,20 +64,23 @@ class Workers {
  private:
   template <class Work>
   void attend(Work const& work, int worker) {
-    {
-      std::lock_guard const guard(lock_);
-      ++running_;
-    }
     try {
       work(worker);
     } catch (...) {
-      std::lock_guard const guard(lock_);
-      if (!first_) first_ = std::current_exception();
-      failed_.store(true, std::memory_order_relaxed);
+      fail();
     }
+    leave(1);
+  }
+  /// Keeps the exception that is being handled, if it is the first.
+  void fail() {
+    std::lock_guard const guard(lock_);
+    if (!first_) first_ = std::current_exception();
+    failed_.store(true, std::memory_order_relaxed);
+  }
+  void leave(int count) {
     {
       std::lock_guard const guard(lock_);
-      --running_;
+      running_ -= count;
     }
     wake_.notify_all();
   }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/core/adaptive_steps.h"
 #include "kernels/core/k_means.h"
 #include "kernels/core/philox.h"
 #include "kernels/core/visit_flags.h"
@@ -26,6 +27,17 @@ enum class Arithmetic : std::uint8_t {
 };
 inline char const* name_of(Arithmetic arithmetic) {
   return arithmetic == Arithmetic::kFast ? "fast" : "exact";
+}
+
+inline char const* name_of(Acceptance acceptance) {
+  switch (acceptance) {
+    case Acceptance::kAlways:
+      return "always";
+    case Acceptance::kReset:
+      return "reset";
+    default:
+      return "metropolis";
+  }
 }
 
 /// When and by whom an input was first visited, ordered by (phase, seed, iteration).
@@ -92,6 +104,13 @@ struct LocalStep {
   float epsilon = 1.0e-6F;
 };
 
+/// A local step of AEQUITAS. odds: [movable] in kernel column order, on the host
+struct AdaptiveStep {
+  StepOdds odds;
+  std::int32_t step = 1;
+  Acceptance acceptance = Acceptance::kMetropolis;
+};
+
 /// Lanes that advance together. One thread uses a block at a time.
 class LaneBlock {
  public:
@@ -121,6 +140,11 @@ class LaneBlock {
   virtual void advance_margin(std::int32_t reach) = 0;
   virtual void begin_margin() = 0;
   virtual void step_margin(std::int32_t step) = 0;
+
+  /// The same verbs for AEQUITAS, whose origins are known to be IDIs; every step is added to events [movable][2][2], see
+  /// event_of().
+  virtual void begin_adaptive() = 0;
+  virtual void step_adaptive(AdaptiveStep const& step, std::uint64_t* events) = 0;
 
   /// Evaluates inputs that need labels only (random search); counts an iteration and records.
   virtual void test_labels() = 0;

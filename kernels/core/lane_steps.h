@@ -1,6 +1,7 @@
 // The operations of a search on many lanes that ask the network nothing: draws, steps, weights. Arrays as in lane_tiles.h.
 #pragma once
 
+#include "kernels/core/adaptive_steps.h"
 #include "kernels/core/steps.h"
 #include "kernels/core/subject.h"
 
@@ -91,6 +92,33 @@ struct LaneSteps {
         by = by + (value - old);
       }
       P::store_i(drawn, index + at);
+      P::store_i(by, moved + at);
+    }
+  }
+
+  static FL_HOST_DEVICE void perturb_by_odds(Subject const& s, std::int32_t step, StepOdds odds,
+                                             std::uint32_t const* words, std::int32_t* x,
+                                             long stride, int n, std::int32_t* choice,
+                                             std::int32_t* moved) {
+    for (int at = 0; at < n; at += kN) {
+      I const index = attribute_by_odds<P>(odds.up_to, s.movable_count, P::load_u(words + at));
+      I const lot = P::u_to_i(
+          below<P>(P::load_u(words + stride + at), P::splat_u(std::uint32_t{kDirectionOdds})));
+      I by = P::splat_i(0);
+      I up = P::splat_i(0);
+      for (int i = 0; i < s.movable_count; ++i) {
+        int const c = s.movable[i];
+        std::int32_t* cell = x + c * stride + at;
+        I const old = P::load_i(cell);
+        auto const mine = LabelSet<P>::equal(index, P::splat_i(i));
+        auto const down = goes_down<P>(lot, old, s.low[c], s.high[c], odds.down[i]);
+        I const change = P::select_i(down, P::splat_i(-step), P::splat_i(step));
+        I const value = P::select_i(mine, step_and_clip<P>(old, change, s.low[c], s.high[c]), old);
+        P::store_i(value, cell);
+        by = by + (value - old);
+        up = P::select_i(P::land(mine, P::lnot(down)), P::splat_i(1), up);
+      }
+      P::store_i(index + index + up, choice + at);
       P::store_i(by, moved + at);
     }
   }

@@ -87,6 +87,7 @@ CpuBlock<Table>::CpuBlock(PackedSubject const& subject, LaneKernels const& kerne
     origin_weights_ = LaneArray<float>(subject_.movable_count + 1, stride_);
     new_weights_ = LaneArray<float>(subject_.movable_count + 1, stride_);
     streak_ = LaneArray<std::int32_t>(1, stride_);
+    choice_ = LaneArray<std::int32_t>(1, stride_);
   }
   pending_.reserve(static_cast<std::size_t>(capacity));
 }

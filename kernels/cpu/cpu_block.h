@@ -114,6 +114,8 @@ class CpuBlock final : public LaneBlock {
   void advance_margin(std::int32_t reach) override;
   void begin_margin() override;
   void step_margin(std::int32_t step) override;
+  void begin_adaptive() override;
+  void step_adaptive(AdaptiveStep const& step, std::uint64_t* events) override;
   void test_labels() override;
   std::uint32_t seed(int lane) const override { return seed_[lane]; }
   std::uint32_t iteration(int lane) const override { return iteration_[lane]; }
@@ -168,6 +170,14 @@ class CpuBlock final : public LaneBlock {
   /// Partners by trial for the gathered lanes numbered in `open`; leaves those where no try had another label.
   void try_partners(std::vector<std::int32_t>& open);
   void draw_and_step(LocalStep const& step);
+  /// Group key of a lane whose i-th movable column has changed by `by`.
+  void move_key(long lane, int i, std::int64_t by) {
+    auto const column = static_cast<std::size_t>(subject_.movable[i]);
+    std::uint64_t* const key = kNarrow ? key_.data() : key_.row(packed_.keys().word[column]);
+    key[lane] += static_cast<std::uint64_t>(by) * packed_.keys().stride[column];
+  }
+  /// A lane goes to where its step led, or not.
+  void settle_adaptive(Acceptance acceptance, std::uint64_t* events);
   /// home_, hit and labels of every lane from the table, or by evaluating the groups that it does not know.
   void look_up(typename Table::Use& use);
   void find_all();
@@ -212,7 +222,8 @@ class CpuBlock final : public LaneBlock {
   LaneArray<std::uint32_t> origin_labels_;
   LaneArray<float> weights_;  // [movable + 1] of the attribute draw, then their sum
   LaneArray<float> origin_weights_;
-  LaneArray<std::int32_t> streak_;  // hits in a row since the last renewal
+  LaneArray<std::int32_t>
+      streak_;  // hits in a row since the last renewal; AEQUITAS: misses since the last hit
   LaneArray<std::uint32_t> renewals_;
 
   LaneArray<std::int32_t> gathered_;  // [columns] compacted rows, room for their partners behind
@@ -221,7 +232,8 @@ class CpuBlock final : public LaneBlock {
   LaneArray<float> new_weights_;      // [movable + 1]
   LaneArray<std::uint32_t> random_;   // [4] words of the round
   LaneArray<std::int32_t> index_;
-  LaneArray<std::int32_t> moved_;  // change of the drawn attribute
+  LaneArray<std::int32_t> moved_;   // change of the drawn attribute
+  LaneArray<std::int32_t> choice_;  // AEQUITAS: attribute and direction, see event_of()
   LaneArray<std::uint32_t> found_labels_;
   LaneArray<std::int32_t> found_flags_;
   LaneArray<std::int32_t> first_label_;

@@ -186,12 +186,7 @@ template <class Table>
 void CpuBlock<Table>::draw_and_step(LocalStep const& step) {
   kernels_.perturb(subject_, step.step, weights_.data(), weights_.row(subject_.movable_count),
                    random_.data(), x_.data(), stride_, size_, index_.data(), moved_.data());
-  auto const& keys = packed_.keys();
-  for (long i = 0; i < size_; ++i) {
-    auto const column = static_cast<std::size_t>(subject_.movable[index_[i]]);
-    std::uint64_t* const key = kNarrow ? key_.data() : key_.row(keys.word[column]);
-    key[i] += static_cast<std::uint64_t>(std::int64_t{moved_[i]}) * keys.stride[column];
-  }
+  for (long i = 0; i < size_; ++i) move_key(i, index_[i], moved_[i]);
 }
 
 template <class Table>

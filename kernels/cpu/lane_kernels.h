@@ -124,6 +124,10 @@ struct LaneKernels {
   void (*perturb)(Subject const&, std::int32_t step, float const* weights, float const* total,
                   std::uint32_t const* words, std::int32_t* x, long stride, int n,
                   std::int32_t* index, std::int32_t* moved);
+  /// The same by odds: attribute by words' row 0, direction by row 1, and choice [n] as event_of() takes it.
+  void (*perturb_by_odds)(Subject const&, std::int32_t step, StepOdds odds,
+                          std::uint32_t const* words, std::int32_t* x, long stride, int n,
+                          std::int32_t* choice, std::int32_t* moved);
   /// Looks inputs [first, last) up in the lines of a visit table at their homes; `first` is a multiple of a register's
   /// inputs. Arrays are read and written up to a tile past `last`.
   void (*match_visits)(VisitSlots const&, int first, int last, VisitQuery const&,

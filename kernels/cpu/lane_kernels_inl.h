@@ -107,6 +107,7 @@ struct Kernels : LaneTiles<P, kV> {
                                            Tiles::advance,
                                            Tiles::attribute_weights,
                                            Tiles::perturb,
+                                           Tiles::perturb_by_odds,
                                            match_visits,
                                            list_visits,
                                            multiply_adds,

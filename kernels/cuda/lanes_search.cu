@@ -20,6 +20,8 @@ FL_LAUNCH(KeepStage);
 FL_LAUNCH(NextStage);
 FL_LAUNCH(RecordClassified);
 FL_LAUNCH(SettleLanes);
+FL_LAUNCH(StepByOdds);
+FL_LAUNCH(SettleByOdds);
 FL_LAUNCH(RehashSlots);
 FL_LAUNCH(MarkOwned);
 FL_LAUNCH(GatherSlots);

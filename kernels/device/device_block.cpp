@@ -73,6 +73,8 @@ DeviceBlock::Layout DeviceBlock::lay_out(PackedSubject const& packed, int capaci
     memory.take(s.total, lanes);
     memory.take(s.origin_total, lanes);
     memory.take(s.streak, lanes);
+    memory.take(s.odds, 2 * movable);
+    memory.take(s.events, kEventsPerAttribute * movable);
   }
 
   MarginLanes& m = out.margin;
@@ -286,6 +288,30 @@ void DeviceBlock::renew(LocalStep const& step) {
   run(PairRows{context_, lanes_.list, nullptr, lanes_.chosen}, listed());
   gradients(step.gradient, listed());
   run(WeighLanes{context_, lanes_.list, step.epsilon, false}, listed());
+}
+
+void DeviceBlock::begin_adaptive() {
+  prepare(0);
+  run(MarkOrigins{context_}, all());  // what it says of hits and labels is not used
+  finish();
+}
+
+void DeviceBlock::step_adaptive(AdaptiveStep const& step, std::uint64_t* events) {
+  auto& device = share_.device;
+  auto const movable = static_cast<std::size_t>(subject_.movable_count);
+  prepare(static_cast<std::uint64_t>(size_));
+  StepOdds const odds{lanes_.odds, lanes_.odds + movable};
+  device.upload(lanes_.odds, step.odds.up_to, movable * sizeof(std::int32_t));
+  device.upload(lanes_.odds + movable, step.odds.down, movable * sizeof(std::int32_t));
+  device.zero(lanes_.events, kEventsPerAttribute * movable * sizeof *events);
+  run(StepByOdds{context_, step.step, odds, margin_.move, margin_.move_step}, all());
+  classify_marked();
+  run(SettleByOdds{context_, step.acceptance, margin_.move, margin_.move_step, lanes_.events},
+      all());
+  std::vector<std::uint64_t> counted(kEventsPerAttribute * movable);
+  device.download(counted.data(), lanes_.events, counted.size() * sizeof *events);
+  for (std::size_t i = 0; i < counted.size(); ++i) events[i] += counted[i];
+  finish();
 }
 
 void DeviceBlock::test_labels() {

@@ -41,6 +41,8 @@ class DeviceBlock final : public LaneBlock {
   void advance_margin(std::int32_t reach) override;
   void begin_margin() override;
   void step_margin(std::int32_t step) override;
+  void begin_adaptive() override;
+  void step_adaptive(AdaptiveStep const& step, std::uint64_t* events) override;
   void test_labels() override;
   std::uint32_t seed(int lane) const override { return seeds_[static_cast<std::size_t>(lane)]; }
   std::uint32_t iteration(int lane) const override;

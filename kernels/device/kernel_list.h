@@ -16,13 +16,13 @@ namespace fairlane {
 using LaneKernel =
     std::variant<PlaceLanes, MoveLanes, RecordProbed, PairRows, AdvanceLanes, MarkOrigins,
                  WeighLanes, MarkDue, DrawPartners, StepLanes, FindLanes, GatherRows, KeepStage,
-                 NextStage, RecordClassified, SettleLanes, BeginMargin, RecordMargin, NewtonLanes,
-                 MarkStale, PairSides, RenewMargin, MoveMargin, SettleMargin, RehashSlots,
-                 MarkOwned, GatherSlots, MergeSlots, LoadMembers, LoadRows,
-                 StoreScores, ProbeStored, ClassifyStored,
-                 ClassifySomeStored, MarginStored, TryPartnerStored, CountPartnerStored,
-                 DifferenceStored, LogitGradients, FinishDense, MarkSuspects, ForgetLabels,
-                 LowerWeights, AssignRows, RaiseFarthest, NameFarthest, LoadWalkHeads, CopyMembers>;
+                 NextStage, RecordClassified, SettleLanes, StepByOdds, SettleByOdds, BeginMargin,
+                 RecordMargin, NewtonLanes, MarkStale, PairSides, RenewMargin, MoveMargin,
+                 SettleMargin, RehashSlots, MarkOwned, GatherSlots, MergeSlots, LoadMembers, LoadRows,
+                 StoreScores, ProbeStored, ClassifyStored, ClassifySomeStored, MarginStored,
+                 TryPartnerStored, CountPartnerStored, DifferenceStored, LogitGradients, FinishDense,
+                 MarkSuspects, ForgetLabels, LowerWeights, AssignRows, RaiseFarthest, NameFarthest,
+                 LoadWalkHeads, CopyMembers>;
 
 /// Kernels that evaluate the network for a tile of lanes.
 using TileKernel =

@@ -14,7 +14,9 @@ namespace fairlane {
 /// label, pair, partner, flags  of the last full evaluation (ProbeResult)
 /// momentum, partner_momentum [columns]           global phase
 /// origin [columns], origin_key [words], origin_labels, weights, origin_weights [movable], total, origin_total,
-/// streak             local phase: where misses return to; hits in a row since the last renewal
+/// streak             local phase: where misses return to; hits in a row since the last renewal (AEQUITAS: misses since
+///                    the last hit)
+/// odds [2][movable], events [4 * movable]        AEQUITAS: of a round, StepOdds and its events
 /// rows [columns], gradient [columns]             gathered rows, their partners `stride` behind: 2 * stride apart
 /// mark               flags that Device::compact turns into a list
 /// list, open [..]    lanes of a round's list; places of the list that a stage leaves open
@@ -61,6 +63,8 @@ struct LaneState {
   float* total = nullptr;
   float* origin_total = nullptr;
   std::uint32_t* streak = nullptr;
+  std::int32_t* odds = nullptr;
+  std::uint64_t* events = nullptr;
 
   std::int32_t* rows = nullptr;
   float* gradient = nullptr;

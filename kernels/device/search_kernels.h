@@ -327,6 +327,63 @@ struct SettleLanes {
   }
 };
 
+/// StepLanes by the odds of AEQUITAS, in device memory, after counting an iteration.
+/// choice, moved [lanes]  what was drawn, as event_of() takes it, and by how much that column moved
+struct StepByOdds {
+  LaneContext c;
+  std::int32_t step;
+  StepOdds odds;
+  std::int32_t* choice;
+  std::int32_t* moved;
+
+  FL_HD void operator()(std::int64_t lane) const {
+    auto const& s = c.lanes;
+    auto const& subject = c.subject;
+    ++s.iteration[lane];
+    auto const words = c.draw(lane, 0);
+    std::int32_t const index =
+        attribute_by_odds<ScalarPack>(odds.up_to, subject.movable_count, words.w[0]);
+    int const k = subject.movable[index];
+    std::int32_t const old = s.x[k * s.stride + lane];
+    auto const lot =
+        static_cast<std::int32_t>(below<ScalarPack>(words.w[1], std::uint32_t{kDirectionOdds}));
+    bool const down =
+        goes_down<ScalarPack>(lot, old, subject.low[k], subject.high[k], odds.down[index]);
+    std::int32_t const to =
+        step_and_clip<ScalarPack>(old, down ? -step : step, subject.low[k], subject.high[k]);
+    c.move(lane, k, to);
+    choice[lane] = 2 * index + (down ? 0 : 1);
+    moved[lane] = to - old;
+    StepLanes::look_up(c, lane);
+  }
+};
+
+/// A lane goes to where its step by odds led, or not. events: see event_of()
+struct SettleByOdds {
+  LaneContext c;
+  Acceptance acceptance;
+  std::int32_t const* choice;
+  std::int32_t const* moved;
+  std::uint64_t* events;
+
+  FL_HD void operator()(std::int64_t lane) const {
+    auto const& s = c.lanes;
+    bool const hit = s.hit[lane] != 0;
+    atomic_count(events + event_of(choice[lane], hit), 1);
+    if (accepts_step(acceptance, hit, s.streak[lane] == 0, c.draw(lane, 0).w[2])) {
+      s.streak[lane] = hit ? 0 : s.streak[lane] + 1;
+    } else if (acceptance == Acceptance::kReset) {
+      for (int k = 0; k < c.subject.columns; ++k)
+        s.x[k * s.stride + lane] = s.origin[k * s.stride + lane];
+      for (int w = 0; w < c.visits.words; ++w)
+        s.key[w * s.stride + lane] = s.origin_key[w * s.stride + lane];
+    } else {
+      int const k = c.subject.movable[choice[lane] / 2];
+      c.move(lane, k, s.x[k * s.stride + lane] - moved[lane]);
+    }
+  }
+};
+
 /// Copies the occupied slots of a record into a larger one.
 struct RehashSlots {
   VisitSet from;

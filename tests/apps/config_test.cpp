@@ -112,7 +112,8 @@ TEST(Config, SetChangesEveryKey) {
                                        "budget.seeds=9",      "budget.iterations=10",
                                        "budget.instances=11", "budget.seconds=1.5",
                                        "output.dir=p",        "output.format=none",
-                                       "output.trace=true",   "arithmetic=fast"});
+                                       "output.trace=true",   "arithmetic=fast",
+                                       "aequitas.lanes=12",   "aequitas.acceptance=reset"});
   EXPECT_EQ(config.model, "n.h5");  // relative to the working directory
   EXPECT_EQ(config.data, "t.csv");
   EXPECT_EQ(config.domain, "e.yaml");
@@ -123,6 +124,8 @@ TEST(Config, SetChangesEveryKey) {
   EXPECT_EQ(config.method, "adf");
   EXPECT_EQ(config.seed, 7U);
   EXPECT_EQ(config.arithmetic, Arithmetic::kFast);
+  EXPECT_EQ(config.aequitas.lanes, 12);
+  EXPECT_EQ(config.aequitas.acceptance, Acceptance::kReset);
   EXPECT_EQ(config.global.num, 10);
   EXPECT_EQ(config.global.clusters, 3);
   EXPECT_EQ(config.global.max_iter, 4);

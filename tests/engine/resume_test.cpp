@@ -115,6 +115,7 @@ class Resume : public ::testing::Test {
     RunConfig config = small_config(folder_, {});
     config.method = method;
     config.output.trace = true;
+    config.aequitas.lanes = 4;
     prepare(config);
   }
   std::int64_t looks(SessionHow const& how) const {
@@ -185,10 +186,31 @@ TEST_F(Resume, GoesOnFromAnyMoment) {
 }
 
 TEST_F(Resume, GoesOnAfterManyKillsAndStops) {
-  for (char const* method : {"eidig", "adf", "maft", "margin"}) {
+  for (char const* method : {"eidig", "adf", "maft", "margin", "aequitas-fully"}) {
     SCOPED_TRACE(method);
     prepare(method);
     for (std::uint32_t const seed : {1U, 2U}) interrupt_often({1}, seed);
+  }
+}
+
+// What was learnt goes on where the last population has ended, and populations that have ended are not run again.
+TEST_F(Resume, GoesOnWithWhatWasLearnt) {
+  RunConfig config = small_config(folder_, {});
+  config.method = "aequitas-fully";
+  config.global.num = 100;
+  config.local.num = 100;
+  config.aequitas.lanes = 4;
+  prepare(config);
+  std::int64_t const all = looks({});
+  for (std::int64_t const before_end : {1, 3}) {
+    SCOPED_TRACE(before_end);
+    Session const first = go_on({}, {.stop_at = all - before_end, .save_every = 1e9});
+    ASSERT_EQ(first.end, Session::End::kStopped);
+    Session const second = go_on({2, 3});
+    ASSERT_EQ(second.end, Session::End::kFinished);
+    EXPECT_LE(first.iterations + second.iterations, iterations_ + 4 * config.local.num);
+    expect_whole();
+    fs::remove_all(config_.output.dir);
   }
 }
 
@@ -207,7 +229,7 @@ TEST_F(Resume, WithARecordThatOverflows) {
 }
 
 TEST_F(Resume, OnDevices) {
-  for (char const* method : {"eidig", "margin"}) {
+  for (char const* method : {"eidig", "margin", "aequitas-semi"}) {
     SCOPED_TRACE(method);
     prepare(method);
     for (int const devices : {1, 2}) {

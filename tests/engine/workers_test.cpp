@@ -35,6 +35,24 @@ TEST(ThreadsWorkers, LookAtWhatAllHaveDone) {
   }
 }
 
+// However late a thread starts.
+TEST(ThreadsWorkers, AllTakePartInTheFirstRest) {
+  constexpr int kWorkers = 4;
+  for (int repetition = 0; repetition < 100; ++repetition) {
+    Workers workers;
+    int looks = 0;
+    std::atomic<int> begun{0};
+    workers.run(kWorkers, [&](int) {
+      ++begun;
+      workers.rest([&] {
+        ++looks;
+        EXPECT_EQ(begun, kWorkers);
+      });
+    });
+    EXPECT_EQ(looks, 1);
+  }
+}
+
 TEST(ThreadsWorkers, DoNotLookWhereOneHasFailed) {
   for (int const count : {2, 4}) {
     Workers workers;

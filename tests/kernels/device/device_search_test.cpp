@@ -57,7 +57,8 @@ TEST_P(DeviceSearch, FindsWhatTheCpuFinds) {
   RunConfig config = small_config(folder, shape_of(GetParam()));
   config.global.num = 30;
   config.local.num = 12;
-  for (char const* method : {"themis", "adf", "eidig", "maft", "margin"}) {
+  config.aequitas.lanes = 5;
+  for (char const* method : {"themis", "adf", "eidig", "maft", "margin", "aequitas-fully"}) {
     SCOPED_TRACE(method);
     config.method = method;
     TestSubject const subject(config);
@@ -96,7 +97,8 @@ TEST_P(DeviceSearch, FindsTheSameOnSeveralDevices) {
   RunConfig config = small_config(folder, shape_of(GetParam()));
   config.global.num = 60;
   config.local.num = 20;
-  for (char const* method : {"themis", "eidig", "margin"}) {
+  config.aequitas.lanes = 20;
+  for (char const* method : {"themis", "eidig", "margin", "aequitas-fully"}) {
     SCOPED_TRACE(method);
     config.method = method;
     TestSubject const subject(config);
@@ -131,6 +133,29 @@ TEST_P(DeviceSearch, EndsWhereABudgetEndsIt) {
       expect_same(cpu, run_on_device(config, subject, how));
     }
     config.budget.instances.reset();
+  }
+}
+
+// Populations of enough lanes that every device serves a worker of its own, in one block or in several.
+TEST_P(DeviceSearch, SharesAPopulation) {
+  TemporaryFolder const folder;
+  RunConfig config = small_config(folder, shape_of(GetParam()));
+  config.global.num = 1000;
+  config.local.num = 5;
+  config.aequitas.lanes = 150;
+  config.method = "aequitas-fully";
+  for (auto const acceptance : {Acceptance::kMetropolis, Acceptance::kAlways, Acceptance::kReset}) {
+    SCOPED_TRACE(name_of(acceptance));
+    config.aequitas.acceptance = acceptance;
+    TestSubject const subject(config);
+    Finished const cpu = run_search(config, subject, How{});
+    EXPECT_GT(cpu.result.counts.global_unique, 150);
+    for (std::int64_t const lanes : {0, 20}) {
+      DeviceHow how;
+      how.devices = 2;
+      how.lanes = lanes;
+      expect_same(cpu, run_on_device(config, subject, how));
+    }
   }
 }
 
