@@ -22,6 +22,8 @@ constexpr std::int64_t kMaxGlobalSeeds = std::numeric_limits<std::uint32_t>::max
 constexpr std::int64_t kMaxLocalSteps = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kMaxClusters = 10'000;
 constexpr std::int64_t kMaxIterations = 1'000'000;
+constexpr std::int64_t kMaxSamples = 100'000;
+constexpr std::int64_t kMaxFrontier = 65'536;
 constexpr std::int64_t kMaxCount = std::numeric_limits<std::int64_t>::max();
 // Steps and differences are float32 in the lanes.
 constexpr double kLeastFloat = std::numeric_limits<float>::min();
@@ -177,10 +179,34 @@ void read_format(Place const& at, YamlNode const& node, RunConfig& config) {
                                           : OutputFormat::kCsv;
 }
 
-void read_trace(Place const& at, YamlNode const& node, RunConfig& config) {
+template <bool OutputConfig::*kMember>
+void read_output_switch(Place const& at, YamlNode const& node, RunConfig& config) {
   auto const value = node.boolean();
   if (!value) at.expected(node, "true or false");
-  config.output.trace = *value;
+  config.output.*kMember = *value;
+}
+
+double share_of(Place const& at, YamlNode const& node) {
+  return number_of(at, node, 0.0, 1.0, "a number 0..1");
+}
+
+void read_sg_t2(Place const& at, YamlNode const& node, RunConfig& config) {
+  config.sg.t2 = optional_of<double>(node, [&] { return share_of(at, node); });
+}
+
+void read_sg_surrogate(Place const& at, YamlNode const& node, RunConfig& config) {
+  bool const cached = choice_of(at, node, {"per-instance", "cached"}) == "cached";
+  config.sg.surrogate = cached ? Surrogate::kCached : Surrogate::kPerInstance;
+}
+
+void read_sg_neighbours(Place const& at, YamlNode const& node, RunConfig& config) {
+  bool const local = choice_of(at, node, {"marginal", "local"}) == "local";
+  config.sg.neighbours = local ? Neighbours::kLocal : Neighbours::kMarginal;
+}
+
+void read_sg_solver(Place const& at, YamlNode const& node, RunConfig& config) {
+  bool const lowest = choice_of(at, node, {"sticky", "lowest"}) == "lowest";
+  config.sg.solver = lowest ? ToggleSolver::kLowest : ToggleSolver::kSticky;
 }
 
 void read_update_interval(Place const& at, YamlNode const& node, RunConfig& config) {
@@ -317,9 +343,7 @@ constexpr Field kFields[] = {
     {"global.step",
      [](Place const& at, YamlNode const& n, RunConfig& c) { c.global.step = step_of(at, n); }},
     {"global.decay",
-     [](Place const& at, YamlNode const& n, RunConfig& c) {
-       c.global.decay = number_of(at, n, 0.0, 1.0, "a number 0..1");
-     }},
+     [](Place const& at, YamlNode const& n, RunConfig& c) { c.global.decay = share_of(at, n); }},
     {"global.seeding",
      [](Place const& at, YamlNode const& n, RunConfig& c) {
        c.global.seeding = choice_of(at, n, {"round-robin", "all", "uniform"});
@@ -336,6 +360,19 @@ constexpr Field kFields[] = {
      [](Place const& at, YamlNode const& n, RunConfig& c) {
        c.perturbation_size = float_above_zero(at, n);
      }},
+    {"sg.t1", [](Place const& at, YamlNode const& n, RunConfig& c) { c.sg.t1 = share_of(at, n); }},
+    {"sg.t2", read_sg_t2},
+    {"sg.samples",
+     [](Place const& at, YamlNode const& n, RunConfig& c) {
+       c.sg.samples = static_cast<int>(integer_of(at, n, 1, kMaxSamples));
+     }},
+    {"sg.frontier",
+     [](Place const& at, YamlNode const& n, RunConfig& c) {
+       c.sg.frontier = static_cast<int>(integer_of(at, n, 1, kMaxFrontier));
+     }},
+    {"sg.surrogate", read_sg_surrogate},
+    {"sg.neighbours", read_sg_neighbours},
+    {"sg.solver", read_sg_solver},
     {"budget.seeds", read_budget<&BudgetConfig::seeds>},
     {"budget.iterations", read_budget<&BudgetConfig::iterations>},
     {"budget.instances", read_budget<&BudgetConfig::instances>},
@@ -343,7 +380,8 @@ constexpr Field kFields[] = {
     {"output.dir",
      [](Place const& at, YamlNode const& n, RunConfig& c) { c.output.dir = path_of(at, n); }},
     {"output.format", read_format},
-    {"output.trace", read_trace},
+    {"output.trace", read_output_switch<&OutputConfig::trace>},
+    {"output.path_coverage", read_output_switch<&OutputConfig::path_coverage>},
 };
 
 Field const* find_field(std::string const& key) {

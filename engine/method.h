@@ -12,6 +12,7 @@ namespace fairlane {
 enum class SearchKind {
   kRandom,    // inputs are drawn and tested; no steps
   kGradient,  // global sign steps, local draws by gradient weights
+  kSymbolic,  // a queue of inputs off the paths of surrogate trees; see engine/symbolic_search.h
   kMargin,    // our own: Newton steps on the lattice, see kernels/core/margin.h
 };
 

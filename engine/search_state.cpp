@@ -1,6 +1,8 @@
 // What is saved of a search: finished seeds and origins with what counts of them, and every visit. Lanes on their way
 // are not: they run again, and since the record keeps the least finder of an input, visits made twice change nothing.
 
+#include "engine/search_state.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,10 +51,7 @@ void LockstepSearch::save() {
   for (auto const& hits : hits_) state.write(hits.rows);
   state.add(kDone, local_done_);
   state.add(kRenewals, renewals_);
-  state.section(kVisits);
-  saving.findings->save(backend_, [&](std::uint64_t const* records, std::size_t n) {
-    state.write(records, n * saving.findings->stride() * sizeof *records);
-  });
+  write_visits(state, saving, backend_);
   state.commit();
   saved_ = done_so_far();
 }
@@ -71,14 +70,7 @@ void LockstepSearch::resume() {
   for (std::uint32_t const seed : hits_[0].seed) result_.global.at(seed).found = true;
   local_done_ = state.values<std::uint8_t>(kDone);
   renewals_ = state.values<std::uint32_t>(kRenewals);
-  std::size_t const stride = saving.findings->stride();
-  std::vector<std::uint64_t> records;
-  state.read(kVisits, kRecordsAtOnce * stride * sizeof(std::uint64_t),
-             [&](void const* data, std::size_t bytes) {
-               records.resize(bytes / sizeof(std::uint64_t));
-               std::memcpy(records.data(), data, bytes);
-               saving.findings->restore(records.data(), records.size() / stride);
-             });
+  restore_visits(saving);
   saving.state.reset();
   saved_ = done_so_far();
   saving.tell(fmt::format("goes on from the saved state: {} are done", saved_));
@@ -86,7 +78,33 @@ void LockstepSearch::resume() {
 
 void LockstepSearch::save_on_the_way() {
   if (stopped()) return;  // stop() saves
-  Saving& saving = *options_.saving;
+  fairlane::save_on_the_way(*options_.saving, [this] { save(); });
+}
+
+void LockstepSearch::stop(Error const& error) {
+  stop_search(
+      error, *options_.saving, [this] { save(); }, saved_);
+}
+
+void write_visits(CheckpointWriter& state, Saving const& saving, Backend& backend) {
+  state.section(kVisits);
+  saving.findings->save(backend, [&](std::uint64_t const* records, std::size_t n) {
+    state.write(records, n * saving.findings->stride() * sizeof *records);
+  });
+}
+
+void restore_visits(Saving const& saving) {
+  std::size_t const stride = saving.findings->stride();
+  std::vector<std::uint64_t> records;
+  saving.state->read(kVisits, kRecordsAtOnce * stride * sizeof(std::uint64_t),
+                     [&](void const* data, std::size_t bytes) {
+                       records.resize(bytes / sizeof(std::uint64_t));
+                       std::memcpy(records.data(), data, bytes);
+                       saving.findings->restore(records.data(), records.size() / stride);
+                     });
+}
+
+void save_on_the_way(Saving& saving, std::function<void()> const& save) {
   saving.clock.run([&] {
     try {
       save();
@@ -97,7 +115,8 @@ void LockstepSearch::save_on_the_way() {
   });
 }
 
-void LockstepSearch::stop(Error const& error) {
+void stop_search(Error const& error, Saving const& saving, std::function<void()> const& save,
+                 std::string const& saved) {
   bool const was_asked = error.code() == ExitCode::kInterrupted;
   if (!was_asked && error.code() != ExitCode::kStopped) throw Error(error);
   std::string what = was_asked ? "stopped" : error.what();
@@ -105,15 +124,15 @@ void LockstepSearch::stop(Error const& error) {
     try {
       save();
     } catch (Error const& problem) {
-      if (saved_.empty()) throw;
+      if (saved.empty()) throw;
       what += fmt::format("; {}", problem.what());
     }
   }
   throw Error(ExitCode::kStopped,
-              saved_.empty()
+              saved.empty()
                   ? fmt::format("{}; nothing was saved yet: the same command begins anew", what)
                   : fmt::format("{}; state saved in {}, {} done: the same command goes on", what,
-                                escaped(options_.saving->place, kLongestPath), saved_));
+                                escaped(saving.place, kLongestPath), saved));
 }
 
 }  // namespace fairlane
