@@ -64,7 +64,7 @@ struct SymbolicConfig {
   double t1 = 0.3;           // least confidence of a predicate on an undirected path
   std::optional<double> t2;  // directed: negate only predicates with less confidence; absent: all
   int samples = 5000;        // rows that a surrogate is fitted to
-  int frontier = 64;         // inputs that are tested and explained at once
+  int frontier = 1;          // inputs that are tested and explained at once; 1: the published sequence
   Surrogate surrogate = Surrogate::kPerInstance;
   ToggleSolver solver = ToggleSolver::kSticky;
   Neighbours neighbours = Neighbours::kMarginal;

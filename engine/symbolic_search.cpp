@@ -135,6 +135,7 @@ class SymbolicSearch {
   Key tested_keys_;                            // [tests][words]
   std::int64_t found_ = 0;                     // IDIs
   std::vector<Candidate> round_;
+  std::unique_ptr<LaneBlock> blocks_[2];  // of both phases, once there is need
   std::optional<DecisionTree> cached_;
   std::vector<std::int32_t> samples_;
   std::vector<std::uint8_t> labels_;
@@ -279,8 +280,12 @@ void SymbolicSearch::test(std::span<Candidate> candidates, std::uint32_t first_n
     rows.insert(rows.end(), candidates[i].row.begin(), candidates[i].row.end());
   }
   if (numbers.empty()) return;
-  auto const block =
-      backend_.make_block(backend_.block_lanes(static_cast<std::int64_t>(numbers.size())), phase);
+  auto& block = blocks_[static_cast<std::size_t>(phase)];
+  if (!block) {
+    std::int64_t const frontier = config_.sg.frontier;
+    block = backend_.make_block(
+        static_cast<int>(std::min<std::int64_t>(frontier, backend_.block_lanes(frontier))), phase);
+  }
   auto const lanes = static_cast<std::size_t>(block->capacity());
   std::vector<std::uint8_t> const none(lanes, 0);
   for (std::size_t first = 0; first < numbers.size(); first += lanes) {

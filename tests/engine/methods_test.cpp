@@ -20,11 +20,11 @@ TEST(Methods, EveryRowIsComplete) {
     EXPECT_NE(std::strlen(method.paper), 0U) << method.name;
     EXPECT_NE(std::strlen(method.algorithm), 0U) << method.name;
     EXPECT_EQ(&find_method(method.name), &method);
-    bool const random = method.kind == SearchKind::kRandom;
-    EXPECT_EQ(method.gradient == GradientKind::kNone, random) << method.name;
-    EXPECT_EQ(method.sign == 0, random) << method.name;
+    bool const steps = method.kind == SearchKind::kGradient || method.kind == SearchKind::kMargin;
+    EXPECT_EQ(method.gradient != GradientKind::kNone, steps) << method.name;
+    EXPECT_EQ(method.sign != 0, steps) << method.name;
   }
-  for (char const* name : {"themis", "adf", "eidig", "maft", "maft-nonvec", "margin"}) {
+  for (char const* name : {"themis", "sg", "adf", "eidig", "maft", "maft-nonvec", "margin"}) {
     EXPECT_EQ(names.count(name), 1U) << name;
   }
 }

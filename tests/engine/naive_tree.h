@@ -74,10 +74,10 @@ inline std::vector<Predicate> tree_path(Sample sample, std::vector<std::int32_t>
   TreeSplit split;
   while (best_split(sample, split)) {
     bool const above = row[split.attribute] > split.threshold;
-    double const left = static_cast<double>(split.sides[0].rows.size()) /
-                        static_cast<double>(sample.rows.size());
-    path.push_back({static_cast<int>(split.attribute), above, split.threshold,
-                    above ? 1.0 - left : left});
+    double const left =
+        static_cast<double>(split.sides[0].rows.size()) / static_cast<double>(sample.rows.size());
+    path.push_back(
+        {static_cast<int>(split.attribute), above, split.threshold, above ? 1.0 - left : left});
     sample = split.sides[above ? 1 : 0];
   }
   return path;

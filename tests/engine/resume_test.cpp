@@ -114,6 +114,7 @@ class Resume : public ::testing::Test {
   void prepare(char const* method) {
     RunConfig config = small_config(folder_, {});
     config.method = method;
+    config.sg.samples = 40;
     config.output.trace = true;
     prepare(config);
   }
@@ -158,7 +159,7 @@ class Resume : public ::testing::Test {
 };
 
 TEST_F(Resume, GoesOnFromAnyMoment) {
-  for (char const* method : {"eidig", "adf", "maft", "margin"}) {
+  for (char const* method : {"eidig", "adf", "maft", "margin", "sg"}) {
     SCOPED_TRACE(method);
     prepare(method);
     for (int const threads : {1, 2}) {
@@ -185,7 +186,7 @@ TEST_F(Resume, GoesOnFromAnyMoment) {
 }
 
 TEST_F(Resume, GoesOnAfterManyKillsAndStops) {
-  for (char const* method : {"eidig", "adf", "maft", "margin"}) {
+  for (char const* method : {"eidig", "adf", "maft", "margin", "sg"}) {
     SCOPED_TRACE(method);
     prepare(method);
     for (std::uint32_t const seed : {1U, 2U}) interrupt_often({1}, seed);
@@ -207,7 +208,7 @@ TEST_F(Resume, WithARecordThatOverflows) {
 }
 
 TEST_F(Resume, OnDevices) {
-  for (char const* method : {"eidig", "margin"}) {
+  for (char const* method : {"eidig", "margin", "sg"}) {
     SCOPED_TRACE(method);
     prepare(method);
     for (int const devices : {1, 2}) {
