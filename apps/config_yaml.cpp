@@ -23,18 +23,12 @@ constexpr std::int64_t kMaxGlobalSeeds = std::numeric_limits<std::uint32_t>::max
 constexpr std::int64_t kMaxLocalSteps = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kMaxClusters = 10'000;
 constexpr std::int64_t kMaxIterations = 1'000'000;
+constexpr std::int64_t kMaxSamples = 100'000;
+constexpr std::int64_t kMaxFrontier = 65'536;
 constexpr std::int64_t kMaxCount = std::numeric_limits<std::int64_t>::max();
 // Steps and differences are float32 in the lanes.
 constexpr double kLeastFloat = std::numeric_limits<float>::min();
 constexpr double kMostFloat = std::numeric_limits<float>::max();
-
-/// Methods of the plan that are not in methods() yet: known, but not unknown names.
-std::vector<std::string> const& planned_methods() {
-  static std::vector<std::string> const kNames = {
-      "themis", "aequitas-random", "aequitas-semi", "aequitas-fully", "sg",
-      "adf",    "eidig",           "maft",          "maft-nonvec",    "margin"};
-  return kNames;
-}
 
 /// Where a value stands.
 struct Place {
@@ -130,16 +124,6 @@ std::optional<T> optional_of(YamlNode const& node, Read const& read) {
 void read_method(Place const& at, YamlNode const& node, RunConfig& config) {
   std::vector<std::string> names;
   for (MethodSpec const& method : methods()) names.emplace_back(method.name);
-  std::string const name = text_of(at, node, one_of(names));
-  auto const has = [&](std::vector<std::string> const& list) {
-    return std::find(list.begin(), list.end(), name) != list.end();
-  };
-  if (!has(names) && has(planned_methods())) {
-    at.fail(node,
-            fmt::format("method {} is not in this version, expected {}", in_quotes(name),
-                        one_of(names)),
-            ExitCode::kUnavailable);
-  }
   config.method = choice_of(at, node, names);
 }
 
@@ -193,10 +177,34 @@ void read_acceptance(Place const& at, YamlNode const& node, RunConfig& config) {
       kAll[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin())];
 }
 
-void read_trace(Place const& at, YamlNode const& node, RunConfig& config) {
+template <bool OutputConfig::*kMember>
+void read_output_switch(Place const& at, YamlNode const& node, RunConfig& config) {
   auto const value = node.boolean();
   if (!value) at.expected(node, "true or false");
-  config.output.trace = *value;
+  config.output.*kMember = *value;
+}
+
+double share_of(Place const& at, YamlNode const& node) {
+  return number_of(at, node, 0.0, 1.0, "a number 0..1");
+}
+
+void read_sg_t2(Place const& at, YamlNode const& node, RunConfig& config) {
+  config.sg.t2 = optional_of<double>(node, [&] { return share_of(at, node); });
+}
+
+void read_sg_surrogate(Place const& at, YamlNode const& node, RunConfig& config) {
+  bool const cached = choice_of(at, node, {"per-instance", "cached"}) == "cached";
+  config.sg.surrogate = cached ? Surrogate::kCached : Surrogate::kPerInstance;
+}
+
+void read_sg_neighbours(Place const& at, YamlNode const& node, RunConfig& config) {
+  bool const local = choice_of(at, node, {"marginal", "local"}) == "local";
+  config.sg.neighbours = local ? Neighbours::kLocal : Neighbours::kMarginal;
+}
+
+void read_sg_solver(Place const& at, YamlNode const& node, RunConfig& config) {
+  bool const lowest = choice_of(at, node, {"sticky", "lowest"}) == "lowest";
+  config.sg.solver = lowest ? ToggleSolver::kLowest : ToggleSolver::kSticky;
 }
 
 void read_update_interval(Place const& at, YamlNode const& node, RunConfig& config) {
@@ -333,9 +341,7 @@ constexpr Field kFields[] = {
     {"global.step",
      [](Place const& at, YamlNode const& n, RunConfig& c) { c.global.step = step_of(at, n); }},
     {"global.decay",
-     [](Place const& at, YamlNode const& n, RunConfig& c) {
-       c.global.decay = number_of(at, n, 0.0, 1.0, "a number 0..1");
-     }},
+     [](Place const& at, YamlNode const& n, RunConfig& c) { c.global.decay = share_of(at, n); }},
     {"global.seeding",
      [](Place const& at, YamlNode const& n, RunConfig& c) {
        c.global.seeding = choice_of(at, n, {"round-robin", "all", "uniform"});
@@ -357,6 +363,19 @@ constexpr Field kFields[] = {
      [](Place const& at, YamlNode const& n, RunConfig& c) {
        c.aequitas.lanes = integer_of(at, n, 1, kMaxGlobalSeeds);
      }},
+    {"sg.t1", [](Place const& at, YamlNode const& n, RunConfig& c) { c.sg.t1 = share_of(at, n); }},
+    {"sg.t2", read_sg_t2},
+    {"sg.samples",
+     [](Place const& at, YamlNode const& n, RunConfig& c) {
+       c.sg.samples = static_cast<int>(integer_of(at, n, 1, kMaxSamples));
+     }},
+    {"sg.frontier",
+     [](Place const& at, YamlNode const& n, RunConfig& c) {
+       c.sg.frontier = static_cast<int>(integer_of(at, n, 1, kMaxFrontier));
+     }},
+    {"sg.surrogate", read_sg_surrogate},
+    {"sg.neighbours", read_sg_neighbours},
+    {"sg.solver", read_sg_solver},
     {"budget.seeds", read_budget<&BudgetConfig::seeds>},
     {"budget.iterations", read_budget<&BudgetConfig::iterations>},
     {"budget.instances", read_budget<&BudgetConfig::instances>},
@@ -364,7 +383,8 @@ constexpr Field kFields[] = {
     {"output.dir",
      [](Place const& at, YamlNode const& n, RunConfig& c) { c.output.dir = path_of(at, n); }},
     {"output.format", read_format},
-    {"output.trace", read_trace},
+    {"output.trace", read_output_switch<&OutputConfig::trace>},
+    {"output.path_coverage", read_output_switch<&OutputConfig::path_coverage>},
 };
 
 Field const* find_field(std::string const& key) {

@@ -100,6 +100,13 @@ std::string summary_text(std::string const& json, std::string const& source) {
               fmt::format("{} of all IDIs, {} of all profiles",
                           percent(members.number("instances")), percent(members.number("groups"))));
   }
+  if (Json const* const coverage = summary.find("path_coverage");
+      coverage != nullptr && coverage->is_object()) {
+    Members const members(*coverage);
+    facts.add("path coverage", fmt::format("{} of {} paths of a reference tree",
+                                           with_commas(members.count("covered")),
+                                           with_commas(members.count("paths"))));
+  }
   facts.add("success rate", fmt::format("{} of {} different inputs that were tried",
                                         percent(summary.number("success_rate")),
                                         with_commas(summary.count("unique_generated"))));

@@ -90,6 +90,17 @@ void Findings::save(Backend& backend, TakeRecords const& take) {
   m.records.for_each_so_far(take);
 }
 
+void Findings::for_each_visit(Backend& backend, TakeVisit const& take) {
+  std::vector<std::uint64_t> key(impl_->words);
+  save(backend, [&](std::uint64_t const* record, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i, record += stride()) {
+      std::copy_n(record, key.size(), key.begin());
+      key[0] &= kKeyMask;
+      take(key.data(), record[key.size()]);
+    }
+  });
+}
+
 void Findings::restore(std::uint64_t const* records, std::size_t count) {
   Impl& m = *impl_;
   m.repeats = true;

@@ -112,6 +112,9 @@ class Findings {
   /// Hands out everything so far, what the backend recorded and what was added: inputs may repeat. No visits are made
   /// meanwhile. Throws Error.
   void save(Backend& backend, TakeRecords const& take);
+  /// Calls take(key [codec().words()], finder) with every visit so far, otherwise like save().
+  using TakeVisit = std::function<void(std::uint64_t const* key, std::uint64_t finder)>;
+  void for_each_visit(Backend& backend, TakeVisit const& take);
   /// Takes what save() handed out in an earlier session. Before anything else.
   void restore(std::uint64_t const* records, std::size_t count);
   /// Words of such a record.

@@ -69,6 +69,18 @@ char const* name_of(OutputFormat format) {
   return "";
 }
 
+char const* name_of(Surrogate surrogate) {
+  return surrogate == Surrogate::kCached ? "cached" : "per-instance";
+}
+
+char const* name_of(Neighbours neighbours) {
+  return neighbours == Neighbours::kLocal ? "local" : "marginal";
+}
+
+char const* name_of(ToggleSolver solver) {
+  return solver == ToggleSolver::kLowest ? "lowest" : "sticky";
+}
+
 // The value whose name it is. Throws std::out_of_range.
 template <class T>
 T value_named(std::initializer_list<T> values, std::string const& name) {
@@ -114,13 +126,23 @@ Json config_json(RunConfig const& config, TestSubject const& subject) {
   json["gradient"] = {{"perturbation_size", config.perturbation_size}};
   json["aequitas"] = {{"acceptance", name_of(config.aequitas.acceptance)},
                       {"lanes", config.aequitas.lanes}};
+  auto const& sg = config.sg;
+  json["sg"] = {{"t1", sg.t1},
+                {"t2", or_null(sg.t2)},
+                {"samples", sg.samples},
+                {"frontier", sg.frontier},
+                {"surrogate", name_of(sg.surrogate)},
+                {"neighbours", name_of(sg.neighbours)},
+                {"solver", name_of(sg.solver)}};
   auto const& budget = config.budget;
   json["budget"] = {{"seeds", or_null(budget.seeds)},
                     {"iterations", or_null(budget.iterations)},
                     {"instances", or_null(budget.instances)},
                     {"seconds", or_null(budget.seconds)}};
-  json["output"] = {
-      {"dir", "."}, {"format", name_of(config.output.format)}, {"trace", config.output.trace}};
+  json["output"] = {{"dir", "."},
+                    {"format", name_of(config.output.format)},
+                    {"trace", config.output.trace},
+                    {"path_coverage", config.output.path_coverage}};
   return json;
 }
 
@@ -162,6 +184,19 @@ RunConfig config_of(nlohmann::json const& json, std::string const& dir) {
                     aequitas.at("acceptance").get<std::string>());
     config.aequitas.lanes = aequitas.at("lanes").get<std::int64_t>();
   }
+  if (json.contains("sg")) {
+    auto const& sg = json.at("sg");
+    config.sg.t1 = sg.at("t1").get<double>();
+    config.sg.t2 = optional_of<double>(sg.at("t2"));
+    config.sg.samples = sg.at("samples").get<int>();
+    config.sg.frontier = sg.at("frontier").get<int>();
+    config.sg.surrogate = value_named({Surrogate::kPerInstance, Surrogate::kCached},
+                                      sg.at("surrogate").get<std::string>());
+    config.sg.neighbours = value_named({Neighbours::kMarginal, Neighbours::kLocal},
+                                       sg.at("neighbours").get<std::string>());
+    config.sg.solver = value_named({ToggleSolver::kSticky, ToggleSolver::kLowest},
+                                   sg.at("solver").get<std::string>());
+  }
   auto const& budget = json.at("budget");
   config.budget.seeds = optional_of<std::int64_t>(budget.at("seeds"));
   config.budget.iterations = optional_of<std::int64_t>(budget.at("iterations"));
@@ -172,6 +207,7 @@ RunConfig config_of(nlohmann::json const& json, std::string const& dir) {
   config.output.format = value_named({OutputFormat::kCsv, OutputFormat::kNpy, OutputFormat::kNone},
                                      output.at("format").get<std::string>());
   config.output.trace = output.at("trace").get<bool>();
+  config.output.path_coverage = output.value("path_coverage", false);
   return config;
 }
 

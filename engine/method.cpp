@@ -51,6 +51,10 @@ constexpr std::array kMethods = {
     aequitas("aequitas-semi", "semi-directed local search: adapts directions", true, false),
     aequitas("aequitas-fully", "fully directed local search: adapts directions and attributes",
              true, true),
+    MethodSpec{"sg", "Aggarwal et al., FSE 2019; as re-implemented by Zhang et al., ICSE 2020",
+               "symbolic generation: toggled paths of surrogate trees, best first",
+               "boxes solved by the nearest values, paths compared as integers, no profile twice",
+               SearchKind::kSymbolic, GradientKind::kNone, false, 0, false, false, false, 0.0},
     MethodSpec{
         "adf", "Zhang et al., ICSE 2020; as re-implemented by Zhang, Zhang and Zhang, ISSTA 2021",
         "algorithms 1 to 3 with the similar set over all combinations",

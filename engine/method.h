@@ -14,6 +14,7 @@ enum class SearchKind {
   kRandom,    // inputs are drawn and tested; no steps
   kGradient,  // global sign steps, local draws by gradient weights
   kAdaptive,  // inputs are drawn and tested; local steps whose odds follow their success
+  kSymbolic,  // a queue of inputs off the paths of surrogate trees; see engine/symbolic_search.h
   kMargin,    // our own: Newton steps on the lattice, see kernels/core/margin.h
 };
 

@@ -50,6 +50,10 @@ std::string summary_json(Summary const& summary) {
         {"groups", share(found.unique_groups, summary.all_groups)},
         {"instances_per_million_evaluations", millions > 0.0 ? recall / millions : 0.0}};
   }
+  if (summary.path_coverage) {
+    json["path_coverage"] = {{"covered", summary.path_coverage->covered},
+                             {"paths", summary.path_coverage->paths}};
+  }
   if (!summary.cut.empty()) json["budget"] = summary.cut;
   json["signature"] = summary.signature;
   if (summary.arithmetic == Arithmetic::kFast) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "engine/findings.h"
 #include "engine/output_dir.h"
+#include "engine/path_coverage.h"
 #include "engine/run_config.h"
 #include "engine/search.h"
 #include "engine/sha256.h"
@@ -54,6 +56,7 @@ struct Summary {
   double total_seconds = 0.0;
   std::int64_t all_instances = -1;  // of the domain, where an enumeration is at hand; else -1
   std::int64_t all_groups = -1;
+  std::optional<PathCoverage> path_coverage;
   std::string cut;  // the budget that ended the run, or empty
 };
 std::string summary_json(Summary const& summary);

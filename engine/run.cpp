@@ -3,6 +3,7 @@
 #include <cstring>
 #include <optional>
 
+#include "engine/path_coverage.h"
 #include "engine/recall.h"
 #include "engine/stopwatch.h"
 
@@ -61,6 +62,7 @@ Summary run(RunConfig const& config, RunOptions const& options) {
 
   SearchOptions search_options = options.search;
   search_options.trace = search_options.trace || config.output.trace;
+  search_options.threads = thread_count(options.execution);
   Saving saving{out.state_path(),
                 manifest,
                 out.path(),
@@ -72,11 +74,15 @@ Summary run(RunConfig const& config, RunOptions const& options) {
   SearchResult const result = search(config, method, seeds, *backend, search_options);
 
   Stopwatch const write_start;
+  std::optional<PathCoverage> coverage;
+  if (config.output.path_coverage || method.kind == SearchKind::kSymbolic)
+    coverage = path_coverage(subject, config.seed, *backend, *findings, result.cut.finder);
   findings->collect(*backend, result.cut.finder);
   findings->finish(result.cut.finder);
   Summary summary = summarize(subject, result, findings->counts());
   summary.method = method.name;
   summary.arithmetic = backend->arithmetic();
+  summary.path_coverage = coverage;
   if (totals) {
     summary.all_instances = totals->instances;
     summary.all_groups = totals->groups;

@@ -54,6 +54,30 @@ struct AequitasConfig {
   std::int64_t lanes = 64;
 };
 
+/// How symbolic generation (sg) explains a model around an input, and moves on from there.
+enum class Surrogate {
+  kPerInstance,  // a decision tree for every tested input
+  kCached,       // one for all
+};
+enum class Neighbours {
+  kMarginal,  // every column from the table's marginal, whatever the input: what the authors' program does
+  kLocal,     // the input's own value in half of the columns
+};
+enum class ToggleSolver {
+  kSticky,  // values nearest to the input's
+  kLowest,  // the lowest values
+};
+
+struct SymbolicConfig {
+  double t1 = 0.3;           // least confidence of a predicate on an undirected path
+  std::optional<double> t2;  // directed: negate only predicates with less confidence; absent: all
+  int samples = 5000;        // rows that a surrogate is fitted to
+  int frontier = 1;          // inputs that are tested and explained at once; 1: the published sequence
+  Surrogate surrogate = Surrogate::kPerInstance;
+  ToggleSolver solver = ToggleSolver::kSticky;
+  Neighbours neighbours = Neighbours::kMarginal;
+};
+
 /// Limits on a run; absent = none. Checked at seed boundaries in canonical order.
 struct BudgetConfig {
   std::optional<std::int64_t> seeds;
@@ -66,6 +90,7 @@ struct OutputConfig {
   std::string dir;
   OutputFormat format = OutputFormat::kCsv;
   bool trace = false;
+  bool path_coverage = false;  // of a reference tree (engine/path_coverage.h); sg always reports it
 };
 
 /// Paths are resolved (relative to the YAML file, or to the working directory for command-line values).
@@ -84,6 +109,7 @@ struct RunConfig {
   LocalConfig local;
   double perturbation_size = 1.0;
   AequitasConfig aequitas;
+  SymbolicConfig sg;
   BudgetConfig budget;
   OutputConfig output;
   std::map<std::string, std::string> positions;  // key -> file:line:column, for messages

@@ -1,10 +1,12 @@
 #include "engine/search.h"
 
 #include "engine/lockstep_search.h"
+#include "engine/symbolic_search.h"
 
 namespace fairlane {
 
 bool can_resume(RunConfig const& config, MethodSpec const& method) {
+  if (method.kind == SearchKind::kSymbolic) return true;  // it knows its tests by itself
   return method.kind != SearchKind::kRandom && !config.budget.instances;
 }
 
@@ -97,6 +99,8 @@ void LockstepSearch::count() {
 
 SearchResult search(RunConfig const& config, MethodSpec const& method, SeedSource const& seeds,
                     Backend& backend, SearchOptions const& options) {
+  if (method.kind == SearchKind::kSymbolic)
+    return symbolic_search(config, seeds, backend, options);
   return LockstepSearch(config, method, seeds, backend, options).run();
 }
 

@@ -77,6 +77,7 @@ struct Saving {
 /// Options that steer a search beside the configuration.
 struct SearchOptions {
   bool trace = false;  // keep last_rows
+  int threads = 0;     // for what the host does beside the backend; 0: as many as the backend runs blocks
   std::atomic<bool> const* stop =
       nullptr;  // set by a signal: the search throws Error(kInterrupted), or kStopped where it has saved its state
   SearchProgress* progress = nullptr;

@@ -1,6 +1,8 @@
 // What is saved of a search: finished seeds and origins with what counts of them, and every visit. Lanes on their way
 // are not: they run again, and since the record keeps the least finder of an input, visits made twice change nothing.
 
+#include "engine/search_state.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -55,10 +57,7 @@ void LockstepSearch::save() {
     state.add(kDown, adaptation_->down());
     state.add(kShare, adaptation_->share());
   }
-  state.section(kVisits);
-  saving.findings->save(backend_, [&](std::uint64_t const* records, std::size_t n) {
-    state.write(records, n * saving.findings->stride() * sizeof *records);
-  });
+  write_visits(state, saving, backend_);
   state.commit();
   saved_ = done_so_far();
 }
@@ -81,14 +80,7 @@ void LockstepSearch::resume() {
     adaptation_.emplace(new_adaptation());
     adaptation_->restore(state.values<std::int32_t>(kDown), state.values<double>(kShare));
   }
-  std::size_t const stride = saving.findings->stride();
-  std::vector<std::uint64_t> records;
-  state.read(kVisits, kRecordsAtOnce * stride * sizeof(std::uint64_t),
-             [&](void const* data, std::size_t bytes) {
-               records.resize(bytes / sizeof(std::uint64_t));
-               std::memcpy(records.data(), data, bytes);
-               saving.findings->restore(records.data(), records.size() / stride);
-             });
+  restore_visits(saving);
   saving.state.reset();
   saved_ = done_so_far();
   saving.tell(fmt::format("goes on from the saved state: {} are done", saved_));
@@ -96,7 +88,33 @@ void LockstepSearch::resume() {
 
 void LockstepSearch::save_on_the_way() {
   if (stopped()) return;  // stop() saves
-  Saving& saving = *options_.saving;
+  fairlane::save_on_the_way(*options_.saving, [this] { save(); });
+}
+
+void LockstepSearch::stop(Error const& error) {
+  stop_search(
+      error, *options_.saving, [this] { save(); }, saved_);
+}
+
+void write_visits(CheckpointWriter& state, Saving const& saving, Backend& backend) {
+  state.section(kVisits);
+  saving.findings->save(backend, [&](std::uint64_t const* records, std::size_t n) {
+    state.write(records, n * saving.findings->stride() * sizeof *records);
+  });
+}
+
+void restore_visits(Saving const& saving) {
+  std::size_t const stride = saving.findings->stride();
+  std::vector<std::uint64_t> records;
+  saving.state->read(kVisits, kRecordsAtOnce * stride * sizeof(std::uint64_t),
+                     [&](void const* data, std::size_t bytes) {
+                       records.resize(bytes / sizeof(std::uint64_t));
+                       std::memcpy(records.data(), data, bytes);
+                       saving.findings->restore(records.data(), records.size() / stride);
+                     });
+}
+
+void save_on_the_way(Saving& saving, std::function<void()> const& save) {
   saving.clock.run([&] {
     try {
       save();
@@ -107,7 +125,8 @@ void LockstepSearch::save_on_the_way() {
   });
 }
 
-void LockstepSearch::stop(Error const& error) {
+void stop_search(Error const& error, Saving const& saving, std::function<void()> const& save,
+                 std::string const& saved) {
   bool const was_asked = error.code() == ExitCode::kInterrupted;
   bool const whole = was_asked || is_model_failure(error);  // unlike a device that has failed
   if (!whole && error.code() != ExitCode::kStopped) throw Error(error);
@@ -116,15 +135,15 @@ void LockstepSearch::stop(Error const& error) {
     try {
       save();
     } catch (Error const& problem) {
-      if (saved_.empty()) throw;
+      if (saved.empty()) throw;
       what += fmt::format("; {}", problem.what());
     }
   }
   throw Error(ExitCode::kStopped,
-              saved_.empty()
+              saved.empty()
                   ? fmt::format("{}; nothing was saved yet: the same command begins anew", what)
                   : fmt::format("{}; state saved in {}, {} done: the same command goes on", what,
-                                escaped(options_.saving->place, kLongestPath), saved_));
+                                escaped(saving.place, kLongestPath), saved));
 }
 
 }  // namespace fairlane

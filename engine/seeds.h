@@ -18,6 +18,7 @@ class SeedSource {
   SeedSource(RunConfig const& config, MethodSpec const& method, TestSubject const& subject,
              Backend* backend = nullptr);
 
+  TestSubject const& subject() const { return subject_; }
   std::int64_t count() const { return count_; }
   double cluster_seconds() const { return cluster_seconds_; }
   /// Rows come from a table: there are no more than count().

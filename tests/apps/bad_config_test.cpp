@@ -151,8 +151,6 @@ BadInput const kConfigs[] = {
      {"--set seed", "18446744073709551615"}},
     {"UnknownMethod", nothing, with("method=eidgi"), ExitCode::kConfig,
      {"--set method", "did you mean 'eidig'?"}},
-    {"MethodOfALaterVersion", nothing, with("method=sg"), ExitCode::kUnavailable,
-     {"--set method", "'sg'", "not in this version"}},
     {"UnknownAcceptance", nothing, with("aequitas.acceptance=metroplis"), ExitCode::kConfig,
      {"--set aequitas.acceptance", "did you mean 'metropolis'?", "reset"}},
     {"NoLanes", nothing, with("aequitas.lanes=0"), ExitCode::kConfig, {"--set aequitas.lanes"}},

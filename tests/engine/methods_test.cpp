@@ -20,14 +20,14 @@ TEST(Methods, EveryRowIsComplete) {
     EXPECT_NE(std::strlen(method.paper), 0U) << method.name;
     EXPECT_NE(std::strlen(method.algorithm), 0U) << method.name;
     EXPECT_EQ(&find_method(method.name), &method);
-    bool const blind = method.kind == SearchKind::kRandom || method.kind == SearchKind::kAdaptive;
-    EXPECT_EQ(method.gradient == GradientKind::kNone, blind) << method.name;
-    EXPECT_EQ(method.sign == 0, blind) << method.name;
+    bool const steps = method.kind == SearchKind::kGradient || method.kind == SearchKind::kMargin;
+    EXPECT_EQ(method.gradient != GradientKind::kNone, steps) << method.name;
+    EXPECT_EQ(method.sign != 0, steps) << method.name;
     bool const adapts = method.adapts_directions || method.adapts_attributes;
     EXPECT_FALSE(adapts && method.kind != SearchKind::kAdaptive) << method.name;
   }
-  for (char const* name : {"themis", "aequitas-random", "aequitas-semi", "aequitas-fully", "adf",
-                           "eidig", "maft", "maft-nonvec", "margin"}) {
+  for (char const* name : {"themis", "aequitas-random", "aequitas-semi", "aequitas-fully", "sg",
+                           "adf", "eidig", "maft", "maft-nonvec", "margin"}) {
     EXPECT_EQ(names.count(name), 1U) << name;
   }
 }

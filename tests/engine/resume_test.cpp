@@ -114,6 +114,7 @@ class Resume : public ::testing::Test {
   void prepare(char const* method) {
     RunConfig config = small_config(folder_, {});
     config.method = method;
+    config.sg.samples = 40;
     config.output.trace = true;
     config.aequitas.lanes = 4;
     prepare(config);
@@ -159,7 +160,7 @@ class Resume : public ::testing::Test {
 };
 
 TEST_F(Resume, GoesOnFromAnyMoment) {
-  for (char const* method : {"eidig", "adf", "maft", "margin"}) {
+  for (char const* method : {"eidig", "adf", "maft", "margin", "sg"}) {
     SCOPED_TRACE(method);
     prepare(method);
     for (int const threads : {1, 2}) {
@@ -186,7 +187,7 @@ TEST_F(Resume, GoesOnFromAnyMoment) {
 }
 
 TEST_F(Resume, GoesOnAfterManyKillsAndStops) {
-  for (char const* method : {"eidig", "adf", "maft", "margin", "aequitas-fully"}) {
+  for (char const* method : {"eidig", "adf", "maft", "margin", "aequitas-fully", "sg"}) {
     SCOPED_TRACE(method);
     prepare(method);
     for (std::uint32_t const seed : {1U, 2U}) interrupt_often({1}, seed);
@@ -229,7 +230,7 @@ TEST_F(Resume, WithARecordThatOverflows) {
 }
 
 TEST_F(Resume, OnDevices) {
-  for (char const* method : {"eidig", "margin", "aequitas-semi"}) {
+  for (char const* method : {"eidig", "margin", "aequitas-semi", "sg"}) {
     SCOPED_TRACE(method);
     prepare(method);
     for (int const devices : {1, 2}) {

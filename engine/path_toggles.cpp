@@ -1,0 +1,108 @@
+#include "engine/path_toggles.h"
+
+#include <algorithm>
+#include <map>
+
+namespace fairlane {
+namespace {
+
+using Bounds = std::map<int, Interval>;
+
+/// Intersection of the predicates, for each attribute that they bound.
+Bounds bounds_of(std::span<Predicate const> predicates, std::vector<Interval> const& domain) {
+  Bounds bounds;
+  for (Predicate const& p : predicates) {
+    auto& interval = bounds.try_emplace(p.attribute, domain[static_cast<std::size_t>(p.attribute)])
+                         .first->second;
+    if (p.above) {
+      interval.low = std::max(interval.low, p.threshold + 1);
+    } else {
+      interval.high = std::min(interval.high, p.threshold);
+    }
+  }
+  return bounds;
+}
+
+Predicate negated(Predicate const& p) {
+  return {p.attribute, !p.above, p.threshold, 1.0 - p.confidence};
+}
+
+double average_confidence(std::span<Predicate const> predicates) {
+  double sum = 0.0;
+  for (Predicate const& p : predicates) sum += p.confidence;
+  return sum / static_cast<double>(predicates.size());
+}
+
+}  // namespace
+
+std::optional<std::vector<std::int32_t>> canonical_box(std::span<Predicate const> predicates,
+                                                       std::vector<Interval> const& domain) {
+  std::vector<std::int32_t> box;
+  for (auto const& [attribute, interval] : bounds_of(predicates, domain)) {
+    if (interval.empty()) return {};
+    if (interval == domain[static_cast<std::size_t>(attribute)]) continue;
+    box.insert(box.end(), {attribute, interval.low, interval.high});
+  }
+  return box;
+}
+
+bool solve(std::span<Predicate const> predicates, std::vector<Interval> const& domain,
+           ToggleSolver solver, std::span<std::int32_t> row) {
+  Bounds const bounds = bounds_of(predicates, domain);
+  for (auto const& [attribute, interval] : bounds) {
+    if (interval.empty()) return false;
+  }
+  for (auto const& [attribute, interval] : bounds) {
+    std::int32_t& value = row[static_cast<std::size_t>(attribute)];
+    value = solver == ToggleSolver::kLowest ? interval.low
+                                            : std::clamp(value, interval.low, interval.high);
+  }
+  return true;
+}
+
+std::vector<Toggle> toggles(std::span<Predicate const> path, std::span<std::int32_t const> row,
+                            bool directed, ToggleSpace const& space, SymbolicConfig const& config) {
+  std::vector<Toggle> found;
+  auto const movable = [&](Predicate const& p) {
+    return space.movable[static_cast<std::size_t>(p.attribute)] != 0;
+  };
+  /// Adds the path with the rank; `bounding` are the predicates that the input has to fulfil.
+  auto const add = [&](std::span<Predicate const> toggled, std::span<Predicate const> bounding,
+                       bool is_directed) {
+    auto box = canonical_box(toggled, space.domain);
+    if (!box) return;
+    Toggle toggle;
+    double const confidence = average_confidence(toggled);
+    toggle.directed = is_directed;
+    toggle.rank = is_directed ? kDirectedRank + confidence : kUndirectedRank - confidence;
+    toggle.box = std::move(*box);
+    toggle.row.assign(row.begin(), row.end());
+    solve(bounding, space.domain, config.solver, toggle.row);
+    found.push_back(std::move(toggle));
+  };
+
+  std::vector<Predicate> toggled(path.begin(), path.end());
+  std::vector<Predicate> same_attribute;
+  for (std::size_t i = 0; directed && i < path.size(); ++i) {
+    if (!movable(path[i]) || (config.t2 && path[i].confidence >= *config.t2)) continue;
+    toggled[i] = negated(path[i]);
+    same_attribute.clear();
+    for (Predicate const& p : toggled) {
+      if (p.attribute == path[i].attribute) same_attribute.push_back(p);
+    }
+    add(toggled, same_attribute, true);
+    toggled[i] = path[i];
+  }
+
+  std::vector<Predicate> prefix;
+  for (Predicate const& p : path) {
+    if (!movable(p)) continue;
+    if (p.confidence < config.t1) break;
+    prefix.push_back(negated(p));
+    add(prefix, prefix, false);
+    prefix.back() = p;
+  }
+  return found;
+}
+
+}  // namespace fairlane
