@@ -62,10 +62,11 @@ std::string aligned(std::vector<std::vector<std::string>> const& rows) {
 
 void inspect_network(std::string const& path, bool as_json) {
   Network const network = load_network(path);
-  std::string const digest = sha256_file(path);
+  std::string const digest = sha256_file(network_file(path));
   if (as_json) {
     Json json = {{"kind", "network"},
                  {"path", path},
+                 {"format", network.format},
                  {"inputs", network.inputs()},
                  {"outputs", network.outputs()},
                  {"parameters", network.parameters()},
@@ -82,6 +83,7 @@ void inspect_network(std::string const& path, bool as_json) {
   }
   Facts facts;
   facts.add("network", escaped(path, path.size()));
+  facts.add("format", network.format);
   facts.add("inputs", fmt::format("{}", network.inputs()));
   facts.add("outputs", network.outputs() == 1
                            ? "1  (decides 1 above the threshold, else 0)"

@@ -187,7 +187,7 @@ std::string manifest_json(RunConfig const& config, TestSubject const& subject, C
   auto const add = [&](char const* name, std::string const& path) {
     inputs[name] = path.empty() ? Json(nullptr) : Json({{"sha256", sha256_file(path)}});
   };
-  add("model", config.model);
+  add("model", network_file(config.model));
   add("data", config.data);
   add("domain", config.domain);
   add("seeds", config.global.seeds);
