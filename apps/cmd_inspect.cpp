@@ -87,10 +87,11 @@ void inspect_model(InspectArguments const& arguments, bool as_json) {
   Model const model = load_model(path, arguments.loading);
   if (model.scorer()) return inspect_scorer(model, as_json);
   Network const& network = model.network("inspect");
-  std::string const digest = sha256_file(path);
+  std::string const digest = sha256_file(model_file(path));
   if (as_json) {
     Json json = {{"kind", "network"},
                  {"path", path},
+                 {"format", network.format},
                  {"inputs", network.inputs()},
                  {"outputs", network.outputs()},
                  {"parameters", network.parameters()},
@@ -107,6 +108,7 @@ void inspect_model(InspectArguments const& arguments, bool as_json) {
   }
   Facts facts;
   facts.add("network", escaped(path, path.size()));
+  facts.add("format", network.format);
   facts.add("inputs", fmt::format("{}", network.inputs()));
   facts.add("outputs", network.outputs() == 1
                            ? "1  (decides 1 above the threshold, else 0)"

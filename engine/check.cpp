@@ -376,7 +376,7 @@ CheckResult check_directory(std::string const& dir, ModelOptions const& options)
   check_finished(dir);
   RecordedRun const recorded = read_manifest(dir);
   RunConfig const& config = recorded.config;
-  if (!is_command(config.model)) check_digest(config.model, recorded.model_sha256);
+  check_digest(model_file(config.model), recorded.model_sha256);
   check_digest(config.data, recorded.data_sha256);
   check_digest(config.domain, recorded.domain_sha256);
   check_digest(config.global.seeds, recorded.seeds_sha256);

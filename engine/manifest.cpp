@@ -234,7 +234,7 @@ std::string manifest_json(RunConfig const& config, TestSubject const& subject, C
   auto const add = [&](char const* name, std::string const& path) {
     inputs[name] = path.empty() ? Json(nullptr) : Json({{"sha256", sha256_file(path)}});
   };
-  add("model", is_command(config.model) ? std::string() : config.model);
+  add("model", model_file(config.model));
   add("data", config.data);
   add("domain", config.domain);
   add("seeds", config.global.seeds);

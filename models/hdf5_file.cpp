@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "kernels/core/error.h"
+#include "models/float16.h"
 #include "models/hdf5_format.h"
 #include "models/text.h"
 
@@ -16,7 +17,6 @@ namespace fairlane {
 namespace {
 
 using hdf5::Datatype;
-using hdf5::Malformed;
 using hdf5::MessageType;
 
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 32;
@@ -27,22 +27,6 @@ constexpr std::size_t kMaxStringBytes =
 Error located(std::string const& source, std::string const& place, Malformed const& malformed) {
   return Error(ExitCode::kData,
                fmt::format("{}:{}: {}", escaped(source, 4096), escaped(place), malformed.what));
-}
-
-// IEEE half precision to single; exact.
-float from_half(std::uint16_t half) {
-  int const exponent = half >> 10 & 31;
-  int const mantissa = half & 1023;
-  float magnitude = 0.0F;
-  if (exponent == 31) {
-    magnitude = mantissa == 0 ? std::numeric_limits<float>::infinity()
-                              : std::numeric_limits<float>::quiet_NaN();
-  } else if (exponent == 0) {
-    magnitude = std::ldexp(static_cast<float>(mantissa), -24);
-  } else {
-    magnitude = std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
-  }
-  return (half & 0x8000U) != 0 ? -magnitude : magnitude;
 }
 
 std::uint64_t read_bits(char const* bytes, std::size_t size, bool big_endian) {
@@ -107,6 +91,12 @@ Hdf5File::Hdf5File(std::string bytes, std::string const& source) : source_(sourc
 }
 
 Hdf5File::~Hdf5File() = default;
+
+bool Hdf5File::has(std::string const& path) const try {
+  return impl_->find(path).has_value();
+} catch (Malformed const& malformed) {
+  throw located(source_, path, malformed);
+}
 
 bool Hdf5File::has_group(std::string const& path) const try {
   auto const at = impl_->find(path);

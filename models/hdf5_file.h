@@ -40,6 +40,7 @@ class Hdf5File {
   Hdf5File& operator=(Hdf5File const&) = delete;
 
   std::string const& source() const { return source_; }
+  bool has(std::string const& path) const;
   bool has_group(std::string const& path) const;
   /// Strings of an attribute, of fixed or variable length, one or a list; nothing when the
   /// attribute is absent.

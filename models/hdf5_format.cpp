@@ -28,38 +28,13 @@ std::string_view before_nul(std::string_view text) { return text.substr(0, text.
 
 }  // namespace
 
-std::uint64_t Cursor::number(std::size_t width) {
-  std::string_view const field = take(width);
-  std::uint64_t value = 0;
-  for (std::size_t i = width; i-- > 0;) value = value << 8 | static_cast<unsigned char>(field[i]);
-  return value;
-}
-
-std::string_view Cursor::take(std::uint64_t count) {
-  if (count > left()) {
-    throw Malformed{
-        fmt::format("{} ends early: {} bytes are needed, {} are left", title_, count, left())};
-  }
-  std::string_view const result = bytes_.substr(at_, static_cast<std::size_t>(count));
-  at_ += result.size();
-  return result;
-}
-
-void Cursor::expect(std::string_view signature) {
-  std::string_view const found = take(signature.size());
-  if (found != signature) {
-    throw Malformed{fmt::format("{} begins with {}, expected {}", title_, in_quotes(found),
-                                in_quotes(signature))};
-  }
-}
-
 Format::Format(std::string_view bytes) : bytes_(bytes) {
   if (bytes.substr(0, kSignature.size()) != kSignature) {
     throw Malformed{fmt::format("is not HDF5: it begins with {}, expected {}",
                                 in_quotes(bytes.substr(0, kSignature.size())),
                                 in_quotes(kSignature))};
   }
-  Cursor cursor(bytes, "the superblock");
+  ByteCursor cursor(bytes, "the superblock");
   cursor.skip(kSignature.size());
   unsigned const version = cursor.u8();
   if (version > 3) throw Malformed{fmt::format("superblock version is {}, expected 0..3", version)};
@@ -103,7 +78,7 @@ std::string_view Format::from(std::uint64_t address, char const* title) const {
 
 void Format::messages_v1(std::string_view block, std::vector<Message>& out) const {
   constexpr std::size_t kPrefix = 8;
-  Cursor cursor(block, "an object header");
+  ByteCursor cursor(block, "an object header");
   while (cursor.left() >= kPrefix && out.size() < kMaxMessages) {
     std::uint16_t const type = cursor.u16();
     std::uint16_t const size = cursor.u16();
@@ -115,7 +90,7 @@ void Format::messages_v1(std::string_view block, std::vector<Message>& out) cons
 
 void Format::messages_v2(std::string_view block, bool ordered, std::vector<Message>& out) const {
   std::size_t const prefix = ordered ? 6 : 4;
-  Cursor cursor(block, "an object header");
+  ByteCursor cursor(block, "an object header");
   while (cursor.left() >= prefix && out.size() < kMaxMessages) {
     std::uint8_t const type = cursor.u8();
     std::uint16_t const size = cursor.u16();
@@ -128,7 +103,7 @@ void Format::messages_v2(std::string_view block, bool ordered, std::vector<Messa
 std::vector<Message> Format::header(std::uint64_t address) const {
   std::vector<Message> messages;
   std::string_view const bytes = from(address, "an object header");
-  Cursor cursor(bytes, "an object header");
+  ByteCursor cursor(bytes, "an object header");
   bool const is_v2 = bytes.substr(0, 4) == "OHDR";
   bool ordered = false;
   if (is_v2) {
@@ -156,18 +131,18 @@ std::vector<Message> Format::header(std::uint64_t address) const {
     if (++blocks > kMaxBlocks || messages.size() >= kMaxMessages) {
       throw Malformed{"an object header goes on without end"};
     }
-    Cursor where(messages[i].body, "a continuation of an object header");
+    ByteCursor where(messages[i].body, "a continuation of an object header");
     std::uint64_t const at = this->address(where);
     std::uint64_t const size = length(where);
-    Cursor block(from(at, "a continuation of an object header"),
-                 "a continuation of an object header");
+    ByteCursor block(from(at, "a continuation of an object header"),
+                     "a continuation of an object header");
     std::string_view const part = block.take(size);
     if (!is_v2) {
       messages_v1(part, messages);
       continue;
     }
     constexpr std::size_t kFrame = 8;  // signature and checksum
-    Cursor framed(part, "a continuation of an object header");
+    ByteCursor framed(part, "a continuation of an object header");
     framed.expect("OCHK");
     messages_v2(part.size() < kFrame ? std::string_view() : part.substr(4, part.size() - kFrame),
                 ordered, messages);
@@ -184,7 +159,7 @@ std::optional<std::uint64_t> Format::member(std::uint64_t group, std::string_vie
     } else if (message.type == MessageType::kLink) {
       found = linked_member(message.body, name);
     } else if (message.type == MessageType::kLinkInfo) {
-      Cursor cursor(message.body, "a group's link information");
+      ByteCursor cursor(message.body, "a group's link information");
       cursor.skip(1);
       if ((cursor.u8() & 1U) != 0) cursor.skip(8);
       dense = dense || !is_undefined(address(cursor));
@@ -199,7 +174,7 @@ std::optional<std::uint64_t> Format::member(std::uint64_t group, std::string_vie
 
 std::optional<std::uint64_t> Format::linked_member(std::string_view body,
                                                    std::string_view name) const {
-  Cursor cursor(body, "a link");
+  ByteCursor cursor(body, "a link");
   if (unsigned const version = cursor.u8(); version != 1) {
     throw Malformed{fmt::format("link version is {}, expected 1", version)};
   }
@@ -216,16 +191,16 @@ std::optional<std::uint64_t> Format::linked_member(std::string_view body,
 
 std::optional<std::uint64_t> Format::table_member(std::string_view body,
                                                   std::string_view name) const {
-  Cursor table(body, "a symbol table");
+  ByteCursor table(body, "a symbol table");
   std::uint64_t const tree_at = address(table);
   std::uint64_t const heap_at = address(table);
 
-  Cursor heap(from(heap_at, "a local heap"), "a local heap");
+  ByteCursor heap(from(heap_at, "a local heap"), "a local heap");
   heap.expect("HEAP");
   heap.skip(4);
   std::uint64_t const names_size = length(heap);
   length(heap);  // free list
-  Cursor names_from(from(address(heap), "a local heap"), "a local heap");
+  ByteCursor names_from(from(address(heap), "a local heap"), "a local heap");
   std::string_view const names = names_from.take(names_size);
 
   // A node and the level that its parent calls for.
@@ -238,7 +213,7 @@ std::optional<std::uint64_t> Format::table_member(std::string_view body,
     if (visited >= kMaxTreeNodes) throw Malformed{"a group's tree goes on without end"};
     Pending const next = pending.back();
     pending.pop_back();
-    Cursor tree(from(next.address, "a group's tree"), "a group's tree");
+    ByteCursor tree(from(next.address, "a group's tree"), "a group's tree");
     tree.expect("TREE");
     unsigned const type = tree.u8();
     int const level = tree.u8();
@@ -256,7 +231,7 @@ std::optional<std::uint64_t> Format::table_member(std::string_view body,
         continue;
       }
       if (++visited >= kMaxTreeNodes) throw Malformed{"a group's tree goes on without end"};
-      Cursor node(from(child, "a symbol table node"), "a symbol table node");
+      ByteCursor node(from(child, "a symbol table node"), "a symbol table node");
       node.expect("SNOD");
       node.skip(2);
       unsigned const symbols = node.u16();
@@ -279,7 +254,7 @@ std::optional<std::uint64_t> Format::table_member(std::string_view body,
 }
 
 std::vector<std::uint64_t> Format::dataspace(std::string_view body) const {
-  Cursor cursor(body, "a dataspace");
+  ByteCursor cursor(body, "a dataspace");
   unsigned const version = cursor.u8();
   if (version != 1 && version != 2)
     throw Malformed{fmt::format("dataspace version is {}, expected 1 or 2", version)};
@@ -296,7 +271,7 @@ std::vector<std::uint64_t> Format::dataspace(std::string_view body) const {
 }
 
 Datatype datatype(std::string_view body) {
-  Cursor cursor(body, "a datatype");
+  ByteCursor cursor(body, "a datatype");
   unsigned const head = cursor.u8();
   std::uint64_t const bits = cursor.number(3);
   Datatype type;
@@ -341,14 +316,14 @@ std::optional<Attribute> Format::attribute(std::uint64_t object, std::string_vie
   bool dense = false;
   for (Message const& message : header(object)) {
     if (message.type == MessageType::kAttributeInfo) {
-      Cursor cursor(message.body, "attribute information");
+      ByteCursor cursor(message.body, "attribute information");
       cursor.skip(1);
       if ((cursor.u8() & 1U) != 0) cursor.skip(2);
       dense = dense || !is_undefined(address(cursor));
     }
     if (message.type != MessageType::kAttribute) continue;
     if (message.shared) throw Malformed{"has a shared attribute, which is not supported"};
-    Cursor cursor(message.body, "an attribute");
+    ByteCursor cursor(message.body, "an attribute");
     unsigned const version = cursor.u8();
     if (version < 1 || version > 3)
       throw Malformed{fmt::format("attribute version is {}, expected 1..3", version)};
@@ -376,7 +351,7 @@ std::optional<Attribute> Format::attribute(std::uint64_t object, std::string_vie
 }
 
 std::string_view Format::contents(std::string_view layout) const {
-  Cursor cursor(layout, "a data layout");
+  ByteCursor cursor(layout, "a data layout");
   unsigned const version = cursor.u8();
   if (version != 3 && version != 4)
     throw Malformed{fmt::format("data layout version is {}, expected 3 or 4", version)};
@@ -387,18 +362,18 @@ std::string_view Format::contents(std::string_view layout) const {
   std::uint64_t const at = address(cursor);
   std::uint64_t const size = length(cursor);
   if (is_undefined(at)) throw Malformed{"has no data: it was never written"};
-  Cursor data(from(at, "data"), "data");
+  ByteCursor data(from(at, "data"), "data");
   return data.take(size);
 }
 
 Format::Heap Format::read_heap(std::uint64_t at) const {
-  Cursor start(from(at, "a global heap"), "a global heap");
+  ByteCursor start(from(at, "a global heap"), "a global heap");
   start.expect("GCOL");
   start.skip(4);
   std::uint64_t const size = length(start);
   std::size_t const prefix = 8 + length_bytes_;
-  Cursor whole(from(at, "a global heap"), "a global heap");
-  Cursor heap(whole.take(size), "a global heap");
+  ByteCursor whole(from(at, "a global heap"), "a global heap");
+  ByteCursor heap(whole.take(size), "a global heap");
   heap.skip(prefix);
   Heap objects;
   while (heap.left() >= prefix) {
@@ -415,7 +390,7 @@ Format::Heap Format::read_heap(std::uint64_t at) const {
 }
 
 std::string_view Format::variable_string(std::string_view element) const {
-  Cursor cursor(element, "a string");
+  ByteCursor cursor(element, "a string");
   std::uint32_t const size = cursor.u32();
   std::uint64_t const at = address(cursor);
   std::uint32_t const index = cursor.u32();

@@ -9,34 +9,12 @@
 #include <string_view>
 #include <vector>
 
+#include "models/byte_cursor.h"
+
 namespace fairlane::hdf5 {
 
-/// Thrown for malformed or unsupported contents; the caller adds the file and the path inside it.
-struct Malformed {
-  std::string what;
-};
-
-/// Reads little-endian integers from a slice. Reading past its end throws Malformed.
-class Cursor {
- public:
-  Cursor(std::string_view bytes, char const* title) : bytes_(bytes), title_(title) {}
-
-  std::uint64_t number(std::size_t width);
-  std::uint8_t u8() { return static_cast<std::uint8_t>(number(1)); }
-  std::uint16_t u16() { return static_cast<std::uint16_t>(number(2)); }
-  std::uint32_t u32() { return static_cast<std::uint32_t>(number(4)); }
-  std::string_view take(std::uint64_t count);
-  void skip(std::uint64_t count) { take(count); }
-  /// Reads the four letters that begin most structures.
-  void expect(std::string_view signature);
-  std::string_view rest() { return take(left()); }
-  std::size_t left() const { return bytes_.size() - at_; }
-
- private:
-  std::string_view bytes_;
-  std::size_t at_ = 0;
-  char const* title_;
-};
+using fairlane::ByteCursor;
+using fairlane::Malformed;
 
 /// Types of header messages, as the specification numbers them.
 enum class MessageType : std::uint16_t {
@@ -97,8 +75,8 @@ class Format {
   using Heap = std::map<std::uint16_t, std::string_view>;
 
   std::string_view from(std::uint64_t address, char const* title) const;
-  std::uint64_t address(Cursor& cursor) const { return cursor.number(address_bytes_); }
-  std::uint64_t length(Cursor& cursor) const { return cursor.number(length_bytes_); }
+  std::uint64_t address(ByteCursor& cursor) const { return cursor.number(address_bytes_); }
+  std::uint64_t length(ByteCursor& cursor) const { return cursor.number(length_bytes_); }
   bool is_undefined(std::uint64_t address) const;
   void messages_v1(std::string_view block, std::vector<Message>& out) const;
   void messages_v2(std::string_view block, bool ordered, std::vector<Message>& out) const;

@@ -26,6 +26,7 @@ constexpr std::size_t kShownJson = 80;
 constexpr float kDefaultLeakyFunction = 0.2F;  // activation='leaky_relu'
 constexpr float kDefaultLeakyLayer = 0.3F;     // LeakyReLU()
 constexpr float kDefaultElu = 1.0F;
+constexpr double kDefaultEpsilon = 1e-3;  // of BatchNormalization
 
 struct Shape {
   Activation activation = Activation::kLinear;
@@ -70,6 +71,35 @@ std::optional<double> number_member(Json const& config, char const* key, std::st
   if (!value->is_number())
     throw bad(where, fmt::format("{} is {}, expected a number", key, shown(*value)));
   return value->get<double>();
+}
+
+bool flag_member(Layer const& layer, char const* key, bool absent) {
+  Json const& value = member(*layer.config, key);
+  if (!value.is_null() && !value.is_boolean()) {
+    throw bad(layer.where, fmt::format("{} is {}, expected true or false", key, shown(value)));
+  }
+  return value.is_null() ? absent : value.get<bool>();
+}
+
+// A number or a list of them, in however many brackets; empty when absent or null.
+std::vector<double> numbers_member(Layer const& layer, char const* key) {
+  Json const* value = &member(*layer.config, key);
+  if (value->is_null()) return {};
+  if (value->is_number()) return {value->get<double>()};
+  while (value->is_array() && value->size() == 1 && (*value)[0].is_array()) value = &(*value)[0];
+  std::vector<double> numbers;
+  for (Json const& number : *value) {
+    if (!value->is_array() || !number.is_number()) {
+      numbers.clear();
+      break;
+    }
+    numbers.push_back(number.get<double>());
+  }
+  if (numbers.empty()) {
+    throw bad(layer.where, fmt::format("{} is {}, expected a number or a list of numbers", key,
+                                       shown(member(*layer.config, key))));
+  }
+  return numbers;
 }
 
 float slope(Json const& config, float absent, std::string const& where) {
@@ -168,44 +198,50 @@ std::optional<std::int64_t> declared_inputs(Layer const& layer) {
   return std::nullopt;
 }
 
-KerasDense read_dense(Layer const& layer) {
-  KerasDense dense;
-  dense.name = layer.name;
+void read_dense(Layer const& layer, KerasLayer& dense) {
   Json const& units = member(*layer.config, "units");
   if (!units.is_number_unsigned() || units.get<std::uint64_t>() < 1 ||
       units.get<std::uint64_t>() > static_cast<std::uint64_t>(kMaxUnits)) {
     throw bad(layer.where, fmt::format("units is {}, expected 1..{}", shown(units), kMaxUnits));
   }
   dense.units = units.get<std::int64_t>();
-  Json const& use_bias = member(*layer.config, "use_bias");
-  if (!use_bias.is_null() && !use_bias.is_boolean()) {
-    throw bad(layer.where, fmt::format("use_bias is {}, expected true or false", shown(use_bias)));
-  }
-  dense.use_bias = use_bias.is_null() || use_bias.get<bool>();
+  dense.use_bias = flag_member(layer, "use_bias", true);
   Shape const shape = read_activation(member(*layer.config, "activation"), layer.where);
   dense.activation = shape.activation;
   dense.alpha = shape.alpha;
-  dense.has_activation = shape.activation != Activation::kLinear;
-  return dense;
 }
 
-// An activation layer becomes the activation of the Dense layer before it.
-void fold_activation(KerasConfig& result, Layer const& layer, Shape shape) {
-  if (shape.activation == Activation::kLinear) return;
-  if (result.layers.empty()) {
-    throw bad(layer.where, "an activation before the first Dense layer is not supported");
+void need_last_axis(Layer const& layer) {
+  Json const& axis = member(*layer.config, "axis");
+  bool const is_last = axis.is_null() || axis == -1 || axis == 1 || axis == Json::array({-1}) ||
+                       axis == Json::array({1});
+  if (!is_last) {
+    throw bad(layer.where, fmt::format("axis {} is not supported, expected -1", shown(axis)));
   }
-  KerasDense& dense = result.layers.back();
-  if (dense.has_activation) {
-    throw bad(layer.where,
-              fmt::format(
-                  "activation {} follows activation {} of layer {}; two in a row are not supported",
-                  activation_name(shape.activation), activation_name(dense.activation),
-                  in_quotes(dense.name)));
+}
+
+void read_batch_normalization(Layer const& layer, KerasLayer& result) {
+  need_last_axis(layer);
+  result.epsilon = number_member(*layer.config, "epsilon", layer.where).value_or(kDefaultEpsilon);
+  result.scales = flag_member(layer, "scale", true);
+  result.centers = flag_member(layer, "center", true);
+}
+
+void read_normalization(Layer const& layer, KerasLayer& result) {
+  need_last_axis(layer);
+  result.inverse = flag_member(layer, "invert", false);
+  result.first = numbers_member(layer, "mean");
+  result.second = numbers_member(layer, "variance");
+  if (result.first.empty() != result.second.empty()) {
+    throw bad(layer.where, "gives one of mean and variance, expected both or neither");
   }
-  dense.activation = shape.activation;
-  dense.alpha = shape.alpha;
-  dense.has_activation = true;
+}
+
+void read_rescaling(Layer const& layer, KerasLayer& result) {
+  result.first = numbers_member(layer, "scale");
+  result.second = numbers_member(layer, "offset");
+  if (result.first.empty()) throw bad(layer.where, "has no scale");
+  if (result.second.empty()) result.second = {0.0};
 }
 
 bool has_no_effect(std::string const& class_name) {
@@ -214,6 +250,43 @@ bool has_no_effect(std::string const& class_name) {
       "GaussianDropout", "GaussianNoise", "ActivityRegularization",
       "Flatten"};  // inputs are flat: declared_inputs sees to it
   return kClasses.count(class_name) != 0;
+}
+
+// A layer that computes something; nothing for one that has no effect on inference.
+std::optional<KerasLayer> read_computing_layer(Layer const& layer) {
+  using Kind = KerasLayer::Kind;
+  KerasLayer result;
+  result.name = layer.name;
+  result.where = layer.where;
+  if (layer.class_name == "Dense") {
+    read_dense(layer, result);
+  } else if (layer.class_name == "Activation") {
+    result.kind = Kind::kActivation;
+    Shape const shape = read_activation(member(*layer.config, "activation"), layer.where);
+    result.activation = shape.activation;
+    result.alpha = shape.alpha;
+  } else if (auto const shape = class_activation(layer.class_name, *layer.config, layer.where)) {
+    result.kind = Kind::kActivation;
+    result.activation = shape->activation;
+    result.alpha = shape->alpha;
+  } else if (layer.class_name == "BatchNormalization") {
+    result.kind = Kind::kBatchNormalization;
+    read_batch_normalization(layer, result);
+  } else if (layer.class_name == "Normalization") {
+    result.kind = Kind::kNormalization;
+    read_normalization(layer, result);
+  } else if (layer.class_name == "Rescaling") {
+    result.kind = Kind::kRescaling;
+    read_rescaling(layer, result);
+  } else if (has_no_effect(layer.class_name)) {
+    return std::nullopt;
+  } else {
+    throw bad(layer.where,
+              fmt::format("layer class {} is not supported, expected Dense layers, activations, "
+                          "BatchNormalization, Normalization and Rescaling",
+                          in_quotes(layer.class_name)));
+  }
+  return result;
 }
 
 Layer read_layer(Json const& entry, std::size_t index, std::string const& where) {
@@ -228,6 +301,17 @@ Layer read_layer(Json const& entry, std::size_t index, std::string const& where)
   Layer layer{*class_name, *name, &config, {}};
   layer.where = fmt::format("{}: layer {} ({})", where, in_quotes(*name), escaped(*class_name, 40));
   return layer;
+}
+
+// "BatchNormalization", 2 -> "batch_normalization_2"; the first has no number.
+std::string group_name(std::string const& class_name, std::size_t number) {
+  std::string name;
+  for (char const c : class_name) {
+    bool const upper = c >= 'A' && c <= 'Z';
+    if (upper && !name.empty()) name += '_';
+    name += upper ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return number == 0 ? name : fmt::format("{}_{}", name, number);
 }
 
 // The name in a reference to another layer's output: ["dense", 0, 0] or ["dense", 0, 0, {}].
@@ -316,8 +400,7 @@ std::vector<Layer> order_chain(Json const& config, Json const& entries,
 
 }  // namespace
 
-KerasConfig parse_keras_config(std::string_view json, std::string const& source) {
-  std::string const where = escaped(source, 4096) + ":model_config";
+KerasConfig parse_keras_config(std::string_view json, std::string const& where) {
   Json const root = parse_strict_json(json, where, kMaxDepth);
   auto const* const kind = text_member(root, "class_name");
   if (kind == nullptr) throw bad(where, "has no class_name, expected 'Sequential' or 'Functional'");
@@ -334,33 +417,30 @@ KerasConfig parse_keras_config(std::string_view json, std::string const& source)
 
   std::vector<Layer> layers;
   std::set<std::string> names;
+  std::map<std::string, std::string> groups;        // by name of a layer
+  std::map<std::string, std::size_t> of_one_class;  // layers before, in the order of the file
   for (Json const& entry : entries) {
     layers.push_back(read_layer(entry, layers.size(), where));
+    std::string const& class_name = layers.back().class_name;
+    groups[layers.back().name] = group_name(class_name, of_one_class[class_name]++);
     if (!names.insert(layers.back().name).second)
       throw bad(layers.back().where, "another layer has the same name");
   }
   if (functional) layers = order_chain(config, entries, layers, where);
 
   KerasConfig result;
+  bool has_dense = false;
   for (Layer const& layer : layers) {
-    if (result.layers.empty()) {
+    if (!has_dense) {
       if (auto const inputs = declared_inputs(layer)) result.inputs = inputs;
     }
-    if (layer.class_name == "Dense") {
-      result.layers.push_back(read_dense(layer));
-    } else if (layer.class_name == "Activation") {
-      fold_activation(result, layer,
-                      read_activation(member(*layer.config, "activation"), layer.where));
-    } else if (auto const shape = class_activation(layer.class_name, *layer.config, layer.where)) {
-      fold_activation(result, layer, *shape);
-    } else if (!has_no_effect(layer.class_name)) {
-      throw bad(
-          layer.where,
-          fmt::format("layer class {} is not supported, expected Dense layers and activations",
-                      in_quotes(layer.class_name)));
-    }
+    auto computing = read_computing_layer(layer);
+    if (!computing) continue;
+    has_dense = has_dense || computing->kind == KerasLayer::Kind::kDense;
+    computing->group = groups.at(layer.name);
+    result.layers.push_back(std::move(*computing));
   }
-  if (result.layers.empty()) throw bad(where, "has no Dense layer");
+  if (!has_dense) throw bad(where, "has no Dense layer");
   return result;
 }
 

@@ -1,4 +1,4 @@
-// The part of a Keras model's configuration (model_config) that makes a multi-layer perceptron.
+// The part of a Keras model's configuration that makes a multi-layer perceptron.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +11,42 @@
 
 namespace fairlane {
 
-/// One Dense layer as configured, with the activation of a layer of its own that follows folded in.
-struct KerasDense {
+/// One layer as configured, of those that compute something.
+struct KerasLayer {
+  enum class Kind { kDense, kActivation, kBatchNormalization, kNormalization, kRescaling };
+  Kind kind = Kind::kDense;
   std::string name;
-  std::int64_t units = 0;
-  bool use_bias = true;
-  bool has_activation = false;  // other than linear
+  std::string where;  // for messages: the file and the layer
+  /// Group of its weights in a file of Keras 3, by class and number: "dense", "dense_1".
+  std::string group;
+
+  /// kDense and kActivation
   Activation activation = Activation::kLinear;
   float alpha = 0.0F;
+  /// kDense
+  std::int64_t units = 0;
+  bool use_bias = true;
+  /// kBatchNormalization: epsilon, and whether there are gamma and beta.
+  double epsilon = 0.0;
+  bool scales = true;
+  bool centers = true;
+  /// kNormalization: mean and variance where the configuration gives them (else they are weights),
+  /// kRescaling: factor and offset. One value, or one per unit.
+  std::vector<double> first;
+  std::vector<double> second;
+  bool inverse = false;
 };
 
-/// The Dense layers in order, and the inputs of the first when the configuration says.
+/// The layers in order, and the inputs of the first when the configuration says.
 struct KerasConfig {
   std::optional<std::int64_t> inputs;
-  std::vector<KerasDense> layers;
+  std::vector<KerasLayer> layers;
 };
 
 /// Reads model_config of a Sequential model or a linear Functional chain; layers without effect on
-/// inference are left out.
+/// inference are left out. `where` names the file and the place inside it.
 /// Throws Error(kData) naming class and layer of anything else.
-/// Source: Keras 2 and Keras 3 `model.save` to HDF5.
-KerasConfig parse_keras_config(std::string_view json, std::string const& source);
+/// Source: Keras 2 and Keras 3 `model.save`.
+KerasConfig parse_keras_config(std::string_view json, std::string const& where);
 
 }  // namespace fairlane

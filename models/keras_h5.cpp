@@ -6,7 +6,7 @@
 
 #include "kernels/core/error.h"
 #include "models/hdf5_file.h"
-#include "models/keras_config.h"
+#include "models/keras_network.h"
 #include "models/network.h"
 #include "models/text.h"
 
@@ -42,77 +42,6 @@ std::string base_name(std::string const& weight) {
   return name.substr(0, name.find(':'));
 }
 
-std::string shape_text(std::vector<std::size_t> const& shape) {
-  return fmt::format("[{}]", fmt::join(shape, ", "));
-}
-
-Hdf5Tensor read_weight(Hdf5File const& file, std::string const& path,
-                       std::vector<std::int64_t> const& expected) {
-  Hdf5Tensor tensor = file.tensor(path);
-  bool same = tensor.shape.size() == expected.size();
-  for (std::size_t i = 0; same && i < expected.size(); ++i) {
-    same = expected[i] < 0 || tensor.shape[i] == static_cast<std::size_t>(expected[i]);
-  }
-  if (!same) {
-    std::string wanted;
-    for (std::int64_t const size : expected) {
-      wanted += fmt::format("{}{}", wanted.empty() ? "" : ", ",
-                            size < 0 ? "inputs" : fmt::format("{}", size));
-    }
-    throw bad(file, path,
-              fmt::format("has shape {}, expected [{}]", shape_text(tensor.shape), wanted));
-  }
-  return tensor;
-}
-
-DenseLayer read_dense(Hdf5File const& file, std::string const& root, KerasDense const& config,
-                      std::int64_t inputs) {
-  std::string const group = fmt::format("{}/{}", root, config.name);
-  if (!file.has_group(group)) {
-    throw bad(
-        file, group,
-        fmt::format("has no such group, expected the weights of layer {}", in_quotes(config.name)));
-  }
-  std::string kernel_path;
-  std::string bias_path;
-  for (std::string const& weight : read_names(file, group, "weight_names")) {
-    std::string const base = base_name(weight);
-    std::string* const slot = base == "kernel" ? &kernel_path
-                              : base == "bias" ? &bias_path
-                                               : nullptr;
-    if (slot == nullptr || !slot->empty()) {
-      throw bad(file, group,
-                fmt::format("weight_names lists {}, expected one kernel{}", in_quotes(weight),
-                            config.use_bias ? " and one bias" : ""));
-    }
-    *slot = fmt::format("{}/{}", group, weight);
-  }
-  if (kernel_path.empty()) throw bad(file, group, "weight_names lists no kernel");
-  if (bias_path.empty() == config.use_bias) {
-    throw bad(file, group,
-              config.use_bias ? "weight_names lists no bias"
-                              : "weight_names lists a bias, but use_bias is false");
-  }
-  DenseLayer layer;
-  layer.name = config.name;
-  layer.activation = config.activation;
-  layer.alpha = config.alpha;
-  Hdf5Tensor kernel = read_weight(file, kernel_path, {inputs, config.units});
-  if (kernel.shape[0] > static_cast<std::size_t>(std::max(kMaxInputs, kMaxUnits))) {
-    throw bad(file, kernel_path,
-              fmt::format("has {} inputs, expected at most {}", kernel.shape[0], kMaxInputs));
-  }
-  layer.inputs = static_cast<int>(kernel.shape[0]);
-  layer.outputs = static_cast<int>(config.units);
-  layer.weights = std::move(kernel.values);
-  if (config.use_bias) {
-    layer.bias = read_weight(file, bias_path, {config.units}).values;
-  } else {
-    layer.bias.assign(static_cast<std::size_t>(config.units), 0.0F);
-  }
-  return layer;
-}
-
 // The group that holds one group per layer.
 std::string weights_root(Hdf5File const& file) {
   if (file.has_group("/model_weights")) return "/model_weights";
@@ -121,12 +50,70 @@ std::string weights_root(Hdf5File const& file) {
             "has no group model_weights; save the whole model with model.save('NAME.h5')");
 }
 
+// Weights under their names, which each layer's group lists.
+class NamedWeights : public KerasWeights {
+ public:
+  explicit NamedWeights(Hdf5File const& file)
+      : file_(file),
+        root_(weights_root(file)),
+        layers_(read_names(file, root_.empty() ? "/" : root_, "layer_names")) {}
+
+  Hdf5File const& file() const override { return file_; }
+
+  std::vector<std::string> find(KerasLayer const& layer,
+                                std::vector<std::string> const& names) const override {
+    if (std::find(layers_.begin(), layers_.end(), layer.name) == layers_.end()) {
+      throw bad(file_, root_.empty() ? "/" : root_,
+                fmt::format("layer_names does not list {} of model_config{}", in_quotes(layer.name),
+                            did_you_mean(layer.name, layers_)));
+    }
+    std::string const group = fmt::format("{}/{}", root_, layer.name);
+    if (!file_.has_group(group)) {
+      throw bad(file_, group,
+                fmt::format("has no such group, expected the weights of layer {}",
+                            in_quotes(layer.name)));
+    }
+    std::vector<std::string> paths(names.size());
+    for (std::string const& weight : read_names(file_, group, "weight_names")) {
+      std::string const base = base_name(weight);
+      if (base == "count" && layer.kind == KerasLayer::Kind::kNormalization) continue;  // of rows
+      auto const at =
+          static_cast<std::size_t>(std::find(names.begin(), names.end(), base) - names.begin());
+      if (at == names.size() || !paths[at].empty()) {
+        bool const unused_bias = base == "bias" && !layer.use_bias;
+        throw bad(file_, group,
+                  unused_bias ? "weight_names lists a bias, but use_bias is false"
+                              : fmt::format("weight_names lists {}, expected one each of {}",
+                                            in_quotes(weight), fmt::join(names, ", ")));
+      }
+      paths[at] = fmt::format("{}/{}", group, weight);
+    }
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (paths[i].empty()) {
+        throw bad(file_, group, fmt::format("weight_names lists no {}", names[i]));
+      }
+    }
+    return paths;
+  }
+
+ private:
+  Hdf5File const& file_;
+  std::string root_;
+  std::vector<std::string> layers_;
+};
+
 }  // namespace
 
 Network read_keras_h5(std::string const& path) {
   Hdf5File const file(path);
   auto const text = file.strings("/", "model_config");
   if (!text) {
+    if (file.has_group("/layers")) {
+      throw bad(
+          file, "/",
+          "holds weights without their configuration (save_weights); save the whole model with "
+          "model.save('NAME.keras')");
+    }
     bool const weights_only = file.strings("/", "layer_names").has_value();
     throw bad(file, "/",
               weights_only
@@ -136,23 +123,9 @@ Network read_keras_h5(std::string const& path) {
   }
   if (text->size() != 1)
     throw bad(file, "/", fmt::format("model_config has {} strings, expected 1", text->size()));
-  KerasConfig const config = parse_keras_config(text->front(), path);
-  std::string const root = weights_root(file);
-  auto const names = read_names(file, root.empty() ? "/" : root, "layer_names");
-  Network network;
-  network.source = path;
-  std::int64_t inputs = config.inputs.value_or(-1);
-  for (KerasDense const& layer : config.layers) {
-    if (std::find(names.begin(), names.end(), layer.name) == names.end()) {
-      throw bad(file, root.empty() ? "/" : root,
-                fmt::format("layer_names does not list {} of model_config{}", in_quotes(layer.name),
-                            did_you_mean(layer.name, names)));
-    }
-    network.layers.push_back(read_dense(file, root, layer, inputs));
-    inputs = layer.units;
-  }
-  validate(network);
-  return network;
+  KerasConfig const config =
+      parse_keras_config(text->front(), escaped(path, 4096) + ":model_config");
+  return build_keras_network(config, NamedWeights(file), path, "Keras HDF5");
 }
 
 }  // namespace fairlane

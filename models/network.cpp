@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::string_view kHdf5Magic("\x89HDF\r\n\x1a\n", 8);
 constexpr std::string_view kZipMagic("PK\x03\x04", 4);
+constexpr char const* kFormats =
+    "Keras (.keras, .h5), ONNX (.onnx), a TensorFlow 1 checkpoint (.index) or Fairlane "
+    ".safetensors";
 constexpr std::size_t kHeadBytes = 9;  // enough for every magic number below
 
 Error bad(std::string const& source, std::string const& what) {
@@ -95,26 +98,25 @@ bool starts_with(std::string const& text, std::string_view prefix) {
   return std::string_view(text).substr(0, prefix.size()) == prefix;
 }
 
+bool is_torch(std::string const& extension) {
+  return extension == ".pt" || extension == ".pth" || extension == ".ts";
+}
+
 // What to do about a file that is no network we read, judged by its first bytes and its name.
 std::string advice(std::string const& head, std::string const& extension) {
-  bool const zip = starts_with(head, kZipMagic);
-  if (extension == ".pt" || extension == ".pth" || extension == ".ts") {
+  if (is_torch(extension)) {
     return "is a PyTorch file, which has no layers that can be read here; TorchScript serves as a "
            "black-box model only";
   }
-  if (extension == ".keras" || zip) {
-    return "is a Keras 3 archive (zip), expected Keras HDF5; save it with model.save('NAME.h5')";
+  if (extension == ".meta" || extension.substr(0, 6) == ".data-") {
+    return "is part of a TensorFlow checkpoint; name its index, NAME.index, or NAME alone";
   }
-  if (extension == ".onnx")
-    return "is an ONNX file, which is not supported; convert it to Keras HDF5";
   if (extension == ".nnet")
     return "is a NNET file, which is not supported; convert it to Keras HDF5";
   if (extension == ".pkl" || extension == ".joblib" || extension == ".pickle") {
     return "is a Python pickle, which is not supported; save the network as Keras HDF5";
   }
-  return fmt::format(
-      "starts with {}, expected a network as Keras HDF5 (.h5) or Fairlane .safetensors",
-      in_quotes(head, 8));
+  return fmt::format("starts with {}, expected a network as {}", in_quotes(head, 8), kFormats);
 }
 
 }  // namespace
@@ -188,20 +190,31 @@ void validate(Network const& network) {
   }
 }
 
-Network load_network(std::string const& path) {
+std::string network_file(std::string const& path) {
+  std::error_code ec;
+  std::string const index = path + ".index";
+  bool const is_prefix = !std::filesystem::exists(path, ec) && std::filesystem::exists(index, ec);
+  return is_prefix ? index : path;
+}
+
+Network load_network(std::string const& named) {
+  std::string const path = network_file(named);
   std::string const head = read_head(path);
   std::string const extension = lower_extension(path);
-  if (head.empty())
-    throw bad(path, "is empty, expected a network as Keras HDF5 (.h5) or Fairlane .safetensors");
+  if (head.empty()) throw bad(path, fmt::format("is empty, expected a network as {}", kFormats));
   if (starts_with(head, kHdf5Magic)) return read_keras_h5(path);
+  if (extension == ".keras" || (starts_with(head, kZipMagic) && !is_torch(extension))) {
+    return read_keras_archive(path);
+  }
   // safetensors has no magic number: eight bytes of header length, then the header's opening brace.
   if (head.size() == kHeadBytes && head[8] == '{' && !starts_with(head, kZipMagic)) {
     return read_safetensors(path);
   }
   if (extension == ".safetensors") return read_safetensors(path);
+  if (extension == ".onnx") return read_onnx(path);  // has no magic number either
+  if (extension == ".index") return read_tf_checkpoint(path);
   if (extension == ".h5" || extension == ".hdf5" || extension == ".keras-v2") {
-    if (!starts_with(head, kZipMagic))
-      return read_keras_h5(path);  // its message says what is wrong
+    return read_keras_h5(path);  // its message says what is wrong
   }
   throw bad(path, advice(head, extension));
 }

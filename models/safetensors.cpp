@@ -350,6 +350,7 @@ Network parse_safetensors(std::string_view bytes, std::string const& source) {
   check_cover(extents, data.size(), shown);
   Network network;
   network.source = source;
+  network.format = "Fairlane safetensors";
   build_layers(network, extents, data, shown);
   read_metadata(network, *metadata, shown);
   validate(network);

@@ -46,6 +46,7 @@ LIBRARIES = {
     "hdf5": (),  # only tests write such files; models/hdf5_file.cpp reads them itself
     "H5": (),
     "openssl/": ("engine/sha256.cpp",),
+    "zlib.h": ("models/zip_archive.cpp",),
     "torch/": ("models/torch/*",),
     "ATen/": ("models/torch/*",),
     "c10/": ("models/torch/*",),
@@ -177,6 +178,7 @@ class Rules(unittest.TestCase):
             ("engine/search.cpp", '"kernels/cpu/backend.h"'),
             ("engine/search.cpp", '"apps/args.h"'),
             ("engine/search.cpp", "<openssl/evp.h>"),
+            ("models/network.cpp", "<zlib.h>"),
             ("engine/search.cpp", "<torch/script.h>"),
             ("engine/search.cpp", "<spdlog/spdlog.h>"),
             ("engine/search.cpp", "<CLI/CLI.hpp>"),

@@ -96,9 +96,12 @@ TEST(Network, LoadSaysWhatAFileIs) {
   expect_error(ExitCode::kNoInput, {"a\\nb"}, [&] { load_network(folder.file("a\nb")); });
   expect("empty.h5", "", {"empty.h5", "is empty"});
   expect("model.pt", "PK\x03\x04zip", {"PyTorch", "black-box"});
-  expect("model.keras", "PK\x03\x04zip", {"Keras 3 archive", "model.save("});
-  expect("model.h5", "PK\x03\x04zip", {"Keras 3 archive"});
+  expect("model.keras", "PK\x03\x04zip", {"no complete zip archive"});
+  expect("model.h5", "PK\x03\x04zip", {"no complete zip archive"});
+  expect("model.keras", "\x89HDG", {"no complete zip archive"});
   expect("model.onnx", "\x08\x07", {"ONNX"});
+  expect("model.index", "abc", {"no index of a TensorFlow checkpoint"});
+  expect("model.meta", "abc", {"part of a TensorFlow checkpoint", "NAME.index"});
   expect("model.pkl", "\x80\x04", {"pickle"});
   expect("model.bin", "hello\n", {"starts with 'hello\\n'", "safetensors"});
   expect("text.h5", "hello\n", {"is not HDF5", "hello"});

@@ -1,0 +1,127 @@
+// Writes TensorFlow 1 checkpoints (NAME.index, NAME.data-00000-of-00001), independently of the
+// reader under test but for the CRC, whose value the test of crc32c fixes.
+#pragma once
+
+#include <algorithm>
+#include <map>
+
+#include "models/crc32c.h"
+#include "models/network.h"
+#include "tests/models/protobuf_writer.h"
+#include "tests/models/temporary.h"
+
+namespace fairlane {
+
+/// A LevelDB table of one or more data blocks.
+/// entries         in ascending order of keys
+/// block_entries   entries per data block
+inline std::string leveldb_table(std::map<std::string, std::string> const& entries,
+                                 std::size_t block_entries) {
+  std::string file;
+  auto const finish = [&](std::string block) {           // -> its handle
+    block += little_endian(0, 4) + little_endian(1, 4);  // one restart, at the start
+    std::string const handle = varint(file.size()) + varint(block.size());
+    block += '\0';  // not compressed
+    file += block + little_endian(masked_crc32c(block), 4);
+    return handle;
+  };
+  auto const entry = [](std::string const& before, std::string const& key,
+                        std::string const& value) {
+    std::size_t shared = 0;
+    while (shared < std::min(before.size(), key.size()) && before[shared] == key[shared]) ++shared;
+    return varint(shared) + varint(key.size() - shared) + varint(value.size()) +
+           key.substr(shared) + value;
+  };
+  std::string block;
+  std::string before;
+  std::string index;
+  std::string last_index;
+  std::size_t count = 0;
+  for (auto const& [key, value] : entries) {
+    block += entry(before, key, value);
+    before = key;
+    if (++count % block_entries != 0 && count != entries.size()) continue;
+    index += entry(last_index, key, finish(block));
+    last_index = key;
+    block.clear();
+    before.clear();
+  }
+  std::string footer = finish("");  // the meta index
+  footer += finish(index);
+  footer.resize(40, '\0');
+  return file + footer + little_endian(0xDB4775248B80FB57, 8);
+}
+
+/// A checkpoint under construction.
+class TfCheckpointWriter {
+ public:
+  TfCheckpointWriter& floats(std::string const& name, std::vector<std::int64_t> const& shape,
+                             std::vector<float> const& values) {
+    std::string const bytes = float_bytes(values);
+    return tensor(name, 1, shape, bytes, masked_crc32c(bytes));
+  }
+  TfCheckpointWriter& tensor(std::string const& name, std::int64_t type,
+                             std::vector<std::int64_t> const& shape, std::string const& bytes,
+                             std::uint32_t crc) {
+    ProtobufWriter sizes;
+    for (std::int64_t const size : shape) sizes.message(2, ProtobufWriter().number(1, size));
+    entries_[name] = ProtobufWriter()
+                         .number(1, type)
+                         .message(2, sizes)
+                         .number(4, static_cast<std::int64_t>(data_.size()))
+                         .number(5, static_cast<std::int64_t>(bytes.size()))
+                         .fixed32(6, crc)
+                         .text();
+    data_ += bytes;
+    return *this;
+  }
+  std::string index(std::size_t block_entries = 4, std::int64_t shards = 1) const {
+    auto entries = entries_;
+    entries[""] = ProtobufWriter().number(1, shards).bytes(3, "\x08\x01").text();
+    return leveldb_table(entries, block_entries);
+  }
+  std::string const& data() const { return data_; }
+  /// Writes both files; returns NAME.
+  std::string write(TemporaryFolder const& folder, std::string const& name) const {
+    folder.write(name + ".index", index());
+    folder.write(name + ".data-00000-of-00001", data_);
+    return folder.file(name);
+  }
+
+ private:
+  std::map<std::string, std::string> entries_;
+  std::string data_;
+};
+
+/// NAME.meta of a graph with these operators.
+inline std::string tf_meta(std::vector<std::string> const& operators) {
+  ProtobufWriter graph;
+  for (auto const& op : operators) {
+    graph.message(1, ProtobufWriter().bytes(1, "n").bytes(2, op));
+  }
+  return ProtobufWriter().message(1, ProtobufWriter().bytes(1, "info")).message(2, graph).text();
+}
+
+/// A network as ADF's program saves it: linear/kernel, linear/bias, linear_1/kernel, ..., with an
+/// optimizer's state beside them.
+inline TfCheckpointWriter tf_checkpoint_of(Network const& network) {
+  TfCheckpointWriter writer;
+  writer.floats("beta1_power", {}, {0.5F});
+  int k = 0;
+  for (DenseLayer const& layer : network.layers) {
+    std::string const scope = k == 0 ? "linear" : "linear_" + std::to_string(k);
+    ++k;
+    for (char const* slot : {"", "/Adam", "/Adam_1"}) {
+      bool const state = *slot != '\0';
+      auto const state_or = [&](std::vector<float> const& values) {
+        return state ? std::vector<float>(values.size(), 7.0F) : values;
+      };
+      writer.floats(scope + "/kernel" + slot, {layer.inputs, layer.outputs},
+                    state_or(layer.weights));
+      writer.floats(scope + "/bias" + slot, {layer.outputs}, state_or(layer.bias));
+    }
+  }
+  return writer;
+}
+
+}  // namespace fairlane
