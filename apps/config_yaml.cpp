@@ -338,6 +338,7 @@ constexpr Field kFields[] = {
      }},
     {"budget.seeds", read_budget<&BudgetConfig::seeds>},
     {"budget.iterations", read_budget<&BudgetConfig::iterations>},
+    {"budget.evaluations", read_budget<&BudgetConfig::evaluations>},
     {"budget.instances", read_budget<&BudgetConfig::instances>},
     {"budget.seconds", read_budget_seconds},
     {"output.dir",

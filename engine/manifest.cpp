@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLongestManifest = std::size_t{1} << 26;
-constexpr std::array kReasons = {"seeds", "iterations", "instances", "seconds"};
+constexpr std::array kReasons = {"seeds", "iterations", "evaluations", "instances", "seconds"};
 constexpr char const* kNever = "inf";
 
 fs::path absolute_of(std::string const& path) { return fs::weakly_canonical(fs::absolute(path)); }
@@ -114,6 +114,7 @@ Json config_json(RunConfig const& config, TestSubject const& subject) {
   auto const& budget = config.budget;
   json["budget"] = {{"seeds", or_null(budget.seeds)},
                     {"iterations", or_null(budget.iterations)},
+                    {"evaluations", or_null(budget.evaluations)},
                     {"instances", or_null(budget.instances)},
                     {"seconds", or_null(budget.seconds)}};
   json["output"] = {
@@ -154,6 +155,8 @@ RunConfig config_of(nlohmann::json const& json, std::string const& dir) {
   auto const& budget = json.at("budget");
   config.budget.seeds = optional_of<std::int64_t>(budget.at("seeds"));
   config.budget.iterations = optional_of<std::int64_t>(budget.at("iterations"));
+  if (budget.contains("evaluations"))  // there since it is known
+    config.budget.evaluations = optional_of<std::int64_t>(budget.at("evaluations"));
   config.budget.instances = optional_of<std::int64_t>(budget.at("instances"));
   config.budget.seconds = optional_of<double>(budget.at("seconds"));
   auto const& output = json.at("output");

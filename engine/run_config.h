@@ -50,6 +50,7 @@ struct LocalConfig {
 struct BudgetConfig {
   std::optional<std::int64_t> seeds;
   std::optional<std::int64_t> iterations;
+  std::optional<std::int64_t> evaluations;  // of the model, by the method's definition
   std::optional<std::int64_t> instances;
   std::optional<double> seconds;
 };
