@@ -33,6 +33,7 @@ constexpr Command kCommands[] = {
     {"inspect", "show a network, a table with its domain, or the results of a run", add_inspect},
     {"enumerate", "count every individual discriminatory instance of a domain", add_enumerate},
     {"estimate", "estimate the share of discrimination by sampling", add_estimate},
+    {"compare", "compare methods with one equal budget, over several seeds", add_compare},
     {"check", "verify the results of a run independently", add_check},
     {"demo", "search a small census with known discrimination in it", add_demo},
     {"devices", "show what this machine can compute with", add_devices},
@@ -40,8 +41,7 @@ constexpr Command kCommands[] = {
 };
 
 /// Commands of later versions.
-constexpr char const* kPlanned[] = {"enumerate", "estimate", "compare", "verify", "prepare",
-                                    "train",     "retrain",  "sweep",   "report"};
+constexpr char const* kPlanned[] = {"verify", "prepare", "train", "retrain", "sweep", "report"};
 
 Error usage(std::string const& what) { return Error(ExitCode::kUsage, what); }
 

@@ -166,8 +166,9 @@ ExitCode init(InitArguments arguments) {
     refuse_existing(arguments.out);
     refuse_existing(arguments.domain);
   }
-  Model const model = load_model(arguments.model, arguments.loading);
   Table const table = describe_csv(arguments.data);
+  int const inputs = static_cast<int>(table.columns.size()) - 1;  // all but the label
+  Model const model = load_model(arguments.model, inputs, arguments.loading);
   DrawnDomain const drawn =
       draw_domain(table, model, arguments.label, split_names(arguments.protected_names));
   std::optional<double> agreed;

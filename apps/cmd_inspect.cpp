@@ -9,6 +9,7 @@
 #include <set>
 
 #include "apps/commands.h"
+#include "apps/compare_text.h"
 #include "apps/console.h"
 #include "apps/summary_text.h"
 #include "apps/words.h"
@@ -38,29 +39,6 @@ std::string dump(Json const& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-/// Rows of cells, each column as wide as its widest cell: the first and the headed "values" or
-/// "activation" to the left, numbers to the right.
-std::string aligned(std::vector<std::vector<std::string>> const& rows) {
-  std::vector<std::size_t> widths;
-  for (auto const& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()), 0);
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (auto const& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      bool const is_text = rows[0][i] == "values" || rows[0][i] == "activation";
-      line += i == 0    ? fmt::format("{:<{}}", row[i], widths[i])
-              : is_text ? fmt::format("  {:<{}}", row[i], widths[i])
-                        : fmt::format("  {:>{}}", row[i], widths[i]);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
-}
-
 /// A model of which nothing is known but what it answers.
 void inspect_scorer(Model const& model, bool as_json) {
   Scorer const& scorer = *model.scorer();
@@ -84,7 +62,7 @@ void inspect_scorer(Model const& model, bool as_json) {
 
 void inspect_model(InspectArguments const& arguments, bool as_json) {
   std::string const& path = arguments.path;
-  Model const model = load_model(path, arguments.loading);
+  Model const model = load_model(path, 0, arguments.loading);
   if (model.scorer()) return inspect_scorer(model, as_json);
   Network const& network = model.network("inspect");
   std::string const digest = sha256_file(model_file(path));
@@ -123,7 +101,7 @@ void inspect_model(InspectArguments const& arguments, bool as_json) {
                     fmt::format("{}", layer.outputs), with_commas(parameters),
                     activation_name(layer.activation)});
   }
-  print(facts.text() + "\n" + aligned(rows));
+  print(facts.text() + "\n" + aligned(rows, {"activation"}));
 }
 
 /// "red, green, blue, ... (9)".
@@ -162,7 +140,7 @@ void inspect_table(std::string const& path, bool as_json) {
   Facts facts;
   facts.add("table", escaped(path, path.size()));
   facts.add("rows", with_commas(table.count));
-  print(facts.text() + "\n" + aligned(rows));
+  print(facts.text() + "\n" + aligned(rows, {"values"}));
 }
 
 /// Range and rows outside the domain of one column.
@@ -213,6 +191,8 @@ void inspect_dataset(std::string const& path, std::string const& domain_path, bo
                     fmt::format("{}..{}", range.low, range.high), with_commas(range.outside)});
     json["attributes"].push_back({{"name", attribute.name},
                                   {"protected", attribute.is_protected},
+                                  {"low", attribute.low.value_or(range.low)},
+                                  {"high", attribute.high.value_or(range.high)},
                                   {"data_low", range.low},
                                   {"data_high", range.high},
                                   {"out_of_domain", range.outside}});
@@ -282,7 +262,9 @@ void inspect_results(std::string const& dir, Console const& console, bool as_jso
   if (!finished) {
     console.warn(fmt::format("{}: has no DONE, the run did not finish", escaped(dir, dir.size())));
   }
-  std::string const summary_path = (path / "summary.json").string();
+  std::string const compared = (path / "compare.json").string();
+  bool const is_comparison = std::filesystem::exists(compared);
+  std::string const summary_path = is_comparison ? compared : (path / "summary.json").string();
   std::string const summary = read_file(summary_path, kMaxSummaryBytes);
   if (as_json) {
     print(summary);
@@ -291,6 +273,10 @@ void inspect_results(std::string const& dir, Console const& console, bool as_jso
   Facts facts;
   facts.add("results", escaped(dir, dir.size()));
   facts.add("finished", finished ? "yes" : "no");
+  if (is_comparison) {
+    print(facts.text() + "\n" + compare_text(summary, compared));
+    return;
+  }
   print(facts.text() + "\n" + summary_text(summary, summary_path));
   try {
     print(findings_text(dir));

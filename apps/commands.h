@@ -24,5 +24,6 @@ Action add_devices(CLI::App& app);
 Action add_demo(CLI::App& app);
 Action add_bench(CLI::App& app);
 Action add_check(CLI::App& app);
+Action add_compare(CLI::App& app);
 
 }  // namespace fairlane

@@ -67,12 +67,6 @@ std::string path_of(Place const& at, YamlNode const& node) {
   return (at.base / text).lexically_normal().string();
 }
 
-/// A path, or a command, which is left as it is.
-std::string model_of(Place const& at, YamlNode const& node) {
-  std::string const text = text_of(at, node, "a path");
-  return is_command(text) ? text : path_of(at, node);
-}
-
 std::int64_t integer_of(Place const& at, YamlNode const& node, std::int64_t low,
                         std::int64_t high) {
   auto const value = node.integer();
@@ -119,6 +113,13 @@ template <class T, class Read>
 std::optional<T> optional_of(YamlNode const& node, Read const& read) {
   if (node.kind == YamlNode::Kind::kNull) return std::nullopt;
   return read();
+}
+
+/// A path, or a command, which is left as it is and runs where a path would begin.
+void read_model(Place const& at, YamlNode const& node, RunConfig& config) {
+  std::string const text = text_of(at, node, "a path");
+  config.model = is_command(text) ? text : path_of(at, node);
+  config.model_folder = at.base.string();
 }
 
 void read_method(Place const& at, YamlNode const& node, RunConfig& config) {
@@ -319,7 +320,7 @@ struct Field {
 };
 
 constexpr Field kFields[] = {
-    {"model", [](Place const& at, YamlNode const& n, RunConfig& c) { c.model = model_of(at, n); }},
+    {"model", read_model},
     {"data", read_data},
     {"domain", [](Place const& at, YamlNode const& n, RunConfig& c) { c.domain = path_of(at, n); }},
     {"protected", read_protected},
@@ -378,6 +379,7 @@ constexpr Field kFields[] = {
     {"sg.solver", read_sg_solver},
     {"budget.seeds", read_budget<&BudgetConfig::seeds>},
     {"budget.iterations", read_budget<&BudgetConfig::iterations>},
+    {"budget.evaluations", read_budget<&BudgetConfig::evaluations>},
     {"budget.instances", read_budget<&BudgetConfig::instances>},
     {"budget.seconds", read_budget_seconds},
     {"output.dir",

@@ -99,6 +99,28 @@ std::string Facts::text() const {
   return out;
 }
 
+std::string aligned(std::vector<std::vector<std::string>> const& rows,
+                    std::vector<std::string> const& left) {
+  std::vector<std::size_t> widths;
+  for (auto const& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()), 0);
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (auto const& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      bool const is_left = std::find(left.begin(), left.end(), rows[0][i]) != left.end();
+      line += i == 0    ? fmt::format("{:<{}}", row[i], widths[i])
+              : is_left ? fmt::format("  {:<{}}", row[i], widths[i])
+                        : fmt::format("  {:>{}}", row[i], widths[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
 std::string with_commas(std::int64_t value) {
   std::string text = fmt::format("{}", value);
   std::size_t const first = value < 0 ? 1 : 0;

@@ -65,6 +65,11 @@ class Facts {
   std::vector<std::pair<std::string, std::string>> rows_;
 };
 
+/// Rows of cells, the first row with their heads; each column as wide as its widest cell: the first and those with the
+/// heads in `left` to the left, the others to the right.
+std::string aligned(std::vector<std::vector<std::string>> const& rows,
+                    std::vector<std::string> const& left = {});
+
 /// "1,234,567".
 std::string with_commas(std::int64_t value);
 /// "1.2 M", "830".

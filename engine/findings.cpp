@@ -32,6 +32,9 @@ struct Findings::Impl {
   /// record [visits.count][words + 1]
   void encode(Visits const& visits, std::uint64_t* record) const;
   void count_groups();
+  RecordSorter::Options group_sorter() const;
+  /// Sorts the groups of the IDIs, of which it returns the number.
+  std::int64_t sort_groups(RecordSorter& groups) const;
   /// Calls take(record) for the IDIs that count.
   template <class Each>
   void for_each_idi(Each const& each) const;
@@ -77,6 +80,22 @@ void Findings::add(Visits const& visits) {
   m.repeats = true;
   m.encode(visits, m.records.append(visits.count));
   m.records.commit(visits.count);
+}
+
+void Findings::add_from(Backend& backend, std::uint64_t cut) {
+  Impl& m = *impl_;
+  m.repeats = true;
+  std::size_t const size = stride();
+  backend.collect([&](Visits const& visits) {
+    std::uint64_t* const first = m.records.append(visits.count);
+    m.encode(visits, first);
+    std::uint64_t* to = first;
+    for (std::size_t i = 0; i < visits.count; ++i) {
+      if (visits.finder[i] >= cut) continue;
+      to = std::copy_n(first + i * size, size, to);
+    }
+    m.records.commit(static_cast<std::size_t>(to - first) / size);
+  });
 }
 
 void Findings::save(Backend& backend, TakeRecords const& take) {
@@ -154,14 +173,18 @@ void Findings::finish(std::uint64_t cut) {
   m.count_groups();
 }
 
-void Findings::Impl::count_groups() {
+RecordSorter::Options Findings::Impl::group_sorter() const {
   // The records, sorted and half the limit at most, stay in memory meanwhile.
-  RecordSorter groups({codec.words(), false, spill_dir, "groups", memory_limit / 2});
+  return {codec.words(), false, spill_dir, "groups", memory_limit / 2};
+}
+
+std::int64_t Findings::Impl::sort_groups(RecordSorter& groups) const {
+  std::int64_t instances = 0;
   std::uint64_t* to = nullptr;
   std::size_t room = 0;
   std::size_t used = 0;
   for_each_idi([&](std::uint64_t const* record) {
-    ++counts.unique_instances;
+    ++instances;
     if (used == room) {
       if (room > 0) groups.commit(used);
       room = kBatch;
@@ -178,8 +201,32 @@ void Findings::Impl::count_groups() {
   });
   if (room > 0) groups.commit(used);
   groups.finish();
+  return instances;
+}
+
+void Findings::Impl::count_groups() {
+  RecordSorter groups(group_sorter());
+  counts.unique_instances = sort_groups(groups);
   groups.for_each([&](std::uint64_t const*, std::size_t n) {
     counts.unique_groups += static_cast<std::int64_t>(n);
+    return true;
+  });
+}
+
+void Findings::for_each_group(TakeRows const& take) const {
+  Impl const& m = *impl_;
+  RecordSorter groups(m.group_sorter());
+  m.sort_groups(groups);
+  auto const width = static_cast<std::size_t>(m.codec.attributes());
+  std::vector<std::int32_t> rows;
+  groups.for_each([&](std::uint64_t const* keys, std::size_t n) {
+    for (std::size_t first = 0; first < n; first += kBatch) {
+      std::size_t const count = std::min(kBatch, n - first);
+      rows.resize(count * width);
+      for (std::size_t i = 0; i < count; ++i)
+        m.codec.row_of_key(keys + (first + i) * m.words, &rows[i * width]);
+      take(rows.data(), count);
+    }
     return true;
   });
 }

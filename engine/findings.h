@@ -104,6 +104,9 @@ class Findings {
 
   /// Takes visits among which inputs may repeat (what did not fit the backend's table).
   void add(Visits const& visits);
+  /// Same from what the backend's table recorded, without visits whose finder is not below `cut`: what several backends
+  /// found for one result. finish() needs no cut then.
+  void add_from(Backend& backend, std::uint64_t cut);
   /// Takes what the backend's table recorded, each input once; visits whose finder is not below
   /// `cut` do not count. After all add(). Throws Error(kMemory | kDisk).
   void collect(Backend& backend, std::uint64_t cut);
@@ -134,6 +137,10 @@ class Findings {
   using TakeKeys =
       std::function<void(std::uint64_t const* keys, std::uint64_t const* finders, std::size_t n)>;
   void for_each_key(TakeKeys const& take) const;
+  /// Calls take(rows [n][attributes], n) with one row of each group that has an IDI, sorted: that with the least values
+  /// in the selected attributes. Repeatable after finish.
+  using TakeRows = std::function<void(std::int32_t const* rows, std::size_t n)>;
+  void for_each_group(TakeRows const& take) const;
 
  private:
   struct Impl;

@@ -87,6 +87,7 @@ void LockstepSearch::global_phase() {
   std::int64_t count = seeds_.count();
   if (config_.budget.iterations)
     count = std::min(count, *config_.budget.iterations);  // every seed is tested once
+  if (config_.budget.evaluations) count = std::min(count, tests_within(*config_.budget.evaluations));
   if (options_.replay && options_.replay->global_seeds >= 0)
     count = std::min(count, options_.replay->global_seeds);
   result_.global.resize(static_cast<std::size_t>(count));  // as an earlier session left it
@@ -152,6 +153,14 @@ void LockstepSearch::cut_global() {
     for (std::int64_t s = 0; s < seeds; ++s) {
       tests += result_.global[static_cast<std::size_t>(s)].iterations;
       if (tests >= *config_.budget.iterations) limit(s + 1, "iterations");
+    }
+  }
+  if (config_.budget.evaluations) {
+    double evaluations = 0.0;
+    for (std::int64_t s = 0; s < seeds; ++s) {
+      evaluations += seed_evaluations(result_.global[static_cast<std::size_t>(s)]);
+      if (evaluations >= static_cast<double>(*config_.budget.evaluations))
+        limit(s + 1, "evaluations");
     }
   }
   if (config_.budget.instances) {

@@ -1,10 +1,17 @@
 // The local phase: more IDIs around each origin, and where a budget ends it.
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/lockstep_search.h"
 
 namespace fairlane {
+
+namespace {
+
+constexpr double kMostOrigins = 1LL << 32;  // a seed leads to one
+
+}  // namespace
 
 LocalStep LockstepSearch::local_step() const {
   LocalStep step;
@@ -75,6 +82,10 @@ void LockstepSearch::local_phase() {
       reason = "iterations";
     }
   }
+  if (config_.budget.evaluations) {  // it lasts for fewer origins where they renew gradients
+    double const most = std::ceil(evaluations_left(0) / origin_evaluations(0.0));
+    last = static_cast<std::int64_t>(std::min(static_cast<double>(last), most));
+  }
   if (options_.replay && options_.replay->local_seeds >= 0 && options_.replay->local_seeds < last) {
     last = options_.replay->local_seeds;
     reason = options_.replay->reason;
@@ -98,7 +109,9 @@ void LockstepSearch::local_phase() {
   // Waves of whole populations.
   std::int64_t const together = adaptive() ? config_.aequitas.lanes : 1;
   while (done < last) {
-    std::int64_t const end = std::min(last, done + (wave + together - 1) / together * together);
+    std::int64_t now = wave;
+    if (config_.budget.evaluations) now = std::min(now, evaluations_wave(done));
+    std::int64_t const end = std::min(last, done + (now + together - 1) / together * together);
     if (adaptive()) {
       adaptive_local(done, end);
     } else {
@@ -108,14 +121,20 @@ void LockstepSearch::local_phase() {
       workers_.run(backend_.concurrency(), [&](int) { local_worker(origins, lanes); });
     }
     done = std::find(local_done_.begin(), local_done_.begin() + end, 0) - local_done_.begin();
+    std::int64_t enough = -1;
+    auto const reached = [&](std::int64_t after, char const* budget) {
+      if (after < 0 || (enough >= 0 && after >= enough)) return;
+      enough = after;
+      reason = budget;
+    };
+    if (config_.budget.evaluations) reached(origins_for_evaluations(done), "evaluations");
     if (config_.budget.instances) {
-      std::int64_t const enough = origins_for_instances(done);
-      if (enough >= 0) {
-        done = enough;
-        reason = "instances";
-        break;
-      }
+      reached(origins_for_instances(done), "instances");
       wave += wave / 2;  // each count scans the whole table
+    }
+    if (enough >= 0) {
+      done = enough;
+      break;
     }
     if (done < end || late()) {
       if (done < last) reason = "seconds";
@@ -126,6 +145,31 @@ void LockstepSearch::local_phase() {
   if (*reason == '\0' && done == total) return;
   result_.cut.reason = reason;
   cut_local(done);
+}
+
+double LockstepSearch::evaluations_left(std::int64_t origins) const {
+  auto left = static_cast<double>(*config_.budget.evaluations);
+  for (auto const& outcome : result_.global) left -= seed_evaluations(outcome);
+  for (std::int64_t i = 0; i < origins; ++i)
+    left -= origin_evaluations(renewals_[static_cast<std::size_t>(i)]);
+  return left;
+}
+
+std::int64_t LockstepSearch::evaluations_wave(std::int64_t done) const {
+  // Those that it lasts for at the least; then a few, of which the last ones may not count.
+  constexpr std::int64_t kLeastWave = 64;  // for each thread
+  double const most_each = origin_evaluations(static_cast<double>(config_.local.num));
+  double const certain = std::min(evaluations_left(done) / most_each, kMostOrigins);
+  return std::max(static_cast<std::int64_t>(certain), kLeastWave * backend_.concurrency());
+}
+
+std::int64_t LockstepSearch::origins_for_evaluations(std::int64_t done) const {
+  double left = evaluations_left(0);
+  for (std::int64_t i = 0; i < done; ++i) {
+    left -= origin_evaluations(renewals_[static_cast<std::size_t>(i)]);
+    if (left <= 0.0) return i + 1;
+  }
+  return -1;
 }
 
 std::int64_t LockstepSearch::origins_for_instances(std::int64_t done) {

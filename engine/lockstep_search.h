@@ -78,7 +78,16 @@ class LockstepSearch {
   void cut_local(std::int64_t done);
   /// Origins after which the budget of instances is reached, -1 when the first `done` do not reach it.
   std::int64_t origins_for_instances(std::int64_t done);
+  /// Same for the budget of model evaluations; what is left of it after so many origins; and how many more are worth
+  /// searching at once.
+  std::int64_t origins_for_evaluations(std::int64_t done) const;
+  double evaluations_left(std::int64_t origins) const;
+  std::int64_t evaluations_wave(std::int64_t done) const;
   std::vector<std::uint64_t> hit_finders();
+  /// Model evaluations that a seed's global phase takes by the method's definition, as if nothing were cached.
+  double seed_evaluations(GlobalOutcome const& outcome) const;
+  /// Same of an origin's local phase, which renewed its gradients so many times.
+  double origin_evaluations(double renewals) const;
   void count();
 
   /// Saves what is done. No block runs meanwhile. Throws Error.
@@ -146,6 +155,12 @@ class LockstepSearch {
   double gradient_cost() const {
     return method_.evaluations_per_gradient > 0.0 ? method_.evaluations_per_gradient
                                                   : 1.0 + attributes_;
+  }
+  double variants() const { return backend_.subject().get().variants; }
+  /// Tests of one input after which a budget of model evaluations is reached.
+  std::int64_t tests_within(std::int64_t evaluations) const {
+    std::int64_t const each = backend_.subject().get().variants;
+    return evaluations / each + (evaluations % each != 0 ? 1 : 0);
   }
   GradientSpec gradient() const {
     return {method_.gradient, static_cast<float>(config_.perturbation_size)};

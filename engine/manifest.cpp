@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLongestManifest = std::size_t{1} << 26;
-constexpr std::array kReasons = {"seeds", "iterations", "instances", "seconds"};
+constexpr std::array kReasons = {"seeds", "iterations", "evaluations", "instances", "seconds"};
 constexpr char const* kNever = "inf";
 
 fs::path absolute_of(std::string const& path) { return fs::weakly_canonical(fs::absolute(path)); }
@@ -99,8 +99,13 @@ Json config_json(RunConfig const& config, TestSubject const& subject) {
         {{"name", subject.domain().attributes[attribute].name}, {"values", subject.values()[i]}});
   }
   Json json;
-  json["model"] =
-      is_command(config.model) ? Json(config.model) : relative_path(config.model, dir);
+  if (is_command(config.model)) {
+    json["model"] = config.model;
+    json["model_folder"] = relative_path(
+        config.model_folder.empty() ? std::string(".") : config.model_folder, dir);
+  } else {
+    json["model"] = relative_path(config.model, dir);
+  }
   json["data"] = relative_path(config.data, dir);
   json["domain"] = relative_path(config.domain, dir);
   json["protected"] = std::move(selection);
@@ -137,6 +142,7 @@ Json config_json(RunConfig const& config, TestSubject const& subject) {
   auto const& budget = config.budget;
   json["budget"] = {{"seeds", or_null(budget.seeds)},
                     {"iterations", or_null(budget.iterations)},
+                    {"evaluations", or_null(budget.evaluations)},
                     {"instances", or_null(budget.instances)},
                     {"seconds", or_null(budget.seconds)}};
   json["output"] = {{"dir", "."},
@@ -150,7 +156,11 @@ RunConfig config_of(nlohmann::json const& json, std::string const& dir) {
   RunConfig config;
   config.source = dir + "/manifest.json";
   config.model = json.at("model").get<std::string>();
-  if (!is_command(config.model)) config.model = resolved_path(json.at("model"), dir);
+  if (is_command(config.model)) {
+    config.model_folder = resolved_path(json.at("model_folder"), dir);
+  } else {
+    config.model = resolved_path(json.at("model"), dir);
+  }
   config.data = resolved_path(json.at("data"), dir);
   config.domain = resolved_path(json.at("domain"), dir);
   for (auto const& entry : json.at("protected")) {
@@ -200,6 +210,8 @@ RunConfig config_of(nlohmann::json const& json, std::string const& dir) {
   auto const& budget = json.at("budget");
   config.budget.seeds = optional_of<std::int64_t>(budget.at("seeds"));
   config.budget.iterations = optional_of<std::int64_t>(budget.at("iterations"));
+  if (budget.contains("evaluations"))  // there since it is known
+    config.budget.evaluations = optional_of<std::int64_t>(budget.at("evaluations"));
   config.budget.instances = optional_of<std::int64_t>(budget.at("instances"));
   config.budget.seconds = optional_of<double>(budget.at("seconds"));
   auto const& output = json.at("output");

@@ -32,7 +32,8 @@ constexpr std::size_t kLongestManifest = std::size_t{1} << 26;
 /// earlier one.
 constexpr std::array kResults = {"instances.csv", "instances.npy", "instances.columns.json",
                                  "scores.npy",    "global.csv",    "summary.json",
-                                 "report.html"};
+                                 "report.html",   "compare.csv",   "summary.csv",
+                                 "compare.json",  "compare.svg"};
 
 std::string shown(std::string const& path) { return escaped(path, 4096); }
 

@@ -53,10 +53,18 @@ void LockstepSearch::random_phase() {
     wanted = *config_.budget.iterations;
     cut.reason = "iterations";
   }
-  wanted = static_cast<std::int64_t>(std::min(static_cast<double>(wanted), domain));
+  if (config_.budget.evaluations && tests_within(*config_.budget.evaluations) <= wanted) {
+    wanted = tests_within(*config_.budget.evaluations);
+    cut.reason = "evaluations";
+  }
+  if (domain < static_cast<double>(wanted)) {
+    wanted = static_cast<std::int64_t>(domain);
+    cut.reason = "";
+  }
   begin_phase(0, wanted);
   constexpr std::int64_t kMostDraws = std::numeric_limits<std::uint32_t>::max();
   constexpr std::int64_t kLeastDraws = 1024;  // in a round, for each thread
+  constexpr std::int64_t kDrawsAtOnce = 1 << 24;  // the clock may end a run long before global.num
   // A run that the clock ended is repeated by as many draws.
   bool const repeats = options_.replay && options_.replay->global_seeds >= 0;
   std::int64_t most = repeats ? options_.replay->global_seeds : kMostDraws;
@@ -65,8 +73,8 @@ void LockstepSearch::random_phase() {
   bool timed_out = false;
   while (static_cast<std::int64_t>(backend_.visited()) < wanted && drawn < most && !timed_out) {
     std::int64_t const missing = wanted - static_cast<std::int64_t>(backend_.visited());
-    std::int64_t const end =
-        std::min(most, drawn + std::max(missing, kLeastDraws * backend_.concurrency()));
+    std::int64_t const enough = std::max(missing, kLeastDraws * backend_.concurrency());
+    std::int64_t const end = std::min(most, drawn + std::min(enough, kDrawsAtOnce));
     random_round(drawn, end);
     auto const open = std::find(global_done_.begin() + drawn, global_done_.end(), 0);
     drawn = open - global_done_.begin();
@@ -102,6 +110,8 @@ void LockstepSearch::random_phase() {
     cut.reason = "instances";
   } else if (!enough && (timed_out || repeats)) {
     cut.reason = repeats ? options_.replay->reason : "seconds";
+  } else if (!enough) {
+    cut.reason = "";  // the table of seeds has no more
   }
   cut.finder = last;
   cut.global_seeds = static_cast<std::int64_t>(Finder::seed(last));

@@ -82,6 +82,7 @@ struct SymbolicConfig {
 struct BudgetConfig {
   std::optional<std::int64_t> seeds;
   std::optional<std::int64_t> iterations;
+  std::optional<std::int64_t> evaluations;  // of the model, by the method's definition
   std::optional<std::int64_t> instances;
   std::optional<double> seconds;
 };
@@ -97,6 +98,7 @@ struct OutputConfig {
 struct RunConfig {
   std::string source;  // the YAML file, for messages
   std::string model;
+  std::string model_folder;  // in which a model that is a command runs; empty: the working directory
   std::string data;  // empty: none
   std::string domain;
   std::vector<ProtectedAttribute> protected_attributes;

@@ -56,44 +56,43 @@ std::vector<std::uint64_t> LockstepSearch::hit_finders() {
   return finders;
 }
 
+double LockstepSearch::seed_evaluations(GlobalOutcome const& outcome) const {
+  double const tests = outcome.iterations;
+  bool const stepped_last = !outcome.found && method_.steps_after_last_test;
+  double const steps = tests == 0.0 || stepped_last ? tests : tests - 1.0;
+  return tests * variants() + steps * 2.0 * gradient_cost();
+}
+
+double LockstepSearch::origin_evaluations(double renewals) const {
+  double const pair = 2.0 * gradient_cost();
+  double evaluations = static_cast<double>(config_.local.num) * variants() + renewals * pair;
+  // The first weights: gradients at x and partner; the partner costs a similar set, except where the global test
+  // has just evaluated it (margin). ADF has no first weights.
+  if (method_.kind == SearchKind::kMargin) return evaluations + pair;
+  return method_.local_renews_always || adaptive() ? evaluations : evaluations + variants() + pair;
+}
+
 void LockstepSearch::count() {
   auto& c = result_.counts;
-  double const variants = backend_.subject().get().variants;
   c.global_seeds = static_cast<std::int64_t>(result_.global.size());
   double evaluations = 0.0;
   std::int64_t tests = 0;
-  double gradient_pairs = 0.0;
   for (auto const& outcome : result_.global) {
     c.global_found += outcome.found ? 1 : 0;
     tests += outcome.iterations;
-    bool const stepped_last = !outcome.found && method_.steps_after_last_test;
-    gradient_pairs +=
-        outcome.iterations == 0 ? 0.0 : outcome.iterations - (stepped_last ? 0.0 : 1.0);
+    evaluations += seed_evaluations(outcome);
   }
   if (method_.kind == SearchKind::kRandom) {
     c.global_seeds = c.iterations;
     c.global_unique = c.global_found;
-    c.model_evaluations = static_cast<std::int64_t>(static_cast<double>(c.iterations) * variants);
+    c.model_evaluations = static_cast<std::int64_t>(static_cast<double>(c.iterations) * variants());
     return;
   }
-  evaluations += static_cast<double>(tests) * variants + gradient_pairs * 2.0 * gradient_cost();
   c.global_unique = static_cast<std::int64_t>(origins_.seed.size());
   c.iterations = tests;
-  if (local_counted_ > 0) {
-    double renewals = 0.0;
-    for (std::int64_t i = 0; i < local_counted_; ++i)
-      renewals += renewals_[static_cast<std::size_t>(i)];
-    bool const margin = method_.kind == SearchKind::kMargin;
-    auto const origins = static_cast<double>(local_counted_);
-    auto const steps = static_cast<double>(config_.local.num);
-    c.iterations += local_counted_ * config_.local.num;
-    evaluations += origins * steps * variants + renewals * 2.0 * gradient_cost();
-    // The first weights: gradients at x and partner; the partner costs a similar set, except where the global test
-    // has just evaluated it (margin). ADF has no first weights.
-    if (margin) evaluations += origins * 2.0 * gradient_cost();
-    if (!margin && !adaptive() && !method_.local_renews_always)
-      evaluations += origins * (variants + 2.0 * gradient_cost());
-  }
+  c.iterations += local_counted_ * config_.local.num;
+  for (std::int64_t i = 0; i < local_counted_; ++i)
+    evaluations += origin_evaluations(renewals_[static_cast<std::size_t>(i)]);
   c.model_evaluations = static_cast<std::int64_t>(evaluations);
 }
 

@@ -31,7 +31,7 @@ struct Cut {
       std::numeric_limits<std::uint64_t>::max();  // first finder that does not count
   std::int64_t global_seeds = -1;                 // seeds of the global phase, -1: all
   std::int64_t local_seeds = -1;                  // origins of the local phase, -1: all
-  char const* reason = "";  // the budget that ended the run: seeds, iterations, instances, seconds
+  char const* reason = "";  // the budget that ended the run: seeds, iterations, evaluations, instances, seconds
 };
 
 /// The counts of summary.json that the search itself knows.

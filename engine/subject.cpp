@@ -120,10 +120,16 @@ std::vector<int> device_numbers(std::string const& text) {
   }
 }
 
+ModelOptions in_folder(ModelOptions options, std::string const& folder) {
+  options.folder = folder;
+  return options;
+}
+
 }  // namespace
 
 TestSubject::TestSubject(RunConfig const& config, ModelOptions const& options)
-    : model_(load_model(config.model, options)), domain_(read_domain_yaml(config.domain)) {
+    : domain_(read_domain_yaml(config.domain)),
+      model_(load_model(config.model, domain_.size(), in_folder(options, config.model_folder))) {
   if (model_.inputs() != domain_.size()) {
     throw Error(
         ExitCode::kData,

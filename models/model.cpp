@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "kernels/core/error.h"
+#include "models/exec_scorer.h"
 #include "models/text.h"
+#include "models/torch_scorer.h"
+#include "models/tree_scorer.h"
 
 namespace fairlane {
 namespace {
@@ -11,17 +16,19 @@ namespace {
 constexpr std::size_t kLongestPath = 4096;
 constexpr char const* kCommand = "exec:";
 
-bool ends_with(std::string const& text, std::string const& end) {
-  return text.size() >= end.size() &&
-         text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 /// Throws where a model that runs code may not be loaded.
-void require_allowed(std::string const& model, ModelOptions const& options) {
-  if (options.allow_exec) return;
-  throw Error(ExitCode::kConfig,
-              fmt::format("model: {} runs code on this machine; give --allow-exec to allow that",
-                          in_quotes(model, kLongestPath)));
+void require_allowed(std::string const& model, int inputs, ModelOptions const& options) {
+  if (!options.allow_exec) {
+    throw Error(ExitCode::kConfig,
+                fmt::format("model: {} runs code on this machine; give --allow-exec to allow that",
+                            in_quotes(model, kLongestPath)));
+  }
+  if (inputs < 1) {
+    throw Error(ExitCode::kUsage,
+                fmt::format("{}: does not tell how many inputs it takes; name a configuration, "
+                            "whose domain does",
+                            escaped(model, kLongestPath)));
+  }
 }
 
 }  // namespace
@@ -46,18 +53,27 @@ char const* name_of(ScoreKind kind) {
 
 bool is_command(std::string const& model) { return model.rfind(kCommand, 0) == 0; }
 
-Model load_model(std::string const& model, ModelOptions const& options) {
+std::string model_file(std::string const& model) {
+  return is_command(model) ? std::string() : network_file(model);
+}
+
+Model load_model(std::string const& model, int inputs, ModelOptions const& options) {
   if (options.make) return {model, options.make()};
   if (is_command(model)) {
-    require_allowed(model, options);
-    throw Error(ExitCode::kUnavailable,
-                fmt::format("model: {}: this version runs no child processes",
-                            in_quotes(model, kLongestPath)));
+    require_allowed(model, inputs, options);
+    ExecOptions exec;
+    exec.threads = options.threads;
+    exec.folder = options.folder;
+    return {model, make_exec_scorer(model.substr(std::strlen(kCommand)), inputs, exec)};
   }
-  if (ends_with(model, ".pt")) {
-    require_allowed(model, options);
-    throw Error(ExitCode::kUnavailable, fmt::format("{}: this version reads no TorchScript",
-                                                    escaped(model, kLongestPath)));
+  if (lower_extension(model) == ".pt") {
+    require_allowed(model, inputs, options);
+    TorchScorerOptions torch;
+    torch.threads = options.threads;
+    return {model, make_torch_scorer(model, inputs, torch)};
+  }
+  if (is_tree_file(model)) {
+    return {model, std::make_shared<TreeScorer>(load_trees(model), options.threads)};
   }
   return {model, load_network(model)};
 }

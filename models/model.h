@@ -14,10 +14,12 @@ namespace fairlane {
 /// How a model is loaded; nothing of it changes what the model says.
 /// allow_exec  models that run code may be loaded (--allow-exec)
 /// threads     that a scorer may use, 0: all cores
+/// folder      in which a command runs; empty: the working directory
 /// make        in place of the file or the command that the configuration names; for tests
 struct ModelOptions {
   bool allow_exec = false;
   int threads = 0;
+  std::string folder;
   std::function<std::shared_ptr<Scorer>()> make;
 };
 
@@ -51,9 +53,13 @@ char const* name_of(ScoreKind kind);
 /// Whether a model is a command (exec:COMMAND) and no file.
 bool is_command(std::string const& model);
 
+/// The file whose digest stands for a model; empty for a command.
+std::string model_file(std::string const& model);
+
 /// Loads the model that a configuration names, by whoever reads its kind: exec:COMMAND a child process, .pt TorchScript,
-/// files of tree ensembles, otherwise a network. Throws Error(kNoInput | kData | kUnavailable), and Error(kConfig) where
-/// it runs code and that was not allowed.
-Model load_model(std::string const& model, ModelOptions const& options);
+/// files of tree ensembles, otherwise a network.
+/// inputs  that it will be given, which a model that runs code does not tell by itself; 0: not known
+/// Throws Error(kNoInput | kData | kUnavailable), and Error(kConfig) where it runs code and that was not allowed.
+Model load_model(std::string const& model, int inputs, ModelOptions const& options);
 
 }  // namespace fairlane

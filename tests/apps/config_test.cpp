@@ -58,7 +58,7 @@ TEST(Config, EveryKeyIsRead) {
       "         seeding: uniform, seeds: s.csv}\n"
       "local: {num: 0, step: 3, update_interval: inf, epsilon: 1.0e-3}\n"
       "gradient: {perturbation_size: 0.5}\n"
-      "budget: {seeds: 1, iterations: 2, instances: 3, seconds: 0.5}\n"
+      "budget: {seeds: 1, iterations: 2, evaluations: 4, instances: 3, seconds: 0.5}\n"
       "output: {dir: o, format: npy, trace: true}\n");
   EXPECT_EQ(config.model, "m.h5");
   EXPECT_EQ(config.data, "dir/t.csv");
@@ -83,6 +83,7 @@ TEST(Config, EveryKeyIsRead) {
   EXPECT_EQ(config.perturbation_size, 0.5);
   EXPECT_EQ(config.budget.seeds, 1);
   EXPECT_EQ(config.budget.iterations, 2);
+  EXPECT_EQ(config.budget.evaluations, 4);
   EXPECT_EQ(config.budget.instances, 3);
   EXPECT_EQ(config.budget.seconds, 0.5);
   EXPECT_EQ(config.output.dir, "dir/o");

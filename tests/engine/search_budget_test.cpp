@@ -162,6 +162,62 @@ TEST(Search, BudgetOfIterations) {
   }
 }
 
+TEST(Search, BudgetOfEvaluations) {
+  TemporaryFolder const folder;
+  RunConfig config = budget_config(folder);
+  TestSubject const subject(config);
+  for (MethodSpec const& method : methods()) {
+    SCOPED_TRACE(method.name);
+    config.method = method.name;
+    config.budget = {};
+    Finished const whole = run_search(config, subject, {});
+    std::int64_t const all = whole.result.counts.model_evaluations;
+    for (std::int64_t const limit : {std::int64_t{1}, all / 20, all / 2, all - 1, all * 2}) {
+      SCOPED_TRACE(limit);
+      config.budget.evaluations = limit;
+      Finished const first = run_search(config, subject, {});
+      expect_deterministic(config, subject, first);
+      if (limit > all) {
+        EXPECT_STREQ(first.result.cut.reason, "");
+        EXPECT_TRUE(first.entries == whole.entries);
+        continue;
+      }
+      EXPECT_STREQ(first.result.cut.reason, "evaluations");
+      EXPECT_GE(first.result.counts.model_evaluations, limit);
+      for (auto const& [row, entry] : first.entries) ASSERT_EQ(whole.entries.at(row), entry);
+      // The seed that reaches the limit is the last one: without it the run stays below.
+      Cut before = first.result.cut;
+      if (before.local_seeds > 0) {
+        --before.local_seeds;
+      } else {
+        --before.global_seeds;
+      }
+      if (before.global_seeds == 0) continue;
+      RunConfig replayed = config;
+      replayed.budget = {};
+      EXPECT_LT(run_search(replayed, subject, {1, 0, "", How{}.memory, before})
+                    .result.counts.model_evaluations,
+                limit);
+    }
+  }
+}
+
+TEST(Search, BudgetsOfEvaluationsAndInstancesEndAtTheFirst) {
+  TemporaryFolder const folder;
+  RunConfig config = budget_config(folder);
+  TestSubject const subject(config);
+  Finished const whole = run_search(config, subject, {});
+  config.budget.evaluations = whole.result.counts.model_evaluations / 2;
+  Finished const half = run_search(config, subject, {});
+  for (std::int64_t const instances : {half.hits() / 2, half.hits() + 1}) {
+    config.budget.instances = instances;
+    Finished const first = run_search(config, subject, {});
+    EXPECT_STREQ(first.result.cut.reason, instances < half.hits() ? "instances" : "evaluations");
+    EXPECT_LE(first.entries.size(), half.entries.size());
+    expect_deterministic(config, subject, first);
+  }
+}
+
 TEST(Search, BudgetOfInstances) {
   TemporaryFolder const folder;
   RunConfig config = budget_config(folder);
@@ -264,6 +320,7 @@ TEST(Search, TheLargestBudgetsEndNothing) {
     Finished const whole = run_search(config, subject, {});
     constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
     config.budget.iterations = config.budget.instances = config.budget.seeds = kMost;
+    config.budget.evaluations = kMost;
     expect_same(whole, run_search(config, subject, {}));
   }
 }

@@ -1,0 +1,80 @@
+// fairlane compare CONFIG: methods with one equal budget, over several seeds.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "apps/commands.h"
+#include "apps/compare_text.h"
+#include "apps/config_options.h"
+#include "apps/console.h"
+#include "apps/walk_text.h"
+#include "engine/compare.h"
+#include "engine/rank_test.h"
+
+namespace fairlane {
+namespace {
+
+struct CompareArguments {
+  ConfigOptions config;
+  ConsoleOptions console;
+  std::vector<std::string> methods;
+  std::string repeats;
+  std::string against;
+  bool overwrite = false;
+};
+
+ExitCode run_compare(CompareArguments const& arguments) {
+  Console const console(arguments.console);
+  CompareOptions options;
+  options.execution = arguments.config.execution();
+  options.overwrite = arguments.overwrite;
+  options.against = arguments.against;
+  options.methods = arguments.methods;
+  if (!arguments.repeats.empty())
+    options.repeats = parse_integer("--repeats", arguments.repeats, 1, kMostRanked);
+  RunConfig const config = arguments.config.config();
+
+  Interrupt const interrupt;
+  options.stop = &Interrupt::flag();
+  StatusLine line(console.shows_progress());
+  options.notice = [&](std::string const& text) {
+    line.clear();
+    console.info(text);
+  };
+  options.progress = [&](CompareProgress const& progress) {
+    line.show(compare_progress_text(progress));
+  };
+  std::string const json = compare(config, options);
+  line.clear();
+  if (arguments.console.json) {
+    print(json);
+  } else {
+    print(compare_text(json, config.output.dir));
+    print(fmt::format("\nResults are in {}\n", config.output.dir));
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Action add_compare(CLI::App& app) {
+  auto const arguments = std::make_shared<CompareArguments>();
+  arguments->config.add_to(app);
+  app.add_option("--methods", arguments->methods,
+                 "methods to compare, such as eidig,maft (default: all)")
+      ->type_name("NAME,...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--repeats", arguments->repeats,
+                 fmt::format("seeds, from the configuration's on (default: {})", kCompareRepeats))
+      ->type_name("N");
+  app.add_option("--against", arguments->against,
+                 "results of `fairlane enumerate`: also report which share of all IDIs was found")
+      ->type_name("DIR");
+  app.add_flag("--overwrite", arguments->overwrite, "replace the results of another configuration");
+  arguments->console.add_to(app);
+  return [arguments] { return run_compare(*arguments); };
+}
+
+}  // namespace fairlane
