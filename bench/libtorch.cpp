@@ -216,6 +216,7 @@ class LibTorch : public Contender {
 }  // namespace
 
 std::string libtorch_problem(BenchSearch const& search) {
+  if (search.subject.model().scorer()) return "the LibTorch baseline searches networks only";
   if (search.method.kind != SearchKind::kGradient) {
     return std::string("the LibTorch baseline searches with eidig, adf and maft, not with ") +
            search.method.name;
