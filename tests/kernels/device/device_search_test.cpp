@@ -140,7 +140,7 @@ TEST_P(DeviceSearch, EndsWhereABudgetEndsIt) {
 TEST_P(DeviceSearch, SharesAPopulation) {
   TemporaryFolder const folder;
   RunConfig config = small_config(folder, shape_of(GetParam()));
-  config.global.num = 1000;
+  config.global.num = 2000;
   config.local.num = 5;
   config.aequitas.lanes = 150;
   config.method = "aequitas-fully";
@@ -149,7 +149,7 @@ TEST_P(DeviceSearch, SharesAPopulation) {
     config.aequitas.acceptance = acceptance;
     TestSubject const subject(config);
     Finished const cpu = run_search(config, subject, How{});
-    EXPECT_GT(cpu.result.counts.global_unique, 150);
+    EXPECT_GT(cpu.result.counts.global_unique, 64);
     for (std::int64_t const lanes : {0, 20}) {
       DeviceHow how;
       how.devices = 2;
