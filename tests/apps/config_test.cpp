@@ -41,6 +41,14 @@ TEST(Config, DefaultsAreThePapers) {
   EXPECT_FALSE(config.budget.seconds.has_value());
   EXPECT_EQ(config.output.format, OutputFormat::kCsv);
   EXPECT_FALSE(config.output.trace);
+  EXPECT_FALSE(config.output.path_coverage);
+  EXPECT_EQ(config.sg.t1, 0.3);
+  EXPECT_FALSE(config.sg.t2.has_value());
+  EXPECT_EQ(config.sg.samples, 5000);
+  EXPECT_EQ(config.sg.frontier, 1);
+  EXPECT_EQ(config.sg.surrogate, Surrogate::kPerInstance);
+  EXPECT_EQ(config.sg.neighbours, Neighbours::kMarginal);
+  EXPECT_EQ(config.sg.solver, ToggleSolver::kSticky);
 }
 
 TEST(Config, EveryKeyIsRead) {
@@ -58,8 +66,10 @@ TEST(Config, EveryKeyIsRead) {
       "         seeding: uniform, seeds: s.csv}\n"
       "local: {num: 0, step: 3, update_interval: inf, epsilon: 1.0e-3}\n"
       "gradient: {perturbation_size: 0.5}\n"
+      "sg: {t1: 0.4, t2: 0.2, samples: 100000, frontier: 65536, surrogate: cached,\n"
+      "     neighbours: local, solver: lowest}\n"
       "budget: {seeds: 1, iterations: 2, evaluations: 4, instances: 3, seconds: 0.5}\n"
-      "output: {dir: o, format: npy, trace: true}\n");
+      "output: {dir: o, format: npy, trace: true, path_coverage: true}\n");
   EXPECT_EQ(config.model, "m.h5");
   EXPECT_EQ(config.data, "dir/t.csv");
   EXPECT_EQ(config.domain, "/abs/d.yaml");
@@ -89,6 +99,14 @@ TEST(Config, EveryKeyIsRead) {
   EXPECT_EQ(config.output.dir, "dir/o");
   EXPECT_EQ(config.output.format, OutputFormat::kNpy);
   EXPECT_TRUE(config.output.trace);
+  EXPECT_TRUE(config.output.path_coverage);
+  EXPECT_EQ(config.sg.t1, 0.4);
+  EXPECT_EQ(config.sg.t2, 0.2);
+  EXPECT_EQ(config.sg.samples, 100'000);
+  EXPECT_EQ(config.sg.frontier, 65'536);
+  EXPECT_EQ(config.sg.surrogate, Surrogate::kCached);
+  EXPECT_EQ(config.sg.neighbours, Neighbours::kLocal);
+  EXPECT_EQ(config.sg.solver, ToggleSolver::kLowest);
   EXPECT_EQ(config.positions.at("local.num"), "dir/c.yaml:12:14");
 }
 

@@ -10,6 +10,7 @@
 #include "engine/path_toggles.h"
 #include "engine/row_sampler.h"
 #include "tests/benchmarks.h"
+#include "tests/engine/run_output.h"
 #include "tests/engine/run_search.h"
 #include "tests/engine/symbolic_reference.h"
 
@@ -430,6 +431,81 @@ TEST(SymbolicSearch, NeedsNoRecord) {
   RunConfig config = symbolic_config(folder, {});
   TestSubject const subject(config);
   expect_same(run_search(config, subject, {}), run_search(config, subject, {1, 0, "", 1, {}}));
+}
+
+// What was asked for is part of the manifest, and running it again is the same run.
+TEST(SymbolicSearch, ARunIsAFunctionOfItsManifest) {
+  TemporaryFolder const folder;
+  RunConfig config = symbolic_config(folder, {});
+  config.sg.t1 = 0.25;
+  config.sg.t2 = 0.5;
+  config.sg.frontier = 3;
+  config.sg.neighbours = Neighbours::kLocal;
+  config.sg.solver = ToggleSolver::kLowest;
+  config.output.trace = true;
+  Summary const first = run(config, options_with(2));
+  ASSERT_TRUE(first.path_coverage.has_value());
+  EXPECT_GT(first.path_coverage->covered, 1);
+  EXPECT_LE(first.path_coverage->covered, first.path_coverage->paths);
+  EXPECT_EQ(first.found.unique_generated, first.search.iterations);
+  EXPECT_EQ(first.found.unique_groups, first.found.unique_instances) << "no profile twice";
+  RunConfig again = read_manifest(config.output.dir).config;
+  EXPECT_EQ(again.sg.t1, 0.25);
+  EXPECT_EQ(again.sg.t2, 0.5);
+  EXPECT_EQ(again.sg.samples, config.sg.samples);
+  EXPECT_EQ(again.sg.frontier, 3);
+  EXPECT_EQ(again.sg.surrogate, Surrogate::kPerInstance);
+  EXPECT_EQ(again.sg.neighbours, Neighbours::kLocal);
+  EXPECT_EQ(again.sg.solver, ToggleSolver::kLowest);
+  again.output.dir = folder.file("again");
+  run(again, options_with(1));
+  expect_same_output(config.output.dir, again.output.dir);
+  EXPECT_EQ(check_directory(config.output.dir).failed, 0);
+}
+
+// A search that reaches every input takes every path.
+TEST(SymbolicSearch, PathCoverageIsThereForOtherMethods) {
+  TemporaryFolder const folder;
+  RunConfig config = small_config(folder, {}, 200);
+  config.method = "themis";
+  config.global.num = 1'000'000;
+  EXPECT_FALSE(run(to(config, folder.file("without")), options_with(1)).path_coverage);
+  config.output.path_coverage = true;
+  Summary const all = run(config, options_with(2));
+  ASSERT_TRUE(all.path_coverage.has_value());
+  EXPECT_EQ(all.path_coverage->covered, all.path_coverage->paths);
+  EXPECT_GT(all.path_coverage->paths, 10);
+}
+
+// The paper: 3.72 times as many IDIs among as many tests. Where a third of all inputs are IDIs that is out of reach.
+TEST(SymbolicSearch, FindsMoreThanRandomTests) {
+  FL_NEED_BENCHMARKS(benchmarks);
+  struct Case {
+    char const* data;
+    char const* attribute;
+    double ratio;
+  };
+  for (Case const& c : {Case{"census", "age", 2.5}, Case{"bank", "age", 3.0},
+                        Case{"credit", "PersonStatusSex", 3.0}}) {
+    RunConfig config;
+    std::string const name = c.data;
+    config.model = benchmarks / "models" / (name + ".h5");
+    config.data = benchmarks / "data" / (name + ".csv");
+    config.domain = benchmarks / "data" / (name + ".domain.yaml");
+    config.protected_attributes = {{c.attribute, {}}};
+    config.out_of_domain = OutOfDomain::kDrop;
+    config.global.num = 200;
+    config.sg.samples = 1000;
+    TestSubject const subject(config);
+    std::map<std::string, double> found;
+    for (char const* method : {"themis", "sg"}) {
+      config.method = method;
+      found[method] = static_cast<double>(run_search(config, subject, {}).hits());
+    }
+    std::printf("  %s, %s: %.0f IDIs of 200 tests by themis, %.0f by sg\n", c.data, c.attribute,
+                found["themis"], found["sg"]);
+    EXPECT_GE(found["sg"], c.ratio * found["themis"]) << c.data;
+  }
 }
 
 // --- path coverage ---------------------------------------------------------------------------------------------------
