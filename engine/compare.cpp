@@ -106,6 +106,13 @@ BudgetConfig left_of(BudgetConfig const& budget, Trial const& trial) {
   return left;
 }
 
+/// The limit that has nothing left; empty: none.
+char const* spent_budget(BudgetConfig const& left) {
+  if (left.evaluations && *left.evaluations <= 0) return "evaluations";
+  if (left.iterations && *left.iterations <= 0) return "iterations";
+  return left.seconds && *left.seconds <= 0.0 ? "seconds" : "";
+}
+
 /// Seeds that would spend what is left, by what they cost so far.
 std::int64_t further_seeds(BudgetConfig const& left, Trial const& trial) {
   double rounds = std::numeric_limits<double>::max();
@@ -210,9 +217,9 @@ Trial Compare::trial(MethodSpec const& method, std::uint64_t seed, OutputDir con
     trial.cluster_seconds += seeds.cluster_seconds();
     trial.ended_by = result.cut.reason;
     round.budget = left_of(config_.budget, trial);
-    if (trial.ended_by.empty() && round.budget.seconds && *round.budget.seconds <= 0.0)
-      trial.ended_by = "seconds";
-    is_last = one_round || !trial.ended_by.empty();
+    if (trial.ended_by.empty()) trial.ended_by = spent_budget(round.budget);
+    bool const is_idle = result.counts.iterations == 0;  // it has no input left to test
+    is_last = one_round || is_idle || !trial.ended_by.empty();
 
     if (findings == nullptr) {
       findings = std::make_unique<Findings>(backend->subject(), out.partial("spill"),

@@ -221,7 +221,7 @@ def table_of(result):
         row = result[side]
         rate = row["unique_instances"] / row["search_seconds"] if row["search_seconds"] > 0 else 0.0
         lines.append(f"{side:<8}{row['unique_groups']:>10,}{row['unique_instances']:>10,}"
-                     f"{row['success_rate']:>9.1%} {row['iterations']:>11,}{row['search_seconds']:>10.3f} s{rate:>14,.0f}")
+                     f"{row['success_rate']:>9.1%} {row['iterations']:>11,}{row['search_seconds']:>10.3f} s{rate:>14,.1f}")
     theirs = result["theirs"]
     if theirs["reported"] > theirs["unique_instances"]:
         lines += ["", f"Of {theirs['reported']:,} that it reports {theirs['outside_the_domain']:,} lie outside the domain "

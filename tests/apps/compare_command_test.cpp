@@ -44,7 +44,8 @@ BadInput const kFlags[] = {
 
 class BadCompareFlags : public testing::TestWithParam<BadInput> {};
 TEST_P(BadCompareFlags, AreOneLine) { expect_one_line(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Flags, BadCompareFlags, testing::ValuesIn(kFlags), name_of);
+INSTANTIATE_TEST_SUITE_P(Flags, BadCompareFlags, testing::ValuesIn(kFlags),
+                         [](auto const& bad) { return std::string(bad.param.name); });
 
 TEST(CompareCommand, ShowsATableOfAllMethods) {
   WorkingFolder const folder;
