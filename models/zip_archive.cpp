@@ -93,6 +93,7 @@ ZipArchive::Directory ZipArchive::find_directory() const {
   directory.entries = record.u16();
   directory.size = record.u32();
   directory.offset = record.u32();
+  record.skip(record.u16());  // the comment
   bool const wide =
       directory.entries == 0xFFFF || directory.size == 0xFFFFFFFF || directory.offset == 0xFFFFFFFF;
   if (wide && end >= kLocatorBytes) {

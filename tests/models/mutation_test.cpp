@@ -7,10 +7,12 @@
 #include "models/dataset.h"
 #include "models/domain.h"
 #include "models/network.h"
+#include "models/tf_bundle.h"
 #include "tests/benchmarks.h"
 #include "tests/models/expect_error.h"
-#include "tests/models/h5_writer.h"
-#include "tests/models/temporary.h"
+#include "tests/models/keras_archive_writer.h"
+#include "tests/models/onnx_writer.h"
+#include "tests/models/tf_checkpoint_writer.h"
 
 namespace fairlane {
 namespace {
@@ -137,6 +139,108 @@ TEST(Mutation, KerasH5) {
           100);
     }
   }
+}
+
+// 2 -> 3 -> 2.
+Network small_network() {
+  Network network;
+  network.layers.push_back({"a", 2, 3, Activation::kRelu, 0.0F, {1, 2, 3, 4, 5, 6}, {1, 2, 3}});
+  network.layers.push_back({"b", 3, 2, Activation::kSoftmax, 0.0F, {1, 2, 3, 4, 5, 6}, {0, 1}});
+  return network;
+}
+
+TEST(Mutation, Onnx) {
+  std::string const good = onnx_of(small_network(), true);
+  for (bool const keep_length : {true, false}) {
+    EXPECT_GT(
+        refused(good, 5000, keep_length, [](std::string const& bytes) { parse_onnx(bytes, "x"); }),
+        1000);
+  }
+  OnnxWriter writer({-1, 2});  // what small_network() does not use
+  writer.floats("w", {2, 1}, {1, 2}).floats("s", {2}, {3, 4}).initializer(onnx_integers("i", {-1}));
+  writer.node("Cast", {}, {onnx_integer("to", 1)}).node("BatchNormalization", {"s", "s", "s", "s"});
+  writer.node("Div", {"s"}).node("MatMul", {"w"}).node("Reshape", {"i"}).node("Sigmoid");
+  EXPECT_GT(refused(writer.bytes(), 5000, false,
+                    [](std::string const& bytes) { parse_onnx(bytes, "x"); }),
+            1000);
+}
+
+// Writes a small Keras archive.
+std::string small_archive(TemporaryFolder const& folder, ZipStyle style) {
+  std::string const weights =
+      keras_weights(folder, {{"dense", "d", {{{2, 1}, {1.0, 2.0}}, {{1}, {0.5}}}}});
+  return keras_archive(
+      R"({"class_name": "Sequential", "config": [{"class_name": "Dense", "config":)"
+      R"( {"name": "d", "units": 1, "activation": "sigmoid"}}]})",
+      weights, style);
+}
+
+TEST(Mutation, KerasArchive) {
+  TemporaryFolder const folder;
+  for (ZipStyle const style : {ZipStyle{false, false}, ZipStyle{true, true}}) {
+    EXPECT_GT(refused(small_archive(folder, style), 1500, false,
+                      [](std::string const& bytes) { parse_keras_archive(bytes, "x"); }),
+              500);
+  }
+}
+
+TEST(Mutation, TfCheckpoint) {
+  TemporaryFolder const folder;
+  TfCheckpointWriter const writer = tf_checkpoint_of(small_network());
+  std::string const name = writer.write(folder, "m");
+  std::string const good = writer.index();
+  EXPECT_GT(refused(good, 2000, false,
+                    [&](std::string const& bytes) {
+                      folder.write("m.index", bytes);
+                      load_network(name);
+                    }),
+            1500);  // every block has a CRC
+  // Behind a CRC that matches: blocks that are damaged before they are framed.
+  std::string const block = leveldb_block(writer.entries());
+  EXPECT_GT(refused(block, 5000, false,
+                    [&](std::string const& bytes) {
+                      folder.write("m.index", leveldb_table_of({{"zzz", bytes}}));
+                      load_network(name);
+                    }),
+            1000);
+  folder.write("m.index", good);
+  EXPECT_GT(refused(writer.data(), 500, true,
+                    [&](std::string const& bytes) {
+                      folder.write("m.data-00000-of-00001", bytes);
+                      load_network(name);
+                    }),
+            100);
+  folder.write("m.data-00000-of-00001", writer.data());
+  EXPECT_GT(refused(tf_meta({"MatMul", "Relu", "Add"}), 500, false,
+                    [&](std::string const& bytes) {
+                      folder.write("m.meta", bytes);
+                      load_network(name);
+                    }),
+            50);
+}
+
+// A file cut short anywhere is refused, or what it lost did not matter.
+TEST(Mutation, EveryTruncation) {
+  TemporaryFolder const folder;
+  auto const cut_everywhere = [](std::string const& good,
+                                 std::function<void(std::string const&)> const& read) {
+    read(good);
+    int failed = 0;
+    for (std::size_t size = 0; size < good.size(); ++size) {
+      try {
+        read(good.substr(0, size));
+      } catch (Error const&) {
+        ++failed;
+      }
+    }
+    EXPECT_GE(failed + 64, static_cast<int>(good.size()));  // the operator set stands at the end
+  };
+  cut_everywhere(onnx_of(small_network(), false),
+                 [](std::string const& bytes) { parse_onnx(bytes, "x"); });
+  cut_everywhere(small_archive(folder, {true, false}),
+                 [](std::string const& bytes) { parse_keras_archive(bytes, "x"); });
+  cut_everywhere(tf_checkpoint_of(small_network()).index(),
+                 [](std::string const& bytes) { parse_tf_index(bytes, "x"); });
 }
 
 TEST(Mutation, BenchmarkNetwork) {

@@ -12,44 +12,50 @@
 
 namespace fairlane {
 
-/// A LevelDB table of one or more data blocks.
-/// entries         in ascending order of keys
-/// block_entries   entries per data block
-inline std::string leveldb_table(std::map<std::string, std::string> const& entries,
-                                 std::size_t block_entries) {
+/// The entries of a LevelDB block with one restart; each key repeats a prefix of the one before.
+inline std::string leveldb_block(std::map<std::string, std::string> const& entries) {
+  std::string block;
+  std::string before;
+  for (auto const& [key, value] : entries) {
+    std::size_t shared = 0;
+    while (shared < std::min(before.size(), key.size()) && before[shared] == key[shared]) ++shared;
+    block += varint(shared) + varint(key.size() - shared) + varint(value.size()) +
+             key.substr(shared) + value;
+    before = key;
+  }
+  return block + little_endian(0, 4) + little_endian(1, 4);
+}
+
+/// A LevelDB table of these blocks, each under its last key.
+inline std::string leveldb_table_of(std::map<std::string, std::string> const& blocks) {
   std::string file;
-  auto const finish = [&](std::string block) {           // -> its handle
-    block += little_endian(0, 4) + little_endian(1, 4);  // one restart, at the start
+  auto const add = [&](std::string block) {  // -> its handle
     std::string const handle = varint(file.size()) + varint(block.size());
     block += '\0';  // not compressed
     file += block + little_endian(masked_crc32c(block), 4);
     return handle;
   };
-  auto const entry = [](std::string const& before, std::string const& key,
-                        std::string const& value) {
-    std::size_t shared = 0;
-    while (shared < std::min(before.size(), key.size()) && before[shared] == key[shared]) ++shared;
-    return varint(shared) + varint(key.size() - shared) + varint(value.size()) +
-           key.substr(shared) + value;
-  };
-  std::string block;
-  std::string before;
-  std::string index;
-  std::string last_index;
-  std::size_t count = 0;
-  for (auto const& [key, value] : entries) {
-    block += entry(before, key, value);
-    before = key;
-    if (++count % block_entries != 0 && count != entries.size()) continue;
-    index += entry(last_index, key, finish(block));
-    last_index = key;
-    block.clear();
-    before.clear();
-  }
-  std::string footer = finish("");  // the meta index
-  footer += finish(index);
+  std::map<std::string, std::string> index;
+  for (auto const& [key, block] : blocks) index[key] = add(block);
+  std::string footer = add(leveldb_block({}));  // the meta index
+  footer += add(leveldb_block(index));
   footer.resize(40, '\0');
   return file + footer + little_endian(0xDB4775248B80FB57, 8);
+}
+
+/// block_entries   entries per data block
+inline std::string leveldb_table(std::map<std::string, std::string> const& entries,
+                                 std::size_t block_entries) {
+  std::map<std::string, std::string> blocks;
+  std::map<std::string, std::string> block;
+  std::size_t left = entries.size();
+  for (auto const& entry : entries) {
+    block.insert(entry);
+    if (--left != 0 && block.size() < block_entries) continue;
+    blocks[entry.first] = leveldb_block(block);
+    block.clear();
+  }
+  return leveldb_table_of(blocks);
 }
 
 /// A checkpoint under construction.
@@ -75,10 +81,13 @@ class TfCheckpointWriter {
     data_ += bytes;
     return *this;
   }
+  std::map<std::string, std::string> entries(std::int64_t shards = 1) const {
+    auto all = entries_;
+    all[""] = ProtobufWriter().number(1, shards).bytes(3, "\x08\x01").text();  // the header
+    return all;
+  }
   std::string index(std::size_t block_entries = 4, std::int64_t shards = 1) const {
-    auto entries = entries_;
-    entries[""] = ProtobufWriter().number(1, shards).bytes(3, "\x08\x01").text();
-    return leveldb_table(entries, block_entries);
+    return leveldb_table(entries(shards), block_entries);
   }
   std::string const& data() const { return data_; }
   /// Writes both files; returns NAME.
