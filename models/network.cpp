@@ -95,6 +95,14 @@ bool starts_with(std::string const& text, std::string_view prefix) {
   return std::string_view(text).substr(0, prefix.size()) == prefix;
 }
 
+std::string lower_extension(std::string const& path) {
+  std::string extension = std::filesystem::path(path).extension().string();
+  for (char& c : extension) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return extension;
+}
+
 // What to do about a file that is no network we read, judged by its first bytes and its name.
 std::string advice(std::string const& head, std::string const& extension) {
   bool const zip = starts_with(head, kZipMagic);
