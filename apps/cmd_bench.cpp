@@ -119,6 +119,7 @@ std::string search_part(BenchArguments const& arguments, int repetitions,
   ways.threads = {1};
   if (int const most = thread_count(execution); most > 1) ways.threads.push_back(most);
   ways.isa = arguments.isa;
+  ways.model = execution.model;
   ways.libtorch = arguments.libtorch;
   if (execution.backend == "auto" && cuda_problem().empty()) ways.gpu = "cuda";
   if (execution.backend.rfind("cuda", 0) == 0) ways.gpu = execution.backend;

@@ -53,12 +53,14 @@ enum class LibTorchUse { kAuto, kOn, kOff };
 /// Who takes part in a comparison.
 /// threads  numbers of threads, each for the CPU and for LibTorch
 /// isa      instruction set of the CPU, empty = best
-/// gpu      "cuda", "cuda:1": both routes there, and LibTorch where it can; empty: none
+/// gpu      "cuda", "cuda:1": both routes there, and LibTorch where it can; empty: none. For networks only
+/// model    how a model that is no network is loaded
 struct SearchWays {
   std::vector<int> threads;
   std::string isa;
   std::string gpu;
   LibTorchUse libtorch = LibTorchUse::kAuto;
+  ModelOptions model = {};
 };
 
 /// rows      of the CPU, of the GPU, of LibTorch

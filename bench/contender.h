@@ -13,8 +13,13 @@ namespace fairlane {
 
 /// A search as configured, with what it needs loaded.
 struct BenchSearch {
-  explicit BenchSearch(RunConfig const& run)
-      : config(run), method(find_method(run.method)), subject(run), seeds(run, method, subject) {}
+  BenchSearch(RunConfig const& run, ModelOptions const& model)
+      : config(run),
+        method(find_method(run.method)),
+        subject(run, model),
+        seeds(run, method, subject) {
+    require_usable(method, subject.model());
+  }
 
   RunConfig const& config;
   MethodSpec const& method;

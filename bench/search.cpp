@@ -103,7 +103,7 @@ void add_ours(std::vector<Row>& rows, BenchSearch const& search, SearchWays cons
     way.threads = count;
     rows.push_back({std::make_unique<Ours>(search, way, work), {}, {}, {}});
   }
-  if (ways.gpu.empty()) return;
+  if (ways.gpu.empty() || search.subject.model().scorer()) return;
   for (char const* route : {"fused", "wide"}) {
     Execution way;
     way.backend = ways.gpu;
@@ -164,7 +164,7 @@ void summarise(Row& row, Row const* baseline) {
 
 SearchComparison bench_search(RunConfig const& config, SearchWays const& ways, int repetitions) {
   constexpr double kPeakSeconds = 0.05;
-  BenchSearch const search(config);
+  BenchSearch const search(config, ways.model);
   SearchComparison result;
   result.cluster_seconds = search.seeds.cluster_seconds();
   Work work;
