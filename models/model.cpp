@@ -4,6 +4,8 @@
 
 #include "kernels/core/error.h"
 #include "models/text.h"
+#include "models/tree_scorer.h"
+#include "models/trees.h"
 
 namespace fairlane {
 namespace {
@@ -58,6 +60,9 @@ Model load_model(std::string const& model, ModelOptions const& options) {
     require_allowed(model, options);
     throw Error(ExitCode::kUnavailable, fmt::format("{}: this version reads no TorchScript",
                                                     escaped(model, kLongestPath)));
+  }
+  if (is_tree_file(model)) {
+    return {model, std::make_shared<TreeScorer>(load_trees(model), options.threads)};
   }
   return {model, load_network(model)};
 }

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "kernels/core/error.h"
+#include "models/domain.h"
 #include "models/json_field.h"
 #include "models/network.h"
 #include "models/strict_json.h"
@@ -174,6 +175,17 @@ std::vector<int> tree_depths(TreeEnsemble const& trees) {
   std::vector<int> result;
   for (std::int32_t const root : trees.roots) result.push_back(depth(root));
   return result;
+}
+
+void check_features(TreeEnsemble const& trees, Domain const& domain) {
+  for (std::size_t i = 0; i < trees.features.size(); ++i) {
+    int const place = domain.find(trees.features[i]);
+    if (place < 0 || static_cast<std::size_t>(place) == i) continue;
+    throw bad(trees, fmt::format("takes {} as input {}, but it is attribute {} of the domain {}; "
+                                 "expected one attribute per input, in the model's order",
+                                 in_quotes(trees.features[i]), i + 1, place + 1,
+                                 escaped(domain.source, 4096)));
+  }
 }
 
 bool is_tree_file(std::string const& path) {

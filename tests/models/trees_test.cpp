@@ -6,6 +6,7 @@
 #include <functional>
 #include <random>
 
+#include "models/domain.h"
 #include "models/tree_builder.h"
 #include "models/tree_scorer.h"
 #include "tests/models/expect_error.h"
@@ -184,6 +185,17 @@ TEST(Trees, NamesOfFeaturesAreRead) {
   std::vector<std::string> const names{"age", "job", "degree", "sex"};
   EXPECT_EQ(load_trees((kFolder / "xgboost_logistic.json").string()).features, names);
   EXPECT_EQ(load_trees((kFolder / "lightgbm_binary.txt").string()).features, names);
+}
+
+TEST(Trees, NamedInputsMustStandWhereTheDomainHasThem) {
+  auto const trees = load_trees((kFolder / "xgboost_logistic.json").string());
+  Domain domain;
+  for (char const* name : {"age", "job", "schooling", "sex"})
+    domain.attributes.emplace_back().name = name;
+  EXPECT_NO_THROW(check_features(trees, domain));
+  std::swap(domain.attributes[0], domain.attributes[3]);
+  expect_error(ExitCode::kData, {"xgboost_logistic.json", "'age' as input 1", "attribute 4"},
+               [&] { check_features(trees, domain); });
 }
 
 // Damaged files are read or refused in one line; see mutation_test.cpp.
