@@ -12,6 +12,7 @@
 
 #include "kernels/core/error.h"
 #include "models/text.h"
+#include "models/tree_scorer.h"
 
 namespace fairlane {
 namespace {
@@ -137,6 +138,9 @@ TestSubject::TestSubject(RunConfig const& config, ModelOptions const& options)
                     "attribute per input, in the model's order",
                     escaped(config.model, kLongestPath), model_.inputs(),
                     escaped(config.domain, kLongestPath), domain_.size()));
+  }
+  if (auto const* trees = dynamic_cast<TreeScorer const*>(model_.scorer().get())) {
+    check_features(trees->trees(), domain_);
   }
   if (!(config.threshold > 0.0 && config.threshold < 1.0)) {
     throw bad_config(config, "threshold",

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "kernels/core/error.h"
 #include "models/network.h"
@@ -171,17 +172,22 @@ void read_tree(Section const& section, TreeEnsemble& ensemble, int first_sum) {
     auto const sets = static_cast<std::size_t>(section.integer("num_cat", 0, kMaxTreeNodes));
     std::vector<std::int32_t> ends{0};
     std::vector<std::uint32_t> bits;
+    std::vector<char> used(sets, false);
     if (sets > 0) {
       constexpr std::int32_t kMaxWords = 1 << 19;  // of 32 categories: 2^24 of them
       ends = section.numbers<std::int32_t>("cat_boundaries", sets + 1, 0, kMaxWords);
       bits = section.numbers<std::uint32_t>("cat_threshold", static_cast<std::size_t>(ends.back()),
                                             0U, ~0U);
     }
-    // Children of LightGBM are nodes, or leaves ~k.
-    auto const numbered = [&](std::int64_t child) {
-      return child >= 0 && child < static_cast<std::int64_t>(nodes) ? child
-             : child < 0 ? static_cast<std::int64_t>(nodes) + ~child
-                         : std::int64_t{-1};
+    // A child is a node, or leaf ~k.
+    auto const child = [&](char const* name, std::vector<std::int32_t> const& children,
+                           std::size_t i) {
+      auto const count = static_cast<std::int64_t>(nodes);
+      if (children[i] >= count || children[i] < -count - 1) {
+        throw section.error(name, fmt::format("holds {} at index {}, expected {}..{}", children[i],
+                                              i, -count - 1, count - 1));
+      }
+      return children[i] >= 0 ? std::int64_t{children[i]} : count + ~children[i];
     };
     for (std::size_t i = 0; i < nodes; ++i) {
       bool left_first = false;
@@ -195,6 +201,13 @@ void read_tree(Section const& section, TreeEnsemble& ensemble, int first_sum) {
                                           set, i, static_cast<std::int64_t>(sets) - 1));
         }
         auto const k = static_cast<std::size_t>(set);
+        if (std::exchange(
+                used[k],
+                true)) {  // sets that many nodes share would cost more than the file is long
+          throw section.error(
+              "threshold",
+              fmt::format("holds {} twice, expected a set of categories for each node", k));
+        }
         if (ends[k] > ends[k + 1] || ends[k + 1] > ends.back()) {
           throw section.error(
               "cat_boundaries",
@@ -205,8 +218,8 @@ void read_tree(Section const& section, TreeEnsemble& ensemble, int first_sum) {
       } else {
         boundaries = threshold_boundaries(threshold[i], type[i], left_first);
       }
-      builder.set_split(i, feature[i], boundaries, left_first, numbered(left[i]),
-                        numbered(right[i]));
+      builder.set_split(i, feature[i], boundaries, left_first, child("left_child", left, i),
+                        child("right_child", right, i));
     }
   }
   builder.finish(first_sum);

@@ -9,6 +9,7 @@
 #include "models/text.h"
 #include "models/torch_scorer.h"
 #include "models/tree_scorer.h"
+#include "models/trees.h"
 
 namespace fairlane {
 namespace {

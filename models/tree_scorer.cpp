@@ -236,7 +236,8 @@ class TreeScorer::TypedProgram : public TreeScorer::Program {
 };
 
 TreeScorer::TreeScorer(TreeEnsemble trees, int threads)
-    : trees_(std::move(trees)), threads_(threads) {
+    : trees_(std::move(trees)),
+      threads_(threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency())) {
   validate(trees_);
   if (trees_.in_double) {
     program_ = std::make_unique<TypedProgram<double>>(trees_);

@@ -16,7 +16,7 @@ namespace fairlane {
 /// Two probabilities are one score, p(1). A row with NaN in an input that a tree asks for is undefined.
 class TreeScorer : public Scorer {
  public:
-  /// threads: at most so many work on one call of score(), which never decides a score
+  /// threads: at most so many work on one call of score(), 0: all cores; never decides a score
   /// Throws Error(kData) when the ensemble is not valid.
   TreeScorer(TreeEnsemble trees, int threads);
   ~TreeScorer() override;

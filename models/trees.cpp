@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "kernels/core/error.h"
+#include "models/domain.h"
 #include "models/json_field.h"
 #include "models/network.h"
 #include "models/strict_json.h"
@@ -53,16 +54,15 @@ bool is_json(std::string_view head) {
 }
 
 // A binary file of one of the libraries, and what to do about it; nothing when it is none.
-std::string advice(std::string_view head, std::string_view extension) {
-  if (extension == ".ubj" || head.starts_with("{L")) {
+std::string advice(std::string_view head, std::string_view path) {
+  if (path.ends_with(".ubj") || head.starts_with("{L")) {
     return "is XGBoost's UBJSON, expected JSON; save the model with "
            "booster.save_model('NAME.json')";
   }
-  if (extension == ".pkl" || extension == ".pickle" || extension == ".joblib") {
-    return "is a Python pickle, which is not read, as reading one may run code; save XGBoost with "
+  if (path.ends_with(".pkl") || path.ends_with(".pickle") || path.ends_with(".joblib")) {
+    return "is a Python pickle, which is not read, as that may run code; save XGBoost with "
            "booster.save_model('NAME.json'), LightGBM with booster.save_model('NAME.txt'), and "
-           "export scikit-learn with "
-           "models/adapters/export_sklearn.py";
+           "export scikit-learn with models/adapters/export_sklearn.py";
   }
   return {};
 }
@@ -177,10 +177,21 @@ std::vector<int> tree_depths(TreeEnsemble const& trees) {
   return result;
 }
 
+void check_features(TreeEnsemble const& trees, Domain const& domain) {
+  for (std::size_t i = 0; i < trees.features.size(); ++i) {
+    int const place = domain.find(trees.features[i]);
+    if (place < 0 || static_cast<std::size_t>(place) == i) continue;
+    throw bad(trees, fmt::format("takes {} as input {}, but it is attribute {} of the domain {}; "
+                                 "expected one attribute per input, in the model's order",
+                                 in_quotes(trees.features[i]), i + 1, place + 1,
+                                 escaped(domain.source, 4096)));
+  }
+}
+
 bool is_tree_file(std::string const& path) {
   std::string const head = read_head(path);
   if (head.empty()) return false;
-  return is_lightgbm_text(head) || is_json(head) || !advice(head, lower_extension(path)).empty();
+  return is_lightgbm_text(head) || is_json(head) || !advice(head, path).empty();
 }
 
 TreeEnsemble load_trees(std::string const& path) {
@@ -203,7 +214,7 @@ TreeEnsemble parse_trees(std::string_view bytes, std::string const& source) {
                            "expected an ensemble of "
                            "trees");
   }
-  std::string const help = advice(head, lower_extension(source));
+  std::string const help = advice(head, source);
   throw Error(
       ExitCode::kData,
       fmt::format("{}: {}", shown,

@@ -1,4 +1,5 @@
-// Ensembles of decision trees as read from a file: XGBoost, LightGBM, and scikit-learn's through models/adapters/export_sklearn.py.
+// Ensembles of decision trees as read from a file: XGBoost, LightGBM, and scikit-learn's through
+// models/adapters/export_sklearn.py.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 namespace fairlane {
 
 class JsonField;
+struct Domain;
 
 /// Limits of what a reader accepts: far above real ensembles, low enough that no size computation overflows.
 inline constexpr int kMaxTrees = 1 << 20;
@@ -62,6 +64,10 @@ void validate(TreeEnsemble const& trees);
 
 /// The greatest number of nodes on a way from a root to a leaf, by tree; of a valid ensemble.
 std::vector<int> tree_depths(TreeEnsemble const& trees);
+
+/// Checks that no input which the file names stands elsewhere in the domain; other names may differ.
+/// Throws Error(kData).
+void check_features(TreeEnsemble const& trees, Domain const& domain);
 
 /// Whether a file is one that load_trees is for, by its first bytes and its name; false where there is none.
 bool is_tree_file(std::string const& path);

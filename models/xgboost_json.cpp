@@ -19,7 +19,7 @@ namespace {
 constexpr std::int32_t kMaxCategory = 1 << 24;  // XGBoost's, what float32 holds
 // The greatest margin for which XGBoost's float32 sigmoid gives one half: 1 + exp(-x) still rounds to 2. Its label is 1
 // when the probability lies above one half.
-constexpr float kSigmoidCut = 0x1.7ffffep-24F;
+constexpr float kSigmoidCut = 0x1.8p-24F;
 
 // A parameter, which the file holds as a string.
 template <class Number>
@@ -118,14 +118,17 @@ std::vector<std::vector<float>> read_categories(JsonField const& tree, std::size
         .error(fmt::format("has {} items, but there are {} segments and {} sizes", at.size(),
                            segments.size(), sizes.size()));
   }
+  std::size_t total = 0;
   for (std::size_t i = 0; i < at.size(); ++i) {
     auto const first = static_cast<std::size_t>(segments[i]);
     auto const count = static_cast<std::size_t>(sizes[i]);
-    if (first > categories.size() || count > categories.size() - first) {
+    total += count;  // so that overlapping sets cannot cost more than the file is long
+    if (first > categories.size() || count > categories.size() - first ||
+        total > categories.size()) {
       throw tree.at("categories_segments")
           .item(i)
-          .error(fmt::format("is {} with {} categories, expected them among {}", first, count,
-                             categories.size()));
+          .error(fmt::format("is {} with {} categories, expected sets that share out {}", first,
+                             count, categories.size()));
     }
     auto const from = categories.begin() + static_cast<std::ptrdiff_t>(first);
     result[static_cast<std::size_t>(at[i])] =
