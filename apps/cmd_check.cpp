@@ -14,6 +14,7 @@ namespace {
 
 struct CheckArguments {
   std::string dir;
+  ModelOptions model;
   ConsoleOptions console;
 };
 
@@ -41,7 +42,7 @@ std::string check_text(CheckResult const& result) {
 }
 
 ExitCode check(CheckArguments const& arguments) {
-  CheckResult const result = check_directory(arguments.dir);
+  CheckResult const result = check_directory(arguments.dir, arguments.model);
   print(arguments.console.json ? check_json(result) : check_text(result));
   if (result.failed == 0) return ExitCode::kOk;
   throw Error(
@@ -56,6 +57,8 @@ ExitCode check(CheckArguments const& arguments) {
 Action add_check(CLI::App& app) {
   auto const arguments = std::make_shared<CheckArguments>();
   app.add_option("DIR", arguments->dir, "output directory of a run")->required()->type_name("");
+  app.add_flag("--allow-exec", arguments->model.allow_exec,
+               "allow models that run code, such as exec:COMMAND");
   arguments->console.add_to(app);
   return [arguments] { return check(*arguments); };
 }

@@ -30,6 +30,7 @@ struct InitArguments {
   std::string domain;
   std::string label;
   std::string protected_names;
+  ModelOptions loading;
   bool force = false;
   ConsoleOptions console;
 };
@@ -83,7 +84,7 @@ std::string domain_text(DrawnDomain const& drawn, InitArguments const& arguments
 }
 
 std::string config_text(DrawnDomain const& drawn, InitArguments const& arguments,
-                        Table const& table, Network const& network) {
+                        Table const& table, Model const& model) {
   std::string const base = fs::path(arguments.out).parent_path().string();
   std::string const stem = fs::path(arguments.out).stem().string();
   std::string method_names;
@@ -93,7 +94,9 @@ std::string config_text(DrawnDomain const& drawn, InitArguments const& arguments
   std::string text =
       "# Written by `fairlane init`; `fairlane run` with this file starts the search. Paths are "
       "relative to this file.\n";
-  text += "model: " + yaml_text(relative_path(arguments.model, base)) + "\n";
+  bool const is_file = !is_command(arguments.model);
+  text +=
+      "model: " + yaml_text(is_file ? relative_path(arguments.model, base) : arguments.model) + "\n";
   text += "data: " + yaml_text(relative_path(arguments.data, base)) + "\n";
   text += commented("domain: " + yaml_text(relative_path(arguments.domain, base)),
                     "ranges of the attributes; check it");
@@ -105,8 +108,9 @@ std::string config_text(DrawnDomain const& drawn, InitArguments const& arguments
   }
   text += "# protected: [{race: [0, 4]}] compares these codes alone\n";
   text += commented("out_of_domain: error", "rows outside the domain: error, drop or clip");
-  if (network.outputs() == 1) text += commented("threshold: 0.5", "1 is decided above it");
-  text += commented("method: eidig", "one of " + method_names);
+  if (model.outputs() == 1) text += commented("threshold: 0.5", "1 is decided above it");
+  // A model whose inside is unknown has no gradients but differences.
+  text += commented(model.scorer() ? "method: maft" : "method: eidig", "one of " + method_names);
   text += commented("seed: 42", "another seed, another search");
   text += commented(fmt::format("global: {{num: 1000, clusters: {}, max_iter: 10}}",
                                 std::min(kClusters, table.count)),
@@ -118,14 +122,14 @@ std::string config_text(DrawnDomain const& drawn, InitArguments const& arguments
   return text;
 }
 
-/// Share of the rows whose label the network gives, or nothing without labels.
+/// Share of the rows whose label the model gives, or nothing without labels.
 std::optional<double> agreement(TestSubject const& subject) {
   Dataset const* const data = subject.data();
   if (data == nullptr || data->labels.empty()) return std::nullopt;
   Execution execution;
   execution.backend = "cpu";  // a few rows do not pay for waking a GPU
   auto const backend = make_backend(subject, execution, 0, VisitSink());
-  auto const outputs = static_cast<std::size_t>(subject.network().outputs());
+  auto const outputs = static_cast<std::size_t>(subject.model().outputs());
   auto const count = static_cast<std::size_t>(data->count());
   std::vector<float> logits(count * outputs);
   backend->logits(data->rows.data(), count, logits.data());
@@ -133,7 +137,7 @@ std::optional<double> agreement(TestSubject const& subject) {
   for (std::size_t i = 0; i < count; ++i) {
     float const* const row = logits.data() + i * outputs;
     auto const label = outputs == 1
-                           ? static_cast<std::int32_t>(row[0] > 0.0F)
+                           ? static_cast<std::int32_t>(row[0] > subject.view().cut)
                            : static_cast<std::int32_t>(std::max_element(row, row + outputs) - row);
     agreed += label == data->labels[i] ? 1 : 0;
   }
@@ -162,16 +166,16 @@ ExitCode init(InitArguments arguments) {
     refuse_existing(arguments.out);
     refuse_existing(arguments.domain);
   }
-  Network const network = load_network(arguments.model);
+  Model const model = load_model(arguments.model, arguments.loading);
   Table const table = describe_csv(arguments.data);
   DrawnDomain const drawn =
-      draw_domain(table, network, arguments.label, split_names(arguments.protected_names));
+      draw_domain(table, model, arguments.label, split_names(arguments.protected_names));
   std::optional<double> agreed;
   try {
     write_text_file(arguments.domain, domain_text(drawn, arguments));
-    write_text_file(arguments.out, config_text(drawn, arguments, table, network));
+    write_text_file(arguments.out, config_text(drawn, arguments, table, model));
     // What was written must run: read it back as `run` does.
-    agreed = agreement(TestSubject(read_run_config(arguments.out, {})));
+    agreed = agreement(TestSubject(read_run_config(arguments.out, {}), arguments.loading));
   } catch (...) {
     std::error_code ec;
     fs::remove(arguments.domain, ec);
@@ -186,7 +190,7 @@ ExitCode init(InitArguments arguments) {
   }
   if (!drawn.encoded.empty()) {
     console.warn(
-        fmt::format("columns of text ({}) were given codes in alphabetical order; the network "
+        fmt::format("columns of text ({}) were given codes in alphabetical order; the model "
                     "must have been trained with the same",
                     name_list(drawn.encoded)));
   }
@@ -211,12 +215,12 @@ ExitCode init(InitArguments arguments) {
   facts.add("protected",
             name_list(drawn.protected_names) + (drawn.guessed ? "  (guessed from the names)" : ""));
   if (agreed) {
-    facts.add("agreement", fmt::format("the network gives the table's label for {} of {} rows",
+    facts.add("agreement", fmt::format("the model gives the table's label for {} of {} rows",
                                        percent(*agreed), with_commas(table.count)));
   }
   print(facts.text());
   print(fmt::format(
-      "\nIf the agreement is lower than the network's accuracy, the columns are encoded "
+      "\nIf the agreement is lower than the model's accuracy, the columns are encoded "
       "differently.\nNext: fairlane run {}\n",
       arguments.out));
   return ExitCode::kOk;
@@ -226,10 +230,10 @@ ExitCode init(InitArguments arguments) {
 
 Action add_init(CLI::App& app) {
   auto const arguments = std::make_shared<InitArguments>();
-  app.add_option("MODEL", arguments->model, "the network (.h5, .safetensors)")
+  app.add_option("MODEL", arguments->model, "the model: a network (.h5, .safetensors) or exec:COMMAND")
       ->required()
       ->type_name("");
-  app.add_option("DATA", arguments->data, "the table (.csv), encoded as the network takes it")
+  app.add_option("DATA", arguments->data, "the table (.csv), encoded as the model takes it")
       ->required()
       ->type_name("");
   app.add_option("--out", arguments->out, "configuration to write (default: DATA's name, .yaml)")
@@ -241,6 +245,8 @@ Action add_init(CLI::App& app) {
   app.add_option("--protected", arguments->protected_names,
                  "protected attributes (default: recognised by name)")
       ->type_name("A,B");
+  app.add_flag("--allow-exec", arguments->loading.allow_exec,
+               "allow models that run code, such as exec:COMMAND");
   app.add_flag("--force", arguments->force, "replace existing files");
   arguments->console.add_to(app);
   return [arguments] { return init(*arguments); };

@@ -1,4 +1,4 @@
-// fairlane inspect PATH [DOMAIN]: what a network, a table or a directory of results holds.
+// fairlane inspect PATH [DOMAIN]: what a model, a table or a directory of results holds.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -14,7 +14,7 @@
 #include "apps/words.h"
 #include "engine/report.h"
 #include "models/dataset.h"
-#include "models/network.h"
+#include "models/model.h"
 #include "models/text.h"
 
 namespace fairlane {
@@ -30,6 +30,7 @@ constexpr std::size_t kMaxSummaryBytes = std::size_t{1} << 24;
 struct InspectArguments {
   std::string path;
   std::string domain;
+  ModelOptions loading;
   ConsoleOptions console;
 };
 
@@ -60,8 +61,32 @@ std::string aligned(std::vector<std::vector<std::string>> const& rows) {
   return text;
 }
 
-void inspect_network(std::string const& path, bool as_json) {
-  Network const network = load_network(path);
+/// A model of which nothing is known but what it answers.
+void inspect_scorer(Model const& model, bool as_json) {
+  Scorer const& scorer = *model.scorer();
+  char const* const scores = name_of(scorer.kind());
+  if (as_json) {
+    print(dump({{"kind", "scorer"},
+                {"path", model.source()},
+                {"name", scorer.name()},
+                {"inputs", scorer.inputs()},
+                {"outputs", scorer.outputs()},
+                {"scores", scores}}));
+    return;
+  }
+  Facts facts;
+  facts.add("model", escaped(scorer.name(), model.source().size()));
+  facts.add("inputs", fmt::format("{}", scorer.inputs()));
+  facts.add("outputs", fmt::format("{}", scorer.outputs()));
+  facts.add("scores", scores);
+  print(facts.text());
+}
+
+void inspect_model(InspectArguments const& arguments, bool as_json) {
+  std::string const& path = arguments.path;
+  Model const model = load_model(path, arguments.loading);
+  if (model.scorer()) return inspect_scorer(model, as_json);
+  Network const& network = model.network("inspect");
   std::string const digest = sha256_file(path);
   if (as_json) {
     Json json = {{"kind", "network"},
@@ -292,7 +317,7 @@ ExitCode inspect(InspectArguments const& arguments) {
   if (is_directory) {
     inspect_results(arguments.path, console, as_json);
   } else if (!is_table) {
-    inspect_network(arguments.path, as_json);
+    inspect_model(arguments, as_json);
   } else if (arguments.domain.empty()) {
     inspect_table(arguments.path, as_json);
   } else {
@@ -305,10 +330,12 @@ ExitCode inspect(InspectArguments const& arguments) {
 
 Action add_inspect(CLI::App& app) {
   auto const arguments = std::make_shared<InspectArguments>();
-  app.add_option("PATH", arguments->path, "a network, a .csv table or an output directory")
+  app.add_option("PATH", arguments->path, "a model, a .csv table or an output directory")
       ->required()
       ->type_name("");
   app.add_option("DOMAIN", arguments->domain, "the domain file of the table")->type_name("");
+  app.add_flag("--allow-exec", arguments->loading.allow_exec,
+               "allow models that run code, such as exec:COMMAND");
   arguments->console.add_to(app);
   return [arguments] { return inspect(*arguments); };
 }

@@ -30,6 +30,7 @@ void ConfigOptions::add_to(CLI::App& app, bool config_required) {
   app.add_option("--checkpoint", checkpoint,
                  "save the state at most so often, 0: only when stopped (default: 300)")
       ->type_name("SECONDS");
+  app.add_flag("--allow-exec", allow_exec, "allow models that run code, such as exec:COMMAND");
   app.add_option("--seed", seed, "seed of the run, instead of seed")->type_name("S");
   app.add_option("--set", set, "any key of the configuration, such as global.num=10")
       ->type_name("KEY=VALUE")
@@ -56,6 +57,8 @@ Execution ConfigOptions::execution() const {
   }
   if (!checkpoint.empty())
     execution.checkpoint = parse_number("--checkpoint", checkpoint, 0.0, kMostSeconds);
+  execution.model.allow_exec = allow_exec;
+  execution.model.threads = execution.threads;
   return execution;
 }
 

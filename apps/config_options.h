@@ -12,7 +12,7 @@ class App;
 
 namespace fairlane {
 
-/// CONFIG, --out, --backend, --threads, --batch, --checkpoint, --seed and --set as given.
+/// CONFIG, --out, --backend, --threads, --batch, --checkpoint, --allow-exec, --seed and --set as given.
 struct ConfigOptions {
   std::string path;
   std::string out;
@@ -20,6 +20,7 @@ struct ConfigOptions {
   std::string threads;
   std::string batch;
   std::string checkpoint;
+  bool allow_exec = false;
   std::string seed;
   std::vector<std::string> set;
 

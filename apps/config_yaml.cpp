@@ -72,6 +72,12 @@ std::string path_of(Place const& at, YamlNode const& node) {
   return (at.base / text).lexically_normal().string();
 }
 
+/// A path, or a command, which is left as it is.
+std::string model_of(Place const& at, YamlNode const& node) {
+  std::string const text = text_of(at, node, "a path");
+  return is_command(text) ? text : path_of(at, node);
+}
+
 std::int64_t integer_of(Place const& at, YamlNode const& node, std::int64_t low,
                         std::int64_t high) {
   auto const value = node.integer();
@@ -295,7 +301,7 @@ struct Field {
 };
 
 constexpr Field kFields[] = {
-    {"model", [](Place const& at, YamlNode const& n, RunConfig& c) { c.model = path_of(at, n); }},
+    {"model", [](Place const& at, YamlNode const& n, RunConfig& c) { c.model = model_of(at, n); }},
     {"data", read_data},
     {"domain", [](Place const& at, YamlNode const& n, RunConfig& c) { c.domain = path_of(at, n); }},
     {"protected", read_protected},
@@ -433,7 +439,7 @@ void require(RunConfig const& config, YamlNode const& root) {
   auto const missing = [&](char const* key, char const* what) {
     fail_yaml(config.source, root, fmt::format("has no {}, expected {}", in_quotes(key), what));
   };
-  if (config.model.empty()) missing("model", "the path of a network");
+  if (config.model.empty()) missing("model", "the path of a model");
   if (config.domain.empty()) missing("domain", "the path of a domain file");
   if (config.protected_attributes.empty()) {
     missing("protected", "the attributes to test, such as [age, race]");

@@ -40,8 +40,8 @@ bool is_number(std::string const& text) {
 
 /// The column of the label, or null; the last one unless named.
 TableColumn const* find_label(Table const& table, std::vector<TableColumn const*> const& columns,
-                              Network const& network, std::string const& wanted) {
-  auto const inputs = static_cast<std::size_t>(network.inputs());
+                              Model const& model, std::string const& wanted) {
+  auto const inputs = static_cast<std::size_t>(model.inputs());
   TableColumn const* label = nullptr;
   if (!wanted.empty()) {
     auto const names = names_of(columns);
@@ -59,7 +59,7 @@ TableColumn const* find_label(Table const& table, std::vector<TableColumn const*
     fail(table,
          fmt::format("has {} columns{}, but {} takes {} inputs, expected {} columns{}",
                      columns.size(), label != nullptr ? " with the label" : "",
-                     escaped(network.source, network.source.size()), inputs,
+                     escaped(model.source(), model.source().size()), inputs,
                      label != nullptr ? inputs + 1 : inputs,
                      label != nullptr ? "" : fmt::format(", or {} with the label", inputs + 1)));
   }
@@ -175,13 +175,13 @@ bool is_protected_name(std::string const& name) {
   });
 }
 
-DrawnDomain draw_domain(Table const& table, Network const& network, std::string const& label,
+DrawnDomain draw_domain(Table const& table, Model const& model, std::string const& label,
                         std::vector<std::string> const& protected_names) {
   std::vector<TableColumn const*> columns;
   for (TableColumn const& column : table.columns) {
     if (!column.name.empty()) columns.push_back(&column);  // an index column has no name
   }
-  TableColumn const* const label_column = find_label(table, columns, network, label);
+  TableColumn const* const label_column = find_label(table, columns, model, label);
   DrawnDomain drawn;
   drawn.has_label = label_column != nullptr;
   drawn.domain.name = std::filesystem::path(table.source).stem().string();

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/dataset.h"
-#include "models/network.h"
+#include "models/model.h"
 
 namespace fairlane {
 
@@ -20,8 +20,8 @@ struct DrawnDomain {
 };
 
 /// Draws a domain from the columns. label and protected_names as on the command line, empty where absent.
-/// Throws Error(kData) where table and network do not fit, Error(kUsage) for unknown names.
-DrawnDomain draw_domain(Table const& table, Network const& network, std::string const& label,
+/// Throws Error(kData) where table and model do not fit, Error(kUsage) for unknown names.
+DrawnDomain draw_domain(Table const& table, Model const& model, std::string const& label,
                         std::vector<std::string> const& protected_names);
 
 /// Whether a column's name is one of the well-known protected attributes, such as age or race.

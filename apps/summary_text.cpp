@@ -9,6 +9,7 @@
 #include "apps/walk_text.h"
 #include "engine/report.h"
 #include "kernels/core/error.h"
+#include "models/model.h"
 #include "models/text.h"
 
 namespace fairlane {
@@ -75,6 +76,11 @@ std::string summary_text(std::string const& json, std::string const& source) {
   }
   Facts facts;
   facts.add("method", summary.text("method"));
+  if (std::string const scores = summary.text("scores"); !scores.empty()) {
+    facts.add("scores", scores == name_of(ScoreKind::kLabels)
+                            ? "the model gives labels only; one-hot vectors stand for probabilities"
+                            : scores);
+  }
   std::string tested = summary.list("protected");
   if (std::int64_t const variants = summary.count("variants"); variants > 0) {
     tested += fmt::format("  ({} combinations)", with_commas(variants));

@@ -167,7 +167,7 @@ class LibTorch : public Contender {
     auto const width = static_cast<std::size_t>(search_.subject.domain().size());
     std::vector<std::int32_t> rows(kRows * width);
     std::vector<Description> descriptions(kRows);
-    DoubleEvaluator evaluator(search_.subject.network());
+    DoubleEvaluator evaluator(search_.subject.model().network("LibTorch"));
     for (std::int64_t first = 0; first < counts_.unique_instances; first += kRows) {
       std::int64_t const count = std::min(kRows, counts_.unique_instances - first);
       require(plugin_.instances(loaded_.get(), first, count, rows.data()));

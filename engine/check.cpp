@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -13,6 +14,7 @@
 #include "engine/instances_reader.h"
 #include "engine/ordered_pipeline.h"
 #include "engine/report.h"
+#include "engine/scorer_evaluator.h"
 #include "kernels/core/error.h"
 #include "models/text.h"
 
@@ -43,7 +45,7 @@ std::uint64_t mix(std::uint64_t x) {  // splitmix64's finaliser
 /// A block of instances and what was found out about it.
 struct Batch {
   InstanceBlock block;
-  std::unique_ptr<DoubleEvaluator> evaluator;
+  std::unique_ptr<RowEvaluator> evaluator;
   CheckResult result;
   std::vector<std::int32_t> first;  // rows at the block's ends, for the order across blocks
   std::vector<std::int32_t> last;
@@ -70,20 +72,28 @@ class InstanceChecker {
  private:
   /// What is wrong with an instance, or empty; `close` tells that something is too near to the
   /// boundary to tell.
-  std::string problem_of(InstanceRecord const& record, DoubleEvaluator& evaluator,
+  std::string problem_of(InstanceRecord const& record, RowEvaluator& evaluator,
                          std::int64_t& pair_variant, bool& close) const;
   std::string wrong_member(InstanceRecord const& record, std::vector<std::int32_t>& member,
-                           std::int64_t own, std::int64_t pair, DoubleEvaluator& evaluator,
+                           std::int64_t own, std::int64_t pair, RowEvaluator& evaluator,
                            bool& close) const;
   std::string wrong_score(float stated, std::int32_t label, char const* what,
-                          DoubleEvaluator const& evaluator) const;
+                          RowEvaluator const& evaluator) const;
   /// Number of a combination in product order, or -1.
   template <class Value>
   std::int64_t variant_of(Value const& value) const;
+  std::int64_t pair_variant_of(InstanceRecord const& record) const {
+    return variant_of([&](std::size_t s) { return record.pair[s]; });
+  }
+  void set_variant(std::int64_t variant, std::int32_t* row) const;
+  std::unique_ptr<RowEvaluator> make_evaluator() const;
+  /// The rows of a block's instances and of their members up to the pair.
+  std::vector<std::int32_t> members_of(InstanceBlock const& block) const;
 
   TestSubject const& subject_;
   InstanceFile const& file_;
   std::size_t attributes_;
+  mutable std::mutex asking_;  // a scorer
 };
 
 InstanceChecker::InstanceChecker(TestSubject const& subject, InstanceFile const& file)
@@ -101,8 +111,38 @@ std::int64_t InstanceChecker::variant_of(Value const& value) const {
   return variant;
 }
 
+void InstanceChecker::set_variant(std::int64_t variant, std::int32_t* row) const {
+  auto const& values = subject_.values();
+  for (std::size_t s = values.size(); s-- > 0;) {
+    auto const count = static_cast<std::int64_t>(values[s].size());
+    row[subject_.selected()[s]] = values[s][static_cast<std::size_t>(variant % count)];
+    variant /= count;
+  }
+}
+
+std::unique_ptr<RowEvaluator> InstanceChecker::make_evaluator() const {
+  auto const& scorer = subject_.model().scorer();
+  if (scorer) return std::make_unique<ScorerEvaluator>(*scorer, asking_);
+  return std::make_unique<DoubleEvaluator>(subject_.model().network("check"));
+}
+
+std::vector<std::int32_t> InstanceChecker::members_of(InstanceBlock const& block) const {
+  std::vector<std::int32_t> rows;
+  std::vector<std::int32_t> member(attributes_);
+  auto const take = [&](std::int64_t, InstanceRecord const& record) {
+    rows.insert(rows.end(), record.row, record.row + attributes_);
+    member.assign(record.row, record.row + attributes_);
+    for (std::int64_t v = 0; v <= pair_variant_of(record); ++v) {
+      set_variant(v, member.data());
+      rows.insert(rows.end(), member.begin(), member.end());
+    }
+  };
+  file_.parse(block, take, [](std::int64_t, char const*) {});  // check() tells what is wrong
+  return rows;
+}
+
 std::string InstanceChecker::wrong_score(float stated, std::int32_t label, char const* what,
-                                         DoubleEvaluator const& evaluator) const {
+                                         RowEvaluator const& evaluator) const {
   double tolerance = 0.0;
   double const score = evaluator.score(label, tolerance);
   tolerance += kScoreTolerance * score + kScoreFloor;
@@ -112,20 +152,13 @@ std::string InstanceChecker::wrong_score(float stated, std::int32_t label, char 
 
 std::string InstanceChecker::wrong_member(InstanceRecord const& record,
                                           std::vector<std::int32_t>& member, std::int64_t own,
-                                          std::int64_t pair, DoubleEvaluator& evaluator,
+                                          std::int64_t pair, RowEvaluator& evaluator,
                                           bool& close) const {
   auto const cut = static_cast<double>(subject_.view().cut);
-  auto const& values = subject_.values();
   // The members before the pair must have the instance's label, the pair itself another.
   for (std::int64_t v = 0; v <= pair; ++v) {
     if (v == own) continue;
-    std::int64_t rest = v;
-    for (std::size_t s = values.size(); s-- > 0;) {
-      auto const count = static_cast<std::int64_t>(values[s].size());
-      member[static_cast<std::size_t>(subject_.selected()[s])] =
-          values[s][static_cast<std::size_t>(rest % count)];
-      rest /= count;
-    }
+    set_variant(v, member.data());
     evaluator.evaluate(member.data());
     auto const found = evaluator.label(cut);
     if (!found.certain) close = true;
@@ -135,14 +168,14 @@ std::string InstanceChecker::wrong_member(InstanceRecord const& record,
       }
       return wrong_score(record.pair_score, record.pair_label, "pair_score", evaluator);
     }
-    if (found.certain && found.label != record.label) {
+    if (found.certain && found.label != record.label && found.label != kNoLabel) {
       return "the pair is not the first similar input in product order that has another label";
     }
   }
   return {};
 }
 
-std::string InstanceChecker::problem_of(InstanceRecord const& record, DoubleEvaluator& evaluator,
+std::string InstanceChecker::problem_of(InstanceRecord const& record, RowEvaluator& evaluator,
                                         std::int64_t& pair_variant, bool& close) const {
   for (std::size_t a = 0; a < attributes_; ++a) {
     std::int32_t const low = subject_.view().low[a];
@@ -155,7 +188,7 @@ std::string InstanceChecker::problem_of(InstanceRecord const& record, DoubleEval
   }
   auto const own = variant_of(
       [&](std::size_t s) { return record.row[static_cast<std::size_t>(subject_.selected()[s])]; });
-  pair_variant = variant_of([&](std::size_t s) { return record.pair[s]; });
+  pair_variant = pair_variant_of(record);
   if (own < 0) return "a protected value is not among the compared ones";
   if (pair_variant < 0) return "a protected value of the pair is not among the compared ones";
   if (own == pair_variant) return "the pair is the instance itself";
@@ -167,8 +200,7 @@ std::string InstanceChecker::problem_of(InstanceRecord const& record, DoubleEval
   if (found.certain && found.label != record.label) {
     return fmt::format("label is {}, expected {}", record.label, found.label);
   }
-  auto const outputs =
-      static_cast<std::int32_t>(std::max<std::size_t>(2, evaluator.logits().size()));
+  auto const outputs = static_cast<std::int32_t>(std::max(2, evaluator.outputs()));
   for (std::int32_t const label : {record.label, record.pair_label}) {
     if (label < 0 || label >= outputs)
       return fmt::format("label {} is none of {} classes", label, outputs);
@@ -191,7 +223,7 @@ bool InstanceChecker::in_order(std::int32_t const* before, std::int32_t const* r
 }
 
 void InstanceChecker::check(Batch& batch) const {
-  if (!batch.evaluator) batch.evaluator = std::make_unique<DoubleEvaluator>(subject_.network());
+  if (!batch.evaluator) batch.evaluator = make_evaluator();
   batch.result = {};
   batch.records.clear();
   batch.groups.clear();
@@ -200,6 +232,7 @@ void InstanceChecker::check(Batch& batch) const {
   CheckResult& result = batch.result;
   std::vector<std::uint8_t> selected(attributes_);
   for (std::int32_t const a : subject_.selected()) selected[static_cast<std::size_t>(a)] = 1;
+  if (batch.evaluator->wants_batches()) batch.evaluator->announce(members_of(batch.block));
   auto const take = [&](std::int64_t number, InstanceRecord const& record) {
     ++result.instances;
     bool ordered = true;
@@ -339,15 +372,15 @@ void check_summary(std::string const& dir, RunConfig const& config, TestSubject 
 
 }  // namespace
 
-CheckResult check_directory(std::string const& dir) {
+CheckResult check_directory(std::string const& dir, ModelOptions const& options) {
   check_finished(dir);
   RecordedRun const recorded = read_manifest(dir);
   RunConfig const& config = recorded.config;
-  check_digest(config.model, recorded.model_sha256);
+  if (!is_command(config.model)) check_digest(config.model, recorded.model_sha256);
   check_digest(config.data, recorded.data_sha256);
   check_digest(config.domain, recorded.domain_sha256);
   check_digest(config.global.seeds, recorded.seeds_sha256);
-  TestSubject const subject(config);
+  TestSubject const subject(config, options);
   InstanceFile file(dir, config.output.format, instance_columns(subject),
                     subject.domain().attributes.size());
   InstanceChecker const checker(subject, file);

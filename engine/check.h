@@ -1,5 +1,5 @@
-// Independent verification of an output directory: every reported pair is evaluated again in double
-// precision.
+// Independent verification of an output directory: every reported pair is evaluated again, a network's in double
+// precision, any other model's by asking it anew.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ struct CheckResult {
 
 /// Reads manifest.json, summary.json, instances.csv (or npy) of a finished directory, the model and
 /// the domain that the manifest names, and re-evaluates each pair with a plain double-precision
-/// evaluator that shares no code with the lane core. Also verified: SHA-256 of the inputs, order,
+/// evaluator that shares no code with the lane core (a model that is no network: by asking it). Also verified: SHA-256 of the inputs, order,
 /// distinctness, domain bounds, that the pair differs in protected values alone and is the first
 /// such member, and the counts of the summary. Throws Error(kNoInput | kOutput | kIntegrity).
-CheckResult check_directory(std::string const& dir);
+CheckResult check_directory(std::string const& dir, ModelOptions const& options = {});
 
 /// Logits of one row in double precision, and a bound on the error of any float32 evaluation in
 /// fma-chain order. logits [outputs], bound [outputs].

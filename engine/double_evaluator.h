@@ -5,33 +5,26 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/row_evaluator.h"
 #include "models/network.h"
 
 namespace fairlane {
 
-/// A label, and whether every float32 evaluation in fma-chain order must find the same.
-struct CertainLabel {
-  std::int32_t label = 0;
-  bool certain = false;
-};
-
-/// A network with weights in double precision. Not thread-safe: it keeps its scratch memory.
-class DoubleEvaluator {
+/// A network with weights in double precision. Its labels are certain where every float32 evaluation in fma-chain order
+/// must find the same.
+class DoubleEvaluator final : public RowEvaluator {
  public:
   explicit DoubleEvaluator(Network const& network);
 
-  /// Evaluates a row; the results hold until the next call.
-  void evaluate(std::int32_t const* row);
+  int outputs() const override { return layers_.back().outputs; }
+  void evaluate(std::int32_t const* row) override;
   /// logits [outputs]; bound [outputs] on |float32 logit - logit|, infinite where float32 may
   /// overflow.
   std::vector<double> const& logits() const { return value_; }
   std::vector<double> const& bound() const { return error_; }
 
-  /// Label of the row evaluated last: one output, logit > cut; several, the largest.
-  CertainLabel label(double cut) const;
-  /// p(1) of one output, otherwise p(label) of the row evaluated last, and how far float32's may be
-  /// from it beside its own last rounding.
-  double score(std::int32_t label, double& tolerance) const;
+  CertainLabel label(double cut) const override;
+  double score(std::int32_t label, double& tolerance) const override;
 
  private:
   struct Layer {

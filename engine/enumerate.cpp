@@ -44,7 +44,7 @@ class Enumeration {
   Enumeration(RunConfig const& config, EnumerateOptions const& options)
       : config_(config),
         options_(options),
-        subject_(config),
+        subject_(config, options.execution.model),
         out_(config.output.dir, manifest(options.shard), options.overwrite),
         backend_(make_backend(subject_, options.execution, config.seed, {}, options.notice)),
         walker_(backend_->make_walker(walk_lists(subject_, options.region))),

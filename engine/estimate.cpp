@@ -37,7 +37,7 @@ struct Samples {
 class Sampler {
  public:
   Sampler(RunConfig const& config, EstimateOptions const& options)
-      : subject_(config),
+      : subject_(config, options.execution.model),
         backend_(make_backend(subject_, options.execution, config.seed, {})),
         lists_(walk_lists(subject_, options.region)),
         options_(options),
@@ -333,7 +333,11 @@ class SetSearch {
       }
     }
     if (variants == 1) return;
-    Sampler sampler(config, options_);
+    EstimateOptions options = options_;
+    // A scorer stays as it is loaded.
+    if (auto const& scorer = subject_.model().scorer())
+      options.execution.model.make = [&scorer] { return scorer; };
+    Sampler sampler(config, options);
     double const above = *options_.search_above;
     auto const decided = [&](double, Interval const& interval) {
       return interval.low > above || interval.high <= above ||

@@ -87,7 +87,8 @@ Json config_json(RunConfig const& config, TestSubject const& subject) {
         {{"name", subject.domain().attributes[attribute].name}, {"values", subject.values()[i]}});
   }
   Json json;
-  json["model"] = relative_path(config.model, dir);
+  json["model"] =
+      is_command(config.model) ? Json(config.model) : relative_path(config.model, dir);
   json["data"] = relative_path(config.data, dir);
   json["domain"] = relative_path(config.domain, dir);
   json["protected"] = std::move(selection);
@@ -124,7 +125,8 @@ Json config_json(RunConfig const& config, TestSubject const& subject) {
 RunConfig config_of(nlohmann::json const& json, std::string const& dir) {
   RunConfig config;
   config.source = dir + "/manifest.json";
-  config.model = resolved_path(json.at("model"), dir);
+  config.model = json.at("model").get<std::string>();
+  if (!is_command(config.model)) config.model = resolved_path(json.at("model"), dir);
   config.data = resolved_path(json.at("data"), dir);
   config.domain = resolved_path(json.at("domain"), dir);
   for (auto const& entry : json.at("protected")) {
@@ -187,12 +189,13 @@ std::string manifest_json(RunConfig const& config, TestSubject const& subject, C
   auto const add = [&](char const* name, std::string const& path) {
     inputs[name] = path.empty() ? Json(nullptr) : Json({{"sha256", sha256_file(path)}});
   };
-  add("model", config.model);
+  add("model", is_command(config.model) ? std::string() : config.model);
   add("data", config.data);
   add("domain", config.domain);
   add("seeds", config.global.seeds);
   json["inputs"] = std::move(inputs);
   json["arithmetic"] = name_of(config.arithmetic);
+  if (subject.model().scorer()) json["scores"] = name_of(subject.model().scores());
   // The other budgets end at the same place whenever the run is repeated.
   if (std::strcmp(cut.reason, "seconds") == 0) {
     json["cut"] = {{"reason", cut.reason},

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kernels/backend.h"
+#include "models/model.h"
 
 namespace fairlane {
 
@@ -38,5 +39,8 @@ std::span<MethodSpec const> methods();
 
 /// Throws Error(kConfig) with the nearest name.
 MethodSpec const& find_method(std::string const& name);
+
+/// Throws Error(kConfig) where the method wants gradients that the model does not have.
+void require_usable(MethodSpec const& method, Model const& model);
 
 }  // namespace fairlane

@@ -27,6 +27,7 @@ std::string summary_json(Summary const& summary) {
   Json json;
   json["method"] = summary.method;
   json["arithmetic"] = name_of(summary.arithmetic);
+  if (!summary.scores.empty()) json["scores"] = summary.scores;
   json["protected"] = summary.protected_attributes;
   json["variants"] = summary.variants;
   json["counts"] = {

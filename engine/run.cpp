@@ -20,6 +20,7 @@ Summary summarize(TestSubject const& subject, SearchResult const& result,
     summary.protected_attributes.push_back(
         subject.domain().attributes[static_cast<std::size_t>(a)].name);
   }
+  if (subject.model().scorer()) summary.scores = name_of(subject.model().scores());
   summary.variants = subject.variants();
   summary.search = result.counts;
   summary.found = found;
@@ -37,8 +38,9 @@ Summary run(RunConfig const& config, RunOptions const& options) {
   auto const tell = [&](std::string const& line) {
     if (options.notice) options.notice(line);
   };
-  TestSubject const subject(config);
+  TestSubject const subject(config, options.execution.model);
   MethodSpec const& method = find_method(config.method);
+  require_usable(method, subject.model());
   for (auto const& notice : subject.notices()) tell(notice);
   std::optional<EnumeratedTotals> totals;
   if (!options.against.empty()) totals = read_totals(options.against, config, subject);
@@ -80,7 +82,14 @@ Summary run(RunConfig const& config, RunOptions const& options) {
     summary.all_groups = totals->groups;
   }
   summary.cluster_seconds = seeds.cluster_seconds();
-  write_instances(config, subject, *findings, *backend, out, summary);
+  try {
+    write_instances(config, subject, *findings, *backend, out, summary);
+  } catch (Error const& error) {
+    if (search_options.saving == nullptr || !is_model_failure(error)) throw;
+    throw Error(ExitCode::kStopped,
+                std::string(error.what()) +
+                    "; the search is done and its state saved: the same command goes on");
+  }
   if (config.output.trace) write_trace(config, subject, result, out);
   if (!options.search.replay && std::strcmp(result.cut.reason, "seconds") == 0) {
     out.set_manifest(manifest_json(config, subject, result.cut));

@@ -14,6 +14,7 @@
 
 #include "kernels/backend.h"
 #include "models/dataset.h"
+#include "models/model.h"
 
 namespace fairlane {
 
@@ -88,6 +89,7 @@ struct Execution {
   std::string route;             // of a GPU, for measuring: fused, wide; empty: chosen
   double checkpoint = 300.0;     // seconds at least between two saved states, 0: only when stopped
   std::uint64_t memory = 0;      // bytes for the record of visited inputs, 0: half of the machine's
+  ModelOptions model;            // how models that are no networks are run
 };
 
 }  // namespace fairlane

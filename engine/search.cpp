@@ -8,6 +8,10 @@ bool can_resume(RunConfig const& config, MethodSpec const& method) {
   return method.kind != SearchKind::kRandom && !config.budget.instances;
 }
 
+bool is_model_failure(Error const& error) {
+  return error.code() == ExitCode::kUnavailable || error.code() == ExitCode::kData;
+}
+
 SearchResult LockstepSearch::run() {
   if (options_.saving == nullptr) return finish();
   try {
@@ -26,6 +30,8 @@ SearchResult LockstepSearch::finish() {
     cut_global();
     if (result_.cut.local_seeds != 0 && config_.local.num > 0) local_phase();
   }
+  // Instances are described by asking a scorer again, which may fail.
+  if (options_.saving != nullptr && !backend_.subject().is_network()) save();
   count();
   result_.search_seconds = seconds();
   return std::move(result_);

@@ -84,6 +84,9 @@ struct SearchOptions {
   Saving* saving = nullptr;   // null: nothing is saved
 };
 
+/// Whether a scorer has failed, which nothing else in a search fails with: all that is done can be saved.
+bool is_model_failure(Error const& error);
+
 /// Whether a search can go on from a saved state: not where distinct inputs are counted on the way.
 bool can_resume(RunConfig const& config, MethodSpec const& method);
 

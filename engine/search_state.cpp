@@ -99,9 +99,10 @@ void LockstepSearch::save_on_the_way() {
 
 void LockstepSearch::stop(Error const& error) {
   bool const was_asked = error.code() == ExitCode::kInterrupted;
-  if (!was_asked && error.code() != ExitCode::kStopped) throw Error(error);
+  bool const whole = was_asked || is_model_failure(error);  // unlike a device that has failed
+  if (!whole && error.code() != ExitCode::kStopped) throw Error(error);
   std::string what = was_asked ? "stopped" : error.what();
-  if (was_asked) {
+  if (whole) {
     try {
       save();
     } catch (Error const& problem) {

@@ -122,26 +122,26 @@ std::vector<int> device_numbers(std::string const& text) {
 
 }  // namespace
 
-TestSubject::TestSubject(RunConfig const& config)
-    : network_(load_network(config.model)), domain_(read_domain_yaml(config.domain)) {
-  if (network_.inputs() != domain_.size()) {
+TestSubject::TestSubject(RunConfig const& config, ModelOptions const& options)
+    : model_(load_model(config.model, options)), domain_(read_domain_yaml(config.domain)) {
+  if (model_.inputs() != domain_.size()) {
     throw Error(
         ExitCode::kData,
         fmt::format("{}: takes {} inputs, but the domain {} has {} attributes; expected one "
                     "attribute per input, in the model's order",
-                    escaped(config.model, kLongestPath), network_.inputs(),
+                    escaped(config.model, kLongestPath), model_.inputs(),
                     escaped(config.domain, kLongestPath), domain_.size()));
   }
   if (!(config.threshold > 0.0 && config.threshold < 1.0)) {
     throw bad_config(config, "threshold",
                      fmt::format("is {}, expected a number between 0 and 1", config.threshold));
   }
-  if (network_.outputs() > 1 && config.threshold != 0.5) {
+  if (model_.outputs() > 1 && config.threshold != 0.5) {
     throw bad_config(
         config, "threshold",
         fmt::format("is {}, but {} has {} outputs and decides by the largest; leave it "
                     "at 0.5",
-                    config.threshold, escaped(config.model, kLongestPath), network_.outputs()));
+                    config.threshold, escaped(config.model, kLongestPath), model_.outputs()));
   }
   if (!config.data.empty()) data_ = read_csv(config.data, domain_);
   resolve_bounds(domain_, data());
@@ -170,14 +170,21 @@ TestSubject::TestSubject(RunConfig const& config)
     keep_compared_rows(*seed_rows_, config.global.seeds);
   }
   for (auto const& values : values_) value_spans_.emplace_back(values);
-  layers_ = network_.views();
+  if (!model_.scorer()) layers_ = model_.network("a search").views();
   view_.network = layers_;
   view_.low = low_;
   view_.high = high_;
   view_.flagged = flagged_;
   view_.selected = selected_;
   view_.values = value_spans_;
-  view_.cut = logit_cut(config.threshold);
+  view_.scorer = model_.scorer().get();
+  view_.scores = model_.scores();
+  view_.cut = label_cut(view_.scores, config.threshold);
+  if (view_.scores == ScoreKind::kLabels) {
+    notices_.push_back(
+        fmt::format("the model gives labels only: {}; its one-hot vectors stand for probabilities",
+                    escaped(config.model, kLongestPath)));
+  }
 }
 
 void TestSubject::select_protected(RunConfig const& config) {
@@ -269,7 +276,8 @@ std::int64_t TestSubject::variants() const {
   return product;
 }
 
-float logit_cut(double threshold) {
+float label_cut(ScoreKind scores, double threshold) {
+  if (scores != ScoreKind::kLogits) return static_cast<float>(threshold);
   if (threshold == 0.5) return 0.0F;
   return static_cast<float>(std::log(threshold / (1.0 - threshold)));
 }
@@ -291,8 +299,10 @@ std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution cons
                             "cuda:all{}",
                             in_quotes(wanted), did_you_mean(kind, {"auto", "cpu", "cuda"})));
   }
+  bool const is_network = !subject.model().scorer();
   std::vector<int> devices;
-  if (kind != "cpu") {
+  // A scorer's time goes into itself: it gets a GPU's lanes only where they are asked for.
+  if (kind == "cuda" || (kind == "auto" && is_network)) {
     devices =
         has_part && part != "all" ? device_numbers(part) : usable_devices(has_part ? SIZE_MAX : 1);
     if (kind == "cuda" && devices.empty()) {
@@ -311,6 +321,7 @@ std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution cons
     options.overflow = std::move(overflow);
     options.notice = notice;
     options.arithmetic = arithmetic;
+    options.threads = thread_count(execution);
     backend = make_cuda_backend(subject.view(), options);
   } else {
     CpuOptions options;
@@ -320,11 +331,13 @@ std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution cons
     options.seed = seed;
     options.memory_limit = memory_limit(execution) / kRecordShares;
     options.overflow = std::move(overflow);
-    backend = make_cpu_backend(subject.view(), options);
+    backend = is_network ? make_cpu_backend(subject.view(), options)
+                         : make_scorer_backend(subject.view(), options);
   }
   if (backend->arithmetic() != arithmetic && notice) {
-    notice(
-        fmt::format("arithmetic: exact; {} has no faster one for this network", backend->name()));
+    notice(is_network ? fmt::format("arithmetic: exact; {} has no faster one for this network",
+                                    backend->name())
+                      : "arithmetic: fast has no meaning for a model that is no network");
   }
   return backend;
 }

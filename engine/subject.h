@@ -1,4 +1,4 @@
-// What a run tests: network, resolved domain, data and the protected selection, checked against each other.
+// What a run tests: model, resolved domain, data and the protected selection, checked against each other.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 #include "kernels/backend.h"
 #include "models/dataset.h"
 #include "models/domain.h"
-#include "models/network.h"
+#include "models/model.h"
 
 namespace fairlane {
 
@@ -20,12 +20,12 @@ class TestSubject {
  public:
   /// Loads everything that the configuration names and checks it against each other, before any work starts.
   /// Throws Error(kNoInput | kData | kConfig) naming the file or the key. notices() then tells what a person should know.
-  explicit TestSubject(RunConfig const& config);
+  explicit TestSubject(RunConfig const& config, ModelOptions const& options = {});
   TestSubject(TestSubject const&) = delete;
   TestSubject& operator=(TestSubject const&) = delete;
 
   SubjectView const& view() const { return view_; }
-  Network const& network() const { return network_; }
+  Model const& model() const { return model_; }
   Domain const& domain() const { return domain_; }
   /// Rows that may serve as seeds: inside the domain, protected values among the compared ones.
   Dataset const* data() const { return data_ ? &*data_ : nullptr; }
@@ -42,7 +42,7 @@ class TestSubject {
   void select_protected(RunConfig const& config);
   void keep_compared_rows(Dataset& data, std::string const& what);
 
-  Network network_;
+  Model model_;
   Domain domain_;
   std::optional<Dataset> data_;
   std::optional<Dataset> seed_rows_;
@@ -57,8 +57,9 @@ class TestSubject {
   std::vector<std::string> notices_;
 };
 
-/// The decision cut on the logit for a probability threshold: 0 for 0.5, else ln(t / (1 - t)) rounded once to float32.
-float logit_cut(double threshold);
+/// Above which score a model of one output decides 1: the threshold itself for probabilities; for logits 0 for 0.5, else
+/// ln(t / (1 - t)), rounded once to float32.
+float label_cut(ScoreKind scores, double threshold);
 
 /// Makes the backend that `execution` asks for. `auto` is the first GPU that can be used, otherwise the CPU.
 /// overflow takes visits beyond the memory limit, notice lines for people. arithmetic: fast where the backend has it,

@@ -150,6 +150,8 @@ std::string walk_summary_json(WalkReport const& report) {
     names.push_back(selected_name(report, s));
   Json json;
   json["method"] = kWalkMethod;
+  if (auto const& model = report.subject.model(); model.scorer())
+    json["scores"] = name_of(model.scores());
   json["protected"] = names;
   json["variants"] = counts.variants();
   json["counts"] = {{"groups", report.counts.groups},

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "engine/checkpoint.h"
+#include "engine/search.h"
 #include "engine/shared_stack.h"
 #include "engine/stopwatch.h"
 #include "engine/walk_skip.h"
@@ -116,6 +117,7 @@ class WalkSearch {
       : walker_(walker),
         cut_(view.cut),
         network_(view.network),
+        can_skip_(view.scorer == nullptr),
         tree_(walker.plan(), view),
         threads_(threads),
         options_(options),
@@ -125,7 +127,7 @@ class WalkSearch {
         begin_(begin / group_size_),
         end_(end / group_size_) {
     add_part(begin_, end_);
-    if (options.skipping == Skipping::kAlways) levels_ = ~LevelSet{0};
+    if (can_skip_ && options.skipping == Skipping::kAlways) levels_ = ~LevelSet{0};
   }
 
   void run(std::string const& state_path, std::string const& identity);
@@ -141,6 +143,10 @@ class WalkSearch {
   void save(std::string const& path, std::string const& identity);
   /// Works on the parts with all threads until `heads` are evaluated, or for a slice's time.
   void walk_slice(std::int64_t heads);
+  /// The same. Where a scorer fails meanwhile, the state before is saved, unless instances were collected in it.
+  void walk_or_save(std::int64_t heads, std::string const& path, std::string const& identity);
+  [[noreturn]] void stop(std::string const& why, std::string const& path,
+                         std::string const& identity);
   /// Chooses what to skip. Returns the expected seconds.
   double look_ahead(double seconds);
   void tell_expected(double seconds, double left);
@@ -154,6 +160,7 @@ class WalkSearch {
   Walker& walker_;
   float cut_;
   BoundedNetwork network_;
+  bool can_skip_;  // there is a network, of which something can be proven
   WalkTree tree_;
   int threads_;
   EnumerateOptions const& options_;
@@ -262,22 +269,40 @@ void WalkSearch::run(std::string const& state_path, std::string const& identity)
   started_ = heads_left();
   CheckpointClock checkpoint(options_.execution.checkpoint);
   Stopwatch const start;
-  walk_slice(walker_.chunk() * threads_ * kPilotChunks);
+  walk_or_save(walker_.chunk() * threads_ * kPilotChunks, state_path, identity);
   if (!parts_.empty()) {
     double const seconds = start.seconds();
     tell_expected(seconds, look_ahead(seconds));
   }
   while (!parts_.empty()) {
-    if (options_.stop != nullptr && options_.stop->load()) {
-      save(state_path, identity);
-      throw Error(ExitCode::kStopped,
-                  fmt::format("stopped after {} of {} groups; their state is saved: the same "
-                              "command goes on from there",
-                              (started_ - heads_left()) * group_size_, started_ * group_size_));
-    }
-    walk_slice(std::numeric_limits<std::int64_t>::max());
+    if (options_.stop != nullptr && options_.stop->load()) stop("stopped", state_path, identity);
+    walk_or_save(std::numeric_limits<std::int64_t>::max(), state_path, identity);
     report(start.seconds());
     if (!parts_.empty() && checkpoint.due()) checkpoint.run([&] { save(state_path, identity); });
+  }
+}
+
+void WalkSearch::stop(std::string const& why, std::string const& path,
+                      std::string const& identity) {
+  save(path, identity);
+  throw Error(ExitCode::kStopped,
+              fmt::format("{} after {} of {} groups; their state is saved: the same command goes "
+                          "on from there",
+                          why, (started_ - heads_left()) * group_size_, started_ * group_size_));
+}
+
+void WalkSearch::walk_or_save(std::int64_t heads, std::string const& path,
+                              std::string const& identity) {
+  if (can_skip_ || findings_.wanted()) return walk_slice(heads);
+  auto const parts = parts_;
+  auto const counts = counts_;
+  try {
+    walk_slice(heads);
+  } catch (Error const& error) {
+    if (!is_model_failure(error)) throw;
+    parts_ = parts;
+    counts_ = counts;
+    stop(error.what(), path, identity);
   }
 }
 
@@ -308,7 +333,8 @@ std::int64_t WalkSearch::heads_left() const {
 
 double WalkSearch::look_ahead(double seconds) {
   double const left = seconds_left(seconds);
-  if (options_.skipping != Skipping::kWhereFaster || left < kLeastForPilot) return left;
+  if (!can_skip_ || options_.skipping != Skipping::kWhereFaster || left < kLeastForPilot)
+    return left;
   double const per_head = left * threads_ / static_cast<double>(heads_left());
   SkipChoice const choice = pilot_skipping(network_, cut_, tree_, begin_, end_, threads_, per_head,
                                            std::min(left * kPilotShare, kLongestPilot));

@@ -194,7 +194,7 @@ class Backend {
 
   /// Evaluates rows [count][attributes] with their similar sets. Any thread.
   virtual void describe(std::int32_t const* rows, std::size_t count, Description* out) = 0;
-  /// Logits [count][outputs] of rows. Any thread.
+  /// Logits, or what else the scores are, [count][outputs] of rows. Any thread.
   virtual void logits(std::int32_t const* rows, std::size_t count, float* out) = 0;
 
   /// Cluster of each row; see kernels/k_means.h. Not while a block runs.
@@ -221,6 +221,9 @@ struct CpuOptions {
 /// Loads a subject on the CPU. Throws Error(kUnavailable | kMemory).
 std::unique_ptr<Backend> make_cpu_backend(SubjectView const& subject, CpuOptions const& options);
 
+/// Loads a subject whose scores a scorer gives; see SubjectView. Its isa is not used. Throws Error(kUnavailable | kMemory).
+std::unique_ptr<Backend> make_scorer_backend(SubjectView const& subject, CpuOptions const& options);
+
 /// Instruction sets that this build and processor have, best first.
 std::vector<std::string> cpu_instruction_sets();
 
@@ -234,6 +237,7 @@ std::vector<std::string> cpu_instruction_sets();
 /// route         "fused" or "wide", empty = the better one; for tests and comparisons
 /// workspace     bytes of the wide route's memory for activations, 0 = chosen
 /// arithmetic    fast: the wide route's products come from the device's library
+/// threads       of the host, for what it does itself
 struct DeviceOptions {
   std::vector<int> devices = {0};
   std::int64_t lanes = 0;
@@ -244,6 +248,7 @@ struct DeviceOptions {
   std::string route;
   std::uint64_t workspace = 0;
   Arithmetic arithmetic = Arithmetic::kExact;
+  int threads = 1;
 };
 
 /// A GPU of this machine, for people.

@@ -44,14 +44,15 @@ int best_tile(int outputs, int widest, int multiple) {
 }
 
 PackedSubject::PackedSubject(SubjectView const& view, int tile_outputs, int tile_multiple) {
-  int const outputs = view.network.back().outputs;
+  int const outputs = view.outputs();
   if (outputs > kMaxOutputs) {
     throw Error(ExitCode::kUnavailable, "model: " + std::to_string(outputs) + " outputs, at most " +
                                             std::to_string(kMaxOutputs) + " classes are supported");
   }
   order_columns(view);
   list_variants(view);
-  pack_network(view, tile_outputs, tile_multiple);
+  if (view.scorer == nullptr) pack_network(view, tile_outputs, tile_multiple);
+  subject_.network.classes = outputs;
   lay_out_keys();
 }
 
@@ -97,6 +98,7 @@ void PackedSubject::order_columns(SubjectView const& view) {
   subject_.selected_column = selected_column_.data();
   subject_.selected = static_cast<int>(selected_column_.size());
   subject_.cut = view.cut;
+  subject_.scores = view.scores;
 }
 
 void PackedSubject::list_variants(SubjectView const& view) {
@@ -121,12 +123,12 @@ void PackedSubject::list_variants(SubjectView const& view) {
     }
   }
   subject_.variant_value = variant_value_.data();
-  int const bits =
-      std::bit_width(static_cast<unsigned>(std::max(view.network.back().outputs, 2) - 1));
+  int const bits = std::bit_width(static_cast<unsigned>(std::max(view.outputs(), 2) - 1));
   subject_.finite = outputs_stay_finite(view);
-  bool const packs =
-      subject_.finite && static_cast<std::int64_t>(bits) * variants <= kPackedLabelBits;
-  subject_.label_bits = packs ? bits : 0;
+  bool const fits = static_cast<std::int64_t>(bits) * variants <= kPackedLabelBits;
+  subject_.label_bits = subject_.finite && fits ? bits : 0;
+  // Partners of a scorer are those of a network that gives the same finite scores.
+  subject_.tries_partners = view.scorer != nullptr ? !fits : subject_.label_bits == 0;
   std::vector<int> order(static_cast<std::size_t>(variants));
   // Ends first, then the halves between them: far apart values separate labels soonest.
   std::vector<char> used(order.size(), 0);
@@ -142,6 +144,7 @@ void PackedSubject::list_variants(SubjectView const& view) {
 }
 
 bool PackedSubject::outputs_stay_finite(SubjectView const& view) const {
+  if (view.scorer != nullptr) return false;  // nobody knows what it may say
   // Bounds of magnitude, layer by layer in double, far enough below float's largest number that no
   // partial sum can reach it.
   constexpr double kSafe = 1.0e37;

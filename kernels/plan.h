@@ -33,6 +33,7 @@ class PackedSubject {
   PackedSubject& operator=(PackedSubject const&) = delete;
 
   Subject const& get() const { return subject_; }
+  bool is_network() const { return subject_.network.layers > 0; }
   KeyLayout const& keys() const { return keys_; }
   /// [attributes] kernel column of each dataset attribute, and the inverse.
   std::vector<int> const& column_of() const { return column_of_; }

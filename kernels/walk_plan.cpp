@@ -195,6 +195,7 @@ void WalkPlan::lay_out_subsets() {
 
 void WalkPlan::count_work() {
   auto const& net = subject_.get().network;
+  if (net.layers == 0) return;
   std::int64_t const units = net.layer[0].forward.outputs;
   std::int64_t upper = 0;
   for (int l = 1; l < net.layers; ++l) {

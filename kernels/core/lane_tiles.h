@@ -250,7 +250,7 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
         label[v] = label_of<P>(z + v * kN, outputs, apart, s.cut);
         for (int c = 0; c < outputs; ++c)
           P::store(P::load(z + c * apart + v * kN), own + c * apart + v * kN);
-        probabilities<P>(own + v * kN, outputs, apart, sums + v * kN);
+        probabilities<P>(s.scores, own + v * kN, outputs, apart, sums + v * kN);
         for (int c = 0; c < outputs; ++c) {
           F const p = P::load(own + c * apart + v * kN);
           P::store(p, low + c * apart + v * kN);
@@ -270,7 +270,7 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
           set[v].add(other);
           bits[v] = P::or_i(bits[v],
                             P::shift_left_by(P::and_i(other, label_mask), variant * s.label_bits));
-          probabilities<P>(z + v * kN, outputs, apart, sums + v * kN);
+          probabilities<P>(s.scores, z + v * kN, outputs, apart, sums + v * kN);
           F squares = P::splat(0.0F);
           for (int c = 0; c < outputs; ++c) {
             int const i = c * apart + v * kN;
@@ -436,7 +436,7 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
     F here[kV];
     for (int v = 0; v < kV; ++v) {
       label[v] = label_of<P>(z + v * kN, outputs, apart, s.cut);
-      here[v] = label_probability<P>(label[v], z + v * kN, outputs, apart, terms + v * kN);
+      here[v] = label_probability<P>(s.scores, label[v], z + v * kN, outputs, apart, terms + v * kN);
     }
     for (int c = 0; c < s.columns; ++c) {
       for (int v = 0; v < kV; ++v) P::store(P::splat(0.0F), gradient + c * stride + v * kN);
@@ -445,7 +445,7 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
     for (int i = 0; i < s.movable_count; ++i) {
       z = moves.moved(i);
       for (int v = 0; v < kV; ++v) {
-        F const there = label_probability<P>(label[v], z + v * kN, outputs, apart, terms + v * kN);
+        F const there = label_probability<P>(s.scores, label[v], z + v * kN, outputs, apart, terms + v * kN);
         P::store(P::divide(there - here[v], h), gradient + s.movable[i] * stride + v * kN);
       }
     }

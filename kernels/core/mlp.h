@@ -18,17 +18,19 @@ struct PackedLayer {
   float alpha = 0.0F;
 };
 
-/// layer      [layers]
+/// layer      [layers]; none where the subject is no network, of which only the outputs are known
 /// max_width  largest number of units of any layer, inputs included
 /// sum_width  units of all layers, inputs included
+/// classes    outputs of the last layer
 struct PackedNetwork {
   int layers = 0;
   int max_width = 0;
   int sum_width = 0;
+  int classes = 0;
   PackedLayer const* layer = nullptr;
 
   FL_HD int inputs() const { return layer[0].forward.inputs; }
-  FL_HD int outputs() const { return layer[layers - 1].forward.outputs; }
+  FL_HD int outputs() const { return classes; }
 };
 
 /// Applies an activation other than relu in place. values [count] floats, a multiple of P::kLanes.

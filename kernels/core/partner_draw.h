@@ -31,9 +31,9 @@ struct PartnerDraw {
     }
   };
 
-  /// Tries before a group is evaluated: none where labels could be packed.
+  /// Tries before a group is evaluated.
   static FL_HOST_DEVICE std::uint32_t partner_tries(Subject const& s) {
-    return s.label_bits == 0 ? kPartnerTries : 0;
+    return s.tries_partners ? kPartnerTries : 0;
   }
 
   /// own: labels of a tile's lanes; pick: partners, -1 where the tries found none. Returns whether a lane has none.

@@ -17,7 +17,9 @@ namespace fairlane {
 /// variant_value   [variants][selected] values, as floats
 /// low, high       [columns] bounds
 /// movable         [movable_count] columns a search may change, ascending
-/// cut             one output: label 1 when logit > cut
+/// cut             one output: label 1 when score > cut
+/// scores          what the model gives: logits, as networks do, and all that is said of logits below holds for them
+/// tries_partners  partners are drawn by trial, since the labels of a group would not be kept anyway
 /// finite          no output of any input of the domain can overflow: no label is undefined
 /// label_bits      bits per label in packed labels; 0 when variants * bits exceed kPackedLabelBits or
 ///                 labels may be undefined
@@ -35,6 +37,8 @@ struct Subject {
   int movable_count = 0;
   int const* movable = nullptr;
   float cut = 0.0F;
+  ScoreKind scores = ScoreKind::kLogits;
+  bool tries_partners = false;
   bool finite = false;
   int label_bits = 0;
   int const* variant_order = nullptr;
@@ -100,10 +104,12 @@ FL_HD typename P::I label_of(float const* logits, int outputs, int stride, float
   return P::select_i(finite, label, P::splat_i(kUndefinedLabel));
 }
 
-/// Probabilities of one pack, in place: one output p(1), several softmax.
+/// Probabilities of one pack, in place: scores that are no logits are probabilities themselves (labels: one-hot vectors);
+/// of logits one output gives p(1), several softmax.
 /// terms  [2 * outputs] packs of scratch, `stride` floats apart (unused with one output)
 template <class P>
-FL_HD void probabilities(float* logits, int outputs, int stride, float* terms) {
+FL_HD void probabilities(ScoreKind scores, float* logits, int outputs, int stride, float* terms) {
+  if (scores != ScoreKind::kLogits) return;
   if (outputs == 1) {
     P::store(sigmoid<P>(P::load(logits)), logits);
   } else {
@@ -221,15 +227,15 @@ FL_HD void logit_gradient(GradientKind kind, float cut, float const* logits, int
 
 /// Probability of a given label, whose differences MAFT takes; with one output up to a constant. Overwrites logits.
 template <class P>
-FL_HD typename P::F label_probability(typename P::I label, float* logits, int outputs, int stride,
-                                      float* terms) {
+FL_HD typename P::F label_probability(ScoreKind scores, typename P::I label, float* logits,
+                                      int outputs, int stride, float* terms) {
   using F = typename P::F;
+  probabilities<P>(scores, logits, outputs, stride, terms);
   if (outputs == 1) {
-    F const p = sigmoid<P>(P::load(logits));
+    F const p = P::load(logits);
     return P::select(LabelSet<P>::equal(label, P::splat_i(1)), p,
                      P::splat(0.0F) - p);  // p(0) = 1 - p(1)
   }
-  softmax<P>(logits, outputs, stride, logits, terms);
   F own = P::splat(0.0F);
   for (int c = 0; c < outputs; ++c) {
     own = P::select(LabelSet<P>::equal(label, P::splat_i(c)), P::load(logits + c * stride), own);
@@ -237,7 +243,7 @@ FL_HD typename P::F label_probability(typename P::I label, float* logits, int ou
   return own;
 }
 
-/// Margin of a class: how far its logit lies above the cut (one output: class 0 below it), or above the best other.
+/// Margin of a class: how far its score lies above the cut (one output: class 0 below it), or above the best other.
 template <class P>
 FL_HD typename P::F class_margin(typename P::I label, float const* logits, int outputs, int stride,
                                  float cut) {

@@ -1,8 +1,10 @@
-// Plain views that cross from host code into the lane core: what a network and a domain look like to a kernel.
+// Plain views that cross from host code into the kernels: what a model and a domain look like to them.
 #pragma once
 
 #include <cstdint>
 #include <span>
+
+#include "kernels/core/scorer.h"
 
 namespace fairlane {
 
@@ -39,7 +41,9 @@ using NetworkView = std::span<LayerView const>;
 /// flagged       [attributes] 1 where the domain file marks the attribute as protected
 /// selected      indices of the attributes under test, ascending
 /// values        [selected] the compared values of each, ascending; never empty
-/// cut           one output: label 1 when logit > cut
+/// cut           one output: label 1 when the score lies above; see label_cut in engine/subject.h
+/// scorer        what gives scores where there is no network, whose view is empty then
+/// scores        what they are; a network's are logits
 struct SubjectView {
   NetworkView network;
   std::span<std::int32_t const> low;
@@ -48,6 +52,10 @@ struct SubjectView {
   std::span<std::int32_t const> selected;
   std::span<std::span<std::int32_t const> const> values;
   float cut = 0.0F;
+  Scorer* scorer = nullptr;
+  ScoreKind scores = ScoreKind::kLogits;
+
+  int outputs() const { return scorer != nullptr ? scorer->outputs() : network.back().outputs; }
 };
 
 }  // namespace fairlane

@@ -240,7 +240,7 @@ struct WalkTally {
     for (int variant = 0; variant < s.variants; ++variant) {
       float* const z = member(s, w, t, group, variant);
       for (int p = 0; p < kW; ++p) {
-        probabilities<P>(z + p * kN, outputs, apart, sums + p * kN);
+        probabilities<P>(s.scores, z + p * kN, outputs, apart, sums + p * kN);
         for (int c = 0; c < outputs; ++c) {
           long const i = c * t.apart + p * kN;
           F const probability = P::load(z + i);

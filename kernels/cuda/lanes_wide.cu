@@ -5,6 +5,8 @@ namespace fairlane {
 
 #define FL_LAUNCH(K) template cudaError_t launch_lanes(K const&, Range, int, cudaStream_t)
 FL_LAUNCH(LoadMembers);
+FL_LAUNCH(LoadRows);
+FL_LAUNCH(StoreScores);
 FL_LAUNCH(ProbeStored);
 FL_LAUNCH(ClassifyStored);
 FL_LAUNCH(ClassifySomeStored);

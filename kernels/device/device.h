@@ -1,5 +1,5 @@
-// What the device backend asks of a device: memory, and kernels over lanes. CudaDevice (kernels/cuda) is the real one;
-// the tests stand in another that runs the same kernels on the host.
+// What the device backend asks of a device: memory, and kernels over lanes. CudaDevice (kernels/cuda) is a GPU, HostDevice
+// runs the same kernels on the host's threads.
 //
 // Everything is asynchronous in one order per device, as in one CUDA stream; download and synchronize wait.
 #pragma once
@@ -16,8 +16,9 @@
 
 namespace fairlane {
 
-/// What a device is and has. Sizes in bytes.
+/// What a device is and has. Sizes in bytes. kind: what --backend calls it
 struct DeviceProperties {
+  std::string kind = "cuda";
   std::string name;
   int index = 0;
   int architecture = 0;  // compute capability, major * 10 + minor
@@ -40,6 +41,8 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual DeviceProperties const& properties() const = 0;
+  /// Whether the host reads and writes its memory, once it has been waited for.
+  virtual bool on_host() const { return false; }
 
   /// Memory, aligned to 256 bytes and not initialised. Throws Error(kMemory).
   virtual void* allocate(std::size_t bytes) = 0;

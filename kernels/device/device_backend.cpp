@@ -8,6 +8,7 @@
 #include "kernels/device/device_block.h"
 #include "kernels/device/device_k_means.h"
 #include "kernels/device/device_walk.h"
+#include "kernels/device/scorer_describer.h"
 #include "kernels/device/wide_plan.h"
 
 namespace fairlane {
@@ -22,20 +23,24 @@ constexpr std::uint64_t kWorkspaceShare = 8;  // the wide route's workspace an e
 
 /// One device with the subject, what evaluates it, and its record.
 struct Member {
-  Member(PackedSubject const& packed, std::unique_ptr<Device> owned, DeviceOptions const& options,
-         int part, int parts)
+  Member(PackedSubject const& packed, std::unique_ptr<Device> owned, SharedScorer* scorer,
+         DeviceOptions const& options, int part, int parts)
       : device(std::move(owned)),
         route(find_route(options.route, packed.get(), device->properties().limits)),
         subject(packed, *device, route == Route::kFused),
         arithmetic(route == Route::kWide ? options.arithmetic : Arithmetic::kExact),
-        evaluator(make_evaluator(packed.get(), options.workspace)),
+        evaluator(make_evaluator(packed.get(), scorer, options.workspace)),
         table(*device, packed.keys(), packed.get().variants,
               packed.get().label_bits * packed.get().variants,
               options.memory_limit > 0 ? options.memory_limit
                                        : device->properties().free_memory / kTableShare,
               part, parts) {}
 
-  std::unique_ptr<Evaluator> make_evaluator(Subject const& packed, std::uint64_t workspace) {
+  std::unique_ptr<Evaluator> make_evaluator(Subject const& packed, SharedScorer* scorer,
+                                            std::uint64_t workspace) {
+    if (route == Route::kScored) {
+      return make_scorer_evaluator(packed, subject.arena(), subject.columns(), *device, *scorer);
+    }
     if (route == Route::kFused) return make_fused_evaluator(packed, subject.arena(), *device);
     std::uint64_t const room = device->properties().free_memory / kWorkspaceShare;
     std::uint64_t const wanted = workspace > 0 ? workspace : kWideWorkspace;
@@ -52,14 +57,20 @@ struct Member {
 };
 
 /// Backend on one or several devices: a block uses one of them, and each records what its blocks visit. Rows are described
-/// on the host: the arithmetic is the same.
+/// on the host: the arithmetic is the same. A scorer is asked by one of them at a time.
 class DeviceBackend final : public Backend {
  public:
   DeviceBackend(SubjectView const& view, std::vector<std::unique_ptr<Device>> devices,
                 DeviceOptions const& options)
       : options_(options),
-        host_(make_cpu_backend(view, host_options())),
-        packed_(make_packed(view, host_->subject())) {
+        host_(view.scorer == nullptr ? make_cpu_backend(view, host_options()) : nullptr),
+        scorer_(view.scorer == nullptr ? nullptr : std::make_unique<SharedScorer>(*view.scorer)),
+        packed_(std::make_unique<PackedSubject>(view, kWidestTile, kWeightVector)) {
+    if (host_ != nullptr) {
+      // The CPU backend has found the order in which variants tell most.
+      auto const& known = host_->subject().get();
+      packed_->set_variant_order({known.variant_order, known.variant_order + known.variants});
+    }
     overflow_ = [this](Visits const& visits) {
       std::lock_guard const guard(overflow_lock_);
       if (!options_.overflow) {
@@ -71,20 +82,24 @@ class DeviceBackend final : public Backend {
     int const parts = static_cast<int>(devices.size());
     for (int part = 0; part < parts; ++part) {
       members_.push_back(std::make_unique<Member>(
-          *packed_, std::move(devices[static_cast<std::size_t>(part)]), options_, part, parts));
+          *packed_, std::move(devices[static_cast<std::size_t>(part)]), scorer_.get(), options_,
+          part, parts));
     }
   }
 
   std::string name() const override {
     std::string numbers;
     for (auto const& member : members_) {
-      numbers += (numbers.empty() ? "" : ",") + std::to_string(member->device->properties().index);
+      int const index = member->device->properties().index;
+      if (index >= 0) numbers += (numbers.empty() ? ":" : ",") + std::to_string(index);
     }
     std::string const times =
         members_.size() > 1 ? std::to_string(members_.size()) + " x " : std::string();
     auto const& first = *members_[0];
-    return "cuda:" + numbers + " (" + times + first.device->properties().name + ", " +
-           (first.route == Route::kFused ? "fused" : "wide") + " route" +
+    std::string const on =
+        first.device->properties().kind + numbers + " (" + times + first.device->properties().name;
+    if (scorer_ != nullptr) return on + ", " + scorer_->name() + ")";
+    return on + ", " + (first.route == Route::kFused ? "fused" : "wide") + " route" +
            (arithmetic() == Arithmetic::kFast ? ", fast arithmetic)" : ")");
   }
   PackedSubject const& subject() const override { return *packed_; }
@@ -100,6 +115,8 @@ class DeviceBackend final : public Backend {
     if (options_.lanes > 0) return static_cast<int>(std::min(options_.lanes, kMostLanes));
     std::uint64_t const room = members_[0]->device->properties().free_memory / kLanesShare;
     std::int64_t most = kMostLanes;
+    if (scorer_ != nullptr)  // as many rows as it is asked for at once
+      most = std::max<std::int64_t>(kLeastLanes, kScorerRows / packed_->get().variants);
     while (most > kLeastLanes &&
            DeviceBlock::bytes(*packed_, static_cast<int>(most), Phase::kLocal) > room) {
       most /= 2;
@@ -159,26 +176,32 @@ class DeviceBackend final : public Backend {
     std::vector<WalkDevice> devices;
     for (auto const& member : members_)
       devices.push_back({member->device.get(), &member->subject, member->evaluator.get()});
-    return make_device_walker(*packed_, devices, std::move(lists),
+    // A scorer may take its time: what is walked at once must end soon when the user stops the walk.
+    std::int64_t const most =
+        scorer_ == nullptr ? kMostWalkLanes : kScorerRows / packed_->get().variants;
+    return make_device_walker(*packed_, devices, std::move(lists), most,
                               [this](std::string const& line) { tell(line); });
   }
 
   void describe(std::int32_t const* rows, std::size_t count, Description* out) override {
+    if (scorer_ != nullptr) return describe_rows(*packed_, *scorer_, rows, count, out);
     host_->describe(rows, count, out);
   }
   void logits(std::int32_t const* rows, std::size_t count, float* out) override {
+    if (scorer_ != nullptr) return score_rows(*packed_, *scorer_, rows, count, out);
     host_->logits(rows, count, out);
   }
   std::vector<std::int32_t> k_means(RowTable const& rows, int clusters,
                                     std::uint64_t seed) override {
-    if (!worth_a_device(rows, clusters)) return host_->k_means(rows, clusters, seed);
+    auto const on_host = [&] { return fairlane::k_means(rows, clusters, seed, options_.threads); };
+    if (members_.front()->device->on_host() || !worth_a_device(rows, clusters)) return on_host();
     try {
       return device_k_means(*members_.front()->device, rows, clusters, seed);
     } catch (Error const& error) {
       if (error.code() != ExitCode::kMemory) throw;
       tell("no memory for the rows to cluster; the CPU clusters them, the results are the same");
     }
-    return host_->k_means(rows, clusters, seed);
+    return on_host();
   }
 
  private:
@@ -192,15 +215,6 @@ class DeviceBackend final : public Backend {
     CpuOptions options;
     options.memory_limit = 1 << 20;  // it records nothing
     return options;
-  }
-
-  static std::unique_ptr<PackedSubject> make_packed(SubjectView const& view,
-                                                    PackedSubject const& host) {
-    auto packed = std::make_unique<PackedSubject>(view, kWidestTile, kWeightVector);
-    // The CPU backend has found the order in which variants tell most.
-    auto const* order = host.get().variant_order;
-    packed->set_variant_order({order, order + host.get().variants});
-    return packed;
   }
 
   /// After blocks have run: every input to the record that it belongs to. Not while a block runs.
@@ -218,7 +232,8 @@ class DeviceBackend final : public Backend {
   std::mutex overflow_lock_;
   std::mutex lines_lock_;
   std::atomic<bool> overflowed_{false};
-  std::unique_ptr<Backend> host_;
+  std::unique_ptr<Backend> host_;         // of a network
+  std::unique_ptr<SharedScorer> scorer_;  // of any other model
   std::unique_ptr<PackedSubject> packed_;
   std::vector<std::unique_ptr<Member>> members_;
   std::atomic<std::size_t> next_{0};

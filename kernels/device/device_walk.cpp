@@ -11,7 +11,6 @@
 namespace fairlane {
 namespace {
 
-constexpr std::int64_t kMostLanes = 1 << 20;  // groups at once; more bring nothing
 constexpr std::int64_t kLeastLanes = 128;
 constexpr int kCopies = 1024;                  // of the counters, where they are small
 constexpr std::uint64_t kCopyBytes = 8 << 20;  // that all copies may take,
@@ -62,10 +61,12 @@ class WalkMember {
         device_(*on.device),
         arrays_(plan.get(), packed.get().variants, device_),
         size_(static_cast<std::size_t>(plan.counters().size())),
-        copies_(static_cast<int>(std::clamp<std::size_t>(
-            std::min(kCopyBytes, device_.properties().free_memory / kCopyShare) /
-                (size_ * sizeof(std::uint64_t)),
-            1, kCopies))),
+        copies_(device_.on_host()
+                    ? 1  // one thread counts
+                    : static_cast<int>(std::clamp<std::size_t>(
+                          std::min(kCopyBytes, device_.properties().free_memory / kCopyShare) /
+                              (size_ * sizeof(std::uint64_t)),
+                          1, kCopies))),
         // Tiles read and write up to their end.
         stride_((lanes + kPad - 1) / kPad * kPad),
         x_(device_, cells(subject_.columns)),
@@ -138,12 +139,13 @@ class WalkMember {
 class DeviceWalker final : public Walker {
  public:
   DeviceWalker(PackedSubject const& packed, std::vector<WalkDevice> const& devices,
-               std::vector<ValueList> lists, std::function<void(std::string const&)> const& notice)
+               std::vector<ValueList> lists, std::int64_t most,
+               std::function<void(std::string const&)> const& notice)
       : plan_(packed, std::move(lists), packed.get().variants) {
     std::uint64_t room = ~std::uint64_t{0};
     for (auto const& on : devices)
       room = std::min(room, on.device->properties().free_memory / kMemoryShare);
-    std::int64_t const wanted = std::min(kMostLanes, plan_.get().heads);
+    std::int64_t const wanted = std::min(std::max(most, kLeastLanes), plan_.get().heads);
     std::int64_t lanes = wanted;
     while (lanes > kLeastLanes &&
            static_cast<std::uint64_t>(lanes) * WalkMember::bytes_per_lane(packed.get()) > room)
@@ -187,9 +189,9 @@ class DeviceWalker final : public Walker {
 
 std::unique_ptr<Walker> make_device_walker(PackedSubject const& packed,
                                            std::vector<WalkDevice> const& devices,
-                                           std::vector<ValueList> lists,
+                                           std::vector<ValueList> lists, std::int64_t most,
                                            std::function<void(std::string const&)> const& notice) {
-  return std::make_unique<DeviceWalker>(packed, devices, std::move(lists), notice);
+  return std::make_unique<DeviceWalker>(packed, devices, std::move(lists), most, notice);
 }
 
 }  // namespace fairlane

@@ -19,10 +19,12 @@ struct WalkDevice {
   Evaluator* evaluator;
 };
 
-/// notice: as DeviceOptions::notice. Throws Error(kMemory | kUnavailable).
+inline constexpr std::int64_t kMostWalkLanes = 1 << 20;  // groups at once; more bring nothing
+
+/// most: groups at once. notice: as DeviceOptions::notice. Throws Error(kMemory | kUnavailable).
 std::unique_ptr<Walker> make_device_walker(PackedSubject const& packed,
                                            std::vector<WalkDevice> const& devices,
-                                           std::vector<ValueList> lists,
+                                           std::vector<ValueList> lists, std::int64_t most,
                                            std::function<void(std::string const&)> const& notice);
 
 }  // namespace fairlane

@@ -1,8 +1,9 @@
-// What evaluates the network for the lanes of a block, by one of the two routes.
+// What evaluates the model for the lanes of a block, by one of the routes.
 #pragma once
 
 #include "kernels/device/device.h"
 #include "kernels/device/route.h"
+#include "kernels/device/shared_scorer.h"
 
 namespace fairlane {
 
@@ -32,5 +33,11 @@ std::unique_ptr<Evaluator> make_fused_evaluator(Subject const& host_subject, Are
 std::unique_ptr<Evaluator> make_wide_evaluator(Subject const& host_subject, ArenaView const& arena,
                                                Device& device, std::int64_t bytes,
                                                Arithmetic arithmetic = Arithmetic::kExact);
+
+/// As the wide route, with a scorer in the place of the layers. It and the scorer are used by one block after the other.
+/// Throws Error(kMemory).
+std::unique_ptr<Evaluator> make_scorer_evaluator(Subject const& host_subject,
+                                                 ArenaView const& arena, ColumnMap const& columns,
+                                                 Device& device, SharedScorer& scorer);
 
 }  // namespace fairlane

@@ -18,7 +18,8 @@ using LaneKernel =
                  WeighLanes, MarkDue, DrawPartners, StepLanes, FindLanes, GatherRows, KeepStage,
                  NextStage, RecordClassified, SettleLanes, BeginMargin, RecordMargin, NewtonLanes,
                  MarkStale, PairSides, RenewMargin, MoveMargin, SettleMargin, RehashSlots,
-                 MarkOwned, GatherSlots, MergeSlots, LoadMembers, ProbeStored, ClassifyStored,
+                 MarkOwned, GatherSlots, MergeSlots, LoadMembers, LoadRows,
+                 StoreScores, ProbeStored, ClassifyStored,
                  ClassifySomeStored, MarginStored, TryPartnerStored, CountPartnerStored,
                  DifferenceStored, LogitGradients, FinishDense, MarkSuspects, ForgetLabels,
                  LowerWeights, AssignRows, RaiseFarthest, NameFarthest, LoadWalkHeads, CopyMembers>;

@@ -29,6 +29,7 @@ Route make_route(Subject const& subject, DeviceLimits const& limits) {
 }
 
 Route find_route(std::string const& name, Subject const& subject, DeviceLimits const& limits) {
+  if (subject.network.layers == 0) return Route::kScored;
   if (name.empty()) return make_route(subject, limits);
   if (name == "fused") return Route::kFused;
   if (name == "wide") return Route::kWide;

@@ -49,7 +49,7 @@ FL_HD Scratch lay_out_scratch(Subject const& s, ScratchNeeds needs, int tile_lan
     return used ? at : nullptr;
   };
   m.in = take(needs.in, s.columns);
-  m.prefix = take(needs.prefix, net.layer[0].forward.outputs);
+  m.prefix = take(needs.prefix, needs.prefix ? net.layer[0].forward.outputs : 0);
   m.a = take(needs.layers, net.max_width);
   m.b = take(needs.layers, net.max_width);
   m.kept = take(needs.kept, net.sum_width);

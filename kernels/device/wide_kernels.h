@@ -1,5 +1,5 @@
-// The kernels over lanes of the wide route: rows to evaluate are written out for DenseBlocks, and what the logits say is
-// accumulated as in kernels/core/lane_tiles.h. An index is a row or a lane of a chunk.
+// The kernels over lanes of the wide route: rows to evaluate are written out for DenseBlocks or for a scorer, and what the
+// scores say is accumulated as in kernels/core/lane_tiles.h. An index is a row or a lane of a chunk.
 #pragma once
 
 #include "kernels/device/dense_blocks.h"
@@ -51,23 +51,24 @@ struct LoadMembers {
   LaneTiles<ScalarPack, 1>::PartnerLot lot;
 
   FL_HD void operator()(std::int64_t i) const {
+    load(i, [&](int c) -> float& { return out[(c - first_column) * out_stride + i]; });
+  }
+
+  /// cell(c): where column c of row `first_row` + i goes
+  template <class Cell>
+  FL_HD void load(std::int64_t i, Cell const& cell) const {
     int const row = first_row + static_cast<int>(i);
     int const member = row / chunk.lanes;
     long const place = chunk.place(row % chunk.lanes);
     long const behind = kind == MemberKind::kPair ? member * (chunk.stride / 2) : 0;
-    for (int c = first_column; c < last_column; ++c) {
-      out[(c - first_column) * out_stride + i] =
-          static_cast<float>(chunk.x[c * chunk.stride + place + behind]);
-    }
-    if (kind == MemberKind::kMoves && member > 0) {
-      out[(subject.movable[member - 1] - first_column) * out_stride + i] += step;
-    }
+    for (int c = first_column; c < last_column; ++c)
+      cell(c) = static_cast<float>(chunk.x[c * chunk.stride + place + behind]);
+    if (kind == MemberKind::kMoves && member > 0) cell(subject.movable[member - 1]) += step;
     int const variant = variant_of(member, place);
     if (variant < 0) return;
     float const* const value =
         subject.variant_value + static_cast<long>(variant) * subject.selected;
-    for (int a = 0; a < subject.selected; ++a)
-      out[(subject.selected_column[a] - first_column) * out_stride + i] = value[a];
+    for (int a = 0; a < subject.selected; ++a) cell(subject.selected_column[a]) = value[a];
   }
 
   /// -1: the lane's own.
@@ -79,6 +80,32 @@ struct LoadMembers {
                            subject.variants);
     }
     return -1;
+  }
+};
+
+/// The same rows as a scorer takes them: side by side, in the dataset's order of columns. members.out [..][columns]
+struct LoadRows {
+  LoadMembers members;
+  int const* attribute_of;
+
+  FL_HD void operator()(std::int64_t i) const {
+    float* const row = members.out + i * members.subject.columns;
+    members.load(i, [&](int c) -> float& { return row[attribute_of[c]]; });
+  }
+};
+
+/// Puts a scorer's answers where stored scores lie. from [..][outputs] of row `first_row` on; z [members][outputs][lanes]
+struct StoreScores {
+  float const* from;
+  int outputs;
+  int lanes;
+  int first_row;
+  float* z;
+
+  FL_HD void operator()(std::int64_t i) const {
+    int const row = first_row + static_cast<int>(i);
+    float* const to = z + static_cast<long>(row / lanes) * outputs * lanes + row % lanes;
+    for (int c = 0; c < outputs; ++c) to[static_cast<long>(c) * lanes] = from[i * outputs + c];
   }
 };
 

@@ -8,6 +8,9 @@ namespace fairlane {
 /// Memory that the wide route takes beside its weights, in bytes: enough rows to fill the largest device.
 inline constexpr std::int64_t kWideWorkspace = std::int64_t{256} << 20;
 
+/// Rows that a scorer is asked for at once, where there are so many: enough for a child process to reach its rate.
+inline constexpr std::int64_t kScorerRows = std::int64_t{1} << 17;
+
 /// What a chunk holds in the workspace, in floats. Every lane has `members` inputs, all of whose logits are kept; rows,
 /// the inputs of all lanes, pass through the layers in parts.
 /// per_lane  of each lane: codes and sums of the shared prefix, all members' logits, scratch of their accumulation

@@ -76,6 +76,10 @@ BadInput const kMissingFiles[] = {
 };
 
 BadInput const kConfigs[] = {
+    {"ModelRunsCode", [] { use_model("exec:python3 model.py"); }, kRun, ExitCode::kConfig,
+     {"exec:python3 model.py", "--allow-exec"}},
+    {"ModelHoldsCode", [] { write_file("model.pt", "PK"); use_model("model.pt"); }, kRun,
+     ExitCode::kConfig, {"model.pt", "--allow-exec"}},
     {"ConfigEmpty", [] { write_file("config.yaml", ""); }, kRun, ExitCode::kConfig,
      {"config.yaml:1:1", "empty"}},
     {"ConfigIsAList", [] { write_file("config.yaml", "- model\n"); }, kRun, ExitCode::kConfig,

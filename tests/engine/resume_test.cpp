@@ -7,7 +7,7 @@
 #include "kernels/device/device_backend.h"
 #include "tests/engine/run_output.h"
 #include "tests/engine/run_search.h"
-#include "tests/kernels/device/host_device.h"
+#include "tests/kernels/device/stand_in_device.h"
 #include "tests/models/expect_error.h"
 
 namespace fairlane {
@@ -58,7 +58,7 @@ std::unique_ptr<Backend> make_stand_ins(RunConfig const& config, SessionHow cons
   for (int i = 0; i < how.devices; ++i) {
     HostFaults faults;
     if (i == 0) faults.failing_call = how.failing_call;
-    devices.push_back(std::make_unique<HostDevice>(HostDevice::small_limits(), faults));
+    devices.push_back(std::make_unique<StandInDevice>(StandInDevice::small_limits(), faults));
   }
   return make_device_backend(subject.view(), std::move(devices), options);
 }

@@ -128,9 +128,10 @@ TEST(TestSubject, TakesBoundsFromData) {
 }
 
 TEST(LogitCut, IsTheLogitOfTheThreshold) {
-  EXPECT_EQ(logit_cut(0.5), 0.0F);
-  EXPECT_EQ(logit_cut(0.75), static_cast<float>(std::log(3.0)));
-  EXPECT_LT(logit_cut(0.1), 0.0F);
+  EXPECT_EQ(label_cut(ScoreKind::kLogits, 0.5), 0.0F);
+  EXPECT_EQ(label_cut(ScoreKind::kLogits, 0.75), static_cast<float>(std::log(3.0)));
+  EXPECT_LT(label_cut(ScoreKind::kLogits, 0.1), 0.0F);
+  EXPECT_EQ(label_cut(ScoreKind::kProbabilities, 0.75), 0.75F);
 }
 
 TEST(MakeBackend, KnowsItsNames) {

@@ -5,7 +5,7 @@
 
 #include "kernels/device/device_backend.h"
 #include "tests/engine/run_search.h"
-#include "tests/kernels/device/host_device.h"
+#include "tests/kernels/device/stand_in_device.h"
 
 namespace fairlane {
 namespace {
@@ -24,7 +24,7 @@ class DeviceFailure : public ::testing::Test {
       options.lanes = lanes;
       options.overflow = std::move(overflow);
       options.notice = [this](std::string const& line) { notices_.push_back(line); };
-      auto device = std::make_unique<HostDevice>(HostDevice::small_limits(), faults);
+      auto device = std::make_unique<StandInDevice>(StandInDevice::small_limits(), faults);
       std::vector<std::unique_ptr<Device>> devices;
       devices.push_back(std::move(device));
       return make_device_backend(subject.view(), std::move(devices), options);
@@ -69,8 +69,8 @@ TEST_F(DeviceFailure, OfOneDeviceEndsTheOthersToo) {
       std::vector<std::unique_ptr<Device>> devices;
       HostFaults faults;
       faults.calls = calls;
-      devices.push_back(std::make_unique<HostDevice>(HostDevice::small_limits(), faults));
-      devices.push_back(std::make_unique<HostDevice>(HostDevice::small_limits(),
+      devices.push_back(std::make_unique<StandInDevice>(StandInDevice::small_limits(), faults));
+      devices.push_back(std::make_unique<StandInDevice>(StandInDevice::small_limits(),
                                                      HostFaults{faults.memory, failing_call, {}}));
       DeviceOptions options;
       options.lanes = 8;

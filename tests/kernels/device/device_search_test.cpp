@@ -5,7 +5,7 @@
 #include "kernels/device/device_backend.h"
 #include "tests/engine/golden_subject.h"
 #include "tests/engine/run_search.h"
-#include "tests/kernels/device/host_device.h"
+#include "tests/kernels/device/stand_in_device.h"
 
 namespace fairlane {
 namespace {
@@ -20,7 +20,7 @@ struct DeviceHow {
   int devices = 1;
 };
 
-/// Runs of each kind of kernel; see HostDevice.
+/// Runs of each kind of kernel; see StandInDevice.
 struct KernelRuns {
   std::map<int, int> tiles;
   std::map<std::size_t, int> blocks;
@@ -29,7 +29,7 @@ struct KernelRuns {
 Finished run_on_device(RunConfig const& config, TestSubject const& subject, DeviceHow const& how,
                        KernelRuns* runs = nullptr) {
   auto const make = [&](VisitSink overflow) {
-    DeviceLimits limits = HostDevice::small_limits();
+    DeviceLimits limits = StandInDevice::small_limits();
     limits.shared_per_block = how.shared;
     DeviceOptions options;
     options.lanes = how.lanes;
@@ -40,7 +40,7 @@ Finished run_on_device(RunConfig const& config, TestSubject const& subject, Devi
     options.workspace = how.workspace;
     std::vector<std::unique_ptr<Device>> devices;
     for (int i = 0; i < how.devices; ++i) {
-      auto host = std::make_unique<HostDevice>(limits);
+      auto host = std::make_unique<StandInDevice>(limits);
       host->count_into(runs == nullptr ? nullptr : &runs->tiles,
                        runs == nullptr ? nullptr : &runs->blocks);
       devices.push_back(std::move(host));

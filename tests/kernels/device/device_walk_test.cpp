@@ -5,7 +5,7 @@
 #include "kernels/device/device_backend.h"
 #include "tests/engine/run_search.h"
 #include "tests/engine/walked.h"
-#include "tests/kernels/device/host_device.h"
+#include "tests/kernels/device/stand_in_device.h"
 
 namespace fairlane {
 namespace {
@@ -39,7 +39,7 @@ TEST_P(DeviceWalks, CountWhatTheCpuCounts) {
     HostFaults faults;
     faults.memory = c.memory;
     for (int i = 0; i < c.devices; ++i)
-      devices.push_back(std::make_unique<HostDevice>(HostDevice::small_limits(), faults));
+      devices.push_back(std::make_unique<StandInDevice>(StandInDevice::small_limits(), faults));
     DeviceOptions options;
     options.route = c.route;
     options.workspace = 1 << 17;

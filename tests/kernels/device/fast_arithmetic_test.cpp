@@ -9,7 +9,7 @@
 #include "kernels/device/device_subject.h"
 #include "kernels/device/evaluator.h"
 #include "tests/engine/run_search.h"
-#include "tests/kernels/device/host_device.h"
+#include "tests/kernels/device/stand_in_device.h"
 
 namespace fairlane {
 namespace {
@@ -81,7 +81,7 @@ std::unique_ptr<Backend> device_backend(SubjectView const& view, char const* rou
   options.memory_limit = 1 << 26;
   options.overflow = std::move(overflow);
   std::vector<std::unique_ptr<Device>> devices;
-  devices.push_back(std::make_unique<HostDevice>());
+  devices.push_back(std::make_unique<StandInDevice>());
   return make_device_backend(view, std::move(devices), options);
 }
 
@@ -116,7 +116,7 @@ class CancellingRows : public ::testing::Test {
   /// Calls work(an evaluator on a stand-in).
   template <class Work>
   void evaluate(Arithmetic arithmetic, Work const& work) const {
-    HostDevice device;
+    StandInDevice device;
     DeviceSubject const on_device(packed_, device, false);
     constexpr std::int64_t kManyChunks = 1 << 14;
     work(*make_wide_evaluator(packed_.get(), on_device.arena(), device, kManyChunks, arithmetic));

@@ -1,15 +1,14 @@
-// A stand-in for a GPU: the device backend's kernels, run on the host one after the other.
+// A stand-in for a GPU: the device backend's kernels, run on the host one after the other, with faults.
 #pragma once
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <optional>
 
 #include "kernels/core/error.h"
-#include "kernels/device/device.h"
+#include "kernels/device/host_device.h"
 
 namespace fairlane {
 
@@ -23,35 +22,19 @@ struct HostFaults {
   std::shared_ptr<std::int64_t> calls;
 };
 
-/// The threads of a block, one after the other: see DenseBlocks.
-template <class K>
-class HostTeam {
+/// A device with a memory of its own, which the host must not look into. It is filled with a pattern when it is
+/// allocated, so that nothing relies on zeros.
+class StandInDevice final : public HostDevice {
  public:
-  HostTeam() : shared_(K::kSharedFloats / kQuad), registers_(K::kThreads) {}
-  float* shared() { return shared_.front().v; }
-  template <class Work>
-  void for_each_thread(Work const& work) {
-    for (int thread = 0; thread < K::kThreads; ++thread)
-      work(thread, registers_[static_cast<std::size_t>(thread)]);
-  }
-
- private:
-  std::vector<Quad> shared_;
-  std::vector<typename K::Registers> registers_;
-};
-
-/// Device on the host. Memory is filled with a pattern when it is allocated, so that nothing relies on zeros.
-class HostDevice final : public Device {
- public:
-  explicit HostDevice(DeviceLimits limits = small_limits(), HostFaults faults = {})
-      : faults_(faults) {
+  explicit StandInDevice(DeviceLimits limits = small_limits(), HostFaults faults = {})
+      : HostDevice(1, faults.memory), faults_(faults) {
+    properties_.kind = "cuda";
+    properties_.index = 0;
     properties_.name = "stand-in";
-    properties_.memory = faults.memory;
-    properties_.free_memory = faults.memory;
     properties_.limits = limits;
   }
-  ~HostDevice() override {
-    for (auto const& [memory, bytes] : allocated_) std::free(memory);
+  ~StandInDevice() override {
+    for (auto const& [memory, bytes] : allocated_) HostDevice::release(memory);
   }
 
   /// Few multiprocessors, so that warps take several tiles each.
@@ -63,14 +46,13 @@ class HostDevice final : public Device {
     return limits;
   }
 
-  DeviceProperties const& properties() const override { return properties_; }
+  bool on_host() const override { return false; }
 
   void* allocate(std::size_t bytes) override {
     if (used_ + bytes > faults_.memory) {
       throw Error(ExitCode::kMemory, "stand-in: no " + std::to_string(bytes) + " bytes left");
     }
-    constexpr std::size_t kAlignment = 256;
-    void* const memory = std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);
+    void* const memory = HostDevice::allocate(bytes);
     std::memset(memory, kGarbage, bytes);
     allocated_[memory] = bytes;
     used_ += bytes;
@@ -80,21 +62,19 @@ class HostDevice final : public Device {
     auto const at = allocated_.find(memory);
     used_ -= at->second;
     allocated_.erase(at);
-    std::free(memory);
+    HostDevice::release(memory);
   }
-  void zero(void* to, std::size_t bytes) override { std::memset(to, 0, bytes); }
   void upload(void* to, void const* from, std::size_t bytes) override {
     call();
-    if (bytes > 0) std::memcpy(to, from, bytes);
+    HostDevice::upload(to, from, bytes);
   }
   void download(void* to, void const* from, std::size_t bytes) override {
     call();
-    if (bytes > 0) std::memcpy(to, from, bytes);
+    HostDevice::download(to, from, bytes);
   }
-  void* allocate_host(std::size_t bytes) override { return ::operator new(bytes); }
   void release_host(void* memory) noexcept override {
     std::erase_if(crossing_, [&](auto const& c) { return c.first == memory; });
-    ::operator delete(memory);
+    HostDevice::release_host(memory);
   }
   /// What crosses is as late as a device may be.
   void download_later(void* to, void const* from, std::size_t bytes) override {
@@ -111,18 +91,21 @@ class HostDevice final : public Device {
   /// Downloads that the host has asked for, but not waited for.
   std::size_t crossing() const { return crossing_.size(); }
 
-  void run(LaneKernel const& kernel, Range range) override;
+  void run(LaneKernel const& kernel, Range range) override {
+    call();
+    HostDevice::run(kernel, range);
+  }
   void run(TileKernel const& kernel, TilePlan const& plan, Range range) override;
-  void run(BlockKernel const& kernel) override;
+  void run(BlockKernel const& kernel) override {
+    call();
+    HostDevice::run(kernel);
+    if (block_runs_ != nullptr) ++(*block_runs_)[kernel.index()];
+  }
 
   void compact(std::uint8_t const* flags, Range range, std::int32_t* list,
-               std::int32_t* out_count) override {
+               std::int32_t* count) override {
     call();
-    std::int32_t n = 0;
-    for (std::int64_t i = 0; i < count(range); ++i) {
-      if (flags[i] != 0) list[n++] = static_cast<std::int32_t>(i);
-    }
-    *out_count = n;
+    HostDevice::compact(flags, range, list, count);
   }
 
   void open_gemm() override { has_gemm_ = true; }
@@ -151,10 +134,6 @@ class HostDevice final : public Device {
  private:
   static constexpr int kGarbage = 0x5A;
 
-  static std::int64_t count(Range range) {
-    return range.count == nullptr ? range.most : std::min<std::int64_t>(range.most, *range.count);
-  }
-
   void call() {
     if (faults_.failing_call && calls_ >= *faults_.failing_call) {
       throw Error(ExitCode::kStopped, "stand-in: the device has failed");
@@ -163,10 +142,6 @@ class HostDevice final : public Device {
     if (faults_.calls) ++*faults_.calls;
   }
 
-  template <int kV>
-  void run_tiles(TileKernel const& kernel, TilePlan const& plan, Range range);
-
-  DeviceProperties properties_;
   HostFaults faults_;
   std::map<void*, std::size_t> allocated_;
   std::map<int, int>* tile_runs_ = nullptr;

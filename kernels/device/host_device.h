@@ -1,0 +1,119 @@
+// The host as a device: the device backend's kernels on threads of its own. For models that are no networks, whose time
+// goes into their scorer; networks have the CPU backend.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "kernels/device/device.h"
+
+namespace fairlane {
+
+/// The threads of a block, one after the other: see DenseBlocks.
+template <class K>
+class HostTeam {
+ public:
+  HostTeam() : shared_(K::kSharedFloats / kQuad), registers_(K::kThreads) {}
+  float* shared() { return shared_.front().v; }
+  template <class Work>
+  void for_each_thread(Work const& work) {
+    for (int thread = 0; thread < K::kThreads; ++thread)
+      work(thread, registers_[static_cast<std::size_t>(thread)]);
+  }
+
+ private:
+  std::vector<Quad> shared_;
+  std::vector<typename K::Registers> registers_;
+};
+
+/// Threads that share the indices of one kernel after the other.
+class HostThreads {
+ public:
+  explicit HostThreads(int threads);
+  HostThreads(HostThreads const&) = delete;
+  HostThreads& operator=(HostThreads const&) = delete;
+  ~HostThreads();
+  /// Calls work(begin, end) for parts of [0, count), which throws nothing, and waits for all of them.
+  void run(std::int64_t count, std::function<void(std::int64_t, std::int64_t)> const& work);
+
+ private:
+  void attend(int thread);
+  void do_part(int part) const;
+
+  std::mutex lock_;
+  std::condition_variable wake_;
+  std::condition_variable done_;
+  std::function<void(std::int64_t, std::int64_t)> const* work_ = nullptr;
+  std::int64_t count_ = 0;
+  std::uint64_t turn_ = 0;  // kernels so far
+  int left_ = 0;            // threads that still work on this one
+  bool ends_ = false;
+  std::vector<std::thread> threads_;  // beside the caller's
+};
+
+/// Kernels over lanes run on all threads, each index once; kernels over tiles and blocks, which the host has other ways
+/// for, on the caller's.
+class HostDevice : public Device {
+ public:
+  /// memory: bytes that the backend may plan with. Throws Error(kUnavailable).
+  HostDevice(int threads, std::uint64_t memory);
+
+  DeviceProperties const& properties() const override { return properties_; }
+  bool on_host() const override { return true; }
+  void* allocate(std::size_t bytes) override;
+  void release(void* memory) noexcept override;
+  void zero(void* to, std::size_t bytes) override;
+  void upload(void* to, void const* from, std::size_t bytes) override;
+  void download(void* to, void const* from, std::size_t bytes) override;
+  void* allocate_host(std::size_t bytes) override;
+  void release_host(void* memory) noexcept override;
+  void download_later(void* to, void const* from, std::size_t bytes) override;
+  void synchronize() override {}
+  void run(LaneKernel const& kernel, Range range) override;
+  void run(TileKernel const& kernel, TilePlan const& plan, Range range) override;
+  void run(BlockKernel const& kernel) override;
+  void compact(std::uint8_t const* flags, Range range, std::int32_t* list,
+               std::int32_t* count) override;
+  void open_gemm() override;
+  void gemm(Dense const& product, float* sums, long stride) override;
+
+ protected:
+  static std::int64_t count_of(Range range) {
+    return range.count == nullptr ? range.most : std::min<std::int64_t>(range.most, *range.count);
+  }
+  /// Tiles of kV packs, one after the other.
+  template <class P, int kV>
+  static void run_tiles(TileKernel const& kernel, TilePlan const& plan, Range range);
+
+  DeviceProperties properties_;
+
+ private:
+  HostThreads threads_;
+};
+
+template <class P, int kV>
+void HostDevice::run_tiles(TileKernel const& kernel, TilePlan const& plan, Range range) {
+  // As a block of threads does: the subject may be read from a copy of its arena.
+  std::vector<std::byte> copy;
+  Subject subject = plan.arena.subject;
+  if (plan.shared_weights) {
+    copy.assign(plan.arena.base, plan.arena.base + plan.arena.bytes);
+    subject = subject_in(plan.arena, copy.data());
+  }
+  std::visit(
+      [&](auto const& k) {
+        constexpr ScratchNeeds kNeeds = std::decay_t<decltype(k)>::kNeeds;
+        constexpr int kTile = LaneTiles<P, kV>::kTile;
+        std::vector<float> memory(static_cast<std::size_t>(scratch_rows(subject, kNeeds) * kTile),
+                                  -1.0F);
+        Scratch const scratch = lay_out_scratch(subject, kNeeds, kTile, memory.data());
+        for (std::int64_t at = 0; at < count_of(range); at += kTile)
+          k.template operator()<P, kV>(subject, at, scratch);
+      },
+      kernel);
+}
+
+}  // namespace fairlane

@@ -1,0 +1,59 @@
+// What is tested: a network of dense layers, whose inside is known, or anything else that gives scores for rows.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kernels/core/scorer.h"
+#include "models/network.h"
+
+namespace fairlane {
+
+/// How a model is loaded; nothing of it changes what the model says.
+/// allow_exec  models that run code may be loaded (--allow-exec)
+/// threads     that a scorer may use, 0: all cores
+/// make        in place of the file or the command that the configuration names; for tests
+struct ModelOptions {
+  bool allow_exec = false;
+  int threads = 0;
+  std::function<std::shared_ptr<Scorer>()> make;
+};
+
+/// A model: either a network or a scorer.
+class Model {
+ public:
+  Model(std::string source, Network network)
+      : source_(std::move(source)), network_(std::move(network)) {}
+  Model(std::string source, std::shared_ptr<Scorer> scorer)
+      : source_(std::move(source)), scorer_(std::move(scorer)) {}
+
+  /// The path or the command, as the configuration names it.
+  std::string const& source() const { return source_; }
+  int inputs() const { return scorer_ ? scorer_->inputs() : network_->inputs(); }
+  int outputs() const { return scorer_ ? scorer_->outputs() : network_->outputs(); }
+  ScoreKind scores() const { return scorer_ ? scorer_->kind() : ScoreKind::kLogits; }
+  /// Null for a network.
+  std::shared_ptr<Scorer> const& scorer() const { return scorer_; }
+  /// Throws Error(kUnavailable), which names `purpose`, for a scorer.
+  Network const& network(char const* purpose) const;
+
+ private:
+  std::string source_;
+  std::optional<Network> network_;
+  std::shared_ptr<Scorer> scorer_;
+};
+
+/// Such as "probabilities".
+char const* name_of(ScoreKind kind);
+
+/// Whether a model is a command (exec:COMMAND) and no file.
+bool is_command(std::string const& model);
+
+/// Loads the model that a configuration names, by whoever reads its kind: exec:COMMAND a child process, .pt TorchScript,
+/// files of tree ensembles, otherwise a network. Throws Error(kNoInput | kData | kUnavailable), and Error(kConfig) where
+/// it runs code and that was not allowed.
+Model load_model(std::string const& model, ModelOptions const& options);
+
+}  // namespace fairlane

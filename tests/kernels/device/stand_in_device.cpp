@@ -1,0 +1,21 @@
+// Tile kernels by the stand-in, with packs that fill as many lanes as on a GPU.
+#include "tests/kernels/device/stand_in_device.h"
+
+#include "tests/kernels/vector_pack.h"
+
+namespace fairlane {
+
+void StandInDevice::run(TileKernel const& kernel, TilePlan const& plan, Range range) {
+  call();
+  if (tile_runs_ != nullptr) ++(*tile_runs_)[plan.packs];
+  switch (plan.packs) {
+    case 4:
+      return run_tiles<VectorPack, 4>(kernel, plan, range);
+    case 2:
+      return run_tiles<VectorPack, 2>(kernel, plan, range);
+    default:
+      return run_tiles<VectorPack, 1>(kernel, plan, range);
+  }
+}
+
+}  // namespace fairlane
