@@ -91,6 +91,14 @@ std::string did_you_mean(std::string const& word, std::vector<std::string> const
   return nearest.empty() ? std::string() : fmt::format("; did you mean {}?", in_quotes(nearest));
 }
 
+std::string lower_extension(std::string const& path) {
+  std::string extension = std::filesystem::path(path).extension().string();
+  for (char& c : extension) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return extension;
+}
+
 std::string read_file(std::string const& path, std::size_t limit) {
   auto const fail = [&](std::string const& why) {
     return Error(ExitCode::kNoInput, fmt::format("{}: {}", escaped(path, 4096), why));

@@ -21,6 +21,9 @@ std::string did_you_mean(std::string const& word, std::vector<std::string> const
 /// Bytes of the UTF-8 character at the start of `text`; 0 when there is none or it is malformed.
 std::size_t utf8_length(std::string_view text);
 
+/// The extension of a path with its dot, in lower case; empty where there is none.
+std::string lower_extension(std::string const& path);
+
 /// The bytes of a file. Throws Error(kNoInput) when it is missing, a directory, unreadable, or
 /// larger than `limit`.
 std::string read_file(std::string const& path, std::size_t limit);
