@@ -145,12 +145,10 @@ std::string InstanceChecker::wrong_member(InstanceRecord const& record,
 std::string InstanceChecker::problem_of(InstanceRecord const& record, DoubleEvaluator& evaluator,
                                         std::int64_t& pair_variant, bool& close) const {
   for (std::size_t a = 0; a < attributes_; ++a) {
-    std::int32_t const low = subject_.view().low[a];
-    std::int32_t const high = subject_.view().high[a];
-    if (record.row[a] < low || record.row[a] > high) {
-      return fmt::format("{} is {}, expected {}..{}",
-                         escaped(subject_.domain().attributes[a].name, 60), record.row[a], low,
-                         high);
+    Attribute const& attribute = subject_.domain().attributes[a];
+    if (!attribute.allows(record.row[a])) {
+      return fmt::format("{} is {}, expected {}", escaped(attribute.name, 60), record.row[a],
+                         attribute.codes_text());
     }
   }
   auto const own = variant_of(
@@ -191,7 +189,8 @@ bool InstanceChecker::in_order(std::int32_t const* before, std::int32_t const* r
 }
 
 void InstanceChecker::check(Batch& batch) const {
-  if (!batch.evaluator) batch.evaluator = std::make_unique<DoubleEvaluator>(subject_.network());
+  if (!batch.evaluator) batch.evaluator = 
+        std::make_unique<DoubleEvaluator>(subject_.network(), &subject_.domain());
   batch.result = {};
   batch.records.clear();
   batch.groups.clear();

@@ -39,13 +39,40 @@ double sigmoid_of(double z) {
 
 }  // namespace
 
-DoubleEvaluator::DoubleEvaluator(Network const& network) {
+DoubleEvaluator::DoubleEvaluator(Network const& network, Domain const* domain)
+    : domain_(domain) {
   for (auto const& from : network.layers) {
     Layer layer{from.inputs, from.outputs, from.activation, static_cast<double>(from.alpha), {},
                 {}};
     layer.weights.assign(from.weights.begin(), from.weights.end());
     layer.bias.assign(from.bias.begin(), from.bias.end());
     layers_.push_back(std::move(layer));
+  }
+}
+
+// Inputs of a row, as the domain file states them and independent of the kernels' tables.
+void DoubleEvaluator::encode(std::int32_t const* row) {
+  value_.clear();
+  for (std::size_t a = 0; a < domain_->attributes.size(); ++a) {
+    Attribute const& attribute = domain_->attributes[a];
+    Encoding const& encoding = attribute.encoding;
+    auto const index = static_cast<std::size_t>(attribute.index_of(row[a]));
+    switch (encoding.kind) {
+      case EncodingKind::kIdentity:
+        value_.push_back(row[a]);
+        break;
+      case EncodingKind::kAffine:
+        value_.push_back(static_cast<float>((row[a] - encoding.mean) / encoding.std));
+        break;
+      case EncodingKind::kTable:
+        value_.insert(value_.end(), encoding.rows[index].begin(), encoding.rows[index].end());
+        break;
+      case EncodingKind::kOneHot:
+        for (std::size_t i = encoding.drop_first ? 1 : 0;
+             i < static_cast<std::size_t>(attribute.code_count()); ++i)
+          value_.push_back(i == index ? 1.0 : 0.0);
+        break;
+    }
   }
 }
 
@@ -133,8 +160,12 @@ void DoubleEvaluator::activate(Layer const& layer) {
 
 void DoubleEvaluator::evaluate(std::int32_t const* row) {
   auto const inputs = static_cast<std::size_t>(layers_.front().inputs);
-  value_.assign(row, row + inputs);
-  error_.assign(inputs, 0.0);  // codes are exact in float32
+  if (domain_ == nullptr || !domain_->encodes()) {
+    value_.assign(row, row + inputs);
+  } else {
+    encode(row);
+  }
+  error_.assign(inputs, 0.0);  // codes are exact in float32, encoded ones are what float32 has
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     dense(layers_[l], l == 0);
     if (l + 1 < layers_.size()) activate(layers_[l]);

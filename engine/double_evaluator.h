@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/domain.h"
 #include "models/network.h"
 
 namespace fairlane {
@@ -18,7 +19,8 @@ struct CertainLabel {
 /// A network with weights in double precision. Not thread-safe: it keeps its scratch memory.
 class DoubleEvaluator {
  public:
-  explicit DoubleEvaluator(Network const& network);
+  /// domain  says how codes become inputs, outlives this; null: every code is an input
+  explicit DoubleEvaluator(Network const& network, Domain const* domain = nullptr);
 
   /// Evaluates a row; the results hold until the next call.
   void evaluate(std::int32_t const* row);
@@ -42,9 +44,11 @@ class DoubleEvaluator {
     std::vector<double> weights;  // [inputs][outputs]
     std::vector<double> bias;     // [outputs]
   };
+  void encode(std::int32_t const* row);
   void dense(Layer const& layer, bool first);
   void activate(Layer const& layer);
 
+  Domain const* domain_;
   std::vector<Layer> layers_;
   std::vector<double> value_;  // of the current layer
   std::vector<double> error_;

@@ -20,7 +20,7 @@ using LaneKernel =
                  MarkStale, PairSides, RenewMargin, MoveMargin, SettleMargin, RehashSlots,
                  MarkOwned, GatherSlots, MergeSlots, LoadMembers, ProbeStored, ClassifyStored,
                  ClassifySomeStored, MarginStored, TryPartnerStored, CountPartnerStored,
-                 DifferenceStored, LogitGradients, FinishDense, MarkSuspects, ForgetLabels,
+                 DifferenceStored, StepGradients, LogitGradients, FinishDense, MarkSuspects, ForgetLabels,
                  LowerWeights, AssignRows, RaiseFarthest, NameFarthest, LoadWalkHeads, CopyMembers>;
 
 /// Kernels that evaluate the network for a tile of lanes.

@@ -15,8 +15,8 @@ std::int64_t up(std::int64_t count) { return (count + kQuad - 1) / kQuad * kQuad
 WideNeeds wide_needs(Subject const& subject, int members, int terms) {
   auto const& net = subject.network;
   std::int64_t const logits = static_cast<std::int64_t>(members + terms) * net.outputs();
-  return {subject.prefix + net.layer[0].forward.outputs + logits,
-          subject.columns + 2 * net.max_width};
+  return {subject.input_prefix + net.layer[0].forward.outputs + logits,
+          subject.inputs + 2 * net.max_width};
 }
 
 WideNeeds wide_gradient_needs(Subject const& subject) {
