@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -157,9 +158,7 @@ ColumnRange range_of(Dataset const& data, Attribute const& attribute, std::size_
     std::int32_t const value = data.rows[i];
     range.low = std::min(range.low, value);
     range.high = std::max(range.high, value);
-    bool const outside =
-        (attribute.low && value < *attribute.low) || (attribute.high && value > *attribute.high);
-    range.outside += outside ? 1 : 0;
+    range.outside += attribute.allows(value) ? 0 : 1;
   }
   return range;
 }
@@ -178,24 +177,32 @@ void inspect_dataset(std::string const& path, std::string const& domain_path, bo
     double const share = static_cast<double>(count) / static_cast<double>(data.count());
     balance.push_back(fmt::format("{}: {} ({})", label, with_commas(count), percent(share)));
   }
-  auto const bound = [](std::optional<std::int32_t> const& value) {
-    return value ? fmt::format("{}", *value) : std::string("data");
-  };
   std::vector<std::vector<std::string>> rows = {
       {"attribute", "protected", "domain", "in the data", "outside"}};
+  bool const fixes = std::any_of(domain.attributes.begin(), domain.attributes.end(),
+                                 [](Attribute const& attribute) { return attribute.immutable; });
+  if (fixes) rows.front().push_back("immutable");
+  if (domain.encodes()) rows.front().push_back("encoding");
   for (std::size_t i = 0; i < domain.attributes.size(); ++i) {
     Attribute const& attribute = domain.attributes[i];
     ColumnRange const range = range_of(data, attribute, i);
     rows.push_back({escaped(attribute.name), attribute.is_protected ? "yes" : "",
-                    bound(attribute.low) + ".." + bound(attribute.high),
+                    attribute.codes_text(),
                     fmt::format("{}..{}", range.low, range.high), with_commas(range.outside)});
-    json["attributes"].push_back({{"name", attribute.name},
-                                  {"protected", attribute.is_protected},
-                                  {"low", attribute.low.value_or(range.low)},
-                                  {"high", attribute.high.value_or(range.high)},
-                                  {"data_low", range.low},
-                                  {"data_high", range.high},
-                                  {"out_of_domain", range.outside}});
+    if (fixes) rows.back().push_back(attribute.immutable ? "yes" : "");
+    if (domain.encodes()) rows.back().push_back(attribute.encoding.text());
+    Json entry = {{"name", attribute.name},
+                  {"protected", attribute.is_protected},
+                  {"low", attribute.low.value_or(range.low)},
+                  {"high", attribute.high.value_or(range.high)},
+                  {"data_low", range.low},
+                  {"data_high", range.high},
+                  {"out_of_domain", range.outside}};
+    if (!attribute.values.empty()) entry["values"] = attribute.values;
+    if (attribute.immutable) entry["immutable"] = true;
+    if (attribute.encoding.kind != EncodingKind::kIdentity)
+      entry["encoding"] = attribute.encoding.text();
+    json["attributes"].push_back(std::move(entry));
   }
   if (as_json) {
     print(dump(json));

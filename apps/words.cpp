@@ -32,7 +32,7 @@ std::string read_lines(std::string const& path, std::size_t limit) {
 }  // namespace
 
 std::string value_words(Attribute const& attribute, std::int32_t code) {
-  std::int64_t const index = std::int64_t{code} - attribute.low.value_or(0);
+  std::int64_t const index = attribute.categories.empty() ? -1 : attribute.index_of(code);
   if (index < 0 || index >= static_cast<std::int64_t>(attribute.categories.size())) {
     return fmt::format("{}", code);
   }

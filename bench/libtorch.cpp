@@ -1,4 +1,6 @@
 // The same search by LibTorch, through its plug-in: the baseline.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -7,6 +9,7 @@
 #include "bench/contender.h"
 #include "engine/double_evaluator.h"
 #include "kernels/core/error.h"
+#include "models/text.h"
 #include "models/torch_plugin.h"
 
 namespace fairlane {
@@ -102,6 +105,15 @@ class LibTorch : public Contender {
 
   void load() {
     SubjectView const& view = search_.subject.view();
+    for (auto const& attribute : search_.subject.domain().attributes) {
+      if (attribute.encoding.kind == EncodingKind::kIdentity && attribute.values.empty() &&
+          !attribute.immutable)
+        continue;
+      throw Error(ExitCode::kUnavailable,
+                  fmt::format("libtorch: attribute {} has an encoding, a list of values or is "
+                              "immutable, which the baseline does not know; use --libtorch off",
+                              in_quotes(attribute.name)));
+    }
     std::vector<TorchLayer> layers;
     for (LayerView const& layer : view.network) {
       layers.push_back({layer.inputs, layer.outputs, torch_activation(layer.activation),
@@ -167,7 +179,8 @@ class LibTorch : public Contender {
     auto const width = static_cast<std::size_t>(search_.subject.domain().size());
     std::vector<std::int32_t> rows(kRows * width);
     std::vector<Description> descriptions(kRows);
-    DoubleEvaluator evaluator(search_.subject.model().network("LibTorch"));
+    DoubleEvaluator evaluator(search_.subject.model().network("LibTorch"),
+                              &search_.subject.domain());
     for (std::int64_t first = 0; first < counts_.unique_instances; first += kRows) {
       std::int64_t const count = std::min(kRows, counts_.unique_instances - first);
       require(plugin_.instances(loaded_.get(), first, count, rows.data()));

@@ -122,8 +122,9 @@ void InstanceChecker::set_variant(std::int64_t variant, std::int32_t* row) const
 
 std::unique_ptr<RowEvaluator> InstanceChecker::make_evaluator() const {
   auto const& scorer = subject_.model().scorer();
-  if (scorer) return std::make_unique<ScorerEvaluator>(*scorer, asking_);
-  return std::make_unique<DoubleEvaluator>(subject_.model().network("check"));
+  auto const& domain = subject_.domain();
+  if (scorer) return std::make_unique<ScorerEvaluator>(*scorer, domain, asking_);
+  return std::make_unique<DoubleEvaluator>(subject_.model().network("check"), &domain);
 }
 
 std::vector<std::int32_t> InstanceChecker::members_of(InstanceBlock const& block) const {
@@ -178,12 +179,10 @@ std::string InstanceChecker::wrong_member(InstanceRecord const& record,
 std::string InstanceChecker::problem_of(InstanceRecord const& record, RowEvaluator& evaluator,
                                         std::int64_t& pair_variant, bool& close) const {
   for (std::size_t a = 0; a < attributes_; ++a) {
-    std::int32_t const low = subject_.view().low[a];
-    std::int32_t const high = subject_.view().high[a];
-    if (record.row[a] < low || record.row[a] > high) {
-      return fmt::format("{} is {}, expected {}..{}",
-                         escaped(subject_.domain().attributes[a].name, 60), record.row[a], low,
-                         high);
+    Attribute const& attribute = subject_.domain().attributes[a];
+    if (!attribute.allows(record.row[a])) {
+      return fmt::format("{} is {}, expected {}", escaped(attribute.name, 60), record.row[a],
+                         attribute.codes_text());
     }
   }
   auto const own = variant_of(

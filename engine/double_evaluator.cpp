@@ -39,7 +39,8 @@ double sigmoid_of(double z) {
 
 }  // namespace
 
-DoubleEvaluator::DoubleEvaluator(Network const& network) {
+DoubleEvaluator::DoubleEvaluator(Network const& network, Domain const* domain)
+    : domain_(domain) {
   for (auto const& from : network.layers) {
     Layer layer{from.inputs, from.outputs, from.activation, static_cast<double>(from.alpha), {},
                 {}};
@@ -133,8 +134,13 @@ void DoubleEvaluator::activate(Layer const& layer) {
 
 void DoubleEvaluator::evaluate(std::int32_t const* row) {
   auto const inputs = static_cast<std::size_t>(layers_.front().inputs);
-  value_.assign(row, row + inputs);
-  error_.assign(inputs, 0.0);  // codes are exact in float32
+  if (domain_ == nullptr || !domain_->encodes()) {
+    value_.assign(row, row + inputs);
+  } else {
+    value_.clear();
+    domain_->encode(row, value_);
+  }
+  error_.assign(inputs, 0.0);  // codes are exact in float32, encoded ones are what float32 has
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     dense(layers_[l], l == 0);
     if (l + 1 < layers_.size()) activate(layers_[l]);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/row_evaluator.h"
+#include "models/domain.h"
 #include "models/network.h"
 
 namespace fairlane {
@@ -14,7 +15,8 @@ namespace fairlane {
 /// must find the same.
 class DoubleEvaluator final : public RowEvaluator {
  public:
-  explicit DoubleEvaluator(Network const& network);
+  /// domain  says how codes become inputs, outlives this; null: every code is an input
+  explicit DoubleEvaluator(Network const& network, Domain const* domain = nullptr);
 
   int outputs() const override { return layers_.back().outputs; }
   void evaluate(std::int32_t const* row) override;
@@ -38,6 +40,7 @@ class DoubleEvaluator final : public RowEvaluator {
   void dense(Layer const& layer, bool first);
   void activate(Layer const& layer);
 
+  Domain const* domain_;
   std::vector<Layer> layers_;
   std::vector<double> value_;  // of the current layer
   std::vector<double> error_;

@@ -383,7 +383,7 @@ class SetSearch {
       auto const& attribute = subject_.domain().attributes[static_cast<std::size_t>(a)];
       names.push_back(attribute.name);
       config.protected_attributes.push_back({attribute.name, {}});
-      variants *= *attribute.high - *attribute.low + 1;
+      variants *= attribute.code_count();
       if (variants > kMostSetVariants) {
         ++too_large_;
         return;

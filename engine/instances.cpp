@@ -85,8 +85,7 @@ RowTable::RowTable(TestSubject const& subject, RowCodec const& codec, std::int64
   std::vector<std::uint64_t> key(words_);
   while (first_ > 0) {
     std::size_t const a = first_ - 1;
-    auto const range = static_cast<std::uint64_t>(std::int64_t{subject.view().high[a]} -
-                                                  subject.view().low[a] + 1);
+    auto const range = static_cast<std::uint64_t>(subject.view().code_count(a));
     if (tails_ * range > most) break;
     auto probe = low;
     probe[a] = subject.view().high[a];

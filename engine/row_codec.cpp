@@ -10,12 +10,14 @@ RowCodec::RowCodec(PackedSubject const& subject) {
   group_words_ = subject.keys().words;
   auto const n = static_cast<std::size_t>(attributes_);
   low_.resize(n);
+  lists_.resize(n);
   range_.resize(n);
   word_.resize(n);
   stride_.resize(n);
   for (std::size_t a = 0; a < n; ++a) {
     int const column = subject.column_of()[a];
     low_[a] = s.low[column];
+    lists_[a] = subject.codes_of(column);
     range_[a] = static_cast<std::uint64_t>(std::int64_t{s.high[column]} - s.low[column] + 1);
   }
   // Digits from the last attribute upwards; words are numbered from the last one and turned round
@@ -45,11 +47,11 @@ RowCodec::RowCodec(PackedSubject const& subject) {
 }
 
 void RowCodec::find_runs(PackedSubject const& subject) {
-  auto const& s = subject.get();
   auto const& keys = subject.keys();
   // From the least significant column upwards.
-  for (int i = s.movable_count - 1; i >= 0; --i) {
-    auto const column = static_cast<std::size_t>(s.movable[i]);
+  auto const& columns = subject.group_columns();
+  for (std::size_t i = columns.size(); i-- > 0;) {
+    auto const column = static_cast<std::size_t>(columns[i]);
     auto const a = static_cast<std::size_t>(subject.attribute_of()[column]);
     Run const run{keys.word[column], keys.stride[column], range_[a], word_[a], stride_[a]};
     if (!runs_.empty()) {
@@ -79,7 +81,7 @@ void RowCodec::list_variants(PackedSubject const& subject) {
     for (int i = 0; i < s.selected; ++i) {
       auto const a = static_cast<std::size_t>(selected_[static_cast<std::size_t>(i)]);
       key[word_[a]] +=
-          static_cast<std::uint64_t>(subject.variant_value(v, i) - low_[a]) * stride_[a];
+          static_cast<std::uint64_t>(subject.variant_place(v, i) - low_[a]) * stride_[a];
     }
   }
 }
@@ -107,7 +109,9 @@ void RowCodec::row(std::uint64_t const* group, std::uint32_t variant, std::int32
 void RowCodec::row_key(std::int32_t const* row, std::uint64_t* key) const {
   std::fill_n(key, words_, 0);
   for (std::size_t a = 0; a < low_.size(); ++a) {
-    key[word_[a]] += static_cast<std::uint64_t>(std::int64_t{row[a]} - low_[a]) * stride_[a];
+    std::int32_t const place =
+        lists_[a].empty() ? row[a] : PackedSubject::place_in(lists_[a], row[a]);
+    key[word_[a]] += static_cast<std::uint64_t>(std::int64_t{place} - low_[a]) * stride_[a];
   }
 }
 
@@ -117,7 +121,8 @@ void RowCodec::row_of_key(std::uint64_t const* key, std::int32_t* row) const {
     std::uint64_t rest = key[w];
     for (; a > 0 && word_[a - 1] == w; --a) {
       std::uint64_t const next = rest / range_[a - 1];
-      row[a - 1] = low_[a - 1] + static_cast<std::int32_t>(rest - next * range_[a - 1]);
+      std::int32_t const place = low_[a - 1] + static_cast<std::int32_t>(rest - next * range_[a - 1]);
+      row[a - 1] = lists_[a - 1].empty() ? place : lists_[a - 1][static_cast<std::size_t>(place)];
       rest = next;
     }
   }

@@ -1,11 +1,15 @@
 #include "engine/run.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 #include <optional>
 
 #include "engine/path_coverage.h"
 #include "engine/recall.h"
 #include "engine/stopwatch.h"
+#include "kernels/core/error.h"
+#include "models/text.h"
 
 namespace fairlane {
 namespace {
@@ -42,6 +46,12 @@ Summary run(RunConfig const& config, RunOptions const& options) {
   TestSubject const subject(config, options.execution.model);
   MethodSpec const& method = find_method(config.method);
   require_usable(method, subject.model());
+  if (method.kind != SearchKind::kRandom && !subject.can_move()) {
+    throw Error(ExitCode::kConfig,
+                fmt::format("{}: method {} has nothing to change: every attribute that is not under "
+                            "test is immutable in {}; use themis, or enumerate",
+                            escaped(config.source), config.method, escaped(config.domain)));
+  }
   for (auto const& notice : subject.notices()) tell(notice);
   std::optional<EnumeratedTotals> totals;
   if (!options.against.empty()) totals = read_totals(options.against, config, subject);

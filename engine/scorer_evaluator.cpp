@@ -7,20 +7,22 @@ namespace fairlane {
 
 std::string ScorerEvaluator::key_of(std::int32_t const* row) const {
   return {reinterpret_cast<char const*>(row),
-          static_cast<std::size_t>(scorer_.inputs()) * sizeof(std::int32_t)};
+          static_cast<std::size_t>(domain_.size()) * sizeof(std::int32_t)};
 }
 
 void ScorerEvaluator::ask(std::vector<std::int32_t> const& rows) {
-  auto const width = static_cast<std::size_t>(scorer_.inputs());
+  auto const width = static_cast<std::size_t>(domain_.size());
   auto const outputs = static_cast<std::size_t>(scorer_.outputs());
   std::vector<float> wanted;
+  std::vector<double> inputs;
   std::size_t const before = answers_.size();
   for (std::size_t at = 0; at < rows.size(); at += width) {
-    if (known_.emplace(key_of(&rows[at]), known_.size()).second)
-      wanted.insert(wanted.end(), rows.begin() + static_cast<std::ptrdiff_t>(at),
-                    rows.begin() + static_cast<std::ptrdiff_t>(at + width));
+    if (!known_.emplace(key_of(&rows[at]), known_.size()).second) continue;
+    inputs.clear();
+    domain_.encode(&rows[at], inputs);
+    for (double const input : inputs) wanted.push_back(static_cast<float>(input));
   }
-  std::size_t const count = wanted.size() / width;
+  std::size_t const count = wanted.size() / static_cast<std::size_t>(scorer_.inputs());
   answers_.resize(before + count * outputs);
   std::lock_guard const guard(lock_);
   if (count > 0) scorer_.score(wanted.data(), count, answers_.data() + before);
@@ -34,7 +36,7 @@ void ScorerEvaluator::announce(std::vector<std::int32_t> const& rows) {
 
 void ScorerEvaluator::evaluate(std::int32_t const* row) {
   std::string const key = key_of(row);
-  if (known_.find(key) == known_.end()) ask({row, row + scorer_.inputs()});
+  if (known_.find(key) == known_.end()) ask({row, row + domain_.size()});
   current_ = answers_.data() + known_.at(key) * static_cast<std::size_t>(scorer_.outputs());
 }
 

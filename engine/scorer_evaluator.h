@@ -7,14 +7,17 @@
 
 #include "engine/row_evaluator.h"
 #include "kernels/core/scorer.h"
+#include "models/domain.h"
 
 namespace fairlane {
 
 /// A model that is no network, and whose answers are the same for equal rows.
 class ScorerEvaluator final : public RowEvaluator {
  public:
-  /// lock: held while the scorer is asked, which several evaluators share
-  ScorerEvaluator(Scorer& scorer, std::mutex& lock) : scorer_(scorer), lock_(lock) {}
+  /// domain: says how codes become inputs, outlives this; lock: held while the scorer is asked, which several evaluators
+  /// share
+  ScorerEvaluator(Scorer& scorer, Domain const& domain, std::mutex& lock)
+      : scorer_(scorer), domain_(domain), lock_(lock) {}
 
   int outputs() const override { return scorer_.outputs(); }
   bool wants_batches() const override { return true; }
@@ -29,6 +32,7 @@ class ScorerEvaluator final : public RowEvaluator {
   std::string key_of(std::int32_t const* row) const;
 
   Scorer& scorer_;
+  Domain const& domain_;
   std::mutex& lock_;
   std::unordered_map<std::string, std::size_t> known_;  // bytes of a row -> its number
   std::vector<float> answers_;                          // [known][outputs]

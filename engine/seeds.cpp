@@ -128,9 +128,8 @@ void SeedSource::uniform_row(std::int64_t number, std::int32_t* row) const {
       row[a] = values[below<ScalarPack>(word, static_cast<std::uint32_t>(values.size()))];
       continue;
     }
-    auto const range =
-        static_cast<std::uint32_t>(static_cast<std::int64_t>(view.high[a]) - view.low[a] + 1);
-    row[a] = view.low[a] + static_cast<std::int32_t>(below<ScalarPack>(word, range));
+    auto const range = static_cast<std::uint32_t>(view.code_count(a));
+    row[a] = view.code_at(a, below<ScalarPack>(word, range));
   }
 }
 

@@ -50,18 +50,17 @@ std::string list_names(std::vector<std::string> const& names) {
 
 // The compared values of a selected attribute, ascending.
 std::vector<std::int32_t> compared_values(RunConfig const& config, ProtectedAttribute const& wanted,
-                                          std::int32_t low, std::int32_t high) {
+                                          Attribute const& attribute) {
   std::vector<std::int32_t> values = wanted.values;
   if (values.empty()) {
-    std::int64_t const count = std::int64_t{high} - low + 1;
+    std::int64_t const count = attribute.code_count();
     if (count > kMaxVariants) {
       throw bad_config(config, "protected",
                        fmt::format("{} has {} values, at most {} combinations are supported; list "
                                    "the values to compare",
                                    in_quotes(wanted.name), count, kMaxVariants));
     }
-    values.resize(static_cast<std::size_t>(count));
-    std::iota(values.begin(), values.end(), low);
+    for (std::int64_t i = 0; i < count; ++i) values.push_back(attribute.code_at(i));
   }
   std::sort(values.begin(), values.end());
   auto const twice = std::adjacent_find(values.begin(), values.end());
@@ -69,11 +68,11 @@ std::vector<std::int32_t> compared_values(RunConfig const& config, ProtectedAttr
     throw bad_config(config, "protected",
                      fmt::format("{} lists the value {} twice", in_quotes(wanted.name), *twice));
   }
-  for (std::int32_t const value : {values.front(), values.back()}) {
-    if (value < low || value > high) {
+  for (std::int32_t const value : values) {
+    if (!attribute.allows(value)) {
       throw bad_config(config, "protected",
-                       fmt::format("{} lists the value {}, expected {}..{} as in the domain",
-                                   in_quotes(wanted.name), value, low, high));
+                       fmt::format("{} lists the value {}, expected {} as in the domain",
+                                   in_quotes(wanted.name), value, attribute.codes_text()));
     }
   }
   if (values.size() < 2) {
@@ -121,6 +120,14 @@ std::vector<int> device_numbers(std::string const& text) {
   }
 }
 
+// The table, whose values are the bounds that the domain leaves open.
+std::optional<Dataset> read_data(RunConfig const& config, Domain& domain) {
+  std::optional<Dataset> data;
+  if (!config.data.empty()) data = read_csv(config.data, domain);
+  resolve_bounds(domain, data ? &*data : nullptr);
+  return data;
+}
+
 ModelOptions in_folder(ModelOptions options, std::string const& folder) {
   options.folder = folder;
   return options;
@@ -130,15 +137,9 @@ ModelOptions in_folder(ModelOptions options, std::string const& folder) {
 
 TestSubject::TestSubject(RunConfig const& config, ModelOptions const& options)
     : domain_(read_domain_yaml(config.domain)),
-      model_(load_model(config.model, domain_.size(), in_folder(options, config.model_folder))) {
-  if (model_.inputs() != domain_.size()) {
-    throw Error(
-        ExitCode::kData,
-        fmt::format("{}: takes {} inputs, but the domain {} has {} attributes; expected one "
-                    "attribute per input, in the model's order",
-                    escaped(config.model, kLongestPath), model_.inputs(),
-                    escaped(config.domain, kLongestPath), domain_.size()));
-  }
+      data_(read_data(config, domain_)),
+      model_(load_model(config.model, domain_.columns(), in_folder(options, config.model_folder))) {
+  check_inputs(config);
   if (auto const* trees = dynamic_cast<TreeScorer const*>(model_.scorer().get())) {
     check_features(trees->trees(), domain_);
   }
@@ -153,13 +154,7 @@ TestSubject::TestSubject(RunConfig const& config, ModelOptions const& options)
                     "at 0.5",
                     config.threshold, escaped(config.model, kLongestPath), model_.outputs()));
   }
-  if (!config.data.empty()) data_ = read_csv(config.data, domain_);
-  resolve_bounds(domain_, data());
-  for (auto const& attribute : domain_.attributes) {
-    low_.push_back(*attribute.low);
-    high_.push_back(*attribute.high);
-    flagged_.push_back(attribute.is_protected ? 1 : 0);
-  }
+  describe_attributes(config);
   select_protected(config);
   if (data_) {
     std::int64_t const rows = data_->count();
@@ -195,6 +190,53 @@ TestSubject::TestSubject(RunConfig const& config, ModelOptions const& options)
         fmt::format("the model gives labels only: {}; its one-hot vectors stand for probabilities",
                     escaped(config.model, kLongestPath)));
   }
+  view_.codes = code_spans_;
+  view_.immutable = immutable_;
+  view_.encodings = encodings_;
+}
+
+void TestSubject::check_inputs(RunConfig const& config) const {
+  int const columns = domain_.columns();
+  if (model_.inputs() == columns) return;
+  std::string const model = escaped(config.model, kLongestPath);
+  std::string const domain = escaped(config.domain, kLongestPath);
+  if (!domain_.encodes()) {
+    throw Error(ExitCode::kData,
+                fmt::format("{}: takes {} inputs, but the domain {} has {} attributes; expected one "
+                            "attribute per input, in the model's order",
+                            model, model_.inputs(), domain, columns));
+  }
+  throw Error(ExitCode::kData,
+              fmt::format("{}: takes {} inputs, but the {} attributes of the domain {} are encoded "
+                          "as {} columns; expected the model's inputs, in its order",
+                          model, model_.inputs(), domain_.size(), domain, columns));
+}
+
+void TestSubject::describe_attributes(RunConfig const& config) {
+  encoding_tables_.resize(domain_.attributes.size());
+  for (std::size_t a = 0; a < domain_.attributes.size(); ++a) {
+    auto const& attribute = domain_.attributes[a];
+    low_.push_back(*attribute.low);
+    high_.push_back(*attribute.high);
+    flagged_.push_back(attribute.is_protected ? 1 : 0);
+    immutable_.push_back(attribute.immutable ? 1 : 0);
+    code_spans_.emplace_back(attribute.values);
+    try {
+      encodings_.push_back(encoding_view(attribute, encoding_tables_[a]));
+    } catch (Error const& error) {
+      throw Error(error.code(),
+                  fmt::format("{}: {}", escaped(config.domain, kLongestPath), error.what()));
+    }
+  }
+}
+
+bool TestSubject::can_move() const {
+  for (std::size_t a = 0; a < immutable_.size(); ++a) {
+    bool const tested =
+        std::binary_search(selected_.begin(), selected_.end(), static_cast<std::int32_t>(a));
+    if (!tested && immutable_[a] == 0) return true;
+  }
+  return false;
 }
 
 void TestSubject::select_protected(RunConfig const& config) {
@@ -233,7 +275,7 @@ void TestSubject::select_protected(RunConfig const& config) {
   for (std::size_t a = 0; a < by_attribute.size(); ++a) {
     if (by_attribute[a] == nullptr) continue;
     selected_.push_back(static_cast<std::int32_t>(a));
-    values_.push_back(compared_values(config, *by_attribute[a], low_[a], high_[a]));
+    values_.push_back(compared_values(config, *by_attribute[a], domain_.attributes[a]));
     if (flagged_[a] == 0) {
       notices_.push_back(
           fmt::format("protected: {} is not flagged as protected in {}; it is treated "

@@ -37,18 +37,26 @@ class TestSubject {
   std::int64_t variants() const;
   /// Lines such as "12 of 48842 rows lie outside the domain and were dropped".
   std::vector<std::string> const& notices() const { return notices_; }
+  /// Whether a search can change anything: some attribute that is not under test is not immutable.
+  bool can_move() const;
 
  private:
+  void check_inputs(RunConfig const& config) const;
+  void describe_attributes(RunConfig const& config);
   void select_protected(RunConfig const& config);
   void keep_compared_rows(Dataset& data, std::string const& what);
 
   Domain domain_;
-  Model model_;
   std::optional<Dataset> data_;
+  Model model_;
   std::optional<Dataset> seed_rows_;
   std::vector<std::int32_t> low_;
   std::vector<std::int32_t> high_;
   std::vector<std::uint8_t> flagged_;
+  std::vector<std::uint8_t> immutable_;
+  std::vector<std::span<std::int32_t const>> code_spans_;  // into domain_
+  std::vector<std::vector<float>> encoding_tables_;
+  std::vector<EncodingView> encodings_;
   std::vector<std::int32_t> selected_;
   std::vector<std::vector<std::int32_t>> values_;
   std::vector<std::span<std::int32_t const>> value_spans_;

@@ -142,7 +142,17 @@ class RegionLists {
   void list_range(std::size_t a) {
     ValueList list;
     list.attributes = {static_cast<int>(a)};
-    for (std::int32_t value = low_[a]; value <= high_[a]; ++value) list.values.push_back(value);
+    auto const& view = subject_.view();
+    for (std::int64_t i = 0; i < view.code_count(a); ++i) {
+      std::int32_t const value = view.code_at(a, i);
+      if (value >= low_[a] && value <= high_[a]) list.values.push_back(value);
+    }
+    if (list.values.empty()) {
+      Attribute const& attribute = subject_.domain().attributes[a];
+      throw Error(ExitCode::kUsage,
+                  fmt::format("--range: {}={}..{} holds none of the attribute's values, {}",
+                              escaped(attribute.name), low_[a], high_[a], attribute.codes_text()));
+    }
     lists_.push_back(std::move(list));
   }
 

@@ -33,17 +33,24 @@ class WalkTree {
   }
   /// The node's halves, in order; false for a leaf.
   bool split(WalkNode const& node, WalkNode& low, WalkNode& high) const;
-  /// A box with all inputs of a node's groups: box [attributes], in the dataset's order.
+  /// A box with all of the network's inputs for a node's groups: box [inputs], in the network's order.
   void box(WalkNode const& node, std::vector<Interval>& box) const;
 
  private:
-  /// Adds the values of a list's entries [first, last) to a box.
+  /// Sets an attribute's inputs in a box from the codes that it takes, ascending.
+  void enclose(std::size_t attribute, std::vector<std::int32_t> const& codes,
+               std::vector<Interval>& box) const;
+  /// Whether an attribute's inputs lie between those of its least and its greatest code.
+  bool ends_suffice(std::size_t attribute) const;
+  /// Narrows a box to the values of a list's entries [first, last).
   void add_entries(std::size_t list, std::int64_t first, std::int64_t last,
                    std::vector<Interval>& box) const;
 
   WalkPlan const& plan_;
   std::vector<std::int64_t> stride_;  // [lists of the heads, at least 1] heads per entry
-  std::vector<Interval> whole_;       // [attributes] the root's box
+  std::vector<std::size_t> first_;    // [attributes] first input
+  std::vector<EncodingKind> kind_;    // [attributes]
+  std::vector<Interval> whole_;       // [inputs] the root's box
 };
 
 /// Nodes by size: level i holds those of 2^i heads to less than twice as many. A set of levels is a mask of bits.

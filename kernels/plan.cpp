@@ -50,6 +50,7 @@ PackedSubject::PackedSubject(SubjectView const& view, int tile_outputs, int tile
                                             std::to_string(kMaxOutputs) + " classes are supported");
   }
   order_columns(view);
+  encode_columns(view);
   list_variants(view);
   if (view.scorer == nullptr) pack_network(view, tile_outputs, tile_multiple);
   subject_.network.classes = outputs;
@@ -76,13 +77,16 @@ void PackedSubject::order_columns(SubjectView const& view) {
     int const a = attribute_of_[static_cast<std::size_t>(c)];
     auto const i = static_cast<std::size_t>(a);
     column_of_[i] = c;
-    low_.push_back(view.low[i]);
-    high_.push_back(view.high[i]);
+    auto const codes = view.codes_of(i);
+    lists_.emplace_back(codes.begin(), codes.end());
+    low_.push_back(codes.empty() ? view.low[i] : 0);
+    high_.push_back(codes.empty() ? view.high[i] : static_cast<std::int32_t>(codes.size()) - 1);
     if (is_selected[i] != 0) {
       subject_.prefix = std::min(subject_.prefix, c);
-    } else {
-      movable_.push_back(c);
+      continue;
     }
+    group_columns_.push_back(c);
+    if (view.immutable.empty() || view.immutable[i] == 0) movable_.push_back(c);
   }
   // Selected columns in dataset order: product order, the last attribute fastest.
   for (std::size_t i = 0; i < view.selected.size(); ++i) {
@@ -101,6 +105,103 @@ void PackedSubject::order_columns(SubjectView const& view) {
   subject_.scores = view.scores;
 }
 
+float* PackedSubject::keep(std::int64_t count) {
+  storage_.push_back(std::make_unique<float[]>(static_cast<std::size_t>(count)));
+  return storage_.back().get();
+}
+
+void PackedSubject::encode_columns(SubjectView const& view) {
+  std::vector<int> first_input;  // [attributes] in the network
+  int inputs = 0;
+  bool plain = true;
+  for (std::size_t a = 0; a < view.low.size(); ++a) {
+    first_input.push_back(inputs);
+    inputs += view.encoding(a).width;
+    plain = plain && view.encoding(a).kind == EncodingKind::kIdentity && view.codes_of(a).empty();
+  }
+  subject_.inputs = inputs;
+  int next = 0;
+  for (int c = 0; c < subject_.columns; ++c) {
+    auto const i = static_cast<std::size_t>(c);
+    auto const a = static_cast<std::size_t>(attribute_of_[i]);
+    EncodingView const from = view.encoding(a);
+    if (c == subject_.prefix) subject_.input_prefix = next;
+    model_input_.push_back(first_input[a]);
+    for (int k = 0; k < from.width; ++k) source_input_.push_back(first_input[a] + k);
+    ColumnEncoding to{from.kind,  from.dropped, next,
+                      from.width, low_[i],      high_[i],
+                      static_cast<float>(from.slope)};
+    auto const table = from.table;
+    if (!table.empty()) {
+      float* const copy = keep(static_cast<std::int64_t>(table.size()));
+      std::copy(table.begin(), table.end(), copy);
+      to.table = copy;
+    } else if (!lists_[i].empty() && from.kind == EncodingKind::kIdentity) {
+      to.kind = EncodingKind::kTable;  // of the codes
+      float* const codes = keep(static_cast<std::int64_t>(lists_[i].size()));
+      std::transform(lists_[i].begin(), lists_[i].end(), codes,
+                     [](std::int32_t code) { return static_cast<float>(code); });
+      to.table = codes;
+    } else if (!lists_[i].empty() && from.kind == EncodingKind::kAffine) {
+      to.kind = EncodingKind::kTable;
+    }
+    next += from.width;
+    encodings_.push_back(to);
+  }
+  if (subject_.prefix == subject_.columns) subject_.input_prefix = next;
+  if (plain) encodings_.clear();
+  subject_.encoding = plain ? nullptr : encodings_.data();
+  for (int const c : selected_column_) {
+    int const width = plain ? 1 : encodings_[static_cast<std::size_t>(c)].width;
+    for (int k = 0; k < width; ++k) selected_input_.push_back(subject_.input_of(c) + k);
+  }
+  subject_.selected_input = selected_input_.data();
+  subject_.selected_inputs = static_cast<int>(selected_input_.size());
+}
+
+void PackedSubject::encode(std::int32_t const* row, float* inputs) const {
+  for (int c = 0; c < subject_.columns; ++c) {
+    auto const i = static_cast<std::size_t>(c);
+    std::int32_t const place = place_of(c, row[attribute_of_[i]]);
+    encode_column<ScalarPack>(encodings_.empty() ? ColumnEncoding{} : encodings_[i], place,
+                              inputs + model_input_[i], 1);
+  }
+}
+
+void PackedSubject::append_inputs(int column, std::int32_t place, std::vector<float>& inputs) const {
+  std::size_t const at = inputs.size();
+  auto const encoding = encodings_.empty() ? ColumnEncoding{}
+                                           : encodings_[static_cast<std::size_t>(column)];
+  inputs.resize(at + static_cast<std::size_t>(encoding.width));
+  encode_column<ScalarPack>(encoding, place, inputs.data() + at, 1);
+}
+
+float const* PackedSubject::rises_of(ColumnEncoding const& encoding, LayerView const& layer,
+                                     int first_input) {
+  auto const outputs = static_cast<std::size_t>(layer.outputs);
+  std::int32_t const codes = encoding.high - encoding.low + 1;
+  float* const rises = keep(std::int64_t{codes} * layer.outputs);
+  std::vector<float> from(static_cast<std::size_t>(encoding.width));
+  std::vector<float> to(from.size());
+  for (std::int32_t row = 0; row < codes; ++row) {
+    std::int32_t const start = std::max(0, std::min(row, codes - 2));  // of the last step at the end
+    encode_column<ScalarPack>(encoding, encoding.low + start, from.data(), 1);
+    encode_column<ScalarPack>(encoding, encoding.low + std::min(start + 1, codes - 1), to.data(),
+                              1);
+    for (std::size_t o = 0; o < outputs; ++o) {
+      double sum = 0.0;
+      for (std::size_t k = 0; k < from.size(); ++k) {
+        auto const weight =
+            layer.weights[(static_cast<std::size_t>(first_input) + k) * outputs + o];
+        sum += (static_cast<double>(to[k]) - static_cast<double>(from[k])) *
+               static_cast<double>(weight);
+      }
+      rises[static_cast<std::size_t>(row) * outputs + o] = static_cast<float>(sum);
+    }
+  }
+  return rises;
+}
+
 void PackedSubject::list_variants(SubjectView const& view) {
   double product = 1.0;
   for (auto const& v : values_) product *= static_cast<double>(v.size());
@@ -112,17 +213,22 @@ void PackedSubject::list_variants(SubjectView const& view) {
   }
   int const variants = static_cast<int>(product);
   subject_.variants = variants;
-  variant_value_.reserve(static_cast<std::size_t>(variants) * values_.size());
+  variant_value_.reserve(static_cast<std::size_t>(variants) * selected_input_.size());
+  variant_code_.reserve(static_cast<std::size_t>(variants) * values_.size());
   for (int v = 0; v < variants; ++v) {
     int stride = variants;
     int rest = v;
-    for (auto const& list : values_) {
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      auto const& list = values_[i];
       stride /= static_cast<int>(list.size());
-      variant_value_.push_back(static_cast<float>(list[static_cast<std::size_t>(rest / stride)]));
+      int const column = selected_column_[i];
+      variant_code_.push_back(place_of(column, list[static_cast<std::size_t>(rest / stride)]));
+      append_inputs(column, variant_code_.back(), variant_value_);
       rest %= stride;
     }
   }
   subject_.variant_value = variant_value_.data();
+  subject_.variant_code = variant_code_.data();
   int const bits = std::bit_width(static_cast<unsigned>(std::max(view.outputs(), 2) - 1));
   subject_.finite = outputs_stay_finite(view);
   bool const fits = static_cast<std::int64_t>(bits) * variants <= kPackedLabelBits;
@@ -150,8 +256,18 @@ bool PackedSubject::outputs_stay_finite(SubjectView const& view) const {
   constexpr double kSafe = 1.0e37;
   std::vector<double> bound;
   for (std::size_t a = 0; a < view.low.size(); ++a) {
-    bound.push_back(std::max(std::abs(static_cast<double>(view.low[a])),
-                             std::abs(static_cast<double>(view.high[a]))));
+    EncodingView const encoding = view.encoding(a);
+    auto const width = static_cast<std::size_t>(encoding.width);
+    bool const plain = encoding.kind == EncodingKind::kIdentity;
+    bound.resize(bound.size() + width,
+                 plain ? std::max(std::abs(static_cast<double>(view.low[a])),
+                                  std::abs(static_cast<double>(view.high[a])))
+                 : encoding.table.empty() ? 1.0
+                                          : 0.0);
+    for (std::size_t i = 0; i < encoding.table.size(); ++i) {
+      double& largest = bound[bound.size() - width + i % width];
+      largest = std::max(largest, std::abs(static_cast<double>(encoding.table[i])));
+    }
   }
   for (auto const& layer : view.network) {
     std::vector<double> next(static_cast<std::size_t>(layer.outputs));
@@ -184,6 +300,31 @@ bool PackedSubject::outputs_stay_finite(SubjectView const& view) const {
   return true;
 }
 
+std::vector<float> PackedSubject::slopes(SubjectView const& view, LayerView const& layer) {
+  auto const outputs = static_cast<std::size_t>(layer.outputs);
+  std::vector<float> rows(static_cast<std::size_t>(subject_.columns) * outputs, 0.0F);
+  for (int c = 0; c < subject_.columns; ++c) {
+    auto const i = static_cast<std::size_t>(c);
+    ColumnEncoding& encoding = encodings_[i];
+    int const input = source_input_[static_cast<std::size_t>(encoding.first)];
+    if (encoding.steps()) {
+      bool const moves = std::binary_search(movable_.begin(), movable_.end(), c);
+      if (moves) encoding.rise = rises_of(encoding, layer, input);
+      continue;
+    }
+    double const slope = view.encoding(static_cast<std::size_t>(attribute_of_[i])).slope;
+    float const* const weights = layer.weights.data() + static_cast<std::size_t>(input) * outputs;
+    for (std::size_t o = 0; o < outputs; ++o)
+      rows[i * outputs + o] = static_cast<float>(slope * static_cast<double>(weights[o]));
+  }
+  return rows;
+}
+
+std::int32_t PackedSubject::place_in(std::vector<std::int32_t> const& list, std::int32_t code) {
+  auto const found = std::lower_bound(list.begin(), list.end(), code);
+  return found == list.end() || *found != code ? 0 : static_cast<std::int32_t>(found - list.begin());
+}
+
 void PackedSubject::set_variant_order(std::vector<int> order) {
   variant_order_ = std::move(order);
   subject_.variant_order = variant_order_.data();
@@ -195,39 +336,37 @@ void PackedSubject::pack_network(SubjectView const& view, int tile_outputs, int 
   layers_.resize(view.network.size());
   net.max_width = view.network.front().inputs;
   net.sum_width = view.network.front().inputs;
-  auto const keep = [this](std::int64_t count) {
-    storage_.push_back(std::make_unique<float[]>(static_cast<std::size_t>(count)));
-    return storage_.back().get();
-  };
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     auto const& from = view.network[l];
     auto& to = layers_[l];
     std::int64_t const count = static_cast<std::int64_t>(from.inputs) * from.outputs;
     std::vector<float> permuted(static_cast<std::size_t>(count));
     for (int k = 0; k < from.inputs; ++k) {
-      int const source = l == 0 ? attribute_of_[static_cast<std::size_t>(k)] : k;
+      int const source = l == 0 ? source_input_[static_cast<std::size_t>(k)] : k;
       std::copy_n(from.weights.begin() + static_cast<std::int64_t>(source) * from.outputs,
                   from.outputs, permuted.begin() + static_cast<std::int64_t>(k) * from.outputs);
     }
+    int const back_outputs = l == 0 ? subject_.columns : from.inputs;
     float* forward = keep(count);
-    float* backward = keep(count);
+    float* backward = keep(std::int64_t{from.outputs} * back_outputs);
     float* bias = keep(from.outputs);
-    float* zero = keep(from.inputs);
+    float* zero = keep(back_outputs);
     int const forward_tile = best_tile(from.outputs, tile_outputs, tile_multiple);
-    int const backward_tile = best_tile(from.inputs, tile_outputs, tile_multiple);
+    int const backward_tile = best_tile(back_outputs, tile_outputs, tile_multiple);
     pack_tiles(permuted.data(), from.inputs, from.outputs, from.outputs, 1, forward_tile, forward);
-    pack_tiles(permuted.data(), from.outputs, from.inputs, 1, from.outputs, backward_tile,
+    if (l == 0 && !encodings_.empty()) permuted = slopes(view, from);
+    pack_tiles(permuted.data(), from.outputs, back_outputs, 1, from.outputs, backward_tile,
                backward);
     std::copy(from.bias.begin(), from.bias.end(), bias);
     to.forward = {from.inputs, from.outputs, forward_tile, forward, bias};
-    to.backward = {from.outputs, from.inputs, backward_tile, backward, zero};
+    to.backward = {from.outputs, back_outputs, backward_tile, backward, zero};
     to.activation = from.activation;
     to.alpha = from.alpha;
     net.max_width = std::max(net.max_width, from.outputs);
     net.sum_width += from.outputs;
     forward_macs_ += count;
   }
-  shared_macs_ = static_cast<std::int64_t>(subject_.prefix) * view.network.front().outputs;
+  shared_macs_ = static_cast<std::int64_t>(subject_.input_prefix) * view.network.front().outputs;
   net.layer = layers_.data();
 }
 
@@ -241,8 +380,8 @@ void PackedSubject::lay_out_keys() {
       ((1ULL << kNarrowKeyBits) - 1) / static_cast<std::uint64_t>(subject_.variants);
   std::uint64_t stride = 1;
   int word = 0;
-  for (int i = subject_.movable_count - 1; i >= 0; --i) {
-    auto const c = static_cast<std::size_t>(movable_[static_cast<std::size_t>(i)]);
+  for (std::size_t i = group_columns_.size(); i-- > 0;) {
+    auto const c = static_cast<std::size_t>(group_columns_[i]);
     auto const count =
         static_cast<std::uint64_t>(static_cast<std::int64_t>(high_[c]) - low_[c] + 1);
     if (count > room / stride) {
@@ -265,11 +404,12 @@ void PackedSubject::set_variant(int variant, std::int32_t* row) const {
 
 void PackedSubject::group_key(std::int32_t const* row, std::uint64_t* key) const {
   std::fill_n(key, keys_.words, 0);
-  for (int const column : movable_) {
+  for (int const column : group_columns_) {
     auto const c = static_cast<std::size_t>(column);
     auto const a = static_cast<std::size_t>(attribute_of_[c]);
     key[keys_.word[c]] +=
-        static_cast<std::uint64_t>(std::int64_t{row[a]} - low_[c]) * keys_.stride[c];
+        static_cast<std::uint64_t>(std::int64_t{place_of(column, row[a])} - low_[c]) *
+        keys_.stride[c];
   }
 }
 

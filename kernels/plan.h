@@ -10,7 +10,8 @@
 
 namespace fairlane {
 
-/// Mixed-radix keys of groups. A column contributes (x - low) * stride to its word; a word never exceeds 64 bits.
+/// Mixed-radix keys of groups. A column contributes (x - low) * stride to its word, x as the kernels have it; a word never
+/// exceeds 64 bits.
 /// words    number of 64-bit words (1 for domains up to kNarrowKeyBits)
 /// word     [columns] which word a column belongs to, -1 for selected columns
 /// stride   [columns]
@@ -38,11 +39,37 @@ class PackedSubject {
   /// [attributes] kernel column of each dataset attribute, and the inverse.
   std::vector<int> const& column_of() const { return column_of_; }
   std::vector<int> const& attribute_of() const { return attribute_of_; }
-  /// [variants][selected] values.
-  std::int32_t variant_value(int variant, int selected) const {
-    return static_cast<std::int32_t>(
-        subject_.variant_value[static_cast<std::int64_t>(variant) * subject_.selected + selected]);
+  /// What kernels have of a code in a column: the code, or its place in the column's list, 0 where it is not listed; and
+  /// the code again.
+  std::int32_t place_of(int column, std::int32_t code) const {
+    auto const& list = lists_[static_cast<std::size_t>(column)];
+    return list.empty() ? code : place_in(list, code);
   }
+  std::int32_t code_at(int column, std::int32_t place) const {
+    auto const& list = lists_[static_cast<std::size_t>(column)];
+    return list.empty() ? place : list[static_cast<std::size_t>(place)];
+  }
+  /// The list of a column, empty where it takes all codes from low to high.
+  std::vector<std::int32_t> const& codes_of(int column) const {
+    return lists_[static_cast<std::size_t>(column)];
+  }
+  static std::int32_t place_in(std::vector<std::int32_t> const& list, std::int32_t code);
+  /// [variants][selected] codes, and what kernels have of them.
+  std::int32_t variant_value(int variant, int selected) const {
+    return code_at(subject_.selected_column[selected], variant_place(variant, selected));
+  }
+  std::int32_t variant_place(int variant, int selected) const {
+    return subject_
+        .variant_code[static_cast<std::int64_t>(variant) * subject_.selected + selected];
+  }
+  /// The columns that make up a group's key, ascending: all that are not selected.
+  std::vector<int> const& group_columns() const { return group_columns_; }
+  /// [columns] where a column's inputs begin in the model's.
+  std::vector<int> const& model_input() const { return model_input_; }
+  /// The model's inputs [inputs], in its order, of a row in dataset order.
+  void encode(std::int32_t const* row, float* inputs) const;
+  /// Appends the inputs of a column for a code as kernels have it.
+  void append_inputs(int column, std::int32_t place, std::vector<float>& inputs) const;
   /// Number of compared values of a selected attribute.
   int selected_values(int selected) const {
     return static_cast<int>(values_[static_cast<std::size_t>(selected)].size());
@@ -61,20 +88,33 @@ class PackedSubject {
 
  private:
   void order_columns(SubjectView const& view);
+  void encode_columns(SubjectView const& view);
+  /// What the first layer's sums gain from each step of a column; see ColumnEncoding.
+  float const* rises_of(ColumnEncoding const& encoding, LayerView const& layer, int first_input);
+  /// First layer's weights [columns][outputs] by codes instead of inputs; zero for columns that step, which get their rises.
+  std::vector<float> slopes(SubjectView const& view, LayerView const& layer);
   void pack_network(SubjectView const& view, int tile_outputs, int tile_multiple);
   void list_variants(SubjectView const& view);
   bool outputs_stay_finite(SubjectView const& view) const;
   void lay_out_keys();
+  float* keep(std::int64_t count);
 
   Subject subject_;
   KeyLayout keys_;
   std::vector<int> column_of_;
   std::vector<int> attribute_of_;
   std::vector<int> selected_column_;
+  std::vector<int> selected_input_;
+  std::vector<int> group_columns_;
   std::vector<int> movable_;
+  std::vector<std::vector<std::int32_t>> lists_;  // [columns] codes, empty where they are all of low..high
+  std::vector<ColumnEncoding> encodings_;         // [columns], empty where every column is an input as it is
+  std::vector<int> model_input_;
+  std::vector<int> source_input_;                 // [inputs] number of a kernel's input in the network
   std::vector<std::int32_t> low_;
   std::vector<std::int32_t> high_;
   std::vector<float> variant_value_;
+  std::vector<std::int32_t> variant_code_;
   std::vector<int> variant_order_;
   std::vector<std::vector<std::int32_t>> values_;  // [selected] compared values
   std::vector<int> selected_attribute_;

@@ -82,10 +82,17 @@ void WalkPlan::choose_tail(int most_members) {
   walk_.first = std::min(head == 0 ? 0 : last_column_[head - 1] + 1, s.prefix);
   walk_.members = static_cast<int>(members);
   walk_.factors = static_cast<int>(head);
+  walk_.first_input = s.input_of(walk_.first);
   factors_.clear();
+  factor_codes_.resize(lists_.size());
   for (std::size_t f = 0; f < head; ++f) {
-    factors_.push_back({static_cast<int>(columns_[f].size()), columns_[f].data(), lists_[f].size(),
-                        lists_[f].values.data()});
+    auto const& columns = columns_[f];
+    auto& codes = factor_codes_[f];
+    codes.clear();
+    for (std::size_t i = 0; i < lists_[f].values.size(); ++i)
+      codes.push_back(subject_.place_of(columns[i % columns.size()], lists_[f].values[i]));
+    factors_.push_back(
+        {static_cast<int>(columns.size()), columns.data(), lists_[f].size(), codes.data()});
   }
   walk_.factor = factors_.data();
   walk_.heads = 1;
@@ -101,8 +108,9 @@ void WalkPlan::lay_out_tail() {
   for (auto& level : levels_) level.size = 1;
   auto const at = [&](int column) { return static_cast<std::size_t>(column - walk_.first); };
   for (std::size_t l = head; l < lists_.size(); ++l) {
+    int const column = last_column_[l];
     for (std::int32_t const value : lists_[l].values)
-      level_values_[at(last_column_[l])].push_back(static_cast<float>(value));
+      subject_.append_inputs(column, subject_.place_of(column, value), level_values_[at(column)]);
   }
   std::vector<int> variant_stride(static_cast<std::size_t>(s.selected));
   for (int i = s.selected - 1; i >= 0; --i) {
@@ -112,15 +120,19 @@ void WalkPlan::lay_out_tail() {
             ? 1
             : variant_stride[static_cast<std::size_t>(i) + 1] * subject_.selected_values(i + 1);
     for (int k = 0; k < values; ++k) {
-      level_values_[at(s.selected_column[i])].push_back(static_cast<float>(
-          subject_.variant_value(k * variant_stride[static_cast<std::size_t>(i)], i)));
+      int const variant = k * variant_stride[static_cast<std::size_t>(i)];
+      subject_.append_inputs(s.selected_column[i], subject_.variant_place(variant, i),
+                             level_values_[at(s.selected_column[i])]);
     }
   }
   int stride = 1;
   for (std::size_t l = levels_.size(); l-- > 0;) {
     auto& level = levels_[l];
+    int const column = walk_.first + static_cast<int>(l);
+    level.first = s.input_of(column);
+    level.width = s.input_of(column + 1) - level.first;
     if (!level_values_[l].empty()) {
-      level.size = static_cast<int>(level_values_[l].size());
+      level.size = static_cast<int>(level_values_[l].size()) / level.width;
       level.value = level_values_[l].data();
     }
     level.stride = stride;
@@ -167,12 +179,12 @@ void WalkPlan::lay_out_subsets() {
   for (auto const& subset : subsets_) {
     // Variants by what the other attributes' values are, in the order in which they first occur.
     std::vector<std::vector<int>> classes;
-    std::vector<std::vector<float>> others;
+    std::vector<std::vector<std::int32_t>> others;
     for (int v = 0; v < s.variants; ++v) {
-      std::vector<float> other;
+      std::vector<std::int32_t> other;
       for (int i = 0; i < s.selected; ++i) {
         if (std::find(subset.begin(), subset.end(), i) == subset.end())
-          other.push_back(s.variant_value[static_cast<std::ptrdiff_t>(v) * s.selected + i]);
+          other.push_back(subject_.variant_place(v, i));
       }
       auto const known = std::find(others.begin(), others.end(), other) - others.begin();
       if (known == static_cast<std::ptrdiff_t>(others.size())) {
@@ -201,8 +213,9 @@ void WalkPlan::count_work() {
   for (int l = 1; l < net.layers; ++l) {
     upper += static_cast<std::int64_t>(net.layer[l].forward.inputs) * net.layer[l].forward.outputs;
   }
-  head_macs_ = units * walk_.first + upper * walk_.members;
-  for (auto const& level : levels_) head_macs_ += units * (walk_.members / level.stride);
+  head_macs_ = units * walk_.first_input + upper * walk_.members;
+  for (auto const& level : levels_)
+    head_macs_ += units * level.width * (walk_.members / level.stride);
 }
 
 std::int64_t WalkPlan::group_of(std::int32_t const* row) const {

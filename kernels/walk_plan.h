@@ -10,7 +10,7 @@
 namespace fairlane {
 
 /// Attributes, in the dataset's order, that take the listed combinations of values together.
-/// value [size][attributes]
+/// value [size][attributes] codes
 struct ValueList {
   std::vector<int> attributes;
   std::vector<std::int32_t> values;
@@ -37,6 +37,7 @@ class WalkPlan {
   WalkPlan& operator=(WalkPlan const&) = delete;
 
   Walk const& get() const { return walk_; }
+  PackedSubject const& subject() const { return subject_; }
   /// All groups of the walk.
   std::int64_t groups() const { return walk_.heads * walk_.groups; }
   CountLayout counters() const { return layout_; }
@@ -67,6 +68,7 @@ class WalkPlan {
   std::vector<std::vector<int>> columns_;
   std::vector<WalkFactor> factors_;
   std::vector<WalkLevel> levels_;
+  std::vector<std::vector<std::int32_t>> factor_codes_;  // [head lists][entries][columns] as kernels have them
   std::vector<std::vector<float>> level_values_;
   std::vector<int> group_member_;
   std::vector<int> variant_member_;

@@ -255,12 +255,12 @@ std::vector<Column> match_columns(Scanner const& scanner, Header const& header,
     }
     Column& column = columns[found->second];
     column.slot = i;
-    std::int32_t code = attribute.low.value_or(0);
+    std::int64_t number_of_name = 0;
     for (auto const& name : attribute.categories) {
+      std::int32_t const code = attribute.code_at(number_of_name++);
       column.codes.emplace(name, code);
       std::int32_t number = 0;
       if (parse_code(name, number) != Integer::kNo && number != code) column.ambiguous = true;
-      ++code;
     }
   }
   if (missing > 0) {

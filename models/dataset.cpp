@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "kernels/core/error.h"
 #include "models/text.h"
@@ -13,25 +12,10 @@ namespace {
 
 constexpr std::int64_t kListed = 20;  // rows named in one message
 
-// Bounds of every attribute; an absent bound excludes nothing.
-struct Bounds {
-  std::vector<std::int32_t> low;
-  std::vector<std::int32_t> high;
-};
-
-Bounds bounds_of(Domain const& domain) {
-  Bounds bounds;
-  for (auto const& attribute : domain.attributes) {
-    bounds.low.push_back(attribute.low.value_or(std::numeric_limits<std::int32_t>::min()));
-    bounds.high.push_back(attribute.high.value_or(std::numeric_limits<std::int32_t>::max()));
-  }
-  return bounds;
-}
-
-// Index of the first value outside its bounds, or the number of attributes.
-std::size_t first_outside(std::int32_t const* row, Bounds const& bounds) {
+// Index of the first value that may not occur, or the number of attributes.
+std::size_t first_outside(std::int32_t const* row, Domain const& domain) {
   std::size_t j = 0;
-  while (j < bounds.low.size() && row[j] >= bounds.low[j] && row[j] <= bounds.high[j]) ++j;
+  while (j < domain.attributes.size() && domain.attributes[j].allows(row[j])) ++j;
   return j;
 }
 
@@ -43,7 +27,6 @@ void apply_out_of_domain(Dataset& data, Domain const& domain, OutOfDomain policy
                                             escaped(data.source), data.attributes,
                                             escaped(domain.source), domain.size()));
   }
-  Bounds const bounds = bounds_of(domain);
   auto const stride = static_cast<std::size_t>(data.attributes);
   auto const count = static_cast<std::size_t>(data.count());
   std::size_t kept = 0;
@@ -51,21 +34,20 @@ void apply_out_of_domain(Dataset& data, Domain const& domain, OutOfDomain policy
   std::string listed;
   for (std::size_t i = 0; i < count; ++i) {
     std::int32_t* const row = data.rows.data() + i * stride;
-    std::size_t const j = first_outside(row, bounds);
+    std::size_t const j = first_outside(row, domain);
     bool const is_outside = j < stride;
     if (is_outside) {
       if (outside < kListed && policy == OutOfDomain::kError) {
         std::string const place = i < data.lines.size() ? fmt::format("line {}", data.lines[i])
                                                         : fmt::format("row {}", i);
-        listed += fmt::format("{}{} {} = {} (expected {}..{})", outside == 0 ? "" : ", ", place,
-                              escaped(domain.attributes[j].name, 60), row[j], bounds.low[j],
-                              bounds.high[j]);
+        listed += fmt::format("{}{} {} = {} (expected {})", outside == 0 ? "" : ", ", place,
+                              escaped(domain.attributes[j].name, 60), row[j],
+                              domain.attributes[j].codes_text());
       }
       ++outside;
       if (policy == OutOfDomain::kDrop) continue;
       if (policy == OutOfDomain::kClip) {
-        for (std::size_t k = j; k < stride; ++k)
-          row[k] = std::clamp(row[k], bounds.low[k], bounds.high[k]);
+        for (std::size_t k = j; k < stride; ++k) row[k] = domain.attributes[k].nearest(row[k]);
       }
     }
     if (kept != i) {

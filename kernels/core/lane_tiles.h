@@ -11,7 +11,7 @@
 namespace fairlane {
 
 /// Working memory of one thread, in floats, each a multiple of one tile:
-/// in [columns], prefix [first layer's outputs], a, b [max_width], kept [sum_width], terms [6 * outputs]
+/// in [inputs], prefix [first layer's outputs], a, b [max_width], kept [sum_width], terms [6 * outputs]
 struct Scratch {
   float* in = nullptr;
   float* prefix = nullptr;
@@ -52,9 +52,19 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
   using Draw = PartnerDraw<P, kV>;
   static constexpr int kTile = kV * kN;
 
-  /// Codes of lanes [at, at + kTile) as floats: in [columns][kTile].
+  /// Codes of lanes [at, at + kTile) as the network's inputs: in [inputs][kTile].
   static FL_HOST_DEVICE void load_tile(Subject const& s, std::int32_t const* x, long stride, int at,
                                        float* in) {
+    if (s.encoding != nullptr) {
+      for (int c = 0; c < s.columns; ++c) {
+        auto const& e = s.encoding[c];
+        for (int v = 0; v < kV; ++v) {
+          encode_column<P>(e, P::load_i(x + c * stride + at + v * kN), in + e.first * kTile + v * kN,
+                           kTile);
+        }
+      }
+      return;
+    }
     for (int c = 0; c < s.columns; ++c) {
       for (int v = 0; v < kV; ++v) {
         P::store(P::to_float(P::load_i(x + c * stride + at + v * kN)), in + c * kTile + v * kN);
@@ -65,23 +75,23 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
   /// First layer's sums over the columns that all variants share.
   static FL_HOST_DEVICE void load_prefix(Subject const& s, Scratch const& m) {
     auto const& first = s.network.layer[0].forward;
-    dense<P, kV, Finish::kNone, false>(first, 0, s.prefix, m.in, first.bias, m.prefix);
+    dense<P, kV, Finish::kNone, false>(first, 0, s.input_prefix, m.in, first.bias, m.prefix);
   }
 
-  /// Logits of one variant: the selected columns of m.in are overwritten with its values.
+  /// Logits of one variant: the selected inputs of m.in are overwritten with its values.
   static FL_HOST_DEVICE float* variant_logits(Subject const& s, Scratch const& m, int variant) {
-    float const* value = s.variant_value + static_cast<long>(variant) * s.selected;
-    for (int i = 0; i < s.selected; ++i) {
+    float const* value = s.variant_value + static_cast<long>(variant) * s.selected_inputs;
+    for (int i = 0; i < s.selected_inputs; ++i) {
       F const x = P::splat(value[i]);
-      for (int v = 0; v < kV; ++v) P::store(x, m.in + s.selected_column[i] * kTile + v * kN);
+      for (int v = 0; v < kV; ++v) P::store(x, m.in + s.selected_input[i] * kTile + v * kN);
     }
     return tail_logits(s, m);
   }
 
   /// Logits of the input in m.in, whose prefix is done.
   static FL_HOST_DEVICE float* tail_logits(Subject const& s, Scratch const& m) {
-    layer_forward<P, kV, true>(s.network.layer[0], s.prefix, m.in, m.prefix, s.network.layers == 1,
-                               m.a);
+    layer_forward<P, kV, true>(s.network.layer[0], s.input_prefix, m.in, m.prefix,
+                               s.network.layers == 1, m.a);
     return upper_layers<P, kV>(s.network, m.a, m.b);
   }
 
@@ -108,9 +118,9 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
     /// Of the members that a lane's try t names, one for each lane.
     FL_HD float* candidate(std::uint32_t, I const* variant) const {
       for (int v = 0; v < kV; ++v) {
-        for (int a = 0; a < s.selected; ++a) {
-          P::store(P::gather(s.variant_value + a, variant[v], s.selected),
-                   m.in + s.selected_column[a] * kTile + v * kN);
+        for (int a = 0; a < s.selected_inputs; ++a) {
+          P::store(P::gather(s.variant_value + a, variant[v], s.selected_inputs),
+                   m.in + s.selected_input[a] * kTile + v * kN);
         }
       }
       return tail_logits(s, m);
@@ -202,8 +212,7 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
   }
 
   /// Partner of every lane by lot among the members with another label, where no labels are kept; -1 when there is none.
-  /// chosen [n]. Only for packs whose lanes can each read another
-  /// variant's values: P::gather.
+  /// chosen [n]
   static FL_HOST_DEVICE void draw_partner(Subject const& s, std::int32_t const* x, long stride,
                                           int n, Scratch const& m,
                                           typename Draw::PartnerLot const& lot,
@@ -374,15 +383,18 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
     for (int at = 0; at < n; at += kTile) {
       if (spec.kind == GradientKind::kProbabilityDifference) {
         load_tile(s, x, stride, at, m.in);
-        difference_tile(s, spec, m, gradient + at, gradient_stride);
+        difference_tile(s, spec, x + at, stride, m, gradient + at, gradient_stride);
       } else {
         load_tile(s, x, stride, at, m.kept);
-        backward_tile(s, spec, m, gradient + at, gradient_stride);
+        backward_tile(s, spec, x + at, stride, m, gradient + at, gradient_stride);
       }
     }
   }
 
-  static FL_HOST_DEVICE void backward_tile(Subject const& s, GradientSpec spec, Scratch const& m,
+  /// Gradients by the codes of a tile's lanes x [columns], whose inputs m.kept begins with. An encoding without a slope has
+  /// the difference that a step makes to the first layer's sums instead of a derivative, in columns that can move.
+  static FL_HOST_DEVICE void backward_tile(Subject const& s, GradientSpec spec,
+                                           std::int32_t const* x, long x_stride, Scratch const& m,
                                            float* gradient, long stride) {
     int const outputs = s.network.outputs();
     float const* z = forward_keep<P, kV>(s.network, m.kept);
@@ -395,40 +407,63 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
       for (int v = 0; v < kV; ++v)
         P::store(P::load(g + c * kTile + v * kN), gradient + c * stride + v * kN);
     }
+    if (s.encoding == nullptr) return;
+    float const* const sums = g == m.a ? m.b : m.a;
+    int const units = s.network.layer[0].forward.outputs;
+    for (int c = 0; c < s.columns; ++c) {
+      auto const& e = s.encoding[c];
+      for (int v = 0; e.rise != nullptr && v < kV; ++v) {
+        I const code = P::load_i(x + c * x_stride + v * kN);
+        P::store(step_gradient<P>(e, code, sums + v * kN, units, kTile),
+                 gradient + c * stride + v * kN);
+      }
+    }
   }
 
-  static FL_HOST_DEVICE void difference_tile(Subject const& s, GradientSpec spec, Scratch const& m,
+  static FL_HOST_DEVICE void difference_tile(Subject const& s, GradientSpec spec,
+                                             std::int32_t const* x, long x_stride, Scratch const& m,
                                              float* gradient, long stride) {
-    difference_tile_by(s, spec, NetworkMoves{s, m, P::splat(spec.step)}, m.terms, gradient, stride);
+    difference_tile_by(s, NetworkMoves{s, m, x, x_stride, spec.step}, m.terms, gradient, stride);
   }
 
   /// The source of the differences' logits, as NetworkLogits: of the lanes themselves and with one column moved.
+  /// x  [columns] codes of the tile's lanes
   struct NetworkMoves {
     Subject const& s;
     Scratch const& m;
-    F step;
+    std::int32_t const* x;
+    long x_stride;
+    float step;
 
     static constexpr FL_HD int stride() { return kTile; }
     FL_HD float* own() const { return forward<P, kV>(s.network, m.in, m.a, m.b); }
-    /// With movable column i moved by the step.
+    FL_HD I code(int i, int v) const { return P::load_i(x + s.movable[i] * x_stride + v * kN); }
+    /// With movable column i moved.
     FL_HD float* moved(int i) const {
-      F kept[kV];
-      float* const column = m.in + s.movable[i] * kTile;
-      for (int v = 0; v < kV; ++v) {
-        kept[v] = P::load(column + v * kN);
-        P::store(kept[v] + step, column + v * kN);
-      }
+      int const c = s.movable[i];
+      float* const column = m.in + s.input_of(c) * kTile;
+      for (int v = 0; v < kV; ++v)
+        move_column<P>(s, c, code(i, v), step, column + v * kN, kTile);
       float* const z = forward<P, kV>(s.network, m.in, m.a, m.b);
-      for (int v = 0; v < kV; ++v) P::store(kept[v], column + v * kN);
+      for (int v = 0; v < kV; ++v) {
+        if (s.encoding == nullptr) {
+          P::store(P::to_float(code(i, v)), column + v * kN);
+        } else {
+          encode_column<P>(s.encoding[c], code(i, v), column + v * kN, kTile);
+        }
+      }
       return z;
+    }
+    /// By how much, in codes.
+    FL_HD F distance(int i, int v) const {
+      return difference_step<P>(s, s.movable[i], code(i, v), step);
     }
   };
 
   /// terms [2 * outputs], as far apart as the logits, which are overwritten.
   template <class Moves>
-  static FL_HOST_DEVICE void difference_tile_by(Subject const& s, GradientSpec spec,
-                                                Moves const& moves, float* terms, float* gradient,
-                                                long stride) {
+  static FL_HOST_DEVICE void difference_tile_by(Subject const& s, Moves const& moves, float* terms,
+                                                float* gradient, long stride) {
     int const outputs = s.network.outputs();
     int const apart = moves.stride();
     float* z = moves.own();
@@ -441,12 +476,13 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
     for (int c = 0; c < s.columns; ++c) {
       for (int v = 0; v < kV; ++v) P::store(P::splat(0.0F), gradient + c * stride + v * kN);
     }
-    F const h = P::splat(spec.step);
     for (int i = 0; i < s.movable_count; ++i) {
       z = moves.moved(i);
       for (int v = 0; v < kV; ++v) {
-        F const there = label_probability<P>(s.scores, label[v], z + v * kN, outputs, apart, terms + v * kN);
-        P::store(P::divide(there - here[v], h), gradient + s.movable[i] * stride + v * kN);
+        F const there =
+            label_probability<P>(s.scores, label[v], z + v * kN, outputs, apart, terms + v * kN);
+        P::store(P::divide(there - here[v], moves.distance(i, v)),
+                 gradient + s.movable[i] * stride + v * kN);
       }
     }
   }

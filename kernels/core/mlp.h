@@ -10,7 +10,8 @@
 
 namespace fairlane {
 
-/// A layer with its transpose, whose outputs are the layer's inputs (zero bias), for gradients.
+/// A layer with its transpose, whose outputs are the layer's inputs (zero bias), for gradients. The first layer's are the
+/// columns of the search: an encoding that has a slope is part of the weights there.
 struct PackedLayer {
   PackedDense forward;
   PackedDense backward;
@@ -149,7 +150,7 @@ FL_HD float* forward_keep(PackedNetwork const& net, float* kept) {
 /// Gradient with respect to the input, from the gradient with respect to the logits.
 /// kept   as forward_keep left it
 /// delta  [max_width][kV * kLanes] gradient at the logits on entry; delta and other are used in turn
-/// Returns the buffer that holds the gradient [inputs][kV * kLanes].
+/// Returns the buffer that holds the gradient [inputs][kV * kLanes]; the other one then holds that at the first layer's sums.
 template <class P, int kV>
 FL_HD float* input_gradient(PackedNetwork const& net, float const* kept, float* delta,
                             float* other) {
@@ -157,7 +158,8 @@ FL_HD float* input_gradient(PackedNetwork const& net, float const* kept, float* 
   float const* in = kept + static_cast<long>(net.sum_width - net.outputs()) * kStride;
   for (int l = net.layers - 1; l >= 0; --l) {
     auto const& back = net.layer[l].backward;
-    in -= static_cast<long>(back.outputs) * kStride;  // activations that entered layer l
+    in -= static_cast<long>(net.layer[l].forward.inputs) *
+          kStride;  // activations that entered layer l
     if (l > 0 && net.layer[l - 1].activation == Activation::kRelu) {
       dense<P, kV, Finish::kReluGradient, false>(back, 0, back.inputs, delta, back.bias, other, in);
     } else {

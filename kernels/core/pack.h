@@ -7,7 +7,7 @@
 //                               < > == on I, + ^ on U
 //   splat / splat_i / splat_u   broadcast
 //   load_* / store_*            unaligned access to kLanes consecutive values
-//   gather_i(p, i)              p[i] of each lane
+//   gather_i(p, i)              p[i] of each lane; gather(table, i, stride): table[i * stride]
 //   compress(x, m, p)           stores the lanes of x where m side by side, and returns how many; writes a whole pack
 //   fma(a, b, c)                a * b + c, rounded once
 //   select(m, a, b)             m ? a : b;  land, lor, lnot, any  on masks
@@ -54,7 +54,7 @@ struct ScalarPack {
   }
   static FL_HD U load_u(std::uint32_t const* p) { return *p; }
   static FL_HD I gather_i(std::int32_t const* p, I i) { return load_i(p + i); }
-  /// table[index * stride]; only packs of one lane a thread have it.
+  /// table[index * stride]
   static FL_HD F gather(float const* table, I index, int stride) {
     return table[static_cast<long>(index) * stride];
   }

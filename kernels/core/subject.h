@@ -5,17 +5,24 @@
 // product order, the last attribute fastest.
 #pragma once
 
+#include "kernels/core/encoding.h"
 #include "kernels/core/mlp.h"
 
 namespace fairlane {
 
-/// columns         number of inputs
+/// columns         number of attributes
 /// prefix          columns before the first selected one; their part of the first layer is shared by all variants
+/// inputs          the network's inputs, those of every column side by side: one each where `encoding` is null
+/// input_prefix    inputs of the columns before the first selected one
+/// encoding        [columns]; null: every column is an input as it is
 /// variants        number of protected combinations
 /// selected        number of selected attributes
 /// selected_column [selected] their columns
-/// variant_value   [variants][selected] values, as floats
-/// low, high       [columns] bounds
+/// selected_inputs inputs of the selected columns
+/// selected_input  [selected_inputs] which ones
+/// variant_value   [variants][selected_inputs] their values
+/// variant_code    [variants][selected] codes
+/// low, high       [columns] bounds; of the places in its list where a column has a list of codes
 /// movable         [movable_count] columns a search may change, ascending
 /// cut             one output: label 1 when score > cut
 /// scores          what the model gives: logits, as networks do, and all that is said of logits below holds for them
@@ -28,10 +35,16 @@ struct Subject {
   PackedNetwork network;
   int columns = 0;
   int prefix = 0;
+  int inputs = 0;
+  int input_prefix = 0;
+  ColumnEncoding const* encoding = nullptr;
   int variants = 0;
   int selected = 0;
   int const* selected_column = nullptr;
+  int selected_inputs = 0;
+  int const* selected_input = nullptr;
   float const* variant_value = nullptr;
+  std::int32_t const* variant_code = nullptr;
   std::int32_t const* low = nullptr;
   std::int32_t const* high = nullptr;
   int movable_count = 0;
@@ -42,7 +55,49 @@ struct Subject {
   bool finite = false;
   int label_bits = 0;
   int const* variant_order = nullptr;
+
+  /// First input of a column; of `columns`, the number of inputs.
+  FL_HD int input_of(int column) const {
+    if (encoding == nullptr) return column;
+    return column < columns ? encoding[column].first : inputs;
+  }
 };
+
+/// How far a difference moves a column: h, or where it goes to a neighbouring code, which may be the one before, that step.
+template <class P>
+FL_HD typename P::F difference_step(Subject const& s, int column, typename P::I code, float h) {
+  if (s.encoding == nullptr || !s.encoding[column].steps()) return P::splat(h);
+  auto const inside = P::less_i(code, P::splat_i(s.high[column]));
+  return P::select(inside, P::splat(1.0F), P::splat(-1.0F));
+}
+
+/// The inputs of a column moved so. in  its inputs as they are, `apart` floats from one to the next; changed
+template <class P>
+FL_HD void move_column(Subject const& s, int column, typename P::I code, float h, float* in,
+                       long apart) {
+  if (s.encoding == nullptr) {
+    P::store(P::load(in) + P::splat(h), in);
+    return;
+  }
+  auto const& e = s.encoding[column];
+  if (e.steps()) {
+    encode_column<P>(e, e.neighbour<P>(code), in, apart);
+  } else {
+    P::store(P::load(in) + P::splat(h * e.slope), in);
+  }
+}
+
+/// Gradient by the code of a column that has steps: what the sums gain in a step, times the gradient at the sums.
+/// sums  [outputs] packs, `apart` floats from one to the next
+template <class P>
+FL_HD typename P::F step_gradient(ColumnEncoding const& e, typename P::I code, float const* sums,
+                                  int outputs, long apart) {
+  auto const row = e.row<P>(code);
+  auto gain = P::splat(0.0F);
+  for (int o = 0; o < outputs; ++o)
+    gain = P::fma(P::load(sums + o * apart), P::gather(e.rise + o, row, outputs), gain);
+  return gain;
+}
 
 inline constexpr int kPackedLabelBits = 32;
 inline constexpr int kMaxOutputs = 254;      // labels travel as bytes

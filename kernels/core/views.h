@@ -1,6 +1,7 @@
 // Plain views that cross from host code into the kernels: what a model and a domain look like to them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -36,6 +37,26 @@ struct LayerView {
 /// One output: sigmoid (or linear logit); several: softmax (or linear logits).
 using NetworkView = std::span<LayerView const>;
 
+/// How an attribute's code becomes columns of the network's input.
+enum class EncodingKind : std::uint8_t {
+  kIdentity,  // one column: the code itself
+  kAffine,    // one column from a table whose values are `slope` apart, up to a rounding
+  kTable,     // columns from a table
+  kOneHot,    // a column for every code but the lowest `dropped`: 1 for its own code, otherwise 0
+};
+
+/// The encoding of one attribute.
+/// width  its columns
+/// slope  kAffine: what one code adds
+/// table  [codes][width] columns of every code that the attribute may take, ascending; kAffine, kTable
+struct EncodingView {
+  EncodingKind kind = EncodingKind::kIdentity;
+  int dropped = 0;
+  int width = 1;
+  double slope = 1.0;
+  std::span<float const> table = {};
+};
+
 /// What a run tests, in the dataset's column order. Values are integer codes.
 /// low, high     [attributes] inclusive bounds
 /// flagged       [attributes] 1 where the domain file marks the attribute as protected
@@ -44,6 +65,11 @@ using NetworkView = std::span<LayerView const>;
 /// cut           one output: label 1 when the score lies above; see label_cut in engine/subject.h
 /// scorer        what gives scores where there is no network, whose view is empty then
 /// scores        what they are; a network's are logits
+/// codes         [attributes] the codes that an attribute may take, ascending from low to high; empty, or empty for an
+///               attribute: all of them. A search sees their places in the list: a step leads to a neighbour there
+/// immutable     [attributes] 1 where no search may change a value; empty: none
+/// encodings     [attributes]; empty: every attribute is one input, its code. The model's inputs are the attributes'
+///               columns side by side
 struct SubjectView {
   NetworkView network;
   std::span<std::int32_t const> low;
@@ -56,6 +82,33 @@ struct SubjectView {
   ScoreKind scores = ScoreKind::kLogits;
 
   int outputs() const { return scorer != nullptr ? scorer->outputs() : network.back().outputs; }
+  std::span<std::span<std::int32_t const> const> codes = {};
+  std::span<std::uint8_t const> immutable = {};
+  std::span<EncodingView const> encodings = {};
+
+  /// The codes that an attribute may take; empty: all from low to high.
+  std::span<std::int32_t const> codes_of(std::size_t attribute) const {
+    return codes.empty() ? std::span<std::int32_t const>() : codes[attribute];
+  }
+  std::int64_t code_count(std::size_t attribute) const {
+    auto const list = codes_of(attribute);
+    return list.empty() ? std::int64_t{high[attribute]} - low[attribute] + 1
+                        : static_cast<std::int64_t>(list.size());
+  }
+  /// The i-th code that an attribute may take.
+  std::int32_t code_at(std::size_t attribute, std::int64_t i) const {
+    auto const list = codes_of(attribute);
+    return list.empty() ? static_cast<std::int32_t>(low[attribute] + i)
+                        : list[static_cast<std::size_t>(i)];
+  }
+  bool allows(std::size_t attribute, std::int32_t code) const {
+    auto const list = codes_of(attribute);
+    return list.empty() ? code >= low[attribute] && code <= high[attribute]
+                        : std::binary_search(list.begin(), list.end(), code);
+  }
+  EncodingView encoding(std::size_t attribute) const {
+    return encodings.empty() ? EncodingView{} : encodings[attribute];
+  }
 };
 
 }  // namespace fairlane

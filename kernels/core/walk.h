@@ -12,7 +12,7 @@ namespace fairlane {
 
 /// Columns that move together through a list of values.
 /// column  [columns] in kernel order
-/// value   [size][columns]
+/// value   [size][columns] codes as kernels have them
 struct WalkFactor {
   int columns = 0;
   int const* column = nullptr;
@@ -20,10 +20,15 @@ struct WalkFactor {
   std::int32_t const* value = nullptr;
 };
 
-/// A column of the tail and its values. stride: members for which it keeps a value; value: null where a head has its own
+/// A column of the tail and its values.
+/// stride  members for which it keeps a value
+/// first   its first input, of `width`
+/// value   [size][width] inputs; null where a head has its own
 struct WalkLevel {
   int size = 0;
   int stride = 0;
+  int first = 0;
+  int width = 1;
   float const* value = nullptr;
 };
 
@@ -37,7 +42,7 @@ struct WalkSubset {
 
 /// factor         [factors] of the heads, the last fastest
 /// heads          their combinations
-/// first          column at which the tail begins
+/// first          column at which the tail begins, and its first input
 /// level          [columns - first] the last one fastest
 /// members        combinations of the levels
 /// groups         groups of one head: members / variants
@@ -50,6 +55,7 @@ struct Walk {
   WalkFactor const* factor = nullptr;
   std::int64_t heads = 0;
   int first = 0;
+  int first_input = 0;
   WalkLevel const* level = nullptr;
   int members = 0;
   int groups = 0;

@@ -95,7 +95,7 @@ class CpuBackend final : public Backend {
       for (int s = 0; s < selected; ++s) {
         std::int32_t* x = batch.x.row(subject_->get().selected_column[s]);
         for (int i = 0; i < n; ++i) {
-          if (pair[i] >= 0) x[i] = subject_->variant_value(pair[i], s);
+          if (pair[i] >= 0) x[i] = subject_->variant_place(pair[i], s);
         }
       }
       kernels_.logits(subject_->get(), batch.x.data(), kBatch, n, batch.scratch.get(),
@@ -147,7 +147,8 @@ class CpuBackend final : public Backend {
       int const columns = packed.get().columns;
       for (int c = 0; c < columns; ++c) {
         int const a = packed.attribute_of()[static_cast<std::size_t>(c)];
-        for (int i = 0; i < n; ++i) x(c, i) = rows[static_cast<std::ptrdiff_t>(i) * columns + a];
+        for (int i = 0; i < n; ++i)
+          x(c, i) = packed.place_of(c, rows[static_cast<std::ptrdiff_t>(i) * columns + a]);
       }
     }
 

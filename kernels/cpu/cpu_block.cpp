@@ -22,14 +22,14 @@ ScratchMemory::ScratchMemory(Subject const& subject, int tile_lanes) {
   constexpr int kTermRows = 6;  // probe: own, low, high, 2 of softmax; logit_gradient: 3
   int const first = net.layer[0].forward.outputs;
   memory_ = LaneArray<float>(
-      subject.columns + first + 2 * width + net.sum_width + kTermRows * outputs, tile_lanes);
+      subject.inputs + first + 2 * width + net.sum_width + kTermRows * outputs, tile_lanes);
   int row = 0;
   auto const take = [&](int rows) {
     float* at = memory_.data() + static_cast<long>(row) * tile_lanes;
     row += rows;
     return at;
   };
-  scratch_.in = take(subject.columns);
+  scratch_.in = take(subject.inputs);
   scratch_.prefix = take(first);
   scratch_.a = take(width);
   scratch_.b = take(width);
@@ -102,7 +102,7 @@ void CpuBlock<Table>::place(std::span<std::uint32_t const> seed, std::int32_t co
     for (int w = 0; w < words_; ++w) key_(w, lane) = 0;
     for (int c = 0; c < subject_.columns; ++c) {
       auto const column = static_cast<std::size_t>(c);
-      std::int32_t const value = row[attribute_of[column]];
+      std::int32_t const value = packed_.place_of(c, row[attribute_of[column]]);
       x_(c, lane) = value;
       if (keys.word[column] >= 0) {
         key_(keys.word[column], lane) +=
@@ -165,7 +165,8 @@ void CpuBlock<Table>::retain(std::span<std::uint8_t const> keep) {
 template <class Table>
 void CpuBlock<Table>::row(int lane, std::int32_t* row) const {
   for (int c = 0; c < subject_.columns; ++c)
-    row[packed_.attribute_of()[static_cast<std::size_t>(c)]] = x_.row(c)[lane];
+    row[packed_.attribute_of()[static_cast<std::size_t>(c)]] =
+        packed_.code_at(c, x_.row(c)[lane]);
 }
 
 template <class Table>
@@ -188,8 +189,8 @@ void CpuBlock<Table>::pair_gradients(GradientSpec const& spec, int n, std::int32
   for (int c = 0; c < subject_.columns; ++c) std::copy_n(gathered_.row(c), n, gathered_.row(c) + n);
   for (int i = 0; i < subject_.selected; ++i) {
     std::int32_t* to = gathered_.row(subject_.selected_column[i]);
-    for (int k = 0; first != nullptr && k < n; ++k) to[k] = packed_.variant_value(first[k], i);
-    for (int k = 0; k < n; ++k) to[n + k] = packed_.variant_value(second[k], i);
+    for (int k = 0; first != nullptr && k < n; ++k) to[k] = packed_.variant_place(first[k], i);
+    for (int k = 0; k < n; ++k) to[n + k] = packed_.variant_place(second[k], i);
   }
   kernels_.gradients(subject_, spec, gathered_.data(), 2 * stride_, 2 * n, scratch_.get(),
                      gradient_.data(), 2 * stride_);
@@ -298,8 +299,7 @@ template <class Table>
 void CpuBlock<Table>::compute_keys() {
   auto const& keys = packed_.keys();
   for (int w = 0; w < words_; ++w) std::fill_n(key_.row(w), size_, 0);
-  for (int i = 0; i < subject_.movable_count; ++i) {
-    int const c = subject_.movable[i];
+  for (int const c : packed_.group_columns()) {
     auto const column = static_cast<std::size_t>(c);
     std::uint64_t* key = key_.row(keys.word[column]);
     std::int32_t const* x = x_.row(c);

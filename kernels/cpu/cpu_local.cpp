@@ -168,7 +168,7 @@ void CpuBlock<Table>::try_partners(std::vector<std::int32_t>& open) {
       std::int32_t const candidate = lot.candidate(lane, t, subject_.variants);
       chosen_[open[i]] = candidate;
       for (int a = 0; a < subject_.selected; ++a) {
-        second_.row(subject_.selected_column[a])[i] = packed_.variant_value(candidate, a);
+        second_.row(subject_.selected_column[a])[i] = packed_.variant_place(candidate, a);
       }
     }
     labels_at(second_, stride_, open.size(), index_.data());

@@ -27,9 +27,10 @@ class CpuWalker final : public Walker {
     LaneArray<float> sums(levels * subject_.network.layer[0].forward.outputs, kernels_.tile_lanes);
     LaneArray<float> logits(walk.members * subject_.network.outputs(), kernels_.tile_lanes);
     LaneArray<std::uint64_t> words(1 + label_planes(subject_.network.outputs()), subject_.variants);
+    LaneArray<std::int32_t> codes(subject_.columns, kernels_.tile_lanes);
     std::fill_n(mixed, walk.groups * head_words(count), 0);
     kernels_.walk(subject_, walk, first, count, scratch.get(),
-                  {sums.data(), logits.data(), words.data()}, mixed, counters);
+                  {sums.data(), logits.data(), words.data(), codes.data()}, mixed, counters);
   }
 
  private:

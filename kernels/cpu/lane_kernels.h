@@ -70,11 +70,12 @@ struct VisitCounts {
 };
 
 /// Working memory of a walk, beside Scratch:
-/// sums [levels][first layer's outputs] and logits [members][outputs] tiles; words as in WalkTally
+/// sums [levels][first layer's outputs] and logits [members][outputs] tiles; words as in WalkTally; codes [columns] tiles
 struct WalkScratch {
   float* sums = nullptr;
   float* logits = nullptr;
   std::uint64_t* words = nullptr;
+  std::int32_t* codes = nullptr;
 };
 
 /// Functions of one instruction set. x [columns][stride] holds integer codes in kernel column order.

@@ -83,7 +83,12 @@ struct Kernels : LaneTiles<P, kV> {
     long const row = static_cast<long>((count + kWord - 1) / kWord);
     for (std::int64_t at = 0; at < count; at += kTile) {
       int const n = static_cast<int>(count - at < kTile ? count - at : kTile);
-      load_heads(w, first + at, n, kTile, m.in);
+      if (s.encoding == nullptr) {
+        load_heads(w, first + at, n, kTile, m.in);
+      } else {
+        load_heads(w, first + at, n, kTile, memory.codes);
+        Tiles::load_tile(s, memory.codes, kTile, 0, m.in);
+      }
       WalkTiles<P, kV>::member_logits(s, w, m, memory.sums, memory.logits);
       WalkTally<P, kV>::tally(s, w,
                               {memory.logits, kTile, low_bits(n), memory.words, m.terms,

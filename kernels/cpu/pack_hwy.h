@@ -30,6 +30,9 @@ struct SimdPack {
   static FL_HD I load_i(std::int32_t const* p) { return hn::LoadU(DI(), p); }
   static FL_HD U load_u(std::uint32_t const* p) { return hn::LoadU(DU(), p); }
   static FL_HD I gather_i(std::int32_t const* p, I i) { return hn::GatherIndex(DI(), p, i); }
+  static FL_HD F gather(float const* table, I index, int stride) {
+    return hn::GatherIndex(DF(), table, hn::Mul(index, splat_i(stride)));
+  }
   static FL_HD void store(F x, float* p) { hn::StoreU(x, DF(), p); }
   static FL_HD void store_i(I x, std::int32_t* p) { hn::StoreU(x, DI(), p); }
   static FL_HD void store_u(U x, std::uint32_t* p) { hn::StoreU(x, DU(), p); }

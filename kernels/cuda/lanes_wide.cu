@@ -14,6 +14,7 @@ FL_LAUNCH(MarginStored);
 FL_LAUNCH(TryPartnerStored);
 FL_LAUNCH(CountPartnerStored);
 FL_LAUNCH(DifferenceStored);
+FL_LAUNCH(StepGradients);
 FL_LAUNCH(LogitGradients);
 FL_LAUNCH(FinishDense);
 FL_LAUNCH(MarkSuspects);

@@ -179,9 +179,17 @@ void DeviceBlock::place(std::span<std::uint32_t const> seed, std::int32_t const*
   std::vector<std::uint32_t> variant(n);
   for (std::size_t i = 0; i < n; ++i)
     variant[i] = static_cast<std::uint32_t>(share_.packed.variant_of(rows + i * columns));
+  std::vector<std::int32_t> places(rows, rows + n * columns);
+  for (int c = 0; c < subject_.columns; ++c) {
+    if (share_.packed.codes_of(c).empty()) continue;
+    auto const a = static_cast<std::size_t>(
+        share_.packed.attribute_of()[static_cast<std::size_t>(c)]);
+    for (std::size_t i = a; i < places.size(); i += columns)
+      places[i] = share_.packed.place_of(c, places[i]);
+  }
   // Scratch arrays that no verb is using now.
   auto& device = share_.device;
-  device.upload(lanes_.rows, rows, n * columns * sizeof(std::int32_t));
+  device.upload(lanes_.rows, places.data(), n * columns * sizeof(std::int32_t));
   device.upload(lanes_.place_seed, seed.data(), n * sizeof(std::uint32_t));
   device.upload(lanes_.place_iteration, variant.data(), n * sizeof(std::uint32_t));
   prepare(0);
@@ -389,7 +397,7 @@ void DeviceBlock::row(int lane, std::int32_t* row) const {
   auto const& attribute_of = share_.packed.attribute_of();
   for (int c = 0; c < subject_.columns; ++c) {
     row[attribute_of[static_cast<std::size_t>(c)]] =
-        mirrored(rows_, lanes_.x, subject_.columns, c, lane);
+        share_.packed.code_at(c, mirrored(rows_, lanes_.x, subject_.columns, c, lane));
   }
 }
 

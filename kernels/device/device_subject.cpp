@@ -55,7 +55,24 @@ DeviceSubject::DeviceSubject(PackedSubject const& packed, Device& device, bool w
     }
   }
   std::size_t const selected_at = arena.add(s.selected_column, selected);
-  std::size_t const value_at = arena.add(s.variant_value, variants * selected);
+  auto const selected_inputs = static_cast<std::size_t>(s.selected_inputs);
+  std::size_t const input_at = arena.add(s.selected_input, selected_inputs);
+  std::size_t const value_at = arena.add(s.variant_value, variants * selected_inputs);
+  std::size_t const code_at = arena.add(s.variant_code, variants * selected);
+  struct EncodingAt {
+    std::size_t table = 0;
+    std::size_t rise = 0;
+  };
+  std::size_t const encoding_at = arena.add(s.encoding, s.encoding == nullptr ? 0 : columns);
+  std::vector<EncodingAt> tables(s.encoding == nullptr ? 0 : columns);
+  for (std::size_t c = 0; c < tables.size(); ++c) {
+    auto const& e = s.encoding[c];
+    auto const codes = static_cast<std::size_t>(e.high - e.low + 1);
+    auto const units = static_cast<std::size_t>(s.network.layer[0].forward.outputs);
+    if (e.table != nullptr)
+      tables[c].table = arena.add(e.table, codes * static_cast<std::size_t>(e.width));
+    if (e.rise != nullptr) tables[c].rise = arena.add(e.rise, codes * units);
+  }
   std::size_t const low_at = arena.add(s.low, columns);
   std::size_t const high_at = arena.add(s.high, columns);
   std::size_t const movable_at = arena.add(s.movable, static_cast<std::size_t>(s.movable_count));
@@ -71,13 +88,21 @@ DeviceSubject::DeviceSubject(PackedSubject const& packed, Device& device, bool w
     layer[l].backward.weights = at<float>(base, dense_at[2 * l + 1].weights);
     layer[l].backward.bias = at<float>(base, dense_at[2 * l + 1].bias);
   }
+  auto* const encoding = reinterpret_cast<ColumnEncoding*>(bytes.data() + encoding_at);
+  for (std::size_t c = 0; c < tables.size(); ++c) {
+    if (encoding[c].table != nullptr) encoding[c].table = at<float>(base, tables[c].table);
+    if (encoding[c].rise != nullptr) encoding[c].rise = at<float>(base, tables[c].rise);
+  }
   device.upload(memory_.data(), bytes.data(), bytes.size());
   arena_.subject = s;
   arena_.base = base;
   arena_.bytes = static_cast<std::int64_t>(bytes.size());
   arena_.subject.network.layer = at<PackedLayer>(base, layer_at);
   arena_.subject.selected_column = at<int>(base, selected_at);
+  arena_.subject.selected_input = at<int>(base, input_at);
   arena_.subject.variant_value = at<float>(base, value_at);
+  arena_.subject.variant_code = at<std::int32_t>(base, code_at);
+  if (s.encoding != nullptr) arena_.subject.encoding = at<ColumnEncoding>(base, encoding_at);
   arena_.subject.low = at<std::int32_t>(base, low_at);
   arena_.subject.high = at<std::int32_t>(base, high_at);
   arena_.subject.movable = at<int>(base, movable_at);
@@ -86,11 +111,13 @@ DeviceSubject::DeviceSubject(PackedSubject const& packed, Device& device, bool w
   ArenaBuilder map;
   auto const& keys = packed.keys();
   std::size_t const attribute_at = map.add(packed.attribute_of().data(), columns);
+  std::size_t const model_input_at = map.add(packed.model_input().data(), columns);
   std::size_t const word_at = map.add(keys.word.data(), columns);
   std::size_t const stride_at = map.add(keys.stride.data(), columns);
   column_memory_ = DeviceArray<std::byte>(device, map.bytes().size());
   device.upload(column_memory_.data(), map.bytes().data(), map.bytes().size());
   columns_.attribute_of = at<int>(column_memory_.data(), attribute_at);
+  columns_.model_input = at<int>(column_memory_.data(), model_input_at);
   columns_.word = at<int>(column_memory_.data(), word_at);
   columns_.key_stride = at<std::uint64_t>(column_memory_.data(), stride_at);
 }

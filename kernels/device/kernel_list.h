@@ -18,11 +18,11 @@ using LaneKernel =
                  WeighLanes, MarkDue, DrawPartners, StepLanes, FindLanes, GatherRows, KeepStage,
                  NextStage, RecordClassified, SettleLanes, StepByOdds, SettleByOdds, BeginMargin,
                  RecordMargin, NewtonLanes, MarkStale, PairSides, RenewMargin, MoveMargin,
-                 SettleMargin, RehashSlots, MarkOwned, GatherSlots, MergeSlots, LoadMembers, LoadRows,
-                 StoreScores, ProbeStored, ClassifyStored, ClassifySomeStored, MarginStored,
-                 TryPartnerStored, CountPartnerStored, DifferenceStored, LogitGradients, FinishDense,
-                 MarkSuspects, ForgetLabels, LowerWeights, AssignRows, RaiseFarthest, NameFarthest,
-                 LoadWalkHeads, CopyMembers>;
+                 SettleMargin, RehashSlots, MarkOwned, GatherSlots, MergeSlots, LoadMembers,
+                 LoadRows, StoreScores, ProbeStored, ClassifyStored, ClassifySomeStored,
+                 MarginStored, TryPartnerStored, CountPartnerStored, DifferenceStored,
+                 StepGradients, LogitGradients, FinishDense, MarkSuspects, ForgetLabels,
+                 LowerWeights, AssignRows, RaiseFarthest, NameFarthest, LoadWalkHeads, CopyMembers>;
 
 /// Kernels that evaluate the network for a tile of lanes.
 using TileKernel =

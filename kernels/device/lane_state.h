@@ -83,8 +83,10 @@ struct LaneState {
 
 /// Where columns come from and how they make a key, in device memory.
 /// attribute_of [columns], word [columns], key_stride [columns]
+/// model_input  [columns] where a column's inputs begin in the model's
 struct ColumnMap {
   int const* attribute_of = nullptr;
+  int const* model_input = nullptr;
   int const* word = nullptr;
   std::uint64_t const* key_stride = nullptr;
 };
@@ -130,8 +132,8 @@ struct LaneContext {
   /// Key of a lane from its row.
   FL_HD void compute_key(long lane) const {
     for (int w = 0; w < visits.words; ++w) lanes.key[w * lanes.stride + lane] = 0;
-    for (int i = 0; i < subject.movable_count; ++i) {
-      int const c = subject.movable[i];
+    for (int c = 0; c < subject.columns; ++c) {
+      if (columns.word[c] < 0) continue;
       lanes.key[columns.word[c] * lanes.stride + lane] +=
           static_cast<std::uint64_t>(static_cast<std::int64_t>(lanes.x[c * lanes.stride + lane]) -
                                      subject.low[c]) *

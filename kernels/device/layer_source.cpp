@@ -25,16 +25,17 @@ class LayerSource final : public ScoreSource {
     // A moved column may be any; otherwise all members share the columns before the first selected one.
     int const shared = members.kind == MemberKind::kMoves ? 0 : shapes_.prefix;
     WorkspaceCarver memory(workspace);
-    float* const codes = memory.take(shared, lanes);
+    int const shared_inputs = shapes_.input_of(shared);
+    float* const codes = memory.take(shared_inputs, lanes);
     float* const sums = memory.take(net.layer[0].forward.outputs, lanes);
-    float* const in = memory.take(shapes_.columns, most_rows);
+    float* const in = memory.take(shapes_.inputs, most_rows);
     float* hidden[2] = {nullptr, nullptr};
     for (auto& h : hidden) h = memory.take(net.max_width, most_rows);
 
     LoadMembers load{subject_, chunk, MemberKind::kOwn, 0, 0, shared, 0, codes, lanes, 0.0F, {}};
     if (shared > 0) {
       device_.run(load, {lanes, nullptr});
-      Dense prefix = forward_of(0, 0, shared, lanes);
+      Dense prefix = forward_of(0, 0, shared_inputs, lanes);
       prefix.activation = Activation::kLinear;
       prefix.in = codes;
       prefix.in_stride = lanes;
@@ -55,7 +56,7 @@ class LayerSource final : public ScoreSource {
       device_.run(load, {rows, nullptr});
       float const* from = in;
       for (int l = 0; l < net.layers; ++l) {
-        Dense layer = forward_of(l, l == 0 ? shared : 0, net.layer[l].forward.inputs, rows);
+        Dense layer = forward_of(l, l == 0 ? shared_inputs : 0, net.layer[l].forward.inputs, rows);
         layer.in = from;
         layer.in_stride = most_rows;
         if (l == 0 && shared > 0) {
@@ -100,7 +101,8 @@ class LayerSource final : public ScoreSource {
     device_.run(LogitGradients{subject_, k.spec.kind, in, delta, terms, rows}, {rows, nullptr});
     for (int l = net.layers - 1; l >= 0; --l) {
       auto const& back = network_.layers()[static_cast<std::size_t>(l)].backward;
-      in -= static_cast<std::int64_t>(back.outputs) * rows;  // activations that entered layer l
+      in -= static_cast<std::int64_t>(net.layer[l].forward.inputs) *
+            rows;  // activations that entered layer l
       Dense layer;
       layer.rows = rows;
       layer.inputs = back.inputs;
@@ -123,6 +125,8 @@ class LayerSource final : public ScoreSource {
       run_dense(layer, arithmetic, other, rows);
       std::swap(delta, other);
     }
+    if (shapes_.encoding != nullptr)
+      device_.run(StepGradients{subject_, chunk, other, rows, gradient, k.stride}, {rows, nullptr});
   }
 
  private:

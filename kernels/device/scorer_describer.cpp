@@ -20,7 +20,7 @@ class Group {
         outputs_(s_.network.outputs()),
         lanes_(lanes),
         row_(static_cast<std::size_t>(s_.columns)),
-        member_rows_(cells(s_.variants, s_.columns)),
+        member_rows_(cells(s_.variants, s_.inputs)),
         answers_(cells(s_.variants, outputs_)),
         scores_(answers_.size()),
         terms_(cells(6, outputs_)) {}
@@ -46,14 +46,14 @@ class Group {
            static_cast<std::size_t>(lanes_);
   }
 
-  /// Every variant of every row: member_rows [variants][n][columns].
+  /// Every variant of every row: member_rows [variants][n][inputs].
   void load(std::int32_t const* rows, int n) {
     float* to = member_rows_.data();
     for (int v = 0; v < s_.variants; ++v) {
-      for (int i = 0; i < n; ++i, to += s_.columns) {
+      for (int i = 0; i < n; ++i, to += s_.inputs) {
         std::copy_n(rows + std::ptrdiff_t{i} * s_.columns, s_.columns, row_.data());
         packed_.set_variant(v, row_.data());
-        std::copy_n(row_.data(), s_.columns, to);
+        packed_.encode(row_.data(), to);
       }
     }
   }
@@ -111,10 +111,12 @@ void score_rows(PackedSubject const& subject, SharedScorer& scorer, std::int32_t
   auto const columns = static_cast<std::size_t>(subject.get().columns);
   auto const outputs = static_cast<std::size_t>(subject.get().network.outputs());
   auto const most = static_cast<std::size_t>(kScorerRows);
-  std::vector<float> floats(std::min(count, most) * columns);
+  auto const inputs = static_cast<std::size_t>(subject.get().inputs);
+  std::vector<float> floats(std::min(count, most) * inputs);
   for (std::size_t at = 0; at < count; at += most) {
     std::size_t const n = std::min(most, count - at);
-    std::copy_n(rows + at * columns, n * columns, floats.begin());
+    for (std::size_t i = 0; i < n; ++i)
+      subject.encode(rows + (at + i) * columns, &floats[i * inputs]);
     scorer.score(floats.data(), n, out + at * outputs);
   }
 }

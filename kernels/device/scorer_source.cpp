@@ -19,14 +19,14 @@ class ScorerSource final : public ScoreSource {
              float* workspace, float* scores) override {
     int const outputs = subject_.network.outputs();
     WorkspaceCarver memory(workspace);
-    float* const rows = memory.take(subject_.columns, most_rows);
+    float* const rows = memory.take(subject_.inputs, most_rows);
     float* const answers = memory.take(outputs, most_rows);
     LoadMembers load{subject_, chunk, members.kind, members.first, 0, subject_.columns, 0, rows, 0,
                      members.step, members.lot};
     int const all = chunk.lanes * members.count;
     for (load.first_row = 0; load.first_row < all; load.first_row += most_rows) {
       int const n = std::min(most_rows, all - load.first_row);
-      device_.run(LoadRows{load, columns_.attribute_of}, {n, nullptr});
+      device_.run(LoadRows{load, columns_.model_input}, {n, nullptr});
       // A single output's answers already lie as stored scores do.
       float* const to = outputs == 1 ? scores + load.first_row : answers;
       ask(rows, static_cast<std::size_t>(n), to);

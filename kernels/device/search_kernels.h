@@ -9,10 +9,10 @@ namespace fairlane {
 
 /// Code of selected attribute a in a variant.
 FL_HD std::int32_t variant_code(Subject const& s, std::int32_t variant, int a) {
-  return static_cast<std::int32_t>(s.variant_value[static_cast<long>(variant) * s.selected + a]);
+  return s.variant_code[static_cast<long>(variant) * s.selected + a];
 }
 
-/// Appends lanes [first, ..). rows [n][attributes] in dataset order; seed, variant [n]
+/// Appends lanes [first, ..). rows [n][attributes] in dataset order, codes as kernels have them; seed, variant [n]
 struct PlaceLanes {
   LaneContext c;
   std::int64_t first;

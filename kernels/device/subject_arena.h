@@ -30,6 +30,9 @@ FL_HD Subject subject_at(ArenaView const& arena, std::byte const* copy) {
   Subject s = arena.subject;
   s.network.layer = pointer_in(arena.base, s.network.layer, copy);
   s.selected_column = pointer_in(arena.base, s.selected_column, copy);
+  s.selected_input = pointer_in(arena.base, s.selected_input, copy);
+  s.variant_code = pointer_in(arena.base, s.variant_code, copy);
+  s.encoding = pointer_in(arena.base, s.encoding, copy);
   s.variant_value = pointer_in(arena.base, s.variant_value, copy);
   s.low = pointer_in(arena.base, s.low, copy);
   s.high = pointer_in(arena.base, s.high, copy);
@@ -38,7 +41,7 @@ FL_HD Subject subject_at(ArenaView const& arena, std::byte const* copy) {
   return s;
 }
 
-/// Makes the layers of `copy`, which still point into the arena, point into the copy as it will be seen at `seen_at`:
+/// Makes the layers and encodings of `copy`, which still point into the arena, point into the copy as it will be seen at `seen_at`:
 /// where it lies, or where its bytes are about to go. Done once, by one thread.
 FL_HD void move_layers(ArenaView const& arena, std::byte* copy, std::byte const* seen_at) {
   auto* const layers =
@@ -48,6 +51,12 @@ FL_HD void move_layers(ArenaView const& arena, std::byte* copy, std::byte const*
       dense->weights = pointer_in(arena.base, dense->weights, seen_at);
       dense->bias = pointer_in(arena.base, dense->bias, seen_at);
     }
+  }
+  auto* const encodings =
+      const_cast<ColumnEncoding*>(pointer_in(arena.base, arena.subject.encoding, copy));
+  for (int c = 0; encodings != nullptr && c < arena.subject.columns; ++c) {
+    encodings[c].table = pointer_in(arena.base, encodings[c].table, seen_at);
+    encodings[c].rise = pointer_in(arena.base, encodings[c].rise, seen_at);
   }
 }
 

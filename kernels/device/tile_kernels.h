@@ -110,7 +110,7 @@ struct GradientTiles {
     for (int partner = 0; partner < 2; ++partner) {
       long const i = at + partner * (stride / 2);
       LaneTiles<P, kV>::load_tile(s, x + i, stride, 0, m.kept);
-      LaneTiles<P, kV>::backward_tile(s, spec, m, gradient + i, stride);
+      LaneTiles<P, kV>::backward_tile(s, spec, x + i, stride, m, gradient + i, stride);
     }
   }
 };
@@ -128,7 +128,7 @@ struct DifferenceTiles {
     for (int partner = 0; partner < 2; ++partner) {
       long const i = at + partner * (stride / 2);
       LaneTiles<P, kV>::load_tile(s, x + i, stride, 0, m.in);
-      LaneTiles<P, kV>::difference_tile(s, spec, m, gradient + i, stride);
+      LaneTiles<P, kV>::difference_tile(s, spec, x + i, stride, m, gradient + i, stride);
     }
   }
 };

@@ -19,7 +19,7 @@ struct DeviceLimits {
 
 /// Which parts of Scratch a tile kernel uses.
 struct ScratchNeeds {
-  bool in = false;      // a row's codes
+  bool in = false;      // a row's inputs
   bool prefix = false;  // the first layer's shared sums
   bool layers = false;  // a and b
   bool kept = false;    // every layer's activations
@@ -32,7 +32,7 @@ struct ScratchNeeds {
 FL_HD int scratch_rows(Subject const& s, ScratchNeeds needs) {
   auto const& net = s.network;
   int rows = 0;
-  if (needs.in) rows += s.columns;
+  if (needs.in) rows += s.inputs;
   if (needs.prefix) rows += net.layer[0].forward.outputs;
   if (needs.layers) rows += 2 * net.max_width;
   if (needs.kept) rows += net.sum_width;
@@ -48,7 +48,7 @@ FL_HD Scratch lay_out_scratch(Subject const& s, ScratchNeeds needs, int tile_lan
     if (used) memory += static_cast<long>(rows) * tile_lanes;
     return used ? at : nullptr;
   };
-  m.in = take(needs.in, s.columns);
+  m.in = take(needs.in, s.inputs);
   m.prefix = take(needs.prefix, needs.prefix ? net.layer[0].forward.outputs : 0);
   m.a = take(needs.layers, net.max_width);
   m.b = take(needs.layers, net.max_width);

@@ -18,8 +18,7 @@ struct LoadWalkHeads {
   FL_HD void operator()(std::int64_t i) const {
     load_heads(walk, first + i, 1, stride, x + i);
     for (int a = 0; a < subject.selected; ++a)
-      x[subject.selected_column[a] * stride + i] =
-          static_cast<std::int32_t>(subject.variant_value[a]);
+      x[subject.selected_column[a] * stride + i] = subject.variant_code[a];
   }
 };
 

@@ -34,8 +34,8 @@ enum class MemberKind : std::uint8_t {
   kPair,      // the lane itself, and its partner's row half a stride behind
 };
 
-/// Writes columns [first_column, last_column) of rows out as floats: row r is member r / lanes of lane r % lanes.
-/// out  [last_column - first_column][out_stride] of row `first_row` on
+/// Writes the inputs of columns [first_column, last_column) of rows out: row r is member r / lanes of lane r % lanes.
+/// out  [inputs of the columns][out_stride] of row `first_row` on
 /// lot  of the chunk's places
 struct LoadMembers {
   Subject subject;
@@ -51,24 +51,41 @@ struct LoadMembers {
   LaneTiles<ScalarPack, 1>::PartnerLot lot;
 
   FL_HD void operator()(std::int64_t i) const {
-    load(i, [&](int c) -> float& { return out[(c - first_column) * out_stride + i]; });
+    int const first_input = subject.input_of(first_column);
+    load(i, out_stride, [&](int c) {
+      return out + (subject.input_of(c) - first_input) * out_stride + i;
+    });
   }
 
-  /// cell(c): where column c of row `first_row` + i goes
-  template <class Cell>
-  FL_HD void load(std::int64_t i, Cell const& cell) const {
+  /// at(c): where the inputs of column c of row `first_row` + i begin; apart: from one of them to the next
+  template <class At>
+  FL_HD void load(std::int64_t i, long apart, At const& at) const {
     int const row = first_row + static_cast<int>(i);
     int const member = row / chunk.lanes;
     long const place = chunk.place(row % chunk.lanes);
     long const behind = kind == MemberKind::kPair ? member * (chunk.stride / 2) : 0;
-    for (int c = first_column; c < last_column; ++c)
-      cell(c) = static_cast<float>(chunk.x[c * chunk.stride + place + behind]);
-    if (kind == MemberKind::kMoves && member > 0) cell(subject.movable[member - 1]) += step;
+    for (int c = first_column; c < last_column; ++c) {
+      std::int32_t const code = chunk.x[c * chunk.stride + place + behind];
+      if (subject.encoding == nullptr) {
+        *at(c) = static_cast<float>(code);
+      } else {
+        encode_column<ScalarPack>(subject.encoding[c], code, at(c), apart);
+      }
+    }
+    if (kind == MemberKind::kMoves && member > 0) {
+      int const c = subject.movable[member - 1];
+      move_column<ScalarPack>(subject, c, chunk.x[c * chunk.stride + place], step, at(c), apart);
+    }
     int const variant = variant_of(member, place);
     if (variant < 0) return;
-    float const* const value =
-        subject.variant_value + static_cast<long>(variant) * subject.selected;
-    for (int a = 0; a < subject.selected; ++a) cell(subject.selected_column[a]) = value[a];
+    float const* value =
+        subject.variant_value + static_cast<long>(variant) * subject.selected_inputs;
+    for (int a = 0; a < subject.selected; ++a) {
+      int const c = subject.selected_column[a];
+      float* const in = at(c);
+      for (int k = 0; k < subject.input_of(c + 1) - subject.input_of(c); ++k)
+        in[k * apart] = *value++;
+    }
   }
 
   /// -1: the lane's own.
@@ -83,14 +100,15 @@ struct LoadMembers {
   }
 };
 
-/// The same rows as a scorer takes them: side by side, in the dataset's order of columns. members.out [..][columns]
+/// The same rows as a scorer takes them: side by side, in its order of inputs. members.out [..][inputs]
+/// model_input  [columns] where a column's inputs begin in the scorer's
 struct LoadRows {
   LoadMembers members;
-  int const* attribute_of;
+  int const* model_input;
 
   FL_HD void operator()(std::int64_t i) const {
-    float* const row = members.out + i * members.subject.columns;
-    members.load(i, [&](int c) -> float& { return row[attribute_of[c]]; });
+    float* const row = members.out + i * members.subject.inputs;
+    members.load(i, 1, [&](int c) { return row + model_input[c]; });
   }
 };
 
@@ -112,17 +130,15 @@ struct StoreScores {
 /// The variant that a row is. A lane's own combination is one of the variants: the engine sees to it.
 FL_HD int variant_at(Subject const& s, std::int32_t const* x, long stride) {
   for (int v = 0; v < s.variants; ++v) {
-    float const* const value = s.variant_value + static_cast<long>(v) * s.selected;
+    std::int32_t const* const code = s.variant_code + static_cast<long>(v) * s.selected;
     bool same = true;
-    for (int a = 0; a < s.selected && same; ++a)
-      same = static_cast<float>(x[s.selected_column[a] * stride]) == value[a];
+    for (int a = 0; a < s.selected && same; ++a) same = x[s.selected_column[a] * stride] == code[a];
     if (same) return v;
   }
   return 0;
 }
 
-/// One lane's logits where they were stored; a source for LaneTiles<ScalarPack, 1>, like its NetworkLogits and
-/// NetworkMoves. Members are numbered from `first` on in the order that the kind of LoadMembers says.
+/// One lane's logits where they were stored; a source for LaneTiles<ScalarPack, 1>, like its NetworkLogits. Members are numbered from `first` on in the order that the kind of LoadMembers says.
 /// z  [members][outputs], `lanes` apart
 struct StoredLogits {
   float* z = nullptr;
@@ -142,7 +158,22 @@ struct StoredLogits {
   FL_HD float* candidate(std::uint32_t t, std::int32_t const*) const {
     return at(static_cast<int>(t));
   }
-  FL_HD float* moved(int i) const { return at(i + 1); }
+};
+
+/// The same with one column moved; a source for differences, like NetworkMoves. x [columns], `x_stride` apart
+struct StoredMoves {
+  StoredLogits logits;
+  Subject const& s;
+  std::int32_t const* x;
+  long x_stride;
+  float step;
+
+  FL_HD int stride() const { return logits.stride(); }
+  FL_HD float* own() const { return logits.own(); }
+  FL_HD float* moved(int i) const { return logits.at(i + 1); }
+  FL_HD float distance(int i, int) const {
+    return difference_step<ScalarPack>(s, s.movable[i], x[s.movable[i] * x_stride], step);
+  }
 };
 
 /// The stored logits of a chunk.
@@ -252,8 +283,9 @@ struct DifferenceStored {
   long stride;
 
   FL_HD void operator()(std::int64_t i) const {
-    LaneTiles<ScalarPack, 1>::difference_tile_by(c.subject, spec, c.of(i), c.terms + i,
-                                                 gradient + i, stride);
+    StoredMoves const moves{c.of(i), c.subject, c.chunk.x + c.place(i), c.chunk.stride, spec.step};
+    LaneTiles<ScalarPack, 1>::difference_tile_by(c.subject, moves, c.terms + i, gradient + i,
+                                                 stride);
   }
 };
 
@@ -296,6 +328,33 @@ struct ForgetLabels {
   FL_HD void operator()(std::int64_t i) const {
     found[list[i]] = kUndefinedLabel;
     flags[list[i]] = 0;
+  }
+};
+
+/// Gradients of columns that step, from those at the first layer's sums; see LaneTiles::backward_tile. Rows are a chunk's
+/// lanes, then their partners, half a stride behind.
+/// sums      [first layer's outputs], `rows` apart
+/// gradient  [columns][stride]
+struct StepGradients {
+  Subject subject;
+  LaneChunk chunk;
+  float const* sums;
+  int rows;
+  float* gradient;
+  long stride;
+
+  FL_HD void operator()(std::int64_t i) const {
+    bool const partner = i >= chunk.lanes;
+    int const lane = static_cast<int>(partner ? i - chunk.lanes : i);
+    long const behind = partner ? chunk.stride / 2 : 0;
+    long const to = lane + (partner ? stride / 2 : 0);
+    int const units = subject.network.layer[0].forward.outputs;
+    for (int c = 0; c < subject.columns; ++c) {
+      auto const& e = subject.encoding[c];
+      if (e.rise == nullptr) continue;
+      std::int32_t const code = chunk.x[c * chunk.stride + chunk.place(lane) + behind];
+      gradient[c * stride + to] = step_gradient<ScalarPack>(e, code, sums + i, units, rows);
+    }
   }
 };
 

@@ -16,9 +16,9 @@ WideNeeds wide_needs(Subject const& subject, int members, int terms) {
   auto const& net = subject.network;
   std::int64_t const logits = static_cast<std::int64_t>(members + terms) * net.outputs();
   // A scorer's rows, and its answers before they are stored.
-  if (net.layers == 0) return {logits, subject.columns + net.outputs()};
-  return {subject.prefix + net.layer[0].forward.outputs + logits,
-          subject.columns + 2 * net.max_width};
+  if (net.layers == 0) return {logits, subject.inputs + net.outputs()};
+  return {subject.input_prefix + net.layer[0].forward.outputs + logits,
+          subject.inputs + 2 * net.max_width};
 }
 
 WideNeeds wide_gradient_needs(Subject const& subject) {

@@ -66,7 +66,7 @@ inline Row row_of(PackedSubject const& packed, std::uint64_t const* group, std::
     std::uint64_t const digit =
         group[packed.keys().word[column]] / packed.keys().stride[column] % count;
     row[static_cast<std::size_t>(packed.attribute_of()[column])] =
-        s.low[c] + static_cast<std::int32_t>(digit);
+        packed.code_at(c, s.low[c] + static_cast<std::int32_t>(digit));
   }
   for (int i = 0; i < s.selected; ++i) {
     row[static_cast<std::size_t>(

@@ -40,6 +40,13 @@ void expect_equal(Domain const& a, Domain const& b) {
     EXPECT_EQ(a.attributes[i].is_protected, b.attributes[i].is_protected);
     EXPECT_EQ(a.attributes[i].categories, b.attributes[i].categories);
     EXPECT_EQ(a.attributes[i].bins, b.attributes[i].bins);
+    EXPECT_EQ(a.attributes[i].values, b.attributes[i].values);
+    EXPECT_EQ(a.attributes[i].immutable, b.attributes[i].immutable);
+    EXPECT_EQ(a.attributes[i].encoding.kind, b.attributes[i].encoding.kind);
+    EXPECT_EQ(a.attributes[i].encoding.mean, b.attributes[i].encoding.mean);
+    EXPECT_EQ(a.attributes[i].encoding.std, b.attributes[i].encoding.std);
+    EXPECT_EQ(a.attributes[i].encoding.drop_first, b.attributes[i].encoding.drop_first);
+    EXPECT_EQ(a.attributes[i].encoding.rows, b.attributes[i].encoding.rows);
   }
 }
 
@@ -63,6 +70,99 @@ TEST(DomainYaml, ReadsEveryField) {
   EXPECT_EQ(domain.find("Hours"), -1);
   EXPECT_TRUE(std::isnan(domain.inputs()));
   expect_equal(domain, parse(format_domain_yaml(domain)));
+}
+
+TEST(DomainYaml, ReadsValueListsAndEncodings) {
+  Domain const domain = parse(R"(attributes:
+  - {name: a, values: [1, 4, 7], immutable: true, encoding: one-hot, categories: [x, y, z]}
+  - {name: b, low: 17, high: 90, encoding: {affine: {mean: 38.6, std: 13.25}}}
+  - {name: c, low: 0, high: 2, encoding: {one-hot: {drop: first}}}
+  - {name: d, low: 0, high: 1, encoding: {table: [[0, 1.5], [-1, 0.1]]}}
+  - {name: e, values: [2, 9], encoding: {table: [0.5, 3]}}
+  - {name: f, encoding: identity}
+)");
+  auto const& a = domain.attributes;
+  EXPECT_EQ(a[0].values, (std::vector<std::int32_t>{1, 4, 7}));
+  EXPECT_TRUE(a[0].immutable);
+  EXPECT_EQ(a[0].low, 1);
+  EXPECT_EQ(a[0].high, 7);
+  EXPECT_EQ(a[0].code_count(), 3);
+  EXPECT_EQ(a[0].index_of(7), 2);
+  EXPECT_FALSE(a[0].allows(5));
+  EXPECT_EQ(a[0].nearest(5), 4);
+  EXPECT_EQ(a[0].nearest(6), 7);
+  EXPECT_EQ(a[0].nearest(99), 7);
+  EXPECT_EQ(a[0].codes_text(), "one of 1, 4, 7");
+  EXPECT_EQ(encoded_width(a[0]), 3);
+  EXPECT_EQ(a[1].encoding.std, 13.25);
+  EXPECT_EQ(encoded_width(a[2]), 2);
+  EXPECT_EQ(encoded_width(a[3]), 2);
+  EXPECT_EQ(a[3].encoding.rows[1], (std::vector<float>{-1.0F, 0.1F}));
+  EXPECT_EQ(encoded_width(a[4]), 1);
+  EXPECT_TRUE(domain.encodes());
+  expect_equal(domain, parse(format_domain_yaml(domain)));
+  std::vector<float> table;
+  EncodingView const affine = encoding_view(a[1], table);
+  ASSERT_EQ(table.size(), 74U);
+  EXPECT_EQ(table[3], static_cast<float>((20.0 - 38.6) / 13.25));
+  EXPECT_EQ(affine.slope, 1.0 / 13.25);
+}
+
+TEST(DomainYaml, RejectsValueListsAndEncodingsThatContradict) {
+  expect_config_error(one("name: a, low: 0, values: [1]"), {"d.yaml:2:31", "values beside low"});
+  expect_config_error(one("name: a, values: []"), {"an empty list"});
+  expect_config_error(one("name: a, values: [1, 1]"), {"d.yaml:2:27", "more than the value before"});
+  expect_config_error(one("name: a, values: [1, x]"), {"values[1] is 'x'"});
+  expect_config_error(one("name: a, values: 3"), {"values is '3'"});
+  expect_config_error(one("name: a, values: [1, 4], categories: [x]"), {"expected 2", "one of 1, 4"});
+  expect_config_error(one("name: a, immutable: yes"), {"immutable is 'yes'"});
+  expect_config_error(one("name: a, encoding: one_hot"), {"d.yaml:2:25", "did you mean 'one-hot'?"});
+  expect_config_error(one("name: a, encoding: [1]"), {"encoding is a list"});
+  expect_config_error(one("name: a, encoding: {affin: {}}"), {"did you mean 'affine'?"});
+  expect_config_error(one("name: a, encoding: {affine: {mean: 1}}"), {"mean: NUMBER, std: NUMBER"});
+  expect_config_error(one("name: a, encoding: {affine: {mean: 1, std: 0}}"), {"more than 0"});
+  expect_config_error(one("name: a, encoding: {affine: {mean: 1, std: -2}}"), {"more than 0"});
+  expect_config_error(one("name: a, encoding: {affine: {mean: x, std: 1}}"), {"mean is 'x'"});
+  expect_config_error(one("name: a, encoding: {affine: {mean: 1, std: 1, sd: 2}}"), {"'sd'"});
+  expect_config_error(one("name: a, encoding: {one-hot: {drop: last}}"), {"drop: first"});
+  expect_config_error(one("name: a, low: 3, high: 3, encoding: {one-hot: {drop: first}}"),
+                      {"drops the only code, 3"});
+  expect_config_error(one("name: a, low: 0, high: 9999, encoding: one-hot"), {"at most 4096"});
+  expect_config_error(one("name: a, encoding: {table: [1, 2]}"), {"needs low and high, or values"});
+  expect_config_error(one("name: a, low: 0, high: 2, encoding: {table: [1, 2]}"),
+                      {"2 rows, expected 3", "0..2"});
+  expect_config_error(one("name: a, low: 0, high: 1, encoding: {table: [[1, 2], [3]]}"),
+                      {"table[1] is a list of 1", "2 numbers"});
+  expect_config_error(one("name: a, low: 0, high: 1, encoding: {table: [1, [3]]}"), {"table[1]"});
+  expect_config_error(one("name: a, low: 0, high: 1, encoding: {table: [[], [3]]}"), {"table[0]"});
+  expect_config_error(one("name: a, low: 0, high: 1, encoding: {table: [1, 1e39]}"),
+                      {"beyond float32"});
+  expect_config_error(one("name: a, low: 0, high: 1, encoding: {table: [1, .nan]}"), {"finite"});
+  Attribute wide;
+  wide.name = "w";
+  wide.low = 0;
+  wide.high = kMaxTableCodes;
+  wide.encoding.kind = EncodingKind::kAffine;
+  std::vector<float> table;
+  expect_error(ExitCode::kConfig, {"'w'", "at most 4194304"}, [&] { encoding_view(wide, table); });
+  wide.high = 3;
+  wide.encoding.std = 1e-300;
+  expect_error(ExitCode::kConfig, {"'w'", "finite"}, [&] { encoding_view(wide, table); });
+}
+
+TEST(Domain, RowsOutsideAListOfValues) {
+  Domain const domain = parse(one("name: a, values: [1, 4, 7]"));
+  Dataset data;
+  data.source = "t.csv";
+  data.attributes = 1;
+  data.rows = {1, 5, 7, 9};
+  expect_error(ExitCode::kData, {"2 of 4 rows", "row 1 a = 5 (expected one of 1, 4, 7)"},
+               [&] { apply_out_of_domain(data, domain, OutOfDomain::kError); });
+  Dataset dropped = data;
+  apply_out_of_domain(dropped, domain, OutOfDomain::kDrop);
+  EXPECT_EQ(dropped.rows, (std::vector<std::int32_t>{1, 7}));
+  apply_out_of_domain(data, domain, OutOfDomain::kClip);
+  EXPECT_EQ(data.rows, (std::vector<std::int32_t>{1, 4, 7, 7}));
 }
 
 TEST(DomainYaml, CategoriesSettleAbsentBounds) {

@@ -54,6 +54,8 @@ struct Shapes {
     }
     subject.columns = widths.front();
     subject.prefix = widths.front() - 2;
+    subject.inputs = subject.columns;
+    subject.input_prefix = subject.prefix;
     subject.movable_count = widths.front() - 2;
     subject.variants = 10;
     subject.selected = 2;

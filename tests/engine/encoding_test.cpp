@@ -1,0 +1,240 @@
+// Encodings, value lists and immutable attributes in whole searches, walks and checks.
+
+#include <gtest/gtest.h>
+
+#include "engine/enumerate.h"
+#include "engine/estimate.h"
+#include "engine/walk_region.h"
+#include "kernels/device/device_backend.h"
+#include "tests/engine/encoded_subject.h"
+#include "tests/engine/run_output.h"
+#include "tests/engine/run_search.h"
+#include "tests/engine/walked.h"
+#include "tests/kernels/device/host_device.h"
+
+namespace fairlane {
+namespace {
+
+std::unique_ptr<Backend> on_stand_in(TestSubject const& subject, char const* route, int lanes,
+                                     std::uint64_t seed, VisitSink overflow) {
+  DeviceOptions options;
+  options.lanes = lanes;
+  options.seed = seed;
+  options.memory_limit = 1ULL << 26;
+  options.overflow = std::move(overflow);
+  options.route = route;
+  options.workspace = 1 << 14;
+  std::vector<std::unique_ptr<Device>> devices;
+  devices.push_back(std::make_unique<HostDevice>(HostDevice::small_limits()));
+  return make_device_backend(subject.view(), std::move(devices), options);
+}
+
+/// Names a row's codes by their places, as the twin does.
+Finished by_places(Finished const& from, TwinShape const& shape) {
+  auto const place = [&](std::size_t a, std::int32_t code) {
+    for (std::int32_t i = 0; i < shape.ranges[a]; ++i) {
+      if (code_of(shape.ways[a], i) == code) return i;
+    }
+    ADD_FAILURE() << "attribute " << a << " has the code " << code;
+    return -1;
+  };
+  Finished to = from;
+  to.entries.clear();
+  for (auto const& [row, entry] : from.entries) {
+    Row places;
+    for (std::size_t a = 0; a < row.size(); ++a) places.push_back(place(a, row[a]));
+    to.entries.insert({places, entry});
+  }
+  std::size_t a = 0;
+  for (auto& code : to.result.last_rows) {
+    code = place(a, code);
+    a = (a + 1) % shape.ranges.size();
+  }
+  return to;
+}
+
+/// Shapes that between them have every way for movable, selected and merely flagged attributes.
+std::vector<TwinShape> twin_shapes() {
+  TwinShape first;
+  TwinShape turned;
+  turned.ways = {Way::kAffine, Way::kColumns, Way::kOneHot, Way::kDropped, Way::kTable, Way::kList};
+  turned.selected = {1, 4};
+  turned.immutable = {5};
+  turned.widths = {7, 5, 3};
+  turned.activation = Activation::kTanh;
+  turned.seed = 2;
+  TwinShape wide;  // keys of several words
+  wide.ranges.assign(30, 5);
+  wide.ways.clear();
+  for (int a = 0; a < 30; ++a) wide.ways.push_back(static_cast<Way>(a % 7));
+  wide.selected = {3, 11};
+  wide.widths = {9, 1};
+  wide.seed = 3;
+  return {first, turned, wide};
+}
+
+TEST(Encodings, FindWhatTheTwinWithPlainCodesFinds) {
+  int hits = 0;
+  for (TwinShape const& shape : twin_shapes()) {
+    TemporaryFolder const folder;
+    TemporaryFolder const twin_folder;
+    RunConfig config = twin_config(folder, shape, true);
+    RunConfig twin = twin_config(twin_folder, shape, false);
+    config.global.num = twin.global.num = 25;
+    config.local.num = twin.local.num = 12;
+    for (char const* method : {"themis", "adf", "eidig", "maft", "margin"}) {
+      SCOPED_TRACE(std::string(method) + ", shape " + std::to_string(shape.seed));
+      config.method = twin.method = method;
+      TestSubject const subject(config);
+      TestSubject const twin_subject(twin);
+      Finished const expected = run_search(twin, twin_subject, How{});
+      hits += expected.hits() > 0 ? 1 : 0;
+      for (auto const& isa : cpu_instruction_sets()) {
+        for (int const batch : {7, 4096}) {
+          SCOPED_TRACE(isa + ", batch " + std::to_string(batch));
+          How how;
+          how.isa = isa;
+          how.batch = batch;
+          expect_same(by_places(run_search(config, subject, how), shape), expected);
+        }
+      }
+      for (char const* route : {"fused", "wide"}) {
+        SCOPED_TRACE(route);
+        auto const make = [&](VisitSink sink) {
+          return on_stand_in(subject, route, 32, config.seed, std::move(sink));
+        };
+        expect_same(by_places(run_search_on(config, subject, make), shape), expected);
+      }
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GE(hits, 10) << "most searches must find something to compare";
+}
+
+TEST(Encodings, CountWhatTheTwinWithPlainCodesCounts) {
+  auto shapes = twin_shapes();
+  shapes.pop_back();  // too many groups to be walked
+  for (TwinShape const& shape : shapes) {
+    SCOPED_TRACE(shape.seed);
+    TemporaryFolder const folder;
+    TemporaryFolder const twin_folder;
+    RunConfig const config = twin_config(folder, shape, true);
+    RunConfig const twin = twin_config(twin_folder, shape, false);
+    TestSubject const subject(config);
+    TestSubject const twin_subject(twin);
+    auto const lists = walk_lists(subject, {});
+    Walked const expected = walk_all(
+        *make_cpu_backend(twin_subject.view(), {})->make_walker(walk_lists(twin_subject, {})));
+    ASSERT_GT(expected.mixed.size(), 0U);
+    for (auto const& isa : cpu_instruction_sets()) {
+      SCOPED_TRACE(isa);
+      CpuOptions options;
+      options.isa = isa;
+      auto const backend = make_cpu_backend(subject.view(), options);
+      expect_same(walk_all(*backend->make_walker(lists)), expected);
+    }
+    for (char const* route : {"fused", "wide"}) {
+      SCOPED_TRACE(route);
+      auto const backend = on_stand_in(subject, route, 32, 1, {});
+      expect_same(walk_all(*backend->make_walker(lists)), expected);
+    }
+    // Counts do not depend on what is skipped, and IDIs of the walk hold.
+    EnumerateOptions options;
+    options.execution.backend = "cpu";
+    options.instances.all = true;
+    options.skipping = Skipping::kAlways;
+    auto const skipped = nlohmann::json::parse(enumerate(to(config, folder.file("all")), options));
+    options.skipping = Skipping::kNever;
+    auto const whole = nlohmann::json::parse(enumerate(to(config, folder.file("none")), options));
+    auto const plain =
+        nlohmann::json::parse(enumerate(to(twin, twin_folder.file("none")), options));
+    EXPECT_EQ(skipped.at("counts"), whole.at("counts"));
+    EXPECT_EQ(skipped.at("signature"), whole.at("signature"));
+    EXPECT_EQ(whole.at("counts"), plain.at("counts"));
+    EXPECT_EQ(whole.at("severity_histogram"), plain.at("severity_histogram"));
+    CheckResult const checked = check_directory(folder.file("all"));
+    EXPECT_EQ(checked.failed, 0) << (checked.failures.empty() ? "" : checked.failures.front());
+    EXPECT_GT(checked.confirmed, 0);
+    EstimateOptions estimating;
+    estimating.execution.backend = "cpu";
+    estimating.samples = 2000;
+    auto shares = nlohmann::json::parse(estimate(config, estimating));
+    auto twin_shares = nlohmann::json::parse(estimate(twin, estimating));
+    EXPECT_EQ(shares.at("counts"), twin_shares.at("counts"));
+    EXPECT_EQ(shares.at("causal_score"), twin_shares.at("causal_score"));
+  }
+}
+
+// Listed codes alone occur, and what is immutable stays as the seed has it.
+TEST(ValueLists, AndImmutableAttributesAreHonoured) {
+  TwinShape shape;
+  shape.ways = {Way::kTable, Way::kList, Way::kTable, Way::kPlain, Way::kList, Way::kTable};
+  shape.immutable = {1, 3};
+  TemporaryFolder const folder;
+  RunConfig config = twin_config(folder, shape, true);
+  for (char const* method : {"adf", "eidig", "maft", "maft-nonvec", "margin", "themis"}) {
+    SCOPED_TRACE(method);
+    config.method = method;
+    config.global.seeding = std::string(method) == "themis" ? "uniform" : "all";
+    TestSubject const subject(config);
+    Finished const found = run_search(config, subject, How{});
+    SeedSource const seeds(config, find_method(method), subject);
+    std::set<std::int32_t> met[6];
+    bool moved = false;
+    for (auto const& [row, entry] : found.entries) {
+      Row seed(row.size());
+      seeds.rows(Finder::seed(entry.finder), 1, seed.data());
+      for (std::size_t a = 0; a < row.size(); ++a) {
+        ASSERT_TRUE(subject.view().allows(a, row[a])) << "a" << a << " = " << row[a];
+        met[a].insert(row[a]);
+        if (a == 1 || a == 3) {
+          ASSERT_EQ(row[a], seed[a]);
+        }
+        moved = moved || (a == 2 && row[a] != seed[a]);
+      }
+    }
+    EXPECT_EQ(moved, config.method != "themis");
+    // They still differ between seeds, and every listed code is reached.
+    for (std::size_t a = 0; a < 6; ++a)
+      EXPECT_EQ(met[a].size(), static_cast<std::size_t>(shape.ranges[a])) << a;
+  }
+}
+
+TEST(ValueLists, ASearchNeedsSomethingToMove) {
+  TwinShape shape;
+  shape.immutable = {1, 2, 3, 5};
+  TemporaryFolder const folder;
+  RunConfig config = twin_config(folder, shape, true);
+  config.method = "eidig";
+  RunOptions options;
+  options.execution.backend = "cpu";
+  try {
+    run(config, options);
+    FAIL() << "a search that can change nothing";
+  } catch (Error const& error) {
+    EXPECT_EQ(error.code(), ExitCode::kConfig);
+    EXPECT_NE(std::string(error.what()).find("immutable"), std::string::npos) << error.what();
+  }
+  config.method = "themis";
+  EXPECT_GT(run(config, options).found.unique_generated, 0);
+}
+
+TEST(Encodings, RunsHoldWhenCheckedAgain) {
+  for (TwinShape const& shape : twin_shapes()) {
+    TemporaryFolder const folder;
+    RunConfig config = twin_config(folder, shape, true);
+    config.method = "margin";
+    RunOptions options;
+    options.execution.backend = "cpu";
+    ASSERT_GT(run(config, options).found.unique_instances, 0);
+    CheckResult const checked = check_directory(config.output.dir);
+    EXPECT_EQ(checked.failed, 0) << (checked.failures.empty() ? "" : checked.failures.front());
+    EXPECT_GT(checked.confirmed, 0);
+    // The manifest pins the encoding: another domain file is another run.
+    folder.write("domain.yaml", slurp(config.domain) + "\n");
+    EXPECT_THROW(check_directory(config.output.dir), Error);
+  }
+}
+
+}  // namespace
+}  // namespace fairlane
