@@ -12,8 +12,7 @@ constexpr std::size_t kLongestPath = 4096;
 constexpr char const* kCommand = "exec:";
 
 bool ends_with(std::string const& text, std::string const& end) {
-  return text.size() >= end.size() &&
-         text.compare(text.size() - end.size(), end.size(), end) == 0;
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
 /// Throws where a model that runs code may not be loaded.
@@ -28,8 +27,9 @@ void require_allowed(std::string const& model, ModelOptions const& options) {
 
 Network const& Model::network(char const* purpose) const {
   if (network_) return *network_;
-  throw Error(ExitCode::kUnavailable, fmt::format("{}: is no network of dense layers, which {} needs",
-                                                  escaped(source_, kLongestPath), purpose));
+  throw Error(ExitCode::kUnavailable,
+              fmt::format("{}: is no network of dense layers, which {} needs",
+                          escaped(source_, kLongestPath), purpose));
 }
 
 char const* name_of(ScoreKind kind) {
@@ -56,8 +56,8 @@ Model load_model(std::string const& model, ModelOptions const& options) {
   }
   if (ends_with(model, ".pt")) {
     require_allowed(model, options);
-    throw Error(ExitCode::kUnavailable, fmt::format("{}: this version reads no TorchScript",
-                                                    escaped(model, kLongestPath)));
+    throw Error(ExitCode::kUnavailable,
+                fmt::format("{}: this version reads no TorchScript", escaped(model, kLongestPath)));
   }
   return {model, load_network(model)};
 }
