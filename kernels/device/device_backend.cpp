@@ -54,6 +54,7 @@ struct Member {
   Arithmetic arithmetic;
   std::unique_ptr<Evaluator> evaluator;
   DeviceTable table;
+  std::mutex walking;
 };
 
 /// Backend on one or several devices: a block uses one of them, and each records what its blocks visit. Rows are described
@@ -81,9 +82,9 @@ class DeviceBackend final : public Backend {
     };
     int const parts = static_cast<int>(devices.size());
     for (int part = 0; part < parts; ++part) {
-      members_.push_back(std::make_unique<Member>(
-          *packed_, std::move(devices[static_cast<std::size_t>(part)]), scorer_.get(), options_,
-          part, parts));
+      members_.push_back(
+          std::make_unique<Member>(*packed_, std::move(devices[static_cast<std::size_t>(part)]),
+                                   scorer_.get(), options_, part, parts));
     }
   }
 
@@ -175,7 +176,8 @@ class DeviceBackend final : public Backend {
   std::unique_ptr<Walker> make_walker(std::vector<ValueList> lists) override {
     std::vector<WalkDevice> devices;
     for (auto const& member : members_)
-      devices.push_back({member->device.get(), &member->subject, member->evaluator.get()});
+      devices.push_back(
+          {member->device.get(), &member->subject, member->evaluator.get(), &member->walking});
     // A scorer may take its time: what is walked at once must end soon when the user stops the walk.
     std::int64_t const most =
         scorer_ == nullptr ? kMostWalkLanes : kScorerRows / packed_->get().variants;

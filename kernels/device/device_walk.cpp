@@ -80,6 +80,8 @@ class WalkMember {
         plan_(make_tile_plan(subject_, TallyTiles::kNeeds, on.subject->arena(),
                              device_.properties().limits)) {}
 
+  std::mutex& lock() const { return *on_.lock; }
+
   static std::uint64_t bytes_per_lane(Subject const& s) {
     auto const outputs = static_cast<std::uint64_t>(s.network.outputs());
     auto const variants = static_cast<std::uint64_t>(s.variants);
@@ -90,7 +92,7 @@ class WalkMember {
   /// As Walker::count, for up to `lanes` heads.
   void count(std::int64_t first, std::int64_t count, std::uint64_t* mixed,
              std::uint64_t* counters) {
-    std::lock_guard const guard(lock_);
+    std::lock_guard const guard(*on_.lock);
     auto const words = static_cast<std::size_t>(head_words(count));
     Range const range{count, nullptr};
     device_.run(
@@ -132,7 +134,6 @@ class WalkMember {
   DeviceArray<std::uint64_t> counters_;
   TilePlan plan_;
   std::vector<std::uint64_t> host_counters_;
-  std::mutex lock_;
 };
 
 /// Shares a walk out among devices; each of several threads feeds one of them at a time.
@@ -153,9 +154,11 @@ class DeviceWalker final : public Walker {
     std::int64_t const planned = lanes;
     for (;; lanes /= 2) {
       try {
-        members_.clear();
-        for (auto const& on : devices)
+        clear();
+        for (auto const& on : devices) {
+          std::lock_guard const guard(*on.lock);
           members_.push_back(std::make_unique<WalkMember>(packed, plan_, on, lanes));
+        }
         break;
       } catch (Error const& error) {
         if (error.code() != ExitCode::kMemory || lanes / 2 < kLeastLanes) throw;
@@ -168,6 +171,8 @@ class DeviceWalker final : public Walker {
     chunk_ = std::max<std::int64_t>(lanes / kHeadsPerWord, 1) * kHeadsPerWord;
   }
 
+  ~DeviceWalker() override { clear(); }
+
   WalkPlan const& plan() const override { return plan_; }
   std::int64_t chunk() const override { return chunk_; }
   void count(std::int64_t first, std::int64_t count, std::uint64_t* mixed,
@@ -179,6 +184,15 @@ class DeviceWalker final : public Walker {
   }
 
  private:
+  /// Gives the devices' memory back.
+  void clear() {
+    for (auto& member : members_) {
+      std::lock_guard const guard(member->lock());
+      member.reset();
+    }
+    members_.clear();
+  }
+
   WalkPlan plan_;
   std::int64_t chunk_ = kHeadsPerWord;
   std::vector<std::unique_ptr<WalkMember>> members_;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,12 @@
 namespace fairlane {
 
 /// A device that walks, with the subject and what evaluates it. All outlive the walker.
+/// lock  held while the device is used: several walkers may have it
 struct WalkDevice {
   Device* device;
   DeviceSubject const* subject;
   Evaluator* evaluator;
+  std::mutex* lock;
 };
 
 inline constexpr std::int64_t kMostWalkLanes = 1 << 20;  // groups at once; more bring nothing

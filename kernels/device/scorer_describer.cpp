@@ -75,8 +75,7 @@ class Group {
     LaneTiles<ScalarPack, 1>::probe_by(s_, scores, 1, terms_.data() + lane,
                                        {&d.label, &d.pair_variant, &partner, &packed_labels, &flags,
                                         &d.score, &d.pair_score, &d.severity});
-    d.pair_label =
-        d.pair_variant < 0 ? d.label : label[static_cast<std::size_t>(d.pair_variant)];
+    d.pair_label = d.pair_variant < 0 ? d.label : label[static_cast<std::size_t>(d.pair_variant)];
     return d;
   }
 

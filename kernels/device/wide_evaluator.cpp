@@ -244,9 +244,9 @@ std::unique_ptr<Evaluator> make_scorer_evaluator(Subject const& host_subject,
                                                  Device& device, SharedScorer& scorer) {
   std::int64_t const row = wide_needs(host_subject, 1, 0).per_row;
   auto const bytes = 2 * kScorerRows * row * static_cast<std::int64_t>(sizeof(float));
-  return std::make_unique<WideEvaluator>(
-      host_subject, arena, device, make_scorer_source(arena.subject, columns, device, scorer),
-      std::min(bytes, kWideWorkspace), Arithmetic::kExact);
+  return std::make_unique<WideEvaluator>(host_subject, arena, device,
+                                         make_scorer_source(arena.subject, columns, device, scorer),
+                                         std::min(bytes, kWideWorkspace), Arithmetic::kExact);
 }
 
 }  // namespace fairlane

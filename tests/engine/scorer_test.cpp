@@ -156,9 +156,9 @@ TEST_F(ScorerRun, IsEnumeratedAndEstimated) {
     std::vector<nlohmann::json> counted;
     std::vector<nlohmann::json> estimated;
     std::vector<std::string> instances;
-    std::vector<ModelOptions> const ways = {
-        {}, disguised(network_->view(), ScoreKind::kLogits),
-        disguised(network_->view(), ScoreKind::kProbabilities)};
+    std::vector<ModelOptions> const ways = {{},
+                                            disguised(network_->view(), ScoreKind::kLogits),
+                                            disguised(network_->view(), ScoreKind::kProbabilities)};
     for (ModelOptions const& way : ways) {
       EnumerateOptions walk;
       walk.execution.threads = 2;

@@ -2,6 +2,8 @@
 // its scores, on the host's threads and on a device with a memory of its own.
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "engine/walk_region.h"
 #include "kernels/device/device_backend.h"
 #include "kernels/device/host_device.h"
@@ -48,9 +50,7 @@ Finished run_with_scorer(RunConfig const& config, TestSubject const& subject,
   });
 }
 
-std::vector<ScorerHow> scorer_executions() {
-  return {{1, 1}, {1, 7}, {2, 4096}, {2, 0}, {0, 5}};
-}
+std::vector<ScorerHow> scorer_executions() { return {{1, 1}, {1, 7}, {2, 4096}, {2, 0}, {0, 5}}; }
 
 class ScorerSearch : public ::testing::TestWithParam<char const*> {};
 
@@ -85,14 +85,20 @@ TEST_P(ScorerSearch, CountsWhatIsCountedInTheNetwork) {
   TestSubject const network(config);
   if (network.view().low.size() > 20) return;  // too wide a domain to be walked
   auto const lists = walk_lists(network, {});
-  Walked const expected =
-      walk_all(*make_cpu_backend(network.view(), {})->make_walker(lists));
+  Walked const expected = walk_all(*make_cpu_backend(network.view(), {})->make_walker(lists));
   ASSERT_GT(expected.mixed.size(), 0U);
   for (ScoreKind const kind : {ScoreKind::kLogits, ScoreKind::kProbabilities}) {
     TestSubject const scorer(config, disguised(network.view(), kind));
     for (int const threads : {0, 2}) {
       auto const backend = make_backend_for(scorer, {threads}, 1, {});
-      expect_same(walk_all(*backend->make_walker(lists)), expected);
+      // An estimate has a walker in every thread.
+      std::vector<std::jthread> walkers;
+      for (int i = 0; i < 2; ++i) {
+        walkers.emplace_back([&] {
+          Walked const walked = walk_all(*backend->make_walker(lists), 100);
+          expect_same(walked, expected);
+        });
+      }
     }
   }
 }
@@ -103,8 +109,8 @@ TEST_P(ScorerSearch, DescribesWhatTheNetworkDescribes) {
   TestSubject const network(config);
   auto const count = static_cast<std::size_t>(network.data()->count());
   std::vector<Description> expected(count);
-  make_cpu_backend(network.view(), {})->describe(network.data()->rows.data(), count,
-                                                 expected.data());
+  make_cpu_backend(network.view(), {})
+      ->describe(network.data()->rows.data(), count, expected.data());
   for (ScoreKind const kind : {ScoreKind::kLogits, ScoreKind::kProbabilities}) {
     TestSubject const scorer(config, disguised(network.view(), kind));
     std::vector<Description> found(count);
@@ -196,8 +202,8 @@ class LabelsOnlyMaft {
       for (std::size_t a = 0; a < x.size(); ++a) {
         m1[a] = decay * m1[a] + g1[a];
         m2[a] = decay * m2[a] + g1[a];  // all members have one label: the input is its own partner
-        auto const step = static_cast<std::int32_t>(m1[a] < 0.0F) -
-                          static_cast<std::int32_t>(m1[a] > 0.0F);
+        auto const step =
+            static_cast<std::int32_t>(m1[a] < 0.0F) - static_cast<std::int32_t>(m1[a] > 0.0F);
         x[a] = std::clamp(x[a] + step, view_.low[a], view_.high[a]);
       }
       if (tests == static_cast<std::uint32_t>(config_.global.max_iter)) break;
@@ -258,8 +264,9 @@ TEST(Scorer, LabelsOnlyIsMaftOnOneHotVectors) {
       auto const at = static_cast<std::size_t>(s);
       EXPECT_EQ(found.result.global[at].found, hit);
       EXPECT_EQ(found.result.global[at].iterations, tests);
-      Row const last(found.result.last_rows.begin() + static_cast<std::ptrdiff_t>(at * width),
-                     found.result.last_rows.begin() + static_cast<std::ptrdiff_t>((at + 1) * width));
+      Row const last(
+          found.result.last_rows.begin() + static_cast<std::ptrdiff_t>(at * width),
+          found.result.last_rows.begin() + static_cast<std::ptrdiff_t>((at + 1) * width));
       EXPECT_EQ(last, row);
       moved += row == start ? 0 : 1;
     }
