@@ -26,15 +26,6 @@ constexpr std::int64_t kMostSeeds = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint32_t kRoundDraw = std::numeric_limits<std::uint32_t>::max();  // no seed draws it
 constexpr std::size_t kLongestPath = 4096;
 
-/// A later round's seed: other draws than those of any other round or repeat.
-std::uint64_t round_seed(std::uint64_t seed, std::int64_t round) {
-  if (round == 0) return seed;
-  auto const words =
-      philox<ScalarPack>(static_cast<std::uint32_t>(round),
-                         static_cast<std::uint32_t>(Phase::kSeeding), 0, kRoundDraw, seed);
-  return (std::uint64_t{words.w[1]} << 32) | words.w[0];
-}
-
 std::string saved_trials(std::vector<Trial> const& trials) {
   Json json = Json::array();
   for (auto const& t : trials) {
@@ -303,6 +294,14 @@ std::string Compare::run() {
 }
 
 }  // namespace
+
+std::uint64_t round_seed(std::uint64_t seed, std::int64_t round) {
+  if (round == 0) return seed;
+  auto const words =
+      philox<ScalarPack>(static_cast<std::uint32_t>(round),
+                         static_cast<std::uint32_t>(Phase::kSeeding), 0, kRoundDraw, seed);
+  return (std::uint64_t{words.w[1]} << 32) | words.w[0];
+}
 
 std::string compare(RunConfig const& config, CompareOptions const& options) {
   check_budget(config);

@@ -73,6 +73,9 @@ struct Comparison {
   }
 };
 
+/// Run seed of a trial's round: its own seed first, then other draws than those of any other round or repeat.
+std::uint64_t round_seed(std::uint64_t seed, std::int64_t round);
+
 /// Runs every method with the seeds config.seed, config.seed + 1, ... until config.budget is spent (evaluations,
 /// iterations or seconds, whichever comes first), and writes the output directory. A trial is the `run` with that method,
 /// seed and budget; where that ends before the budget is reached, another one with a seed of its own goes on for what is

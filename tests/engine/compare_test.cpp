@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -138,6 +139,50 @@ TEST(Compare, RoundsSpendTheBudget) {
       EXPECT_LT(trial["rounds"], 20);
       EXPECT_GT(trial["recall_instances"], 0.5);
     }
+  }
+}
+
+// The runs that a trial of several rounds consists of, one by one.
+TEST(Compare, RoundsAreRunsWhoseFindingsCountOnce) {
+  TemporaryFolder const folder;
+  SmallShape shape;
+  shape.ranges = {4, 9, 8, 9, 2, 9};
+  RunConfig config = small_config(folder, shape);
+  config.global.seeding = "uniform";
+  config.budget.evaluations = 40'000;
+  auto options = with_repeats(1);
+  options.methods = {"eidig", "margin"};
+  Json const json = Json::parse(compare(to(config, folder.file("c")), options));
+  for (Json const& trial : json["trials"]) {
+    SCOPED_TRACE(trial.dump());
+    ASSERT_GT(trial["rounds"], 1);
+    RunConfig round = config;
+    round.method = trial["method"];
+    std::set<std::string> instances;
+    std::int64_t seeds = 0;
+    std::int64_t spent = 0;
+    for (std::int64_t r = 0; r < trial["rounds"]; ++r) {
+      std::string const dir = folder.file(round.method + std::to_string(r));
+      round.seed = round_seed(config.seed, r);
+      Summary const summary = run(to(round, dir), options_with(1));
+      std::istringstream lines(slurp(dir + "/instances.csv"));
+      std::string line;
+      std::getline(lines, line);
+      while (std::getline(lines, line)) {
+        std::size_t end = 0;
+        for (std::size_t a = 0; a < shape.ranges.size(); ++a) end = line.find(',', end) + 1;
+        instances.insert(line.substr(0, end));
+      }
+      seeds += summary.search.global_seeds;
+      spent += summary.search.model_evaluations;
+      std::int64_t const left = *config.budget.evaluations - spent;
+      EXPECT_EQ(left <= 0, r + 1 == trial["rounds"]);
+      round.budget.evaluations = left;
+      round.global.num = static_cast<std::int64_t>(std::ceil(
+          static_cast<double>(left) / static_cast<double>(spent) * static_cast<double>(seeds)));
+    }
+    EXPECT_EQ(trial["unique_instances"], instances.size());
+    EXPECT_EQ(trial["model_evaluations"], spent);
   }
 }
 
