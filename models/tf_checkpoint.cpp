@@ -1,4 +1,4 @@
-// Which tensors of a TensorFlow 1 checkpoint are layers, in which order, and what lies between them.
+// Which tensors of a TensorFlow 1 checkpoint are layers, in which order, and what is between them.
 #include <fmt/format.h>
 
 #include <algorithm>
