@@ -24,7 +24,7 @@ class ByteCursor {
   std::uint16_t u16() { return static_cast<std::uint16_t>(number(2)); }
   std::uint32_t u32() { return static_cast<std::uint32_t>(number(4)); }
   std::uint64_t u64() { return number(8); }
-  /// An integer in groups of seven bits, the lowest first, as Protocol Buffers and LevelDB write it.
+  /// An integer in groups of seven bits, the lowest first, as Protocol Buffers and LevelDB do.
   std::uint64_t varint();
   std::string_view take(std::uint64_t count);
   void skip(std::uint64_t count) { take(count); }

@@ -13,9 +13,9 @@ namespace fairlane {
 /// Steps between the inputs and the output of a network, in order. `where` names the file and the
 /// place inside it in messages.
 ///
-/// A scaling, x := scale * x + shift per unit, becomes part of the dense layer before it or, after an
-/// activation or at the start, of the one behind it: computed in double and rounded to float32 once.
-/// Layers without one keep their parameters bit for bit; a parameter of such a layer that float32
+/// A scaling, x := scale * x + shift per unit, becomes part of the dense layer before it or, after
+/// an activation or at the start, of the one behind it: computed in double and rounded to float32
+/// once. Layers without one keep their parameters bit for bit; a parameter of such a layer that float32
 /// does not hold is refused. Every call throws Error(kData).
 class LayerChain {
  public:

@@ -86,8 +86,8 @@ struct Model {
 /// Source: onnx.proto of ONNX 1.16 (IR version 10).
 Model decode_model(std::string_view bytes, std::string const& source);
 
-/// Decodes a TensorProto. `where` names it in messages. Throws Error(kData): for malformed data, for
-/// element types that are neither floats nor small integers, for data in other files.
+/// Decodes a TensorProto. `where` names it in messages. Throws Error(kData): for malformed data,
+/// for element types that are neither floats nor small integers, for data in other files.
 Constant decode_tensor(std::string_view message, std::string const& where);
 
 }  // namespace fairlane::onnx

@@ -107,6 +107,18 @@ Constant Wiring::constant(std::string_view name) const {
   throw Error(ExitCode::kData, fmt::format("{} is not constant", in_quotes(name)));
 }
 
+std::optional<std::string_view> Wiring::two_class_scores(Node const& node) const {
+  if (node.op != "Concat" || node.inputs.size() != 2) return std::nullopt;
+  Node const* const other = producer(node.inputs[0]);
+  if (other == nullptr || other->op != "Sub" || other->inputs.size() != 2 ||
+      other->inputs[1] != node.inputs[1] || !is_constant(other->inputs[0])) {
+    return std::nullopt;
+  }
+  Constant const one = constant(other->inputs[0]);
+  if (one.values != std::vector<double>{1.0}) return std::nullopt;
+  return node.inputs[1];
+}
+
 Constant Wiring::decoded(std::string_view tensor, std::string const& where) const {
   if (tensor.size() / sizeof(float) > left_) {
     throw bad(where, "is used again and again, in all more often than the file is long");

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string_view>
 
 #include "models/onnx_model.h"
@@ -26,6 +27,8 @@ class Wiring {
   bool is_constant(std::string_view name) const;
   /// Its shape and values. Throws Error(kData), also where it is not constant.
   Constant constant(std::string_view name) const;
+  /// p, where a node puts 1 - p beside it, as scikit-learn's converter does for two classes.
+  std::optional<std::string_view> two_class_scores(Node const& node) const;
 
  private:
   Constant decoded(std::string_view tensor, std::string const& where) const;

@@ -60,7 +60,8 @@ std::string_view read_block(std::string_view file, Range range) {
   return block;
 }
 
-// Calls `each` with the keys and values of a block, in order. A key repeats a prefix of the one before.
+// Calls `each` with the keys and values of a block, in order. A key repeats a prefix of the one
+// before.
 template <class Each>
 void for_each_entry(std::string_view block, Each const& each) {
   if (block.size() < 4) throw Malformed{"a block ends early"};

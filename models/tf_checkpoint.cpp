@@ -1,5 +1,4 @@
-// Networks in TensorFlow 1 checkpoints: which of the tensors are layers, in which order, and what
-// lies between them.
+// Which tensors of a TensorFlow 1 checkpoint are layers, in which order, and what is between them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "models/protobuf_wire.h"
 #include "models/text.h"
 #include "models/tf_bundle.h"
+#include "models/tf_checkpoint.h"
 
 namespace fairlane {
 namespace {
@@ -177,55 +177,66 @@ Activation hidden_activation(std::set<std::string, std::less<>> const& operators
 
 }  // namespace
 
+Network parse_tf_checkpoint(TfCheckpointFiles const& files) {
+  Entries const entries = parse_tf_index(files.index, files.index_path);
+  if (entries.count("_CHECKPOINTABLE_OBJECT_GRAPH") != 0) {
+    throw bad(files.index_path,
+              "is a TensorFlow 2 checkpoint, which does not say what lies between the layers; save "
+              "the whole model with model.save('NAME.keras')");
+  }
+  Variables const variables = find_variables(entries, files.index_path);
+  auto const& kernels = variables.kernels;
+  if (kernels.empty()) throw bad(files.index_path, "has no kernel, a tensor of two dimensions");
+  std::vector<Variable> const biases = pair_biases(variables, files.index_path);
+  bool const one_output = kernels.back()->second.shape[1] == 1;
+  Activation hidden = Activation::kRelu;
+  if (files.meta && kernels.size() > 1) {
+    hidden = hidden_activation(graph_operators(*files.meta, files.meta_path), one_output,
+                               files.meta_path);
+  }
+
+  auto const widened = [&](Variable variable) {
+    auto const values =
+        read_tf_tensor(files.data, variable->second, variable->first, files.data_path);
+    return std::vector<double>(values.begin(), values.end());
+  };
+  LayerChain layers;
+  for (std::size_t k = 0; k < kernels.size(); ++k) {
+    auto const& [name, kernel] = *kernels[k];
+    std::string const where = fmt::format("{}:{}", escaped(files.index_path, 4096), escaped(name));
+    std::vector<double> bias;
+    if (biases[k] != nullptr) bias = widened(biases[k]);
+    std::string const scope = scope_of(name);
+    layers.dense(scope.empty() ? name : scope.substr(0, scope.size() - 1), kernel.shape[0],
+                 kernel.shape[1], widened(kernels[k]), std::move(bias), where);
+    if (k + 1 < kernels.size()) {
+      layers.activation(hidden, hidden == Activation::kElu ? 1.0F : 0.0F, where);
+    } else {
+      layers.activation(one_output ? Activation::kSigmoid : Activation::kSoftmax, 0.0F, where);
+    }
+  }
+  return std::move(layers).finish(
+      files.index_path, files.meta
+                            ? "TensorFlow checkpoint"
+                            : "TensorFlow checkpoint (without .meta: ReLU between the layers)");
+}
+
 Network read_tf_checkpoint(std::string const& index_path) {
   constexpr std::string_view kSuffix = ".index";
   std::string const name =
       index_path.substr(0, index_path.size() - std::min(index_path.size(), kSuffix.size()));
-  Entries const entries = parse_tf_index(read_file(index_path, kMaxIndexBytes), index_path);
-  if (entries.count("_CHECKPOINTABLE_OBJECT_GRAPH") != 0) {
-    throw bad(index_path,
-              "is a TensorFlow 2 checkpoint, which does not say what lies between the layers; save "
-              "the whole model with model.save('NAME.keras')");
-  }
-  Variables const variables = find_variables(entries, index_path);
-  if (variables.kernels.empty()) throw bad(index_path, "has no kernel, a tensor of two dimensions");
-  std::vector<Variable> const biases = pair_biases(variables, index_path);
-  std::int64_t const outputs = variables.kernels.back()->second.shape[1];
-
-  std::string const meta_path = name + ".meta";
+  TfCheckpointFiles files;
+  files.index_path = index_path;
+  files.index = read_file(index_path, kMaxIndexBytes);
+  parse_tf_index(files.index, index_path);  // says what is wrong with it before data is missed
+  files.data_path = name + ".data-00000-of-00001";
+  files.data = read_file(files.data_path, kMaxDataBytes);
+  files.meta_path = name + ".meta";
   std::error_code ec;
-  bool const has_meta = std::filesystem::exists(meta_path, ec);
-  Activation hidden = Activation::kRelu;
-  if (has_meta && variables.kernels.size() > 1) {
-    hidden = hidden_activation(graph_operators(read_file(meta_path, kMaxMetaBytes), meta_path),
-                               outputs == 1, meta_path);
+  if (std::filesystem::exists(files.meta_path, ec)) {
+    files.meta = read_file(files.meta_path, kMaxMetaBytes);
   }
-
-  std::string const data_path = name + ".data-00000-of-00001";
-  std::string const data = read_file(data_path, kMaxDataBytes);
-  auto const widened = [&](Variable variable) {
-    auto const values = read_tf_tensor(data, variable->second, variable->first, data_path);
-    return std::vector<double>(values.begin(), values.end());
-  };
-  LayerChain layers;
-  for (std::size_t k = 0; k < variables.kernels.size(); ++k) {
-    Variable const kernel = variables.kernels[k];
-    std::string const where =
-        fmt::format("{}:{}", escaped(index_path, 4096), escaped(kernel->first));
-    std::vector<double> bias;
-    if (biases[k] != nullptr) bias = widened(biases[k]);
-    std::string const scope = scope_of(kernel->first);
-    layers.dense(scope.empty() ? kernel->first : scope.substr(0, scope.size() - 1),
-                 kernel->second.shape[0], kernel->second.shape[1], widened(kernel), std::move(bias),
-                 where);
-    bool const last = k + 1 == variables.kernels.size();
-    Activation const end = outputs == 1 ? Activation::kSigmoid : Activation::kSoftmax;
-    layers.activation(last ? end : hidden, hidden == Activation::kElu && !last ? 1.0F : 0.0F,
-                      where);
-  }
-  return std::move(layers).finish(
-      index_path, has_meta ? "TensorFlow checkpoint"
-                           : "TensorFlow checkpoint (without .meta: ReLU between the layers)");
+  return parse_tf_checkpoint(files);
 }
 
 }  // namespace fairlane

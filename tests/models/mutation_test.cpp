@@ -8,6 +8,7 @@
 #include "models/domain.h"
 #include "models/network.h"
 #include "models/tf_bundle.h"
+#include "models/tf_checkpoint.h"
 #include "tests/benchmarks.h"
 #include "tests/models/expect_error.h"
 #include "tests/models/keras_archive_writer.h"
@@ -185,36 +186,37 @@ TEST(Mutation, KerasArchive) {
 }
 
 TEST(Mutation, TfCheckpoint) {
-  TemporaryFolder const folder;
   TfCheckpointWriter const writer = tf_checkpoint_of(small_network());
-  std::string const name = writer.write(folder, "m");
-  std::string const good = writer.index();
-  EXPECT_GT(refused(good, 2000, false,
+  TfCheckpointFiles const good = {
+      "i", writer.index(), "d", writer.data(), "m", tf_meta({"MatMul", "Relu", "Add"})};
+  parse_tf_checkpoint(good);
+  EXPECT_GT(refused(good.index, 2000, false,
                     [&](std::string const& bytes) {
-                      folder.write("m.index", bytes);
-                      load_network(name);
+                      TfCheckpointFiles files = good;
+                      files.index = bytes;
+                      parse_tf_checkpoint(files);
                     }),
             1500);  // every block has a CRC
-  // Behind a CRC that matches: blocks that are damaged before they are framed.
-  std::string const block = leveldb_block(writer.entries());
-  EXPECT_GT(refused(block, 5000, false,
+  // Behind a CRC that matches: a block that is damaged before it is framed.
+  EXPECT_GT(refused(leveldb_block(writer.entries()), 5000, false,
                     [&](std::string const& bytes) {
-                      folder.write("m.index", leveldb_table_of({{"zzz", bytes}}));
-                      load_network(name);
+                      TfCheckpointFiles files = good;
+                      files.index = leveldb_table_of({{"zzz", bytes}});
+                      parse_tf_checkpoint(files);
                     }),
             1000);
-  folder.write("m.index", good);
-  EXPECT_GT(refused(writer.data(), 500, true,
+  EXPECT_GT(refused(good.data, 500, true,
                     [&](std::string const& bytes) {
-                      folder.write("m.data-00000-of-00001", bytes);
-                      load_network(name);
+                      TfCheckpointFiles files = good;
+                      files.data = bytes;
+                      parse_tf_checkpoint(files);
                     }),
             100);
-  folder.write("m.data-00000-of-00001", writer.data());
-  EXPECT_GT(refused(tf_meta({"MatMul", "Relu", "Add"}), 500, false,
+  EXPECT_GT(refused(*good.meta, 1000, false,
                     [&](std::string const& bytes) {
-                      folder.write("m.meta", bytes);
-                      load_network(name);
+                      TfCheckpointFiles files = good;
+                      files.meta = bytes;
+                      parse_tf_checkpoint(files);
                     }),
             50);
 }

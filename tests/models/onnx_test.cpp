@@ -262,7 +262,7 @@ TEST(Onnx, RefusesWhatIsNoChain) {
   expect(twice.side("Relu", {"x"}, "v1"), {"'v1' is computed twice"});
   OnnxWriter reversed;
   expect(reversed.floats("w", {2, 2}, kWeights).node("MatMul", {"w"}, {}, true),
-         {"input 1 is 'x', expected a constant"});
+         {"takes 'x' elsewhere, expected it first"});
   expect(OnnxWriter().output("x"), {"no Dense layer"});
   expect_error(ExitCode::kData, {"y.onnx", "has no graph"}, [] { parse_onnx("", "y.onnx"); });
   expect_error(ExitCode::kData, {"y.onnx", "wire type 3"}, [] { parse_onnx("\x0B", "y.onnx"); });
