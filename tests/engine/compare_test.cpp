@@ -67,7 +67,7 @@ void expect_same_comparison(std::string const& a, std::string const& b) {
 TEST(Compare, ATrialIsTheRunWithItsMethodSeedAndBudget) {
   TemporaryFolder const folder;
   RunConfig config = small_config(folder, {});
-  config.budget.evaluations = 6000;  // less than any method's whole run
+  config.budget.evaluations = 4000;  // less than any method's whole run
   Json const json = Json::parse(compare(to(config, folder.file("c")), with_repeats(2)));
   ASSERT_EQ(json["trials"].size(), 2 * methods().size());
   for (Json const& trial : json["trials"]) {
@@ -85,7 +85,7 @@ TEST(Compare, ATrialIsTheRunWithItsMethodSeedAndBudget) {
     EXPECT_EQ(trial["unique_generated"], alone.found.unique_generated);
     EXPECT_EQ(trial["model_evaluations"], alone.search.model_evaluations);
     EXPECT_EQ(trial["success_rate"], alone.success_rate);
-    EXPECT_GT(trial["mean_distance"], 0.0);
+    EXPECT_EQ(trial["mean_distance"] > 0.0, trial["unique_groups"] > 1);
   }
 }
 
@@ -112,6 +112,7 @@ TEST(Compare, RoundsSpendTheBudget) {
   config.global.seeding = "uniform";  // a table has no more seeds than rows
   auto options = with_repeats(2);
   options.against = folder.file("all");
+  options.methods = {"themis", "adf", "eidig", "maft", "margin"};
   for (bool const counts_evaluations : {true, false}) {
     std::int64_t const limit = counts_evaluations ? 400'000 : 50'000;
     config.budget = {};
