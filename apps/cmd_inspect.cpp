@@ -54,7 +54,7 @@ void inspect_scorer(Model const& model, bool as_json) {
     return;
   }
   Facts facts;
-  facts.add("model", escaped(scorer.name(), model.source().size()));
+  facts.add("model", escaped(scorer.name(), 4096));
   facts.add("inputs", fmt::format("{}", scorer.inputs()));
   facts.add("outputs", fmt::format("{}", scorer.outputs()));
   facts.add("scores", scores);
