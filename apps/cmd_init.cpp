@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -166,8 +167,12 @@ ExitCode init(InitArguments arguments) {
     refuse_existing(arguments.out);
     refuse_existing(arguments.domain);
   }
-  Model const model = load_model(arguments.model, arguments.loading);
   Table const table = describe_csv(arguments.data);
+  // All named columns but the label's; draw_domain compares.
+  auto const named = std::count_if(table.columns.begin(), table.columns.end(),
+                                   [](TableColumn const& column) { return !column.name.empty(); });
+  arguments.loading.inputs = static_cast<int>(named) - 1;
+  Model const model = load_model(arguments.model, arguments.loading);
   DrawnDomain const drawn =
       draw_domain(table, model, arguments.label, split_names(arguments.protected_names));
   std::optional<double> agreed;

@@ -120,10 +120,16 @@ std::vector<int> device_numbers(std::string const& text) {
   }
 }
 
+ModelOptions with_inputs(ModelOptions options, int inputs) {
+  options.inputs = inputs;
+  return options;
+}
+
 }  // namespace
 
 TestSubject::TestSubject(RunConfig const& config, ModelOptions const& options)
-    : model_(load_model(config.model, options)), domain_(read_domain_yaml(config.domain)) {
+    : domain_(read_domain_yaml(config.domain)),
+      model_(load_model(config.model, with_inputs(options, domain_.size()))) {
   if (model_.inputs() != domain_.size()) {
     throw Error(
         ExitCode::kData,

@@ -42,8 +42,8 @@ class TestSubject {
   void select_protected(RunConfig const& config);
   void keep_compared_rows(Dataset& data, std::string const& what);
 
-  Model model_;
   Domain domain_;
+  Model model_;
   std::optional<Dataset> data_;
   std::optional<Dataset> seed_rows_;
   std::vector<std::int32_t> low_;

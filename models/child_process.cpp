@@ -100,16 +100,9 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return all;
 }
 
-/// What kept a child from starting, sent through a pipe that a successful exec closes.
-struct StartProblem {
-  int code = 0;
-  bool in_folder = false;
-};
-
 struct StartPlan {
   char* const* words;
   char* const* environment;
-  char const* folder;  // nullptr: stay
   int input, output, errors, problem;
   pid_t parent;
   bool parent_stays;  // the kernel may kill the child when the thread that started it ends
@@ -135,19 +128,16 @@ struct StartPlan {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  StartProblem problem;
-  problem.in_folder = plan.folder != nullptr && chdir(plan.folder) != 0;
-  if (!problem.in_folder) execvpe(plan.words[0], plan.words, plan.environment);
-  problem.code = errno;
+  execvpe(plan.words[0], plan.words, plan.environment);
+  int const problem = errno;  // sent through a pipe that a successful exec closes
   [[maybe_unused]] auto const sent = write(plan.problem, &problem, sizeof problem);
   _exit(127);
 }
 
-std::string start_hint(std::string const& program, std::string const& folder, int code) {
+std::string start_hint(std::string const& program, int code) {
   bool const on_path = program.find('/') == std::string::npos;
   std::error_code ec;
-  if (code == ENOENT && on_path &&
-      std::filesystem::exists(std::filesystem::path(folder) / program, ec)) {
+  if (code == ENOENT && on_path && std::filesystem::exists(program, ec)) {
     return fmt::format("; it is no command, but a file: write {}", in_quotes("./" + program));
   }
   if (code == ENOENT) return on_path ? "; is it installed, and on PATH?" : "; is the path right?";
@@ -197,8 +187,7 @@ std::vector<std::string> command_words(std::string const& source, std::string co
   return words;
 }
 
-ChildProcess::ChildProcess(std::string const& source, std::vector<std::string> const& words,
-                           std::string const& folder) {
+ChildProcess::ChildProcess(std::string const& source, std::vector<std::string> const& words) {
   auto const unavailable = [&](std::string const& what) {
     return Error(ExitCode::kUnavailable, fmt::format("{}: {}", source, what));
   };
@@ -210,33 +199,24 @@ ChildProcess::ChildProcess(std::string const& source, std::vector<std::string> c
   std::vector<std::string> variables = child_environment();
   std::vector<char*> const word_pointers = pointers(word_texts);
   std::vector<char*> const variable_pointers = pointers(variables);
-  StartPlan const plan{word_pointers.data(),
-                       variable_pointers.data(),
-                       folder.empty() ? nullptr : folder.c_str(),
-                       in.reader(),
-                       out.writer(),
-                       err.writer(),
-                       problem_pipe.writer(),
-                       getpid(),
-                       gettid() == getpid()};
+  StartPlan const plan{
+      word_pointers.data(), variable_pointers.data(), in.reader(), out.writer(),
+      err.writer(),         problem_pipe.writer(),    getpid(),    gettid() == getpid()};
   pid_t const pid = fork();
   if (pid < 0) throw unavailable(fmt::format("no process for a child: {}", std::strerror(errno)));
   if (pid == 0) become(plan);
   setpgid(pid, pid);  // here too: whoever is first
   pid_ = pid;
   problem_pipe.close_writer();
-  StartProblem problem;
+  int problem = 0;
   ssize_t got = 0;
   do {
     got = read(problem_pipe.reader(), &problem, sizeof problem);
   } while (got < 0 && errno == EINTR);
   if (got == static_cast<ssize_t>(sizeof problem)) {
     end(std::chrono::seconds(1));  // it is ending; the destructor does not run for us
-    char const* const why = std::strerror(problem.code);
-    if (problem.in_folder)
-      throw unavailable(fmt::format("cannot run in {}: {}", in_quotes(folder, 4096), why));
-    throw unavailable(fmt::format("cannot start {}: {}{}", in_quotes(words[0], 200), why,
-                                  start_hint(words[0], folder, problem.code)));
+    throw unavailable(fmt::format("cannot start {}: {}{}", in_quotes(words[0], 200),
+                                  std::strerror(problem), start_hint(words[0], problem)));
   }
   input_ = in.take_writer();
   output_ = out.take_reader();

@@ -24,10 +24,8 @@ class ChildProcess {
  public:
   /// Starts words[0], looked for on PATH where it has no slash.
   /// source  for messages
-  /// folder  the working directory; empty: ours
   /// Throws Error(kUnavailable) where it does not start.
-  ChildProcess(std::string const& source, std::vector<std::string> const& words,
-               std::string const& folder);
+  ChildProcess(std::string const& source, std::vector<std::string> const& words);
   ~ChildProcess();  // kills
   ChildProcess(ChildProcess const&) = delete;
   ChildProcess& operator=(ChildProcess const&) = delete;

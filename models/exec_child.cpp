@@ -45,9 +45,7 @@ std::string_view text_of(std::string_view bytes) {
 }  // namespace
 
 ExecChild::ExecChild(ExecSetup const& setup)
-    : inputs_(setup.inputs),
-      batch_rows_(setup.batch_rows),
-      process_(setup.source, setup.words, setup.folder) {
+    : inputs_(setup.inputs), batch_rows_(setup.batch_rows), process_(setup.source, setup.words) {
   hello_.resize(kHandshakeBytes);
   std::uint32_t const numbers[] = {kVersion, static_cast<std::uint32_t>(inputs_), batch_rows_};
   std::memcpy(hello_.data(), kMagic, sizeof kMagic);

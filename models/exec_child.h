@@ -39,7 +39,6 @@ struct ExecBatch {
 struct ExecSetup {
   std::string source;  // for messages
   std::vector<std::string> words;
-  std::string folder;
   int inputs = 0;
   std::uint32_t batch_rows = 0;  // of the largest batch
 };

@@ -42,7 +42,7 @@ class ExecScorer final : public Scorer {
       : source_("exec:" + escaped(command)),
         start_seconds_(options.start_seconds),
         timeout_seconds_(options.timeout_seconds) {
-    setup_ = {source_, command_words(source_, command), options.folder, inputs,
+    setup_ = {source_, command_words(source_, command), inputs,
               static_cast<std::uint32_t>(options.batch_rows)};
     int const children =
         options.children > 0 ? options.children : default_children(options.threads);

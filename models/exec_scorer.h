@@ -17,7 +17,6 @@ struct ExecOptions {
   double timeout_seconds =
       60;  // that a child may neither take nor give anything while it owes an answer
   std::size_t batch_rows = 8192;  // of the largest batch; two fit the pipe for up to 16 attributes
-  std::string folder;  // the children's working directory, the configuration's; empty: ours
 };
 
 /// Starts the children of `command` and agrees with them on what they give. A child that ends is started again once, and

@@ -14,10 +14,12 @@ namespace fairlane {
 /// How a model is loaded; nothing of it changes what the model says.
 /// allow_exec  models that run code may be loaded (--allow-exec)
 /// threads     that a scorer may use, 0: all cores
+/// inputs      attributes of the domain, for models that do not tell theirs; 0: not known
 /// make        in place of the file or the command that the configuration names; for tests
 struct ModelOptions {
   bool allow_exec = false;
   int threads = 0;
+  int inputs = 0;
   std::function<std::shared_ptr<Scorer>()> make;
 };
 
@@ -50,6 +52,9 @@ char const* name_of(ScoreKind kind);
 
 /// Whether a model is a command (exec:COMMAND) and no file.
 bool is_command(std::string const& model);
+
+/// Whether loading a model runs code of its author: it must be allowed, and does not tell how many inputs it has.
+bool runs_code(std::string const& model);
 
 /// Loads the model that a configuration names, by whoever reads its kind: exec:COMMAND a child process, .pt TorchScript,
 /// files of tree ensembles, otherwise a network. Throws Error(kNoInput | kData | kUnavailable), and Error(kConfig) where

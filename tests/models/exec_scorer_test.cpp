@@ -200,27 +200,19 @@ TEST_F(ExecScorerTest, SaysWhyAChildDoesNotStart) {
   expect_unavailable("no-such-program-here --x",
                      {"exec:no-such-program-here --x: cannot start 'no-such-program-here'",
                       "No such file", "on PATH?"});
-  ExecOptions here = options();
-  here.folder = folder_.file("");
+  auto const before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_.file(""));
   folder_.write("model.sh", "#!/bin/sh\n");
-  expect_unavailable("model.sh", {"it is no command, but a file: write './model.sh'"}, here);
-  expect_unavailable("./model.sh", {"Permission denied", "make it executable"}, here);
-  here.folder = folder_.file("nowhere");
-  expect_unavailable("true", {"cannot run in", "nowhere", "No such file"}, here);
+  expect_unavailable("model.sh", {"it is no command, but a file: write './model.sh'"});
+  expect_unavailable("./model.sh", {"Permission denied", "make it executable"});
+  expect_unavailable("./nothing", {"No such file", "is the path right?"});
+  std::filesystem::current_path(before);
   for (char const* const command : {"", "  ", "''", "python3 'model.py"}) {
     expect_error(ExitCode::kConfig, {"exec:", "command"},
                  [&] { make_exec_scorer(command, kInputs, options()); });
   }
   expect_error(ExitCode::kConfig, {"batches of 0 rows"},
                [] { make_exec_scorer("true", kInputs, options(1, 0)); });
-}
-
-TEST_F(ExecScorerTest, RunsInTheFolderThatIsNamed) {
-  ExecOptions here = options();
-  here.folder = std::string(FAIRLANE_SOURCE_DIR) + "/tests/models/exec";
-  auto const scorer =
-      make_exec_scorer(std::string(FAIRLANE_PYTHON) + " -I child.py", kInputs, here);
-  EXPECT_EQ(scores_of(*scorer, some_rows(5)), first_inputs(some_rows(5)));
 }
 
 TEST_F(ExecScorerTest, SaysWhatIsWrongWithAHandshake) {
@@ -274,7 +266,7 @@ TEST_F(ExecScorerTest, AsksChildrenToEnd) {
 }
 
 TEST_F(ExecScorerTest, LeavesSignalsOfAPipeWithoutReaderAlone) {
-  ChildProcess process("test", {"true"}, "");
+  ChildProcess process("test", {"true"});
   std::this_thread::sleep_for(std::chrono::milliseconds(1));
   std::vector<char> const bytes(1 << 16);
   iovec const part{const_cast<char*>(bytes.data()), bytes.size()};
@@ -392,10 +384,10 @@ TEST_F(ExecScorerTest, AdapterGivesEqualRowsEqualScores) {
 
 TEST_F(ExecScorerTest, AdapterRunsTheExample) {
   FL_NEED_MODULE("numpy");
-  ExecOptions here = options();
-  here.folder = std::string(FAIRLANE_SOURCE_DIR) + "/models/adapters";
   auto const scorer = make_exec_scorer(
-      std::string(FAIRLANE_PYTHON) + " -B fairlane_adapter.py example_rule.py:approve", 9, here);
+      std::string(FAIRLANE_PYTHON) + " -B " + source_file("models/adapters/fairlane_adapter.py") +
+          " " + source_file("models/adapters/example_rule.py:approve"),
+      9, options());
   EXPECT_EQ(scorer->kind(), ScoreKind::kLabels);
   // A woman and a man, both with a degree, in technical work, and 17 points.
   EXPECT_EQ(scores_of(*scorer, {2, 4, 3, 0, 1, 0, 0, 1, 4, 2, 4, 3, 0, 1, 0, 1, 1, 4}),
