@@ -32,15 +32,16 @@ class ExecModel(unittest.TestCase):
         return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True,
                               cwd=self.folder)
 
-    def run_model(self, model, *arguments, allow=("--allow-exec",)):
+    def run_model(self, model, *arguments, method="themis", allow=("--allow-exec",)):
         config = self.folder / "config.yaml"
         config.write_text(f"""
 model: {json.dumps(model)}
 data: {DEMO / "census.csv"}
 domain: {DEMO / "census.domain.yaml"}
 protected: [gender]
-method: themis
+method: {method}
 global: {{num: 2000}}
+local: {{num: 10}}
 output: {{dir: out}}
 """, encoding="utf-8")
         return self.fairlane("run", config, "--threads", 2, *allow, *arguments)
@@ -75,11 +76,11 @@ output: {{dir: out}}
             "        raise ValueError('not yet')\n"
             "    return (rows[:, 6] > 0).astype(int)\n"
             "decide.kind = 'labels'\n", encoding="utf-8")
-        done = self.run_model(adapter("model.py:decide"))
+        done = self.run_model(adapter("model.py:decide"), method="maft")
         self.assertEqual(75, done.returncode, done.stderr)
         self.assertIn("ValueError: not yet", done.stderr)
         (self.folder / "mended").touch()
-        done = self.run_model(adapter("model.py:decide"))
+        done = self.run_model(adapter("model.py:decide"), method="maft")
         self.assertEqual(0, done.returncode, done.stderr)
 
 
