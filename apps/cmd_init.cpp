@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -167,7 +168,10 @@ ExitCode init(InitArguments arguments) {
     refuse_existing(arguments.domain);
   }
   Table const table = describe_csv(arguments.data);
-  int const inputs = static_cast<int>(table.columns.size()) - 1;  // all but the label
+  // All named columns but the label's; draw_domain compares.
+  auto const named = std::count_if(table.columns.begin(), table.columns.end(),
+                                   [](TableColumn const& column) { return !column.name.empty(); });
+  auto const inputs = static_cast<int>(named) - 1;
   Model const model = load_model(arguments.model, inputs, arguments.loading);
   DrawnDomain const drawn =
       draw_domain(table, model, arguments.label, split_names(arguments.protected_names));

@@ -63,7 +63,13 @@ void inspect_scorer(Model const& model, bool as_json) {
 
 void inspect_model(InspectArguments const& arguments, bool as_json) {
   std::string const& path = arguments.path;
-  Model const model = load_model(path, 0, arguments.loading);
+  int inputs = 0;
+  if (!arguments.domain.empty()) {
+    Domain domain = read_domain_yaml(arguments.domain);
+    if (domain.encodes()) resolve_bounds(domain, nullptr);
+    inputs = domain.columns();
+  }
+  Model const model = load_model(path, inputs, arguments.loading);
   if (model.scorer()) return inspect_scorer(model, as_json);
   Network const& network = model.network("inspect");
   std::string const digest = sha256_file(model_file(path));
@@ -304,9 +310,9 @@ ExitCode inspect(InspectArguments const& arguments) {
   std::error_code ec;
   bool const is_directory = std::filesystem::is_directory(arguments.path, ec);
   bool const is_table = !is_directory && has_suffix(arguments.path, ".csv");
-  if (!arguments.domain.empty() && !is_table) {
+  if (!arguments.domain.empty() && !is_table && !runs_code(arguments.path)) {
     throw Error(ExitCode::kUsage,
-                fmt::format("inspect: DOMAIN is {}, but {} is no .csv table",
+                fmt::format("inspect: DOMAIN is {}, but {} is no .csv table, nor a model that needs one",
                             in_quotes(arguments.domain), in_quotes(arguments.path)));
   }
   if (is_directory) {
@@ -328,7 +334,7 @@ Action add_inspect(CLI::App& app) {
   app.add_option("PATH", arguments->path, "a model, a .csv table or an output directory")
       ->required()
       ->type_name("");
-  app.add_option("DOMAIN", arguments->domain, "the domain file of the table")->type_name("");
+  app.add_option("DOMAIN", arguments->domain, "the domain file of the table, or of a model that runs code")->type_name("");
   app.add_flag("--allow-exec", arguments->loading.allow_exec,
                "allow models that run code, such as exec:COMMAND");
   arguments->console.add_to(app);

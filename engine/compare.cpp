@@ -55,10 +55,23 @@ std::vector<Trial> restored_trials(std::string const& text) {
   return trials;
 }
 
-std::vector<MethodSpec const*> compared_methods(std::vector<std::string> const& names) {
+bool is_usable(MethodSpec const& method, Model const& model) {
+  try {
+    require_usable(method, model);
+    return true;
+  } catch (Error const&) {
+    return false;
+  }
+}
+
+/// Those of the given names; without names all that the model can be searched with.
+std::vector<MethodSpec const*> compared_methods(std::vector<std::string> const& names,
+                                                Model const& model) {
   std::vector<MethodSpec const*> found;
   if (names.empty()) {
-    for (MethodSpec const& method : methods()) found.push_back(&method);
+    for (MethodSpec const& method : methods()) {
+      if (is_usable(method, model)) found.push_back(&method);
+    }
   }
   for (auto const& name : names) {
     try {
@@ -66,6 +79,7 @@ std::vector<MethodSpec const*> compared_methods(std::vector<std::string> const& 
     } catch (Error const& error) {
       throw Error(ExitCode::kUsage, fmt::format("--methods: {}", error.what()));
     }
+    require_usable(*found.back(), model);
     if (std::count(found.begin(), found.end(), found.back()) > 1)
       throw Error(ExitCode::kUsage, fmt::format("--methods lists {} twice", in_quotes(name)));
   }
@@ -126,9 +140,15 @@ class Compare {
   Compare(RunConfig const& config, CompareOptions const& options)
       : config_(config),
         options_(options),
-        subject_(config),
-        comparison_{config, subject_, compared_methods(options.methods), 0, options.repeats, {},
-                    {},     0.0} {
+        subject_(config, options.execution.model),
+        comparison_{config,
+                    subject_,
+                    compared_methods(options.methods, subject_.model()),
+                    0,
+                    options.repeats,
+                    {},
+                    {},
+                    0.0} {
     auto& c = comparison_;
     for (std::size_t m = 0; m < c.methods.size(); ++m) {
       if (config.method == c.methods[m]->name) c.reference = m;
@@ -191,6 +211,7 @@ Trial Compare::trial(MethodSpec const& method, std::uint64_t seed, OutputDir con
     SeedSource const seeds(round, method, subject_, backend.get());
     SearchOptions search_options;
     search_options.stop = options_.stop;
+    search_options.threads = thread_count(options_.execution);
     SearchResult const result = search(round, method, seeds, *backend, search_options);
     if (backend->overflowed()) {
       throw Error(ExitCode::kMemory,
@@ -272,7 +293,8 @@ std::string Compare::run() {
     search_all(out, identity);
   } catch (Error const& error) {
     bool const was_asked = error.code() == ExitCode::kInterrupted;
-    if (!was_asked && error.code() != ExitCode::kStopped) throw;
+    bool const is_model = is_model_failure(error) && !comparison_.trials.empty();
+    if (!was_asked && !is_model && error.code() != ExitCode::kStopped) throw;
     std::string const what = was_asked ? "stopped" : error.what();
     if (comparison_.trials.empty()) {
       throw Error(ExitCode::kStopped,

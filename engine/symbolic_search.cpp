@@ -86,6 +86,14 @@ class SymbolicSearch {
   }
 
   std::int64_t tests() const { return static_cast<std::int64_t>(outcomes_.size()); }
+  /// Tests after which that many model evaluations are spent.
+  std::int64_t tests_within(std::int64_t evaluations) const {
+    std::int64_t const samples = config_.sg.samples;
+    std::int64_t const each = backend_.subject().get().variants + (per_instance() ? samples : 0);
+    std::int64_t const left =
+        std::max<std::int64_t>(evaluations - (per_instance() ? 0 : samples), 1);
+    return left / each + (left % each != 0 ? 1 : 0);
+  }
   bool per_instance() const { return config_.sg.surrogate == Surrogate::kPerInstance; }
   Key group_of(Key const& key) const {
     Key group(key.size());
@@ -330,6 +338,10 @@ void SymbolicSearch::search() {
   if (config_.budget.iterations && *config_.budget.iterations < limit) {
     limit = *config_.budget.iterations;
     cut.reason = "iterations";
+  }
+  if (config_.budget.evaluations && tests_within(*config_.budget.evaluations) <= limit) {
+    limit = tests_within(*config_.budget.evaluations);
+    cut.reason = "evaluations";
   }
   if (options_.replay && options_.replay->global_seeds >= 0) {
     limit = std::min(limit, options_.replay->global_seeds);

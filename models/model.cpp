@@ -26,8 +26,7 @@ void require_allowed(std::string const& model, int inputs, ModelOptions const& o
   }
   if (inputs < 1) {
     throw Error(ExitCode::kUsage,
-                fmt::format("{}: does not tell how many inputs it takes; name a configuration, "
-                            "whose domain does",
+                fmt::format("{}: does not tell how many inputs it takes; name its domain file, too",
                             escaped(model, kLongestPath)));
   }
 }
@@ -54,21 +53,24 @@ char const* name_of(ScoreKind kind) {
 
 bool is_command(std::string const& model) { return model.rfind(kCommand, 0) == 0; }
 
+bool runs_code(std::string const& model) {
+  return is_command(model) || lower_extension(model) == ".pt";
+}
+
 std::string model_file(std::string const& model) {
   return is_command(model) ? std::string() : network_file(model);
 }
 
 Model load_model(std::string const& model, int inputs, ModelOptions const& options) {
   if (options.make) return {model, options.make()};
+  if (runs_code(model)) require_allowed(model, inputs, options);
   if (is_command(model)) {
-    require_allowed(model, inputs, options);
     ExecOptions exec;
     exec.threads = options.threads;
     exec.folder = options.folder;
     return {model, make_exec_scorer(model.substr(std::strlen(kCommand)), inputs, exec)};
   }
-  if (lower_extension(model) == ".pt") {
-    require_allowed(model, inputs, options);
+  if (runs_code(model)) {
     TorchScorerOptions torch;
     torch.threads = options.threads;
     return {model, make_torch_scorer(model, inputs, torch)};

@@ -53,6 +53,9 @@ char const* name_of(ScoreKind kind);
 /// Whether a model is a command (exec:COMMAND) and no file.
 bool is_command(std::string const& model);
 
+/// Whether loading a model runs code of its author: it must be allowed, and does not tell how many inputs it has.
+bool runs_code(std::string const& model);
+
 /// The file whose digest stands for a model; empty for a command.
 std::string model_file(std::string const& model);
 

@@ -1,0 +1,88 @@
+"""A model that is a program, from the command line: searched, checked, refused where it is not allowed, stopped where it fails."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BINARY = os.environ["FAIRLANE_BINARY"]
+ROOT = pathlib.Path(os.environ["FAIRLANE_SOURCE_DIR"])
+DEMO, ADAPTERS = ROOT / "configs" / "demo", ROOT / "models" / "adapters"
+
+try:
+    import numpy  # noqa: F401
+except ImportError:
+    print("numpy is not installed for", sys.executable)
+    sys.exit(77)
+
+
+def adapter(function):
+    return f"exec:{sys.executable} -B '{ADAPTERS / 'fairlane_adapter.py'}' '{function}'"
+
+
+class ExecModel(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def fairlane(self, *arguments):
+        return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True,
+                              cwd=self.folder)
+
+    def run_model(self, model, *arguments, method="themis", allow=("--allow-exec",)):
+        config = self.folder / "config.yaml"
+        config.write_text(f"""
+model: {json.dumps(model)}
+data: {DEMO / "census.csv"}
+domain: {DEMO / "census.domain.yaml"}
+protected: [gender]
+method: {method}
+global: {{num: 2000}}
+local: {{num: 10}}
+output: {{dir: out}}
+""", encoding="utf-8")
+        return self.fairlane("run", config, "--threads", 2, *allow, *arguments)
+
+    def test_findings_are_those_of_the_rule_and_hold(self):
+        model = adapter(ADAPTERS / "example_rule.py:approve")
+        done = self.run_model(model)
+        self.assertEqual(0, done.returncode, done.stderr)
+        summary = json.loads((self.folder / "out" / "summary.json").read_text(encoding="utf-8"))
+        self.assertEqual("labels", summary["scores"])
+        lines = (self.folder / "out" / "instances.csv").read_text(encoding="utf-8").splitlines()
+        columns = lines[0].split(",")
+        self.assertGreater(len(lines), 10)
+        for line in lines[1:]:  # planted: women with a degree in technical work or above need more
+            person = dict(zip(columns, line.split(",")))
+            self.assertGreaterEqual(int(person["education"]), 4)
+            self.assertGreaterEqual(int(person["occupation"]), 3)
+        checked = self.fairlane("check", "out", "--allow-exec")
+        self.assertEqual(0, checked.returncode, checked.stderr)
+
+    def test_needs_permission(self):
+        done = self.run_model("exec:touch trace", allow=())
+        self.assertEqual(78, done.returncode, done.stderr)
+        self.assertIn("--allow-exec", done.stderr)
+        self.assertFalse((self.folder / "trace").exists())
+
+    def test_a_failure_on_the_way_stops_the_run(self):
+        (self.folder / "model.py").write_text(
+            "import os\n"
+            "def decide(rows):\n"
+            "    if rows.any() and not os.path.exists('mended'):\n"
+            "        raise ValueError('not yet')\n"
+            "    return (rows[:, 6] > 0).astype(int)\n"
+            "decide.kind = 'labels'\n", encoding="utf-8")
+        done = self.run_model(adapter("model.py:decide"), method="maft")
+        self.assertEqual(75, done.returncode, done.stderr)
+        self.assertIn("ValueError: not yet", done.stderr)
+        (self.folder / "mended").touch()
+        done = self.run_model(adapter("model.py:decide"), method="maft")
+        self.assertEqual(0, done.returncode, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
