@@ -470,6 +470,8 @@ SearchResult SymbolicSearch::run() {
       push_seeds();
     }
     search();
+    // Instances are described by asking a scorer again, which may fail.
+    if (saving != nullptr && !backend_.subject().is_network()) save();
   } catch (Error const& error) {
     if (saving == nullptr) throw;
     stop_search(

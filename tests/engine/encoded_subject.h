@@ -156,9 +156,14 @@ inline Attribute encoded_attribute(Way way, int range) {
   return attribute;
 }
 
-/// A subject as files in `folder`: encoded, or its plain twin. The table has the same rows, by the places of their codes.
-inline RunConfig twin_config(TemporaryFolder const& folder, TwinShape const& shape, bool encoded,
+/// Whether a subject is the encoded one or its twin with plain codes; those of the third kind step from code to code where
+/// the encoded one does, as lists make them: for differences, which are of steps there.
+enum class Which { kEncoded, kTwin, kSteppingTwin };
+
+/// A subject as files in `folder`. The table has the same rows, by the places of their codes.
+inline RunConfig twin_config(TemporaryFolder const& folder, TwinShape const& shape, Which which,
                              int rows = 50) {
+  bool const encoded = which == Which::kEncoded;
   Network network = dyadic_network(shape);
   if (encoded) encode_first_layer(shape, network.layers.front());
   RunConfig config;
@@ -174,7 +179,7 @@ inline RunConfig twin_config(TemporaryFolder const& folder, TwinShape const& sha
   for (std::size_t a = 0; a < shape.ranges.size(); ++a) {
     auto const number = static_cast<std::int32_t>(a);
     Attribute attribute = encoded_attribute(encoded ? shape.ways[a] : Way::kPlain, shape.ranges[a]);
-    if (!encoded && takes_steps(shape.ways[a])) {
+    if (which == Which::kSteppingTwin && takes_steps(shape.ways[a])) {
       for (std::int32_t i = 0; i < shape.ranges[a]; ++i) attribute.values.push_back(i);
     }
     auto const has = [&](std::vector<std::int32_t> const& list) {

@@ -5,6 +5,7 @@
 #include "engine/enumerate.h"
 #include "engine/estimate.h"
 #include "engine/walk_region.h"
+#include "kernels/cpu/cpu_block.h"
 #include "kernels/device/device_backend.h"
 #include "tests/engine/encoded_subject.h"
 #include "tests/engine/run_output.h"
@@ -78,12 +79,16 @@ TEST(Encodings, FindWhatTheTwinWithPlainCodesFinds) {
   for (TwinShape const& shape : twin_shapes()) {
     TemporaryFolder const folder;
     TemporaryFolder const twin_folder;
-    RunConfig config = twin_config(folder, shape, true);
-    RunConfig twin = twin_config(twin_folder, shape, false);
-    config.global.num = twin.global.num = 25;
-    config.local.num = twin.local.num = 12;
+    RunConfig config = twin_config(folder, shape, Which::kEncoded);
+    config.global.num = 25;
+    config.local.num = 12;
     for (char const* method : {"themis", "adf", "eidig", "maft", "margin"}) {
       SCOPED_TRACE(std::string(method) + ", shape " + std::to_string(shape.seed));
+      bool const differs = std::string(method) == "maft";
+      RunConfig twin =
+          twin_config(twin_folder, shape, differs ? Which::kSteppingTwin : Which::kTwin);
+      twin.global.num = config.global.num;
+      twin.local.num = config.local.num;
       config.method = twin.method = method;
       TestSubject const subject(config);
       TestSubject const twin_subject(twin);
@@ -118,8 +123,8 @@ TEST(Encodings, CountWhatTheTwinWithPlainCodesCounts) {
     SCOPED_TRACE(shape.seed);
     TemporaryFolder const folder;
     TemporaryFolder const twin_folder;
-    RunConfig const config = twin_config(folder, shape, true);
-    RunConfig const twin = twin_config(twin_folder, shape, false);
+    RunConfig const config = twin_config(folder, shape, Which::kEncoded);
+    RunConfig const twin = twin_config(twin_folder, shape, Which::kTwin);
     TestSubject const subject(config);
     TestSubject const twin_subject(twin);
     auto const lists = walk_lists(subject, {});
@@ -165,13 +170,59 @@ TEST(Encodings, CountWhatTheTwinWithPlainCodesCounts) {
   }
 }
 
+// MAFT's differences go to the next code where an attribute steps, at the highest code to the one before.
+TEST(Encodings, DifferencesGoToTheNeighbouringCode) {
+  TwinShape const shape;
+  TemporaryFolder const folder;
+  RunConfig const config = twin_config(folder, shape, Which::kEncoded);
+  TestSubject const subject(config);
+  LaneKernels const& kernels = select_kernels("portable");
+  PackedSubject const packed(subject.view(), kernels.tile_outputs);
+  auto const backend = make_cpu_backend(subject.view(), {});
+  ScratchMemory const scratch(packed.get(), kernels.tile_lanes);
+  LaneArray<std::int32_t> x(packed.get().columns, kPadLanes);
+  LaneArray<float> gradient(packed.get().columns, kPadLanes);
+  auto const own_probability = [&](Row const& row, bool positive) {
+    float z = 0.0F;
+    backend->logits(row.data(), 1, &z);
+    float const p = sigmoid<ScalarPack>(z);
+    return std::pair{z > 0.0F, positive ? p : 0.0F - p};
+  };
+  int highest = 0;
+  for (std::int64_t r = 0; r < subject.data()->count(); ++r) {
+    auto const* const codes = subject.data()->rows.data() + r * subject.domain().size();
+    Row const row(codes, codes + subject.domain().size());
+    for (int c = 0; c < packed.get().columns; ++c) {
+      auto const a = static_cast<std::size_t>(packed.attribute_of()[static_cast<std::size_t>(c)]);
+      x(c, 0) = packed.place_of(c, row[a]);
+    }
+    kernels.gradients(packed.get(), {GradientKind::kProbabilityDifference, 1.0F}, x.data(),
+                      kPadLanes, 1, scratch.get(), gradient.data(), kPadLanes);
+    bool const positive = own_probability(row, true).first;
+    for (std::size_t a = 0; a < row.size(); ++a) {
+      if (!takes_steps(shape.ways[a]) || a == 0 || a == 4) continue;
+      auto const& attribute = subject.domain().attributes[a];
+      std::int64_t const place = attribute.index_of(row[a]);
+      bool const last = place + 1 == attribute.code_count();
+      highest += last ? 1 : 0;
+      Row there = row;
+      there[a] = attribute.code_at(last ? place - 1 : place + 1);
+      float const change =
+          own_probability(there, positive).second - own_probability(row, positive).second;
+      EXPECT_EQ(gradient(packed.column_of()[a], 0), last ? 0.0F - change : change)
+          << "row " << r << ", a" << a;
+    }
+  }
+  EXPECT_GT(highest, 0);
+}
+
 // Listed codes alone occur, and what is immutable stays as the seed has it.
 TEST(ValueLists, AndImmutableAttributesAreHonoured) {
   TwinShape shape;
   shape.ways = {Way::kTable, Way::kList, Way::kTable, Way::kPlain, Way::kList, Way::kTable};
   shape.immutable = {1, 3};
   TemporaryFolder const folder;
-  RunConfig config = twin_config(folder, shape, true);
+  RunConfig config = twin_config(folder, shape, Which::kEncoded);
   for (char const* method : {"adf", "eidig", "maft", "maft-nonvec", "margin", "themis"}) {
     SCOPED_TRACE(method);
     config.method = method;
@@ -204,7 +255,7 @@ TEST(ValueLists, ASearchNeedsSomethingToMove) {
   TwinShape shape;
   shape.immutable = {1, 2, 3, 5};
   TemporaryFolder const folder;
-  RunConfig config = twin_config(folder, shape, true);
+  RunConfig config = twin_config(folder, shape, Which::kEncoded);
   config.method = "eidig";
   RunOptions options;
   options.execution.backend = "cpu";
@@ -222,7 +273,7 @@ TEST(ValueLists, ASearchNeedsSomethingToMove) {
 TEST(Encodings, RunsHoldWhenCheckedAgain) {
   for (TwinShape const& shape : twin_shapes()) {
     TemporaryFolder const folder;
-    RunConfig config = twin_config(folder, shape, true);
+    RunConfig config = twin_config(folder, shape, Which::kEncoded);
     config.method = "margin";
     RunOptions options;
     options.execution.backend = "cpu";
