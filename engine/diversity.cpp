@@ -15,7 +15,7 @@ Diversity::Diversity(TestSubject const& subject) : width_(subject.view().low.siz
     auto const& selected = view.selected;
     if (std::find(selected.begin(), selected.end(), static_cast<std::int32_t>(a)) != selected.end())
       continue;
-    Attribute attribute{a, view.low[a], view.high[a], {}, {}};
+    Attribute attribute{a, view.low[a], view.high[a], view.code_count(a), {}, {}};
     std::int64_t const values = std::int64_t{attribute.high} - attribute.low + 1;
     if (values <= kShort) attribute.groups.resize(static_cast<std::size_t>(values));
     attributes_.push_back(std::move(attribute));
@@ -50,7 +50,7 @@ double Diversity::value_coverage() const {
   for (auto const& attribute : attributes_) {
     double occurring = 0.0;
     for_each_value(attribute, [&](std::int32_t, std::int64_t) { occurring += 1.0; });
-    sum += occurring / attribute.values();
+    sum += occurring / static_cast<double>(attribute.codes);
   }
   return sum / static_cast<double>(attributes_.size());
 }
@@ -75,7 +75,7 @@ double Diversity::mean_distance() const {
       before += n;
       below += n * height;
     });
-    sum += distances / pairs / (attribute.values() - 1.0);
+    sum += distances / pairs / (static_cast<double>(attribute.high) - attribute.low);
   }
   return count > 0.0 ? sum / count : 0.0;
 }

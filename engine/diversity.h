@@ -30,10 +30,9 @@ class Diversity {
     std::size_t index;
     std::int32_t low;
     std::int32_t high;
+    std::int64_t codes;                         // that it may take
     std::vector<std::int64_t> groups;           // [high - low + 1] by value, where that is short
     std::map<std::int32_t, std::int64_t> some;  // by value, where it is not
-
-    double values() const { return static_cast<double>(high) - low + 1.0; }
   };
   /// Calls take(value, groups) for the values that occur, ascending.
   template <class Take>

@@ -92,26 +92,30 @@ void LockstepSearch::local_phase() {
   }
   local_done_.resize(static_cast<std::size_t>(total));  // as an earlier session left it
   renewals_.resize(static_cast<std::size_t>(total));
-  auto const resumed = std::count(local_done_.begin(), local_done_.begin() + last, 1);
-  begin_phase(1, last, resumed);
+  // A population steps whole, though not all of it may count: what its lanes learn from each other is the same.
+  std::int64_t const together = adaptive() ? config_.aequitas.lanes : 1;
+  auto const whole = [&](std::int64_t origins) {
+    return std::min(total, (origins + together - 1) / together * together);
+  };
+  std::int64_t const stepping = whole(last);
+  auto const resumed = std::count(local_done_.begin(), local_done_.begin() + stepping, 1);
+  begin_phase(1, stepping, resumed);
   if (adaptive() && !adaptation_) adaptation_.emplace(new_adaptation());
   // Somewhat less than half of the local steps lead to new inputs.
   constexpr double kNewInputsPerStep = 0.45;
   if (!config_.budget.instances && !config_.budget.seconds) {
     backend_.reserve(static_cast<double>(backend_.visited()) +
-                     kNewInputsPerStep * static_cast<double>(last - resumed) *
+                     kNewInputsPerStep * static_cast<double>(stepping - resumed) *
                          static_cast<double>(config_.local.num));
   }
   std::int64_t done = adaptive() ? resumed : 0;  // populations end one after the other
-  std::int64_t wave = last;
+  std::int64_t wave = stepping;
   if (config_.budget.instances)
     wave = static_cast<std::int64_t>(backend_.concurrency()) * backend_.block_lanes(last);
-  // Waves of whole populations.
-  std::int64_t const together = adaptive() ? config_.aequitas.lanes : 1;
   while (done < last) {
     std::int64_t now = wave;
     if (config_.budget.evaluations) now = std::min(now, evaluations_wave(done));
-    std::int64_t const end = std::min(last, done + (now + together - 1) / together * together);
+    std::int64_t const end = std::min(stepping, whole(done + now));
     if (adaptive()) {
       adaptive_local(done, end);
     } else {
@@ -141,6 +145,7 @@ void LockstepSearch::local_phase() {
       break;
     }
   }
+  done = std::min(done, last);
   local_counted_ = done;
   if (*reason == '\0' && done == total) return;
   result_.cut.reason = reason;

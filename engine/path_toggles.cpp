@@ -8,8 +8,17 @@ namespace {
 
 using Bounds = std::map<int, Interval>;
 
-/// Intersection of the predicates, for each attribute that they bound.
-Bounds bounds_of(std::span<Predicate const> predicates, std::vector<Interval> const& domain) {
+/// The part of an interval whose ends are in the list.
+Interval between_codes(Interval interval, CodeList codes) {
+  auto const first = std::lower_bound(codes.begin(), codes.end(), interval.low);
+  auto const end = std::upper_bound(codes.begin(), codes.end(), interval.high);
+  if (first >= end) return {1, 0};
+  return {*first, *(end - 1)};
+}
+
+/// Intersection of the predicates, for each attribute that they bound. Its ends are codes that the attribute may take.
+Bounds bounds_of(std::span<Predicate const> predicates, std::vector<Interval> const& domain,
+                 std::span<CodeList const> codes) {
   Bounds bounds;
   for (Predicate const& p : predicates) {
     auto& interval = bounds.try_emplace(p.attribute, domain[static_cast<std::size_t>(p.attribute)])
@@ -19,6 +28,10 @@ Bounds bounds_of(std::span<Predicate const> predicates, std::vector<Interval> co
     } else {
       interval.high = std::min(interval.high, p.threshold);
     }
+  }
+  for (auto& [attribute, interval] : bounds) {
+    auto const a = static_cast<std::size_t>(attribute);
+    if (!codes.empty() && !codes[a].empty()) interval = between_codes(interval, codes[a]);
   }
   return bounds;
 }
@@ -36,9 +49,10 @@ double average_confidence(std::span<Predicate const> predicates) {
 }  // namespace
 
 std::optional<std::vector<std::int32_t>> canonical_box(std::span<Predicate const> predicates,
-                                                       std::vector<Interval> const& domain) {
+                                                       std::vector<Interval> const& domain,
+                                                       std::span<CodeList const> codes) {
   std::vector<std::int32_t> box;
-  for (auto const& [attribute, interval] : bounds_of(predicates, domain)) {
+  for (auto const& [attribute, interval] : bounds_of(predicates, domain, codes)) {
     if (interval.empty()) return {};
     if (interval == domain[static_cast<std::size_t>(attribute)]) continue;
     box.insert(box.end(), {attribute, interval.low, interval.high});
@@ -47,8 +61,8 @@ std::optional<std::vector<std::int32_t>> canonical_box(std::span<Predicate const
 }
 
 bool solve(std::span<Predicate const> predicates, std::vector<Interval> const& domain,
-           ToggleSolver solver, std::span<std::int32_t> row) {
-  Bounds const bounds = bounds_of(predicates, domain);
+           ToggleSolver solver, std::span<std::int32_t> row, std::span<CodeList const> codes) {
+  Bounds const bounds = bounds_of(predicates, domain, codes);
   for (auto const& [attribute, interval] : bounds) {
     if (interval.empty()) return false;
   }
@@ -69,7 +83,7 @@ std::vector<Toggle> toggles(std::span<Predicate const> path, std::span<std::int3
   /// Adds the path with the rank; `bounding` are the predicates that the input has to fulfil.
   auto const add = [&](std::span<Predicate const> toggled, std::span<Predicate const> bounding,
                        bool is_directed) {
-    auto box = canonical_box(toggled, space.domain);
+    auto box = canonical_box(toggled, space.domain, space.codes);
     if (!box) return;
     Toggle toggle;
     double const confidence = average_confidence(toggled);
@@ -77,7 +91,7 @@ std::vector<Toggle> toggles(std::span<Predicate const> path, std::span<std::int3
     toggle.rank = is_directed ? kDirectedRank + confidence : kUndirectedRank - confidence;
     toggle.box = std::move(*box);
     toggle.row.assign(row.begin(), row.end());
-    solve(bounding, space.domain, config.solver, toggle.row);
+    solve(bounding, space.domain, config.solver, toggle.row, space.codes);
     found.push_back(std::move(toggle));
   };
 

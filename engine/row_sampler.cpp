@@ -22,33 +22,31 @@ RandomWords<ScalarPack> draw_words(std::uint32_t stream, std::int64_t row, std::
 }  // namespace
 
 RowSampler::RowSampler(TestSubject const& subject, std::uint64_t run_seed)
-    : data_(subject.data()), run_seed_(run_seed) {
+    : subject_(subject), data_(subject.data()), run_seed_(run_seed) {
   if (data_ != nullptr && data_->count() == 0) data_ = nullptr;
   auto const& view = subject.view();
   list_.resize(view.low.size());
   for (std::size_t i = 0; i < subject.selected().size(); ++i)
     list_[static_cast<std::size_t>(subject.selected()[i])] = &subject.values()[i];
   for (std::size_t a = 0; a < view.low.size(); ++a) {
-    low_.push_back(view.low[a]);
-    range_.push_back(list_[a] != nullptr ? static_cast<std::uint32_t>(list_[a]->size())
-                                         : static_cast<std::uint32_t>(std::int64_t{view.high[a]} -
-                                                                      view.low[a] + 1));
+    range_.push_back(static_cast<std::uint32_t>(
+        list_[a] != nullptr ? static_cast<std::int64_t>(list_[a]->size()) : view.code_count(a)));
   }
 }
 
 std::int32_t RowSampler::value(std::size_t attribute, std::uint32_t word) const {
   if (data_ != nullptr) {
     auto const row = below<ScalarPack>(word, static_cast<std::uint32_t>(data_->count()));
-    return data_->rows[row * low_.size() + attribute];
+    return data_->rows[row * range_.size() + attribute];
   }
   auto const number = below<ScalarPack>(word, range_[attribute]);
   if (list_[attribute] != nullptr) return (*list_[attribute])[number];
-  return low_[attribute] + static_cast<std::int32_t>(number);
+  return subject_.view().code_at(attribute, number);
 }
 
 void RowSampler::draw(std::uint32_t stream, std::int64_t first, std::int64_t count,
                       std::int32_t const* near, std::int32_t* rows) const {
-  auto const width = static_cast<std::uint32_t>(low_.size());
+  auto const width = static_cast<std::uint32_t>(range_.size());
   RandomWords<ScalarPack> words{};
   RandomWords<ScalarPack> keeps{};
   for (std::int64_t i = first; i < first + count; ++i, rows += width) {

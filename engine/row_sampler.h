@@ -23,8 +23,8 @@ class RowSampler {
  private:
   std::int32_t value(std::size_t attribute, std::uint32_t word) const;
 
-  Dataset const* data_;  // null: uniform
-  std::vector<std::int32_t> low_;
+  TestSubject const& subject_;
+  Dataset const* data_;               // null: uniform
   std::vector<std::uint32_t> range_;  // number of values
   std::vector<std::vector<std::int32_t> const*>
       list_;  // of an attribute under test: its compared values

@@ -164,8 +164,9 @@ SymbolicSearch::SymbolicSearch(RunConfig const& config, SeedSource const& seeds,
   auto const& subject = backend.subject();
   space_.movable.resize(attributes_, 0);
   for (std::size_t a = 0; a < attributes_; ++a) {
-    int const column = subject.column_of()[a];
-    space_.domain.push_back({subject.get().low[column], subject.get().high[column]});
+    auto const& view = seeds.subject().view();
+    space_.domain.push_back({view.low[a], view.high[a]});
+    space_.codes.push_back(view.codes_of(a));
   }
   for (int i = 0; i < subject.get().movable_count; ++i) {
     auto const column = static_cast<std::size_t>(subject.get().movable[i]);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/bench.h"
+#include "models/torch/plugin_api.h"
 #include "tests/apps/command_line.h"
 #include "tests/engine/golden_subject.h"
 #include "tests/engine/small_subject.h"
@@ -130,11 +131,15 @@ TEST(BenchCommand, LeavesLibTorchOutAndSaysWhy) {
   EXPECT_FALSE(json["search"][0].contains("over_libtorch"));
   std::string const why = json["libtorch"];
   EXPECT_EQ(why.find("left out: LibTorch plug-in "), 0U) << why;
-  EXPECT_NE(why.find("has interface 0, expected 1"), std::string::npos) << why;
+  EXPECT_NE(why.find("has interface 0, expected " + std::to_string(kTorchPluginVersion)),
+            std::string::npos)
+      << why;
 
   Outcome const wanted = with({"--libtorch", "on"});
   EXPECT_EQ(wanted.code, 69);
-  EXPECT_NE(wanted.err.find("has interface 0, expected 1"), std::string::npos) << wanted.err;
+  EXPECT_NE(wanted.err.find("has interface 0, expected " + std::to_string(kTorchPluginVersion)),
+            std::string::npos)
+      << wanted.err;
   Outcome const unwanted = with({"--libtorch", "off"});
   ASSERT_EQ(unwanted.code, 0) << unwanted.err;
   EXPECT_EQ(nlohmann::json::parse(unwanted.out)["libtorch"], "left out, as asked");

@@ -56,6 +56,7 @@ struct Shapes {
     subject.prefix = widths.front() - 2;
     subject.inputs = subject.columns;
     subject.input_prefix = subject.prefix;
+    subject.network.classes = widths.back();
     subject.movable_count = widths.front() - 2;
     subject.variants = 10;
     subject.selected = 2;
