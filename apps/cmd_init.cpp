@@ -96,8 +96,8 @@ std::string config_text(DrawnDomain const& drawn, InitArguments const& arguments
       "# Written by `fairlane init`; `fairlane run` with this file starts the search. Paths are "
       "relative to this file.\n";
   bool const is_file = !is_command(arguments.model);
-  text +=
-      "model: " + yaml_text(is_file ? relative_path(arguments.model, base) : arguments.model) + "\n";
+  text += "model: " + yaml_text(is_file ? relative_path(arguments.model, base) : arguments.model) +
+          "\n";
   text += "data: " + yaml_text(relative_path(arguments.data, base)) + "\n";
   text += commented("domain: " + yaml_text(relative_path(arguments.domain, base)),
                     "ranges of the attributes; check it");
@@ -224,10 +224,10 @@ ExitCode init(InitArguments arguments) {
                                        percent(*agreed), with_commas(table.count)));
   }
   print(facts.text());
-  print(fmt::format(
-      "\nIf the agreement is lower than the model's accuracy, the columns are encoded "
-      "differently.\nNext: fairlane run {}\n",
-      arguments.out));
+  print(
+      fmt::format("\nIf the agreement is lower than the model's accuracy, the columns are encoded "
+                  "differently.\nNext: fairlane run {}\n",
+                  arguments.out));
   return ExitCode::kOk;
 }
 
@@ -235,7 +235,8 @@ ExitCode init(InitArguments arguments) {
 
 Action add_init(CLI::App& app) {
   auto const arguments = std::make_shared<InitArguments>();
-  app.add_option("MODEL", arguments->model, "the model: a network (.h5, .safetensors) or exec:COMMAND")
+  app.add_option("MODEL", arguments->model,
+                 "the model: a network (.h5, .safetensors) or exec:COMMAND")
       ->required()
       ->type_name("");
   app.add_option("DATA", arguments->data, "the table (.csv), encoded as the model takes it")

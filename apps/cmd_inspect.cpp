@@ -193,8 +193,8 @@ void inspect_dataset(std::string const& path, std::string const& domain_path, bo
     Attribute const& attribute = domain.attributes[i];
     ColumnRange const range = range_of(data, attribute, i);
     rows.push_back({escaped(attribute.name), attribute.is_protected ? "yes" : "",
-                    attribute.codes_text(),
-                    fmt::format("{}..{}", range.low, range.high), with_commas(range.outside)});
+                    attribute.codes_text(), fmt::format("{}..{}", range.low, range.high),
+                    with_commas(range.outside)});
     if (fixes) rows.back().push_back(attribute.immutable ? "yes" : "");
     if (domain.encodes()) rows.back().push_back(attribute.encoding.text());
     Json entry = {{"name", attribute.name},
@@ -311,9 +311,10 @@ ExitCode inspect(InspectArguments const& arguments) {
   bool const is_directory = std::filesystem::is_directory(arguments.path, ec);
   bool const is_table = !is_directory && has_suffix(arguments.path, ".csv");
   if (!arguments.domain.empty() && !is_table && !runs_code(arguments.path)) {
-    throw Error(ExitCode::kUsage,
-                fmt::format("inspect: DOMAIN is {}, but {} is no .csv table, nor a model that needs one",
-                            in_quotes(arguments.domain), in_quotes(arguments.path)));
+    throw Error(
+        ExitCode::kUsage,
+        fmt::format("inspect: DOMAIN is {}, but {} is no .csv table, nor a model that needs one",
+                    in_quotes(arguments.domain), in_quotes(arguments.path)));
   }
   if (is_directory) {
     inspect_results(arguments.path, console, as_json);
@@ -334,7 +335,9 @@ Action add_inspect(CLI::App& app) {
   app.add_option("PATH", arguments->path, "a model, a .csv table or an output directory")
       ->required()
       ->type_name("");
-  app.add_option("DOMAIN", arguments->domain, "the domain file of the table, or of a model that runs code")->type_name("");
+  app.add_option("DOMAIN", arguments->domain,
+                 "the domain file of the table, or of a model that runs code")
+      ->type_name("");
   app.add_flag("--allow-exec", arguments->loading.allow_exec,
                "allow models that run code, such as exec:COMMAND");
   arguments->console.add_to(app);

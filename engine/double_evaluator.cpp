@@ -39,8 +39,7 @@ double sigmoid_of(double z) {
 
 }  // namespace
 
-DoubleEvaluator::DoubleEvaluator(Network const& network, Domain const* domain)
-    : domain_(domain) {
+DoubleEvaluator::DoubleEvaluator(Network const& network, Domain const* domain) : domain_(domain) {
   for (auto const& from : network.layers) {
     Layer layer{from.inputs, from.outputs, from.activation, static_cast<double>(from.alpha), {},
                 {}};

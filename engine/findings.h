@@ -62,12 +62,12 @@ class RowCodec {
   int attributes_ = 0;
   int words_ = 1;
   int group_words_ = 1;
-  std::vector<std::int32_t> low_;      // [attributes]
+  std::vector<std::int32_t> low_;                 // [attributes]
   std::vector<std::vector<std::int32_t>> lists_;  // [attributes] codes; empty: all from low on
-  std::vector<std::uint64_t> range_;   // [attributes] how many codes
-  std::vector<int> word_;              // [attributes] word of the attribute's digit
-  std::vector<std::uint64_t> stride_;  // [attributes]
-  std::vector<int> selected_;          // attributes under test
+  std::vector<std::uint64_t> range_;              // [attributes] how many codes
+  std::vector<int> word_;                         // [attributes] word of the attribute's digit
+  std::vector<std::uint64_t> stride_;             // [attributes]
+  std::vector<int> selected_;                     // attributes under test
   std::vector<Digit> selected_digits_;
   std::vector<Run> runs_;
   std::vector<std::uint64_t> variant_key_;  // [variants][words] what the selected digits contribute

@@ -87,7 +87,8 @@ void LockstepSearch::global_phase() {
   std::int64_t count = seeds_.count();
   if (config_.budget.iterations)
     count = std::min(count, *config_.budget.iterations);  // every seed is tested once
-  if (config_.budget.evaluations) count = std::min(count, tests_within(*config_.budget.evaluations));
+  if (config_.budget.evaluations)
+    count = std::min(count, tests_within(*config_.budget.evaluations));
   if (options_.replay && options_.replay->global_seeds >= 0)
     count = std::min(count, options_.replay->global_seeds);
   result_.global.resize(static_cast<std::size_t>(count));  // as an earlier session left it

@@ -101,8 +101,8 @@ Json config_json(RunConfig const& config, TestSubject const& subject) {
   Json json;
   if (is_command(config.model)) {
     json["model"] = config.model;
-    json["model_folder"] = relative_path(
-        config.model_folder.empty() ? std::string(".") : config.model_folder, dir);
+    json["model_folder"] =
+        relative_path(config.model_folder.empty() ? std::string(".") : config.model_folder, dir);
   } else {
     json["model"] = relative_path(config.model, dir);
   }

@@ -83,10 +83,10 @@ std::span<MethodSpec const> methods() { return kMethods; }
 void require_usable(MethodSpec const& method, Model const& model) {
   bool const differences = method.gradient == GradientKind::kProbabilityDifference;
   if (!model.scorer() || differences || method.gradient == GradientKind::kNone) return;
-  throw Error(ExitCode::kConfig,
-              std::string("method '") + method.name + "' follows gradients, which " +
-                  escaped(model.scorer()->name()) +
-                  " does not have; use maft, which takes differences instead");
+  throw Error(ExitCode::kConfig, std::string("method '") + method.name +
+                                     "' follows gradients, which " +
+                                     escaped(model.scorer()->name()) +
+                                     " does not have; use maft, which takes differences instead");
 }
 
 MethodSpec const& find_method(std::string const& name) {

@@ -42,8 +42,7 @@ std::optional<std::vector<std::int32_t>> canonical_box(std::span<Predicate const
 /// Moves a row into the predicates' box, attribute by attribute. sticky: to the nearest value; otherwise to the lowest
 /// value of every attribute that they bound. False where no value fulfils them.
 bool solve(std::span<Predicate const> predicates, std::vector<Interval> const& domain,
-           ToggleSolver solver, std::span<std::int32_t> row,
-           std::span<CodeList const> codes = {});
+           ToggleSolver solver, std::span<std::int32_t> row, std::span<CodeList const> codes = {});
 
 /// A path with a predicate negated, and an input on it.
 /// rank  place in the queue, least first

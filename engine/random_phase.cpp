@@ -63,7 +63,7 @@ void LockstepSearch::random_phase() {
   }
   begin_phase(0, wanted);
   constexpr std::int64_t kMostDraws = std::numeric_limits<std::uint32_t>::max();
-  constexpr std::int64_t kLeastDraws = 1024;  // in a round, for each thread
+  constexpr std::int64_t kLeastDraws = 1024;      // in a round, for each thread
   constexpr std::int64_t kDrawsAtOnce = 1 << 24;  // the clock may end a run long before global.num
   // A run that the clock ended is repeated by as many draws.
   bool const repeats = options_.replay && options_.replay->global_seeds >= 0;

@@ -40,7 +40,7 @@ RecordedRun read_manifest(std::string const& dir);
 struct Summary {
   std::string method;
   Arithmetic arithmetic = Arithmetic::kExact;  // that the backend used
-  std::string scores;  // what a model that is no network gives; else empty
+  std::string scores;                          // what a model that is no network gives; else empty
   std::vector<std::string> protected_attributes;
   std::int64_t variants = 0;
   SearchCounts search;

@@ -121,7 +121,8 @@ void RowCodec::row_of_key(std::uint64_t const* key, std::int32_t* row) const {
     std::uint64_t rest = key[w];
     for (; a > 0 && word_[a - 1] == w; --a) {
       std::uint64_t const next = rest / range_[a - 1];
-      std::int32_t const place = low_[a - 1] + static_cast<std::int32_t>(rest - next * range_[a - 1]);
+      std::int32_t const place =
+          low_[a - 1] + static_cast<std::int32_t>(rest - next * range_[a - 1]);
       row[a - 1] = lists_[a - 1].empty() ? place : lists_[a - 1][static_cast<std::size_t>(place)];
       rest = next;
     }

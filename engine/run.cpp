@@ -47,10 +47,11 @@ Summary run(RunConfig const& config, RunOptions const& options) {
   MethodSpec const& method = find_method(config.method);
   require_usable(method, subject.model());
   if (method.kind != SearchKind::kRandom && !subject.can_move()) {
-    throw Error(ExitCode::kConfig,
-                fmt::format("{}: method {} has nothing to change: every attribute that is not under "
-                            "test is immutable in {}; use themis, or enumerate",
-                            escaped(config.source), config.method, escaped(config.domain)));
+    throw Error(
+        ExitCode::kConfig,
+        fmt::format("{}: method {} has nothing to change: every attribute that is not under "
+                    "test is immutable in {}; use themis, or enumerate",
+                    escaped(config.source), config.method, escaped(config.domain)));
   }
   for (auto const& notice : subject.notices()) tell(notice);
   std::optional<EnumeratedTotals> totals;

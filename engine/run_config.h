@@ -61,7 +61,7 @@ enum class Surrogate {
 };
 enum class Neighbours {
   kMarginal,  // every column from the table's marginal, whatever the input: what the authors' program does
-  kLocal,     // the input's own value in half of the columns
+  kLocal,  // the input's own value in half of the columns
 };
 enum class ToggleSolver {
   kSticky,  // values nearest to the input's
@@ -72,7 +72,7 @@ struct SymbolicConfig {
   double t1 = 0.3;           // least confidence of a predicate on an undirected path
   std::optional<double> t2;  // directed: negate only predicates with less confidence; absent: all
   int samples = 5000;        // rows that a surrogate is fitted to
-  int frontier = 1;          // inputs that are tested and explained at once; 1: the published sequence
+  int frontier = 1;  // inputs that are tested and explained at once; 1: the published sequence
   Surrogate surrogate = Surrogate::kPerInstance;
   ToggleSolver solver = ToggleSolver::kSticky;
   Neighbours neighbours = Neighbours::kMarginal;
@@ -98,7 +98,8 @@ struct OutputConfig {
 struct RunConfig {
   std::string source;  // the YAML file, for messages
   std::string model;
-  std::string model_folder;  // in which a model that is a command runs; empty: the working directory
+  std::string
+      model_folder;  // in which a model that is a command runs; empty: the working directory
   std::string data;  // empty: none
   std::string domain;
   std::vector<ProtectedAttribute> protected_attributes;

@@ -98,8 +98,7 @@ void LockstepSearch::count() {
 
 SearchResult search(RunConfig const& config, MethodSpec const& method, SeedSource const& seeds,
                     Backend& backend, SearchOptions const& options) {
-  if (method.kind == SearchKind::kSymbolic)
-    return symbolic_search(config, seeds, backend, options);
+  if (method.kind == SearchKind::kSymbolic) return symbolic_search(config, seeds, backend, options);
   return LockstepSearch(config, method, seeds, backend, options).run();
 }
 

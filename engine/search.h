@@ -31,7 +31,8 @@ struct Cut {
       std::numeric_limits<std::uint64_t>::max();  // first finder that does not count
   std::int64_t global_seeds = -1;                 // seeds of the global phase, -1: all
   std::int64_t local_seeds = -1;                  // origins of the local phase, -1: all
-  char const* reason = "";  // the budget that ended the run: seeds, iterations, evaluations, instances, seconds
+  char const* reason =
+      "";  // the budget that ended the run: seeds, iterations, evaluations, instances, seconds
 };
 
 /// The counts of summary.json that the search itself knows.
@@ -77,7 +78,8 @@ struct Saving {
 /// Options that steer a search beside the configuration.
 struct SearchOptions {
   bool trace = false;  // keep last_rows
-  int threads = 0;     // for what the host does beside the backend; 0: as many as the backend runs blocks
+  int threads =
+      0;  // for what the host does beside the backend; 0: as many as the backend runs blocks
   std::atomic<bool> const* stop =
       nullptr;  // set by a signal: the search throws Error(kInterrupted), or kStopped where it has saved its state
   SearchProgress* progress = nullptr;

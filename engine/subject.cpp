@@ -201,10 +201,11 @@ void TestSubject::check_inputs(RunConfig const& config) const {
   std::string const model = escaped(config.model, kLongestPath);
   std::string const domain = escaped(config.domain, kLongestPath);
   if (!domain_.encodes()) {
-    throw Error(ExitCode::kData,
-                fmt::format("{}: takes {} inputs, but the domain {} has {} attributes; expected one "
-                            "attribute per input, in the model's order",
-                            model, model_.inputs(), domain, columns));
+    throw Error(
+        ExitCode::kData,
+        fmt::format("{}: takes {} inputs, but the domain {} has {} attributes; expected one "
+                    "attribute per input, in the model's order",
+                    model, model_.inputs(), domain, columns));
   }
   throw Error(ExitCode::kData,
               fmt::format("{}: takes {} inputs, but the {} attributes of the domain {} are encoded "

@@ -92,8 +92,8 @@ void WalkTree::enclose(std::size_t attribute, std::vector<std::int32_t> const& c
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       auto const x = static_cast<double>(inputs[k]);
       Interval& interval = box[first_[attribute] + k];
-      interval = i == 0 ? Interval{x, x}
-                        : Interval{std::min(interval.low, x), std::max(interval.high, x)};
+      interval =
+          i == 0 ? Interval{x, x} : Interval{std::min(interval.low, x), std::max(interval.high, x)};
     }
   }
 }

@@ -128,8 +128,12 @@ void PackedSubject::encode_columns(SubjectView const& view) {
     if (c == subject_.prefix) subject_.input_prefix = next;
     model_input_.push_back(first_input[a]);
     for (int k = 0; k < from.width; ++k) source_input_.push_back(first_input[a] + k);
-    ColumnEncoding to{from.kind,  from.dropped, next,
-                      from.width, low_[i],      high_[i],
+    ColumnEncoding to{from.kind,
+                      from.dropped,
+                      next,
+                      from.width,
+                      low_[i],
+                      high_[i],
                       static_cast<float>(from.slope)};
     auto const table = from.table;
     if (!table.empty()) {
@@ -168,10 +172,11 @@ void PackedSubject::encode(std::int32_t const* row, float* inputs) const {
   }
 }
 
-void PackedSubject::append_inputs(int column, std::int32_t place, std::vector<float>& inputs) const {
+void PackedSubject::append_inputs(int column, std::int32_t place,
+                                  std::vector<float>& inputs) const {
   std::size_t const at = inputs.size();
-  auto const encoding = encodings_.empty() ? ColumnEncoding{}
-                                           : encodings_[static_cast<std::size_t>(column)];
+  auto const encoding =
+      encodings_.empty() ? ColumnEncoding{} : encodings_[static_cast<std::size_t>(column)];
   inputs.resize(at + static_cast<std::size_t>(encoding.width));
   encode_column<ScalarPack>(encoding, place, inputs.data() + at, 1);
 }
@@ -184,7 +189,8 @@ float const* PackedSubject::rises_of(ColumnEncoding const& encoding, LayerView c
   std::vector<float> from(static_cast<std::size_t>(encoding.width));
   std::vector<float> to(from.size());
   for (std::int32_t row = 0; row < codes; ++row) {
-    std::int32_t const start = std::max(0, std::min(row, codes - 2));  // of the last step at the end
+    std::int32_t const start =
+        std::max(0, std::min(row, codes - 2));  // of the last step at the end
     encode_column<ScalarPack>(encoding, encoding.low + start, from.data(), 1);
     encode_column<ScalarPack>(encoding, encoding.low + std::min(start + 1, codes - 1), to.data(),
                               1);
@@ -259,11 +265,10 @@ bool PackedSubject::outputs_stay_finite(SubjectView const& view) const {
     EncodingView const encoding = view.encoding(a);
     auto const width = static_cast<std::size_t>(encoding.width);
     bool const plain = encoding.kind == EncodingKind::kIdentity;
-    bound.resize(bound.size() + width,
-                 plain ? std::max(std::abs(static_cast<double>(view.low[a])),
-                                  std::abs(static_cast<double>(view.high[a])))
-                 : encoding.table.empty() ? 1.0
-                                          : 0.0);
+    bound.resize(bound.size() + width, plain ? std::max(std::abs(static_cast<double>(view.low[a])),
+                                                        std::abs(static_cast<double>(view.high[a])))
+                                       : encoding.table.empty() ? 1.0
+                                                                : 0.0);
     for (std::size_t i = 0; i < encoding.table.size(); ++i) {
       double& largest = bound[bound.size() - width + i % width];
       largest = std::max(largest, std::abs(static_cast<double>(encoding.table[i])));
@@ -322,7 +327,8 @@ std::vector<float> PackedSubject::slopes(SubjectView const& view, LayerView cons
 
 std::int32_t PackedSubject::place_in(std::vector<std::int32_t> const& list, std::int32_t code) {
   auto const found = std::lower_bound(list.begin(), list.end(), code);
-  return found == list.end() || *found != code ? 0 : static_cast<std::int32_t>(found - list.begin());
+  return found == list.end() || *found != code ? 0
+                                               : static_cast<std::int32_t>(found - list.begin());
 }
 
 void PackedSubject::set_variant_order(std::vector<int> order) {

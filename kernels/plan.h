@@ -59,8 +59,7 @@ class PackedSubject {
     return code_at(subject_.selected_column[selected], variant_place(variant, selected));
   }
   std::int32_t variant_place(int variant, int selected) const {
-    return subject_
-        .variant_code[static_cast<std::int64_t>(variant) * subject_.selected + selected];
+    return subject_.variant_code[static_cast<std::int64_t>(variant) * subject_.selected + selected];
   }
   /// The columns that make up a group's key, ascending: all that are not selected.
   std::vector<int> const& group_columns() const { return group_columns_; }
@@ -107,10 +106,12 @@ class PackedSubject {
   std::vector<int> selected_input_;
   std::vector<int> group_columns_;
   std::vector<int> movable_;
-  std::vector<std::vector<std::int32_t>> lists_;  // [columns] codes, empty where they are all of low..high
-  std::vector<ColumnEncoding> encodings_;         // [columns], empty where every column is an input as it is
+  std::vector<std::vector<std::int32_t>>
+      lists_;  // [columns] codes, empty where they are all of low..high
+  std::vector<ColumnEncoding>
+      encodings_;  // [columns], empty where every column is an input as it is
   std::vector<int> model_input_;
-  std::vector<int> source_input_;                 // [inputs] number of a kernel's input in the network
+  std::vector<int> source_input_;  // [inputs] number of a kernel's input in the network
   std::vector<std::int32_t> low_;
   std::vector<std::int32_t> high_;
   std::vector<float> variant_value_;

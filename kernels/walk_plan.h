@@ -68,7 +68,8 @@ class WalkPlan {
   std::vector<std::vector<int>> columns_;
   std::vector<WalkFactor> factors_;
   std::vector<WalkLevel> levels_;
-  std::vector<std::vector<std::int32_t>> factor_codes_;  // [head lists][entries][columns] as kernels have them
+  std::vector<std::vector<std::int32_t>>
+      factor_codes_;  // [head lists][entries][columns] as kernels have them
   std::vector<std::vector<float>> level_values_;
   std::vector<int> group_member_;
   std::vector<int> variant_member_;

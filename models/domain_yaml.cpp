@@ -110,8 +110,7 @@ std::vector<std::int32_t> read_values(std::string const& source, YamlNode const&
 double read_number(std::string const& source, YamlNode const& node, std::string const& what) {
   auto const value = node.number();
   if (!value) {
-    fail_yaml(source, node,
-              fmt::format("{} is {}, expected a finite number", what, node.shown()));
+    fail_yaml(source, node, fmt::format("{} is {}, expected a finite number", what, node.shown()));
   }
   return *value;
 }
@@ -123,9 +122,9 @@ void read_affine(std::string const& source, YamlNode const& node, std::string co
   YamlNode const* const mean = node.find("mean");
   YamlNode const* const std = node.find("std");
   if (node.kind != YamlNode::Kind::kMap || mean == nullptr || std == nullptr) {
-    fail_yaml(source, node,
-              fmt::format("{}.affine is {}, expected {{mean: NUMBER, std: NUMBER}}", what,
-                          node.shown()));
+    fail_yaml(
+        source, node,
+        fmt::format("{}.affine is {}, expected {{mean: NUMBER, std: NUMBER}}", what, node.shown()));
   }
   check_yaml_keys(source, node, {"mean", "std"});
   encoding.mean = read_number(source, *mean, what + ".affine.mean");
@@ -156,11 +155,11 @@ void read_table(std::string const& source, YamlNode const& node, std::string con
                 Encoding& encoding) {
   encoding.kind = EncodingKind::kTable;
   if (node.kind != YamlNode::Kind::kSequence || node.items.empty()) {
-    fail_yaml(source, node,
-              fmt::format("{}.table is {}, expected a list with a number, or a list of numbers, for "
-                          "every code",
-                          what,
-                          node.kind == YamlNode::Kind::kSequence ? "an empty list" : node.shown()));
+    fail_yaml(
+        source, node,
+        fmt::format("{}.table is {}, expected a list with a number, or a list of numbers, for "
+                    "every code",
+                    what, node.kind == YamlNode::Kind::kSequence ? "an empty list" : node.shown()));
   }
   bool const flat = node.items.front().kind == YamlNode::Kind::kScalar;
   std::size_t width = 1;
@@ -171,8 +170,8 @@ void read_table(std::string const& source, YamlNode const& node, std::string con
     if (flat ? item.kind != YamlNode::Kind::kScalar : !is_list || item.items.size() != width) {
       std::string const wanted =
           flat ? "a number" : fmt::format("a list of {} numbers like the others", width);
-      std::string const found = is_list ? fmt::format("a list of {}", item.items.size())
-                                        : item.shown();
+      std::string const found =
+          is_list ? fmt::format("a list of {}", item.items.size()) : item.shown();
       fail_yaml(source, item, fmt::format("{} is {}, expected {}", entry, found, wanted));
     }
     encoding.rows.emplace_back();
@@ -189,7 +188,8 @@ void read_table(std::string const& source, YamlNode const& node, std::string con
 Encoding read_encoding(std::string const& source, YamlNode const& node, std::string const& what) {
   static std::vector<std::string> const kKinds = {"identity", "affine", "one-hot", "table"};
   constexpr char const* kExpected =
-      "identity, one-hot, {affine: {mean: NUMBER, std: NUMBER}}, {one-hot: {drop: first}} or {table: "
+      "identity, one-hot, {affine: {mean: NUMBER, std: NUMBER}}, {one-hot: {drop: first}} or "
+      "{table: "
       "[...]}";
   Encoding encoding;
   if (node.kind == YamlNode::Kind::kScalar) {
@@ -233,9 +233,9 @@ void check_encoding(std::string const& source, YamlNode const& node, std::string
   if (!bounded || attribute.encoding.kind == EncodingKind::kIdentity) return;
   std::int64_t const most = is_affine ? kMaxTableCodes : kMaxInputs;
   if (attribute.code_count() > most) {
-    fail_yaml(source, node,
-              fmt::format("{} is for {} codes, expected at most {}", what, attribute.code_count(),
-                          most));
+    fail_yaml(
+        source, node,
+        fmt::format("{} is for {} codes, expected at most {}", what, attribute.code_count(), most));
   }
   if (attribute.encoding.drop_first && attribute.code_count() < 2)
     fail_yaml(source, node, fmt::format("{} drops the only code, {}", what, *attribute.low));
@@ -292,9 +292,8 @@ void settle_categories(std::string const& source, YamlNode const& node, std::str
 }
 
 Attribute read_attribute(std::string const& source, YamlNode const& node, std::size_t index) {
-  static std::vector<std::string> const kKeys = {"name",       "low",       "high",
-                                                 "values",     "protected", "immutable",
-                                                 "encoding",   "categories", "bins"};
+  static std::vector<std::string> const kKeys = {
+      "name", "low", "high", "values", "protected", "immutable", "encoding", "categories", "bins"};
   std::string what = fmt::format("attributes[{}]", index);
   if (node.kind != YamlNode::Kind::kMap) {
     fail_yaml(source, node,

@@ -35,8 +35,9 @@ void require_allowed(std::string const& model, int inputs, ModelOptions const& o
 
 Network const& Model::network(char const* purpose) const {
   if (network_) return *network_;
-  throw Error(ExitCode::kUnavailable, fmt::format("{}: is no network of dense layers, which {} needs",
-                                                  escaped(source_, kLongestPath), purpose));
+  throw Error(ExitCode::kUnavailable,
+              fmt::format("{}: is no network of dense layers, which {} needs",
+                          escaped(source_, kLongestPath), purpose));
 }
 
 char const* name_of(ScoreKind kind) {

@@ -59,8 +59,8 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
       for (int c = 0; c < s.columns; ++c) {
         auto const& e = s.encoding[c];
         for (int v = 0; v < kV; ++v) {
-          encode_column<P>(e, P::load_i(x + c * stride + at + v * kN), in + e.first * kTile + v * kN,
-                           kTile);
+          encode_column<P>(e, P::load_i(x + c * stride + at + v * kN),
+                           in + e.first * kTile + v * kN, kTile);
         }
       }
       return;
@@ -442,8 +442,7 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
     FL_HD float* moved(int i) const {
       int const c = s.movable[i];
       float* const column = m.in + s.input_of(c) * kTile;
-      for (int v = 0; v < kV; ++v)
-        move_column<P>(s, c, code(i, v), step, column + v * kN, kTile);
+      for (int v = 0; v < kV; ++v) move_column<P>(s, c, code(i, v), step, column + v * kN, kTile);
       float* const z = forward<P, kV>(s.network, m.in, m.a, m.b);
       for (int v = 0; v < kV; ++v) {
         if (s.encoding == nullptr) {
@@ -471,7 +470,8 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
     F here[kV];
     for (int v = 0; v < kV; ++v) {
       label[v] = label_of<P>(z + v * kN, outputs, apart, s.cut);
-      here[v] = label_probability<P>(s.scores, label[v], z + v * kN, outputs, apart, terms + v * kN);
+      here[v] =
+          label_probability<P>(s.scores, label[v], z + v * kN, outputs, apart, terms + v * kN);
     }
     for (int c = 0; c < s.columns; ++c) {
       for (int v = 0; v < kV; ++v) P::store(P::splat(0.0F), gradient + c * stride + v * kN);

@@ -165,8 +165,7 @@ void CpuBlock<Table>::retain(std::span<std::uint8_t const> keep) {
 template <class Table>
 void CpuBlock<Table>::row(int lane, std::int32_t* row) const {
   for (int c = 0; c < subject_.columns; ++c)
-    row[packed_.attribute_of()[static_cast<std::size_t>(c)]] =
-        packed_.code_at(c, x_.row(c)[lane]);
+    row[packed_.attribute_of()[static_cast<std::size_t>(c)]] = packed_.code_at(c, x_.row(c)[lane]);
 }
 
 template <class Table>

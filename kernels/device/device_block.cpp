@@ -182,8 +182,8 @@ void DeviceBlock::place(std::span<std::uint32_t const> seed, std::int32_t const*
   std::vector<std::int32_t> places(rows, rows + n * columns);
   for (int c = 0; c < subject_.columns; ++c) {
     if (share_.packed.codes_of(c).empty()) continue;
-    auto const a = static_cast<std::size_t>(
-        share_.packed.attribute_of()[static_cast<std::size_t>(c)]);
+    auto const a =
+        static_cast<std::size_t>(share_.packed.attribute_of()[static_cast<std::size_t>(c)]);
     for (std::size_t i = a; i < places.size(); i += columns)
       places[i] = share_.packed.place_of(c, places[i]);
   }

@@ -52,9 +52,8 @@ struct LoadMembers {
 
   FL_HD void operator()(std::int64_t i) const {
     int const first_input = subject.input_of(first_column);
-    load(i, out_stride, [&](int c) {
-      return out + (subject.input_of(c) - first_input) * out_stride + i;
-    });
+    load(i, out_stride,
+         [&](int c) { return out + (subject.input_of(c) - first_input) * out_stride + i; });
   }
 
   /// at(c): where the inputs of column c of row `first_row` + i begin; apart: from one of them to the next

@@ -111,12 +111,15 @@ TEST(DomainYaml, ReadsValueListsAndEncodings) {
 TEST(DomainYaml, RejectsValueListsAndEncodingsThatContradict) {
   expect_config_error(one("name: a, low: 0, values: [1]"), {"d.yaml:2:31", "values beside low"});
   expect_config_error(one("name: a, values: []"), {"an empty list"});
-  expect_config_error(one("name: a, values: [1, 1]"), {"d.yaml:2:27", "more than the value before"});
+  expect_config_error(one("name: a, values: [1, 1]"),
+                      {"d.yaml:2:27", "more than the value before"});
   expect_config_error(one("name: a, values: [1, x]"), {"values[1] is 'x'"});
   expect_config_error(one("name: a, values: 3"), {"values is '3'"});
-  expect_config_error(one("name: a, values: [1, 4], categories: [x]"), {"expected 2", "one of 1, 4"});
+  expect_config_error(one("name: a, values: [1, 4], categories: [x]"),
+                      {"expected 2", "one of 1, 4"});
   expect_config_error(one("name: a, immutable: yes"), {"immutable is 'yes'"});
-  expect_config_error(one("name: a, encoding: one_hot"), {"d.yaml:2:25", "did you mean 'one-hot'?"});
+  expect_config_error(one("name: a, encoding: one_hot"),
+                      {"d.yaml:2:25", "did you mean 'one-hot'?"});
   expect_config_error(one("name: a, encoding: [1]"), {"encoding is a list"});
   expect_config_error(one("name: a, encoding: {affin: {}}"), {"did you mean 'affine'?"});
   expect_config_error(one("name: a, encoding: {affine: {mean: 1}}"), {"mean: NUMBER, std: NUMBER"});

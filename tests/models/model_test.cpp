@@ -36,10 +36,9 @@ TEST(LoadModel, RunsCodeOnlyWhereThatIsAllowed) {
 }
 
 TEST(LoadModel, ChoosesTheReaderByTheName) {
-  Model const command =
-      load_model("exec:" + std::string(FAIRLANE_PYTHON) + " -I -S '" + FAIRLANE_SOURCE_DIR +
-                     "/tests/models/exec/child.py' labels",
-                 5, allowed());
+  Model const command = load_model("exec:" + std::string(FAIRLANE_PYTHON) + " -I -S '" +
+                                       FAIRLANE_SOURCE_DIR + "/tests/models/exec/child.py' labels",
+                                   5, allowed());
   ASSERT_NE(command.scorer(), nullptr);
   EXPECT_EQ(command.inputs(), 5);
   EXPECT_EQ(command.outputs(), 4);

@@ -70,8 +70,8 @@ TEST_F(DeviceFailure, OfOneDeviceEndsTheOthersToo) {
       HostFaults faults;
       faults.calls = calls;
       devices.push_back(std::make_unique<StandInDevice>(StandInDevice::small_limits(), faults));
-      devices.push_back(std::make_unique<StandInDevice>(StandInDevice::small_limits(),
-                                                     HostFaults{faults.memory, failing_call, {}}));
+      devices.push_back(std::make_unique<StandInDevice>(
+          StandInDevice::small_limits(), HostFaults{faults.memory, failing_call, {}}));
       DeviceOptions options;
       options.lanes = 8;
       options.overflow = std::move(overflow);
