@@ -6,12 +6,12 @@
 
 namespace fairlane {
 
-Interval clopper_pearson(std::int64_t successes, std::int64_t samples, double confidence) {
+ShareInterval clopper_pearson(std::int64_t successes, std::int64_t samples, double confidence) {
   using Beta = boost::math::beta_distribution<double>;
   double const tail = (1.0 - confidence) / 2.0;
   auto const k = static_cast<double>(successes);
   auto const n = static_cast<double>(samples);
-  Interval interval;
+  ShareInterval interval;
   if (successes > 0) interval.low = boost::math::quantile(Beta(k, n - k + 1.0), tail);
   if (successes < samples) {
     interval.high = boost::math::quantile(boost::math::complement(Beta(k + 1.0, n - k), tail));

@@ -5,7 +5,8 @@
 
 namespace fairlane {
 
-struct Interval {
+/// Where a share lies.
+struct ShareInterval {
   double low = 0.0;
   double high = 1.0;
 };
@@ -13,7 +14,7 @@ struct Interval {
 /// The exact two-sided interval of a binomial share, each side missing it with probability at most
 /// (1 - confidence) / 2. No sample: [0, 1].
 /// Source: Clopper and Pearson, Biometrika 26 (1934).
-Interval clopper_pearson(std::int64_t successes, std::int64_t samples, double confidence);
+ShareInterval clopper_pearson(std::int64_t successes, std::int64_t samples, double confidence);
 
 /// Half width of the normal interval of a mean: z * deviation / sqrt(count).
 double normal_half_width(double deviation, std::int64_t count, double confidence);

@@ -239,7 +239,7 @@ double share_of(std::int64_t part, std::int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
 }
 
-Json share_json(double share, Interval const& interval) {
+Json share_json(double share, ShareInterval const& interval) {
   return {{"share", share}, {"low", interval.low}, {"high", interval.high}};
 }
 
@@ -258,10 +258,10 @@ struct Estimate {
   std::optional<double> confidence;
   bool reached = true;
 
-  Interval interval(std::int64_t hits) const {
+  ShareInterval interval(std::int64_t hits) const {
     double const share = share_of(hits, samples.sampled);
     return confidence ? clopper_pearson(hits, samples.sampled, *confidence)
-                      : Interval{share, share};
+                      : ShareInterval{share, share};
   }
 };
 
@@ -305,7 +305,7 @@ Json group_score(Samples const& samples, std::optional<double> confidence) {
   double const each = 1.0 - (1.0 - *confidence) / layout.variants;
   double low = 0.0;
   double high = 0.0;
-  std::vector<Interval> intervals;
+  std::vector<ShareInterval> intervals;
   for (std::int64_t const k : positive) intervals.push_back(clopper_pearson(k, n, each));
   for (auto const& a : intervals) {
     for (auto const& b : intervals) {
@@ -396,14 +396,14 @@ class SetSearch {
       options.execution.model.make = [&scorer] { return scorer; };
     Sampler sampler(config, options);
     double const above = *options_.search_above;
-    auto const decided = [&](double, Interval const& interval) {
+    auto const decided = [&](double, ShareInterval const& interval) {
       return interval.low > above || interval.high <= above ||
              interval.high - interval.low <= 2.0 * options_.error;
     };
     Estimate const result = sample_until(sampler, options_, decided);
     auto const& s = result.samples;
     auto const groups = static_cast<std::int64_t>(s.counts.counters[CountLayout::kGroups]);
-    Interval const interval = result.interval(groups);
+    ShareInterval const interval = result.interval(groups);
     Json json = {{"protected", names}};
     json.update(share_json(share_of(groups, s.sampled), interval));
     json["samples"] = s.sampled;
@@ -439,7 +439,7 @@ std::string estimate(RunConfig const& config, EstimateOptions const& options) {
     result.samples = sampler.draw(0, *options.samples);
     result.confidence = options.confidence;
   } else {
-    result = sample_until(sampler, options, [&](double share, Interval const& interval) {
+    result = sample_until(sampler, options, [&](double share, ShareInterval const& interval) {
       return interval.high - share <= options.error && share - interval.low <= options.error;
     });
   }

@@ -6,10 +6,10 @@
 namespace fairlane {
 namespace {
 
-using Bounds = std::map<int, Interval>;
+using Bounds = std::map<int, CodeRange>;
 
 /// The part of an interval whose ends are in the list.
-Interval between_codes(Interval interval, CodeList codes) {
+CodeRange between_codes(CodeRange interval, CodeList codes) {
   auto const first = std::lower_bound(codes.begin(), codes.end(), interval.low);
   auto const end = std::upper_bound(codes.begin(), codes.end(), interval.high);
   if (first >= end) return {1, 0};
@@ -17,7 +17,7 @@ Interval between_codes(Interval interval, CodeList codes) {
 }
 
 /// Intersection of the predicates, for each attribute that they bound. Its ends are codes that the attribute may take.
-Bounds bounds_of(std::span<Predicate const> predicates, std::vector<Interval> const& domain,
+Bounds bounds_of(std::span<Predicate const> predicates, std::vector<CodeRange> const& domain,
                  std::span<CodeList const> codes) {
   Bounds bounds;
   for (Predicate const& p : predicates) {
@@ -49,7 +49,7 @@ double average_confidence(std::span<Predicate const> predicates) {
 }  // namespace
 
 std::optional<std::vector<std::int32_t>> canonical_box(std::span<Predicate const> predicates,
-                                                       std::vector<Interval> const& domain,
+                                                       std::vector<CodeRange> const& domain,
                                                        std::span<CodeList const> codes) {
   std::vector<std::int32_t> box;
   for (auto const& [attribute, interval] : bounds_of(predicates, domain, codes)) {
@@ -60,7 +60,7 @@ std::optional<std::vector<std::int32_t>> canonical_box(std::span<Predicate const
   return box;
 }
 
-bool solve(std::span<Predicate const> predicates, std::vector<Interval> const& domain,
+bool solve(std::span<Predicate const> predicates, std::vector<CodeRange> const& domain,
            ToggleSolver solver, std::span<std::int32_t> row, std::span<CodeList const> codes) {
   Bounds const bounds = bounds_of(predicates, domain, codes);
   for (auto const& [attribute, interval] : bounds) {

@@ -12,12 +12,12 @@
 namespace fairlane {
 
 /// Values that an attribute may take; none where low > high.
-struct Interval {
+struct CodeRange {
   std::int32_t low = 0;
   std::int32_t high = 0;
 
   bool empty() const { return low > high; }
-  bool operator==(Interval const&) const = default;
+  bool operator==(CodeRange const&) const = default;
 };
 
 /// The codes that an attribute may take, ascending; empty: all within its bounds.
@@ -28,7 +28,7 @@ using CodeList = std::span<std::int32_t const>;
 /// movable  [attributes] 1 where the search may change the value
 /// codes    [attributes], or empty where every attribute takes all codes within its bounds
 struct ToggleSpace {
-  std::vector<Interval> domain;
+  std::vector<CodeRange> domain;
   std::vector<std::uint8_t> movable;
   std::vector<CodeList> codes = {};
 };
@@ -36,12 +36,12 @@ struct ToggleSpace {
 /// A conjunction of predicates in canonical form: attribute, low, high of each attribute that it bounds, ascending.
 /// Nothing where no input fulfils it.
 std::optional<std::vector<std::int32_t>> canonical_box(std::span<Predicate const> predicates,
-                                                       std::vector<Interval> const& domain,
+                                                       std::vector<CodeRange> const& domain,
                                                        std::span<CodeList const> codes = {});
 
 /// Moves a row into the predicates' box, attribute by attribute. sticky: to the nearest value; otherwise to the lowest
 /// value of every attribute that they bound. False where no value fulfils them.
-bool solve(std::span<Predicate const> predicates, std::vector<Interval> const& domain,
+bool solve(std::span<Predicate const> predicates, std::vector<CodeRange> const& domain,
            ToggleSolver solver, std::span<std::int32_t> row, std::span<CodeList const> codes = {});
 
 /// A path with a predicate negated, and an input on it.

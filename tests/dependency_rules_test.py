@@ -1,4 +1,5 @@
-"""Which folder may include what (README.md, Layout), and where each library of others may be named.
+"""Which folder may include what (README.md, Layout), where each library of others may be named, and that no two headers
+define a type of the same name: where both are used the linker takes one for the other, without a word.
 
 Besides checking the project, it plants one violation of each kind in a temporary tree, so that a
 rule that has stopped working is noticed.
@@ -124,7 +125,31 @@ def violations(root):
     return found
 
 
+TYPE = re.compile(r"^(?:namespace ([\w:]+) \{|(?:struct|class|enum class|union) (\w+)\b[^;\n]*)$", re.MULTILINE)
+
+
+def twins(files):
+    """One line per type that two headers of files, (path, text) each, define in the same namespace."""
+    places = {}
+    for file, text in files:
+        namespace = ""
+        for match in TYPE.finditer(text):
+            if match[1]:
+                namespace = match[1]
+            elif file.endswith(".h"):
+                places.setdefault(f"{namespace}::{match[2]}", []).append(file)
+    return [f"{name}: {', '.join(files)}" for name, files in places.items() if len(files) > 1]
+
+
 class Tree(unittest.TestCase):
+    def test_a_type_is_defined_once(self):
+        found = [(file, text) for file, text in sources(ROOT) if not file.startswith("kernels/cpu/isa_")]
+        self.assertEqual([], twins(found))
+        header = "namespace fairlane {\nstruct Interval {\n};\n}\n"
+        self.assertEqual(["fairlane::Interval: a.h, b.h"], twins([("a.h", header), ("b.h", header)]))
+        self.assertEqual([], twins([("a.h", header), ("b.h", header.replace("fairlane", "fairlane::onnx"))]))
+        self.assertEqual([], twins([("a.h", header), ("b.h", "namespace fairlane {\nstruct Interval;\n}\n")]))
+
     def test_the_project_keeps_the_rules(self):
         scanned = {file.split("/")[0] for file, _ in sources(ROOT)}
         self.assertLessEqual({"kernels", "models", "engine", "apps"}, scanned, "nothing to scan")

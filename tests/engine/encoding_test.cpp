@@ -8,6 +8,7 @@
 #include "kernels/cpu/cpu_block.h"
 #include "kernels/device/device_backend.h"
 #include "tests/engine/encoded_subject.h"
+#include "tests/engine/network_scorer.h"
 #include "tests/engine/run_output.h"
 #include "tests/engine/run_search.h"
 #include "tests/engine/walked.h"
@@ -282,6 +283,50 @@ TEST(ValueLists, ASearchNeedsSomethingToMove) {
   }
   config.method = "themis";
   EXPECT_GT(run(config, options).found.unique_generated, 0);
+}
+
+// A model whose inside is unknown is given the columns that a network would be.
+TEST(Encodings, AModelThatIsNoNetworkTakesTheirColumns) {
+  for (TwinShape const& shape : twin_shapes()) {
+    SCOPED_TRACE(shape.seed);
+    TemporaryFolder const folder;
+    RunConfig config = twin_config(folder, shape, Which::kEncoded);
+    config.global.num = 25;
+    config.local.num = 12;
+    TestSubject const network(config);
+    // The network as a function of its inputs, which it takes for plain attributes.
+    auto const inputs = static_cast<std::size_t>(network.view().network.front().inputs);
+    std::vector<std::int32_t> const zero(inputs, 0);
+    std::vector<std::uint8_t> const none(inputs, 0);
+    SubjectView columns;
+    columns.network = network.view().network;
+    columns.low = columns.high = zero;
+    columns.flagged = none;
+    ModelOptions const model = disguised(columns, ScoreKind::kLogits);
+    TestSubject const scorer(config, model);
+    for (char const* method : {"themis", "maft", "aequitas-semi"}) {
+      SCOPED_TRACE(method);
+      config.method = method;
+      Finished const expected = run_search(config, network, How{});
+      EXPECT_GT(expected.hits(), 0);
+      Finished const found = run_search_on(config, scorer, [&](VisitSink overflow) {
+        CpuOptions options;
+        options.threads = 2;
+        options.seed = config.seed;
+        options.memory_limit = 1ULL << 26;
+        options.overflow = std::move(overflow);
+        return make_scorer_backend(scorer.view(), options);
+      });
+      expect_same(found, expected);
+    }
+    RunOptions options;
+    options.execution.backend = "cpu";
+    options.execution.model = model;
+    ASSERT_GT(run(config, options).found.unique_instances, 0);
+    CheckResult const checked = check_directory(config.output.dir, model);
+    EXPECT_EQ(checked.failed, 0) << (checked.failures.empty() ? "" : checked.failures.front());
+    EXPECT_GT(checked.confirmed, 0);
+  }
 }
 
 TEST(Encodings, RunsHoldWhenCheckedAgain) {

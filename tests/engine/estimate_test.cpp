@@ -28,16 +28,16 @@ nlohmann::json estimated(RunConfig const& config, EstimateOptions const& options
 // Values of the exact interval from the literature: Brown, Cai and DasGupta, Statistical Science 16 (2001), and 1 -
 // alpha^(1/n) for no success.
 TEST(ClopperPearson, IsExact) {
-  Interval const none = clopper_pearson(0, 100, 0.95);
+  ShareInterval const none = clopper_pearson(0, 100, 0.95);
   EXPECT_EQ(none.low, 0.0);
   EXPECT_NEAR(none.high, 1.0 - std::pow(0.025, 1.0 / 100.0), 1e-12);
-  Interval const all = clopper_pearson(100, 100, 0.95);
+  ShareInterval const all = clopper_pearson(100, 100, 0.95);
   EXPECT_EQ(all.high, 1.0);
   EXPECT_NEAR(all.low, std::pow(0.025, 1.0 / 100.0), 1e-12);
   // Its ends are where the binomial tails are 2.5 %.
   constexpr int kSamples = 20;
   constexpr int kHits = 7;
-  Interval const some = clopper_pearson(kHits, kSamples, 0.95);
+  ShareInterval const some = clopper_pearson(kHits, kSamples, 0.95);
   auto const tail = [](double p, int from, int to) {
     double sum = 0.0;
     for (int k = from; k <= to; ++k) {
@@ -49,7 +49,7 @@ TEST(ClopperPearson, IsExact) {
   };
   EXPECT_NEAR(tail(some.low, kHits, kSamples), 0.025, 1e-9);
   EXPECT_NEAR(tail(some.high, 0, kHits), 0.025, 1e-9);
-  Interval const nothing = clopper_pearson(0, 0, 0.95);
+  ShareInterval const nothing = clopper_pearson(0, 0, 0.95);
   EXPECT_EQ(nothing.low, 0.0);
   EXPECT_EQ(nothing.high, 1.0);
 }

@@ -30,7 +30,7 @@ class NetworkScorer final : public Scorer {
       : view_(view), kind_(kind), faults_(std::move(faults)), reference_(view_) {}
 
   std::string name() const override { return "a network in disguise"; }
-  int inputs() const override { return static_cast<int>(view_.low.size()); }
+  int inputs() const override { return view_.network.front().inputs; }
   int outputs() const override {
     int const outputs = view_.outputs();
     return kind_ == ScoreKind::kLabels && outputs == 1 ? 2 : outputs;

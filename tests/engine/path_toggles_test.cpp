@@ -18,7 +18,7 @@ TEST(PathToggles, BoxesHoldWhatPredicatesLeave) {
   std::uint32_t const seed = std::random_device()();
   SCOPED_TRACE(seed);
   std::mt19937 random(seed);
-  std::vector<Interval> const domain = {{-2, 3}, {0, 1}, {5, 9}};
+  std::vector<CodeRange> const domain = {{-2, 3}, {0, 1}, {5, 9}};
   int empty = 0;
   for (int round = 0; round < 500; ++round) {
     std::vector<Predicate> predicates;
