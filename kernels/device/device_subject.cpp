@@ -68,10 +68,11 @@ DeviceSubject::DeviceSubject(PackedSubject const& packed, Device& device, bool w
   for (std::size_t c = 0; c < tables.size(); ++c) {
     auto const& e = s.encoding[c];
     auto const codes = static_cast<std::size_t>(e.high - e.low + 1);
-    auto const units = static_cast<std::size_t>(s.network.layer[0].forward.outputs);
     if (e.table != nullptr)
       tables[c].table = arena.add(e.table, codes * static_cast<std::size_t>(e.width));
-    if (e.rise != nullptr) tables[c].rise = arena.add(e.rise, codes * units);
+    if (e.rise == nullptr) continue;  // always of a scorer, which has no first layer
+    auto const units = static_cast<std::size_t>(s.network.layer[0].forward.outputs);
+    tables[c].rise = arena.add(e.rise, codes * units);
   }
   std::size_t const low_at = arena.add(s.low, columns);
   std::size_t const high_at = arena.add(s.high, columns);
