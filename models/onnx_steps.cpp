@@ -11,6 +11,8 @@
 namespace fairlane::onnx {
 namespace {
 
+constexpr double kMostSize = 2147483647.0;  // of a dimension or an axis
+
 // Slopes that ONNX takes when an attribute is left out.
 constexpr double kDefaultLeaky = 0.01;
 constexpr double kDefaultElu = 1.0;
@@ -268,8 +270,7 @@ void Steps::reshape(Node const& node) {
   }
   std::vector<std::int64_t> shape;
   if (node.inputs.size() == 2) {
-    for (double const size : operand(node, 1).values)
-      shape.push_back(static_cast<std::int64_t>(size));
+    shape = integers(node, 1);
   } else if (Attribute const* const old = node.attribute("shape")) {
     shape = old->integers;  // before operator set 5
   }
@@ -298,12 +299,21 @@ void Steps::reshape(Node const& node) {
   rank_ = 2;
 }
 
+std::vector<std::int64_t> Steps::integers(Node const& node, std::size_t index) const {
+  std::vector<std::int64_t> result;
+  for (double const value : operand(node, index).values) {
+    if (!(std::fabs(value) <= kMostSize) || value != std::floor(value)) {
+      throw bad(node.where,
+                fmt::format("holds {} in its operand {}, expected an integer", value, index));
+    }
+    result.push_back(static_cast<std::int64_t>(value));
+  }
+  return result;
+}
+
 std::vector<std::int64_t> Steps::axes(Node const& node) const {
   if (node.inputs.size() > 1 && !node.inputs[1].empty()) {
-    std::vector<std::int64_t> result;
-    for (double const axis : operand(node, 1).values)
-      result.push_back(static_cast<std::int64_t>(axis));
-    return result;
+    return integers(node, 1);
   }
   Attribute const* const old = node.attribute("axes");  // before operator set 13
   return old == nullptr ? std::vector<std::int64_t>() : old->integers;

@@ -42,6 +42,8 @@ class Steps {
   void need_inputs(Node const& node, std::size_t least, std::size_t most) const;
   Constant operand(Node const& node, std::size_t index) const;
   std::vector<double> per_unit(Node const& node, std::size_t index) const;
+  /// Throws Error(kData) for what is no dimension or axis.
+  std::vector<std::int64_t> integers(Node const& node, std::size_t index) const;
   std::vector<std::int64_t> axes(Node const& node) const;
   void activate(Node const& node, Activation activation, double alpha = 0.0);
 

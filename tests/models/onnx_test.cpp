@@ -214,6 +214,8 @@ TEST(Onnx, PassesWhatHasNoEffect) {
   expect(shaped({1, -1}), {"shape [1, -1]", "keeps rows apart"});
   expect(shaped({-1}), {"shape [-1]"});
   expect(shaped({2, 0, 1}), {"shape [2, 0, 1]"});
+  expect(shaped({std::numeric_limits<std::int64_t>::max(), 2}), {"operand 1", "integer"});
+  expect(first().floats("s", {2}, {-1.0F, 1.5F}).node("Reshape", {"s"}), {"1.5", "integer"});
   expect(first().node("Squeeze"), {"drops the axes []"});
   expect(first().node("Flatten", {}, {onnx_integer("axis", 0)}), {"axis is 0"});
   expect(first().node("Cast", {}, {onnx_integer("to", 7)}), {"casts to element type 7"});
