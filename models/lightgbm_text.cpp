@@ -260,8 +260,8 @@ TreeEnsemble read_lightgbm_text(std::string_view text, std::string const& source
   Section const& header = sections.front();
   TreeEnsemble result;
   result.source = source;
-  result.library = fmt::format("LightGBM model {}",
-                               escaped(header.has("version") ? header.text("version") : "", 20));
+  result.producer = fmt::format("LightGBM model {}",
+                                escaped(header.has("version") ? header.text("version") : "", 20));
   result.in_double = true;
   result.sums = read_objective(header, result.cut);
   result.base.assign(static_cast<std::size_t>(result.sums), 0.0);

@@ -249,7 +249,7 @@ TreeScorer::TreeScorer(TreeEnsemble trees, int threads)
 TreeScorer::~TreeScorer() = default;
 
 std::string TreeScorer::name() const {
-  return fmt::format("{}, {} trees", trees_.library, trees_.trees());
+  return fmt::format("{}, {} trees", trees_.producer, trees_.trees());
 }
 
 int TreeScorer::outputs() const { return trees_.outputs(); }

@@ -33,7 +33,7 @@ inline constexpr int kMaxClasses = 1 << 10;
 /// leaves     [leaves][width]
 struct TreeEnsemble {
   std::string source;                 // the path it was read from, for messages
-  std::string library;                // what trained it, for people
+  std::string producer;               // what trained it, for people
   std::vector<std::string> features;  // names of the inputs; empty where the file has none
   int inputs = 0;
   int sums = 0;  // 1, or the classes

@@ -79,7 +79,7 @@ TreeEnsemble read_trees_json(JsonField const& root, std::string const& source) {
   root.at("version").integer(kVersion, kVersion);
   TreeEnsemble result;
   result.source = source;
-  result.library = root.at("library").text();
+  result.producer = root.at("library").text();
   if (root.has("features")) result.features = root.at("features").texts();
   result.inputs = static_cast<int>(root.at("inputs").integer(1, kMaxInputs));
   result.in_double = true;

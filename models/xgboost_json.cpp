@@ -203,10 +203,10 @@ TreeEnsemble read_xgboost_json(JsonField const& root, std::string const& source)
   Objective const objective = read_objective(learner.at("objective").at("name"));
   TreeEnsemble result;
   result.source = source;
-  result.library = "XGBoost";
+  result.producer = "XGBoost";
   if (root.has("version")) {
     auto const parts = root.at("version").integers(0, std::numeric_limits<int>::max());
-    result.library += fmt::format(" {}", fmt::join(parts, "."));
+    result.producer += fmt::format(" {}", fmt::join(parts, "."));
   }
   result.inputs = parameter(parameters.at("num_feature"), 1, kMaxInputs);
   result.sums = objective.several ? parameter(parameters.at("num_class"), 2, kMaxClasses) : 1;
