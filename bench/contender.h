@@ -18,7 +18,7 @@ struct BenchSearch {
         method(find_method(run.method)),
         subject(run, model),
         seeds(run, method, subject) {
-    require_usable(method, subject.model());
+    require_usable(method, subject);
   }
 
   RunConfig const& config;

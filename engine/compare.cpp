@@ -55,22 +55,22 @@ std::vector<Trial> restored_trials(std::string const& text) {
   return trials;
 }
 
-bool is_usable(MethodSpec const& method, Model const& model) {
+bool is_usable(MethodSpec const& method, TestSubject const& subject) {
   try {
-    require_usable(method, model);
+    require_usable(method, subject);
     return true;
   } catch (Error const&) {
     return false;
   }
 }
 
-/// Those of the given names; without names all that the model can be searched with.
+/// Those of the given names; without names all that the subject can be searched with.
 std::vector<MethodSpec const*> compared_methods(std::vector<std::string> const& names,
-                                                Model const& model) {
+                                                TestSubject const& subject) {
   std::vector<MethodSpec const*> found;
   if (names.empty()) {
     for (MethodSpec const& method : methods()) {
-      if (is_usable(method, model)) found.push_back(&method);
+      if (is_usable(method, subject)) found.push_back(&method);
     }
   }
   for (auto const& name : names) {
@@ -79,7 +79,7 @@ std::vector<MethodSpec const*> compared_methods(std::vector<std::string> const& 
     } catch (Error const& error) {
       throw Error(ExitCode::kUsage, fmt::format("--methods: {}", error.what()));
     }
-    require_usable(*found.back(), model);
+    require_usable(*found.back(), subject);
     if (std::count(found.begin(), found.end(), found.back()) > 1)
       throw Error(ExitCode::kUsage, fmt::format("--methods lists {} twice", in_quotes(name)));
   }
@@ -141,14 +141,9 @@ class Compare {
       : config_(config),
         options_(options),
         subject_(config, options.execution.model),
-        comparison_{config,
-                    subject_,
-                    compared_methods(options.methods, subject_.model()),
-                    0,
-                    options.repeats,
-                    {},
-                    {},
-                    0.0} {
+        comparison_{
+            config, subject_, compared_methods(options.methods, subject_), 0, options.repeats, {},
+            {},     0.0} {
     auto& c = comparison_;
     for (std::size_t m = 0; m < c.methods.size(); ++m) {
       if (config.method == c.methods[m]->name) c.reference = m;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,6 +10,7 @@
 
 #include "engine/search.h"
 #include "engine/step_adaptation.h"
+#include "engine/stopwatch.h"
 #include "engine/workers.h"
 #include "kernels/core/error.h"
 
@@ -39,8 +39,6 @@ class LockstepSearch {
   SearchResult run();
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   /// All phases, from where resume() has left them.
   SearchResult finish();
   void random_phase();
@@ -121,9 +119,7 @@ class LockstepSearch {
   bool stopped() const {
     return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed);
   }
-  double seconds() const {
-    return std::chrono::duration<double>(Clock::now() - start_).count() + result_.earlier_seconds;
-  }
+  double seconds() const { return start_.seconds() + result_.earlier_seconds; }
   bool late() const {
     return config_.budget.seconds && !options_.replay && seconds() >= *config_.budget.seconds;
   }
@@ -177,7 +173,7 @@ class LockstepSearch {
   Backend& backend_;
   SearchOptions const& options_;
   int attributes_;
-  Clock::time_point start_ = Clock::now();
+  Stopwatch start_;
   SearchResult result_;
   Workers workers_;
   std::vector<GlobalHits> hits_;  // [workers]

@@ -3,6 +3,7 @@
 #include <array>
 #include <vector>
 
+#include "engine/subject.h"
 #include "kernels/core/error.h"
 #include "models/domain.h"
 #include "models/text.h"
@@ -80,7 +81,15 @@ constexpr std::array kMethods = {
 
 std::span<MethodSpec const> methods() { return kMethods; }
 
-void require_usable(MethodSpec const& method, Model const& model) {
+void require_usable(MethodSpec const& method, TestSubject const& subject) {
+  if (method.kind != SearchKind::kRandom && !subject.can_move()) {
+    throw Error(ExitCode::kConfig,
+                std::string("method '") + method.name +
+                    "' has nothing to change: every attribute that is not under test is immutable "
+                    "in " +
+                    escaped(subject.domain().source) + "; use themis, or enumerate");
+  }
+  Model const& model = subject.model();
   bool const differences = method.gradient == GradientKind::kProbabilityDifference;
   if (!model.scorer() || differences || method.gradient == GradientKind::kNone) return;
   throw Error(ExitCode::kConfig, std::string("method '") + method.name +

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "kernels/backend.h"
-#include "models/model.h"
 
 namespace fairlane {
 
@@ -45,7 +44,10 @@ std::span<MethodSpec const> methods();
 /// Throws Error(kConfig) with the nearest name.
 MethodSpec const& find_method(std::string const& name);
 
-/// Throws Error(kConfig) where the method wants gradients that the model does not have.
-void require_usable(MethodSpec const& method, Model const& model);
+class TestSubject;
+
+/// Throws Error(kConfig) where the method wants gradients that the subject's model does not have, or attributes to change
+/// where all are immutable.
+void require_usable(MethodSpec const& method, TestSubject const& subject);
 
 }  // namespace fairlane

@@ -1,7 +1,5 @@
 #include "engine/run.h"
 
-#include <fmt/format.h>
-
 #include <cstring>
 #include <optional>
 
@@ -9,7 +7,6 @@
 #include "engine/recall.h"
 #include "engine/stopwatch.h"
 #include "kernels/core/error.h"
-#include "models/text.h"
 
 namespace fairlane {
 namespace {
@@ -45,14 +42,7 @@ Summary run(RunConfig const& config, RunOptions const& options) {
   };
   TestSubject const subject(config, options.execution.model);
   MethodSpec const& method = find_method(config.method);
-  require_usable(method, subject.model());
-  if (method.kind != SearchKind::kRandom && !subject.can_move()) {
-    throw Error(
-        ExitCode::kConfig,
-        fmt::format("{}: method {} has nothing to change: every attribute that is not under "
-                    "test is immutable in {}; use themis, or enumerate",
-                    escaped(config.source), config.method, escaped(config.domain)));
-  }
+  require_usable(method, subject);
   for (auto const& notice : subject.notices()) tell(notice);
   std::optional<EnumeratedTotals> totals;
   if (!options.against.empty()) totals = read_totals(options.against, config, subject);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <compare>
 #include <cstring>
 #include <optional>
@@ -13,13 +12,13 @@
 #include "engine/path_toggles.h"
 #include "engine/row_sampler.h"
 #include "engine/search_state.h"
+#include "engine/stopwatch.h"
 #include "engine/workers.h"
 #include "kernels/core/error.h"
 
 namespace fairlane {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Key = std::vector<std::uint64_t>;
 
 constexpr std::uint32_t kCachedStream =
@@ -106,9 +105,7 @@ class SymbolicSearch {
   void check_stop() const {
     if (stopped()) throw Error(ExitCode::kInterrupted, "interrupted; nothing was written");
   }
-  double seconds() const {
-    return std::chrono::duration<double>(Clock::now() - start_).count() + result_.earlier_seconds;
-  }
+  double seconds() const { return start_.seconds() + result_.earlier_seconds; }
   bool late() const {
     return config_.budget.seconds && !options_.replay && seconds() >= *config_.budget.seconds;
   }
@@ -133,7 +130,7 @@ class SymbolicSearch {
   RowCodec codec_;
   RowSampler sampler_;
   ToggleSpace space_;
-  Clock::time_point start_ = Clock::now();
+  Stopwatch start_;
   Workers workers_;
 
   std::vector<Entry> queue_;                   // a heap, the least on top

@@ -13,6 +13,7 @@
 #include "tests/engine/run_search.h"
 #include "tests/engine/walked.h"
 #include "tests/kernels/device/stand_in_device.h"
+#include "tests/models/expect_error.h"
 
 namespace fairlane {
 namespace {
@@ -280,6 +281,11 @@ TEST(ValueLists, ASearchNeedsSomethingToMove) {
   } catch (Error const& error) {
     EXPECT_EQ(error.code(), ExitCode::kConfig);
     EXPECT_NE(std::string(error.what()).find("immutable"), std::string::npos) << error.what();
+  }
+  for (MethodSpec const& method : methods()) {
+    if (method.kind == SearchKind::kRandom) continue;
+    expect_error(ExitCode::kConfig, {method.name, "immutable", "themis"},
+                 [&] { require_usable(method, TestSubject(config)); });
   }
   config.method = "themis";
   EXPECT_GT(run(config, options).found.unique_generated, 0);
