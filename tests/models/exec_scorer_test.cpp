@@ -21,6 +21,7 @@
 #include "tests/benchmarks.h"
 #include "tests/models/expect_error.h"
 #include "tests/models/temporary.h"
+#include "tests/python_module.h"
 
 namespace fairlane {
 namespace {
@@ -344,14 +345,6 @@ TEST(CommandWords, AreSplitAsAShellDoes) {
   expect_error(ExitCode::kConfig, {"test: the quote \" in the command is not closed"},
                [&] { words("a \"b"); });
 }
-
-bool has_module(std::string const& name) {
-  return std::system(
-             (std::string(FAIRLANE_PYTHON) + " -c 'import " + name + "' 2>/dev/null").c_str()) == 0;
-}
-
-#define FL_NEED_MODULE(name) \
-  if (!has_module(name)) GTEST_SKIP() << name << " is not installed for " << FAIRLANE_PYTHON
 
 TEST_F(ExecScorerTest, AdapterAnswersForAFunction) {
   FL_NEED_MODULE("numpy");

@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <vector>
 
 #include "tests/models/expect_error.h"
 #include "tests/models/temporary.h"
+#include "tests/models/torch/module_writer.h"
 #include "tests/plugin_dir.h"
 
 namespace fairlane {
@@ -16,17 +16,6 @@ namespace {
 
 constexpr int kInputs = 3;
 constexpr char const* kSum = "w = torch.tensor([[1.], [2.], [-3.]])\n";
-
-/// A TorchScript file whose forward(self, x) is `body`.
-std::string write_module(TemporaryFolder const& folder, std::string const& body) {
-  std::string const text = folder.write("body", body);
-  std::string path = folder.file("module.pt");
-  std::string const command = std::string(FAIRLANE_PYTHON) + " '" + FAIRLANE_SOURCE_DIR +
-                              "/tests/models/torch/write_module.py' '" + path + "' < '" + text +
-                              "'";
-  EXPECT_EQ(std::system(command.c_str()), 0);
-  return path;
-}
 
 std::vector<float> some_rows(std::size_t count) {
   std::vector<float> rows(count * kInputs);
