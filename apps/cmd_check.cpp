@@ -32,7 +32,9 @@ std::string check_json(CheckResult const& result) {
 std::string check_text(CheckResult const& result) {
   Facts facts;
   facts.add("reported pairs", with_commas(result.instances));
-  facts.add("confirmed", with_commas(result.confirmed) + "  (evaluated again in double precision)");
+  facts.add("confirmed", with_commas(result.confirmed) +
+                             (result.asked_again ? "  (the model, asked again, says the same)"
+                                                 : "  (evaluated again in double precision)"));
   facts.add("marginal", with_commas(result.marginal) +
                             "  (within rounding of the decision boundary: either label is right)");
   facts.add("failed", with_commas(result.failed));

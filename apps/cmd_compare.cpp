@@ -8,7 +8,7 @@
 #include "apps/compare_text.h"
 #include "apps/config_options.h"
 #include "apps/console.h"
-#include "apps/walk_text.h"
+#include "apps/progress.h"
 #include "engine/compare.h"
 #include "engine/rank_test.h"
 
@@ -35,18 +35,10 @@ ExitCode run_compare(CompareArguments const& arguments) {
     options.repeats = parse_integer("--repeats", arguments.repeats, 1, kMostRanked);
   RunConfig const config = arguments.config.config();
 
-  Interrupt const interrupt;
-  options.stop = &Interrupt::flag();
-  StatusLine line(console.shows_progress());
-  options.notice = [&](std::string const& text) {
-    line.clear();
-    console.info(text);
-  };
-  options.progress = [&](CompareProgress const& progress) {
-    line.show(compare_progress_text(progress));
-  };
+  WorkFrame frame(console);
+  frame.lead(options, compare_progress_text);
   std::string const json = compare(config, options);
-  line.clear();
+  frame.clear();
   if (arguments.console.json) {
     print(json);
   } else {

@@ -7,6 +7,7 @@
 #include "apps/commands.h"
 #include "apps/config_options.h"
 #include "apps/console.h"
+#include "apps/progress.h"
 #include "apps/region_options.h"
 #include "apps/walk_text.h"
 #include "engine/enumerate.h"
@@ -71,16 +72,10 @@ ExitCode run_enumerate(EnumerateArguments const& arguments) {
                 "--instances: output.format is none, expected csv or npy to write them");
   }
 
-  Interrupt const interrupt;
-  options.stop = &Interrupt::flag();
-  StatusLine line(console.shows_progress());
-  options.notice = [&](std::string const& text) {
-    line.clear();
-    console.info(text);
-  };
-  options.progress = [&](WalkProgress const& progress) { line.show(walk_progress_text(progress)); };
+  WorkFrame frame(console);
+  frame.lead(options, walk_progress_text);
   std::string const json = enumerate(config, options);
-  line.clear();
+  frame.clear();
   if (arguments.console.json) {
     print(json);
   } else {

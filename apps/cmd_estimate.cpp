@@ -7,6 +7,7 @@
 #include "apps/commands.h"
 #include "apps/config_options.h"
 #include "apps/console.h"
+#include "apps/progress.h"
 #include "apps/region_options.h"
 #include "apps/walk_text.h"
 #include "engine/estimate.h"
@@ -59,9 +60,8 @@ ExitCode run_estimate(EstimateArguments const& arguments) {
     throw Error(ExitCode::kUsage, "--rows needs rows, and the configuration names no `data`");
   if (options.region.rows && options.samples)
     throw Error(ExitCode::kUsage, "--samples: --rows evaluates all rows; expected one of the two");
-  Interrupt const interrupt;
-  options.stop = &Interrupt::flag();
-  options.notice = [&](std::string const& text) { console.info(text); };
+  WorkFrame frame(console);
+  frame.lead(options);
   std::string const json = estimate(config, options);
   print(arguments.console.json ? json : estimate_text(json));
   return ExitCode::kOk;

@@ -31,6 +31,7 @@ struct InitArguments {
   std::string domain;
   std::string label;
   std::string protected_names;
+  bool standardise = false;
   ModelOptions loading;
   bool force = false;
   ConsoleOptions console;
@@ -80,6 +81,28 @@ std::string domain_text(DrawnDomain const& drawn, InitArguments const& arguments
     text +=
         "# categories name the codes low, low + 1, ... They are in alphabetical order: put them in "
         "the order that the\n# network was trained with.\n";
+  }
+  if (drawn.domain.encodes()) {
+    text +=
+        "# The network's inputs are those of these lines, one after the other: move the lines "
+        "where "
+        "its order differs.\n";
+  }
+  if (drawn.text_inputs != TextInputs::kCodes) {
+    text +=
+        "# one-hot is an input per category, {drop: first} without the first one's; pandas and "
+        "scikit-learn often put columns\n# of text behind the others.\n";
+  }
+  if (!drawn.standardised.empty()) {
+    text +=
+        "# affine is (code - mean) / std, here of the whole table: put in those of the rows that "
+        "the model was trained on.\n";
+  }
+  if (!drawn.sparse.empty()) {
+    text +=
+        "# These attributes have only these codes in the table. Where others cannot occur, write "
+        "`values: [...]` instead of low\n# and high:\n";
+    for (std::string const& codes : drawn.sparse) text += "#   " + codes + "\n";
   }
   return text + format_domain_yaml(drawn.domain);
 }
@@ -145,6 +168,21 @@ std::optional<double> agreement(TestSubject const& subject) {
   return static_cast<double>(agreed) / static_cast<double>(count);
 }
 
+/// What was assumed so that the table gives the model's inputs.
+std::string one_hot_notice(DrawnDomain const& drawn, int inputs) {
+  char const* const which = drawn.text_inputs == TextInputs::kOneHot ? "with every category"
+                            : drawn.text_inputs == TextInputs::kOneHotIfBinary
+                                ? "without the first of two categories"
+                                : "without each first category";
+  return fmt::format(
+      "columns of text ({}) are one-hot {}, which gives the model's {} inputs; {}, and the order "
+      "of inputs is the table's: correct the domain file where the model differs",
+      name_list(drawn.encoded), which, inputs,
+      drawn.standardised.empty()
+          ? "numbers enter as they are (--standardise: by the table's mean and std)"
+          : "numbers enter by the table's mean and std");
+}
+
 void refuse_existing(std::string const& path) {
   std::error_code ec;
   if (!fs::exists(fs::symlink_status(path, ec))) return;
@@ -174,7 +212,8 @@ ExitCode init(InitArguments arguments) {
   auto const inputs = static_cast<int>(named) - 1;
   Model const model = load_model(arguments.model, inputs, arguments.loading);
   DrawnDomain const drawn =
-      draw_domain(table, model, arguments.label, split_names(arguments.protected_names));
+      draw_domain(table, model,
+                  {arguments.label, split_names(arguments.protected_names), arguments.standardise});
   std::optional<double> agreed;
   try {
     write_text_file(arguments.domain, domain_text(drawn, arguments));
@@ -193,7 +232,15 @@ ExitCode init(InitArguments arguments) {
                     "names others",
                     name_list(drawn.protected_names)));
   }
-  if (!drawn.encoded.empty()) {
+  if (!drawn.other_label.empty()) {
+    console.warn(
+        fmt::format("all columns are taken as attributes; with --label {} the columns of text, "
+                    "one-hot, give as many inputs",
+                    yaml_text(drawn.other_label)));
+  }
+  if (drawn.text_inputs != TextInputs::kCodes) {
+    console.warn(one_hot_notice(drawn, model.inputs()));
+  } else if (!drawn.encoded.empty()) {
     console.warn(
         fmt::format("columns of text ({}) were given codes in alphabetical order; the model "
                     "must have been trained with the same",
@@ -203,6 +250,7 @@ ExitCode init(InitArguments arguments) {
     nlohmann::ordered_json json = {{"config", arguments.out},
                                    {"domain", arguments.domain},
                                    {"attributes", drawn.domain.size()},
+                                   {"inputs", model.inputs()},
                                    {"label", nullptr},
                                    {"protected", drawn.protected_names},
                                    {"guessed", drawn.guessed},
@@ -215,7 +263,10 @@ ExitCode init(InitArguments arguments) {
   Facts facts;
   facts.add("configuration", escaped(arguments.out, arguments.out.size()));
   facts.add("domain", escaped(arguments.domain, arguments.domain.size()));
-  facts.add("attributes", fmt::format("{}, label {}", drawn.domain.size(),
+  facts.add("attributes", fmt::format("{}{}, label {}", drawn.domain.size(),
+                                      drawn.domain.size() == model.inputs()
+                                          ? ""
+                                          : fmt::format(" as {} inputs", model.inputs()),
                                       drawn.has_label ? in_quotes(drawn.domain.label) : "absent"));
   facts.add("protected",
             name_list(drawn.protected_names) + (drawn.guessed ? "  (guessed from the names)" : ""));
@@ -251,6 +302,8 @@ Action add_init(CLI::App& app) {
   app.add_option("--protected", arguments->protected_names,
                  "protected attributes (default: recognised by name)")
       ->type_name("A,B");
+  app.add_flag("--standardise", arguments->standardise,
+               "columns of integers enter as (code - mean) / std, of the table");
   app.add_flag("--allow-exec", arguments->loading.allow_exec,
                "allow models that run code, such as exec:COMMAND");
   app.add_flag("--force", arguments->force, "replace existing files");

@@ -221,7 +221,7 @@ void inspect_dataset(std::string const& path, std::string const& domain_path, bo
   facts.add("label", balance.empty()
                          ? fmt::format("no column {}", in_quotes(domain.label))
                          : fmt::format("{}, {}", escaped(domain.label), fmt::join(balance, ", ")));
-  print(facts.text() + "\n" + aligned(rows));
+  print(facts.text() + "\n" + aligned(rows, {"encoding"}));
 }
 
 std::string pair_words(Domain const& domain, std::vector<int> const& protected_columns,

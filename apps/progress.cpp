@@ -8,8 +8,6 @@
 #include <cstdio>
 #include <string>
 
-#include "apps/console.h"
-
 namespace fairlane {
 namespace {
 
@@ -49,8 +47,21 @@ std::string describe(SearchProgress const& progress, Pace const& pace) {
 
 }  // namespace
 
+void StatusLine::show(std::string const& text) {
+  if (!enabled_) return;
+  std::fputs((kEraseLine + text).c_str(), stderr);
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+void StatusLine::clear() {
+  if (drawn_) std::fputs(kEraseLine, stderr);
+  drawn_ = false;
+}
+
 ProgressLine::ProgressLine(SearchProgress const& progress, RunConfig const& config, bool enabled)
     : progress_(progress),
+      line_(enabled),
       tests_per_seed_(static_cast<double>(std::max(1, config.global.max_iter))),
       steps_per_origin_(static_cast<double>(std::max<std::int64_t>(1, config.local.num))) {
   if (enabled) thread_ = std::thread([this] { draw(); });
@@ -69,8 +80,7 @@ ProgressLine::~ProgressLine() {
 
 void ProgressLine::clear() {
   std::lock_guard const lock(mutex_);
-  if (drawn_) std::fputs(kEraseLine, stderr);
-  drawn_ = false;
+  line_.clear();
 }
 
 void ProgressLine::draw() {
@@ -90,10 +100,7 @@ void ProgressLine::draw() {
     pace.seconds = std::chrono::duration<double>(Clock::now() - phase_start).count();
     pace.iterations = static_cast<double>(iterations - phase_iterations);
     pace.per_seed = phase == 0 ? tests_per_seed_ : steps_per_origin_;
-    std::string const line = kEraseLine + describe(progress_, pace);
-    std::fputs(line.c_str(), stderr);
-    std::fflush(stderr);
-    drawn_ = true;
+    line_.show(describe(progress_, pace));
   }
 }
 

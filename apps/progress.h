@@ -1,16 +1,68 @@
-// The progress line of a search on a terminal.
+// What a command that works long shows on a terminal, and how it is stopped.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <string>
 #include <thread>
 
+#include "apps/console.h"
 #include "engine/search.h"
 
 namespace fairlane {
 
-/// Draws one line on stderr, over and over, from another thread; erases it at the end.
+/// A line on stderr that is drawn over and over, where `enabled`; erased at the end.
+class StatusLine {
+ public:
+  explicit StatusLine(bool enabled) : enabled_(enabled) {}
+  ~StatusLine() { clear(); }
+  StatusLine(StatusLine const&) = delete;
+  StatusLine& operator=(StatusLine const&) = delete;
+  void show(std::string const& text);
+  /// So that a message can be written.
+  void clear();
+
+ private:
+  bool enabled_;
+  bool drawn_ = false;
+};
+
+/// The frame of a command that works long: while it lives, Ctrl-C and SIGTERM ask the work to stop, and its notices and
+/// its progress go to the console.
+class WorkFrame {
+ public:
+  explicit WorkFrame(Console const& console) : console_(console), line_(console.shows_progress()) {}
+  WorkFrame(WorkFrame const&) = delete;
+  WorkFrame& operator=(WorkFrame const&) = delete;
+
+  /// Fills stop and notice of the options of some work, which may not outlive this.
+  template <class Options>
+  void lead(Options& options) {
+    options.stop = &Interrupt::flag();
+    options.notice = [this](std::string const& text) {
+      line_.clear();
+      console_.info(text);
+    };
+  }
+  /// Same with progress, of which progress_text(...) makes a line.
+  template <class Options, class ProgressText>
+  void lead(Options& options, ProgressText progress_text) {
+    lead(options);
+    options.progress = [this, progress_text](auto const& progress) {
+      line_.show(progress_text(progress));
+    };
+  }
+  /// Erases the line once the work is done.
+  void clear() { line_.clear(); }
+
+ private:
+  Console const& console_;
+  Interrupt const interrupt_;
+  StatusLine line_;
+};
+
+/// The line of a search, drawn from another thread; erased at the end.
 class ProgressLine {
  public:
   /// Draws nothing where `enabled` is false. The configuration says how much there is to do.
@@ -26,9 +78,9 @@ class ProgressLine {
   void draw();
 
   SearchProgress const& progress_;
+  StatusLine line_;
   double tests_per_seed_;    // of the global phase, at most
   double steps_per_origin_;  // of the local phase
-  bool drawn_ = false;
   bool ended_ = false;
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "apps/console.h"
@@ -13,7 +12,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr char const* kEraseLine = "\r\033[K";
 constexpr std::size_t kShownTreatments = 12;
 
 std::string joined(Json const& names) {
@@ -27,18 +25,6 @@ std::string of_all(std::int64_t part, double share, char const* whole) {
 }
 
 }  // namespace
-
-void StatusLine::show(std::string const& text) {
-  if (!enabled_) return;
-  std::fputs((kEraseLine + text).c_str(), stderr);
-  std::fflush(stderr);
-  drawn_ = true;
-}
-
-void StatusLine::clear() {
-  if (drawn_) std::fputs(kEraseLine, stderr);
-  drawn_ = false;
-}
 
 std::string walk_progress_text(WalkProgress const& progress) {
   return fmt::format(

@@ -15,20 +15,4 @@ std::string walk_summary_text(std::string const& json);
 /// An estimate's JSON as a short table.
 std::string estimate_text(std::string const& json);
 
-/// A line on stderr that is drawn over and over, where `enabled`; erased at the end.
-class StatusLine {
- public:
-  explicit StatusLine(bool enabled) : enabled_(enabled) {}
-  ~StatusLine() { clear(); }
-  StatusLine(StatusLine const&) = delete;
-  StatusLine& operator=(StatusLine const&) = delete;
-  void show(std::string const& text);
-  /// So that a message can be written.
-  void clear();
-
- private:
-  bool enabled_;
-  bool drawn_ = false;
-};
-
 }  // namespace fairlane

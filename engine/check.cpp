@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <mutex>
@@ -305,7 +306,9 @@ void check_digest(std::string const& path, std::string const& recorded) {
 void check_finished(std::string const& dir) {
   struct stat info {};
   if (stat(dir.c_str(), &info) != 0) {
-    throw Error(ExitCode::kNoInput, fmt::format("{}: {}", shown(dir), std::strerror(errno)));
+    throw Error(ExitCode::kNoInput,
+                fmt::format("{}: {}", shown(dir),
+                            errno == ENOENT ? "no such directory" : std::strerror(errno)));
   }
   if (!S_ISDIR(info.st_mode)) {
     throw Error(ExitCode::kOutput,
@@ -385,6 +388,7 @@ CheckResult check_directory(std::string const& dir, ModelOptions const& options)
   InstanceChecker const checker(subject, file);
 
   CheckResult result;
+  result.asked_again = subject.model().scorer() != nullptr;
   Sha256 hash;
   std::vector<GroupHash> groups;
   std::vector<std::int32_t> last;

@@ -17,6 +17,7 @@ struct CheckResult {
       0;  // labels of both members hold and differ, beyond the float32 error bound
   std::int64_t marginal = 0;  // a member lies within the error bound of the decision boundary
   std::int64_t failed = 0;
+  bool asked_again = false;            // a model that is no network, for scores anew
   std::vector<std::string> failures;   // first 20, one line each: file:line, what
   std::vector<std::string> marginals;  // first 20
 };

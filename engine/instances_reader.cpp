@@ -72,7 +72,10 @@ InstanceFile::File InstanceFile::open(std::string const& path) {
   File file(std::fopen(path.c_str(), "rb"));
   if (!file) {
     throw Error(ExitCode::kNoInput,
-                fmt::format("{}: cannot be read: {}", shown(path), std::strerror(errno)));
+                fmt::format("{}: cannot be read: {}{}", shown(path), std::strerror(errno),
+                            errno == ENOENT ? "; `run` writes instances, `enumerate` with "
+                                              "--instances, `compare` does not"
+                                            : ""));
   }
   return file;
 }

@@ -204,8 +204,11 @@ void TestSubject::check_inputs(RunConfig const& config) const {
     throw Error(
         ExitCode::kData,
         fmt::format("{}: takes {} inputs, but the domain {} has {} attributes; expected one "
-                    "attribute per input, in the model's order",
-                    model, model_.inputs(), domain, columns));
+                    "attribute per input, in the model's order{}",
+                    model, model_.inputs(), domain, columns,
+                    model_.inputs() > columns
+                        ? "; an attribute with several inputs needs an `encoding`"
+                        : ""));
   }
   throw Error(ExitCode::kData,
               fmt::format("{}: takes {} inputs, but the {} attributes of the domain {} are encoded "

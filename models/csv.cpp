@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -17,7 +18,6 @@ constexpr std::size_t kMaxFileBytes = std::size_t{1} << 32;
 constexpr std::size_t kMaxRecordBytes =
     std::size_t{1} << 20;  // an unclosed quote would run to the end of the file
 constexpr std::size_t kMaxColumns = std::size_t{1} << 16;
-constexpr std::size_t kMaxListedCategories = 1000;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 // One cell: its text without quotes and blanks around it, and where it begins.
@@ -213,18 +213,23 @@ Header read_header(Scanner& scanner) {
   return header;
 }
 
+// Of a single column: which separator its name has, if any.
+std::string separator_hint(Header const& header) {
+  if (header.names.size() != 1) return {};
+  for (char const separator : {';', '\t', '|'}) {
+    if (header.names[0].find(separator) != std::string::npos) {
+      return fmt::format("; the separator seems to be {}, expected a comma",
+                         in_quotes(std::string(1, separator)));
+    }
+  }
+  return {};
+}
+
 // What could be wrong with a header that lacks a column.
 std::string header_hint(Header const& header, std::string const& wanted) {
   std::string const suggestion = did_you_mean(wanted, header.names);
   if (!suggestion.empty()) return suggestion;
-  if (header.names.size() == 1) {
-    for (char const separator : {';', '\t', '|'}) {
-      if (header.names[0].find(separator) != std::string::npos) {
-        return fmt::format("; the separator seems to be {}, expected a comma",
-                           in_quotes(std::string(1, separator)));
-      }
-    }
-  }
+  if (std::string hint = separator_hint(header); !hint.empty()) return hint;
   std::int32_t ignored = 0;
   bool const all_numbers = std::all_of(
       header.names.begin(), header.names.end(),
@@ -372,16 +377,22 @@ Table describe_csv(std::string const& path) {
   struct Seen {
     std::unordered_set<std::int32_t> codes;
     std::unordered_set<std::string> texts;
+    std::int64_t sum = 0;
+    double mean = 0.0;     // so far, in Welford's recurrence
+    double squares = 0.0;  // sum of squared differences from it
   };
   std::string const text = read_file(path, kMaxFileBytes);
   Scanner scanner(text, path);
   Header header = read_header(scanner);
+  if (std::string const hint = separator_hint(header); !hint.empty())
+    scanner.fail(1, 1, fmt::format("has the single column {}{}", in_quotes(header.names[0]), hint));
   Table table;
   table.source = path;
   table.columns.resize(header.names.size());
   for (std::size_t i = 0; i < header.names.size(); ++i) table.columns[i].name = header.names[i];
   std::vector<Seen> seen(header.names.size());
   while (!scanner.no_more_records()) {
+    ++table.count;
     for (std::size_t i = 0;; ++i) {
       Cell const cell = scanner.next();
       if (i == header.names.size() || (cell.last && i + 1 < header.names.size())) {
@@ -395,14 +406,17 @@ Table describe_csv(std::string const& path) {
         seen[i].codes.insert(value);
         column.low = first ? value : std::min(column.low, value);
         column.high = first ? value : std::max(column.high, value);
+        seen[i].sum += value;
+        double const difference = value - seen[i].mean;
+        seen[i].mean += difference / static_cast<double>(table.count);
+        seen[i].squares += difference * (value - seen[i].mean);
       }
       if (seen[i].texts.insert(std::string(cell.text)).second &&
-          column.categories.size() < kMaxListedCategories) {
+          column.categories.size() < kMaxListed) {
         column.categories.emplace_back(cell.text);
       }
       if (cell.last) break;
     }
-    ++table.count;
   }
   if (table.count == 0) scanner.fail(scanner.line(), 1, "has a header but no rows");
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
@@ -411,6 +425,11 @@ Table describe_csv(std::string const& path) {
         static_cast<std::int64_t>(column.integer ? seen[i].codes.size() : seen[i].texts.size());
     if (column.integer) {
       column.categories.clear();
+      column.mean = static_cast<double>(seen[i].sum) / static_cast<double>(table.count);
+      column.std = std::sqrt(seen[i].squares / static_cast<double>(table.count));
+      if (seen[i].codes.size() > kMaxListed) continue;
+      column.values.assign(seen[i].codes.begin(), seen[i].codes.end());
+      std::sort(column.values.begin(), column.values.end());
     } else {
       column.low = column.high = 0;
     }

@@ -45,15 +45,22 @@ Dataset parse_csv(std::string_view text, std::string const& source, Domain const
 /// one line. Throws Error(kData).
 void apply_out_of_domain(Dataset& data, Domain const& domain, OutOfDomain policy);
 
+/// Different cells of a column that are listed.
+inline constexpr std::size_t kMaxListed = 1000;
+
 /// Header names and integer ranges of a table without a domain file, for `init` and `inspect`.
 struct TableColumn {
   std::string name;
   bool integer = true;  // every cell is an integer of at most kMaxCode in magnitude
   std::int32_t low = 0;
   std::int32_t high = 0;
+  double mean = 0.0;  // of an integer column
+  double std = 0.0;   // its population standard deviation
   std::int64_t distinct = 0;
+  std::vector<std::int32_t>
+      values;  // distinct codes of an integer column, ascending, up to kMaxListed of them
   std::vector<std::string>
-      categories;  // distinct cells in order of appearance when not integer (first 1000)
+      categories;  // distinct cells in order of appearance when not integer (first kMaxListed)
 };
 struct Table {
   std::string source;

@@ -23,7 +23,8 @@ void for_each_field(std::string_view message, std::string const& where, Read con
     ProtobufReader reader(message);
     while (auto const field = reader.next()) read(*field);
   } catch (Malformed const& malformed) {
-    throw Error(ExitCode::kData, fmt::format("{}: {}", where, malformed.what));
+    throw Error(ExitCode::kData,
+                fmt::format("{}: {}; is the file a complete ONNX model?", where, malformed.what));
   }
 }
 

@@ -37,9 +37,12 @@ nlohmann::json parse_strict_json(std::string_view text, std::string const& where
     return nlohmann::json::parse(text, check);
   } catch (nlohmann::json::parse_error const& error) {
     std::size_t const byte = error.byte == 0 ? 0 : error.byte - 1;
-    throw Error(ExitCode::kData,
-                fmt::format("{}: malformed JSON at byte {}, near {}", where, error.byte,
-                            in_quotes(text.substr(std::min(byte, text.size())), 20)));
+    if (byte >= text.size()) {
+      throw Error(ExitCode::kData,
+                  fmt::format("{}: malformed JSON: ends after {} bytes, cut short?", where, byte));
+    }
+    throw Error(ExitCode::kData, fmt::format("{}: malformed JSON at byte {}, near {}", where,
+                                             error.byte, in_quotes(text.substr(byte), 20)));
   } catch (nlohmann::json::exception const& error) {
     throw Error(ExitCode::kData,
                 fmt::format("{}: malformed JSON: {}", where, escaped(error.what())));

@@ -68,7 +68,7 @@ BadInput const kMissingFiles[] = {
     {"NothingToInspect", nothing, {"inspect", "nowhere.h5"}, ExitCode::kNoInput, {"nowhere.h5"}},
     {"NoResultsToInspect", [] { fs::create_directory("folder"); }, {"inspect", "folder"},
      ExitCode::kNoInput, {"folder", "manifest.json"}},
-    {"NothingToCheck", nothing, {"check", "nowhere"}, ExitCode::kNoInput, {"nowhere"}},
+    {"NothingToCheck", nothing, {"check", "nowhere"}, ExitCode::kNoInput, {"nowhere", "no such directory"}},
     {"InitWithoutModel", nothing, {"init", "nowhere.h5", "data.csv"}, ExitCode::kNoInput,
      {"nowhere.h5"}},
     {"InitWithoutData", nothing, {"init", "model.safetensors", "nowhere.csv"}, ExitCode::kNoInput,

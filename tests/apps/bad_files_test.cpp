@@ -148,7 +148,7 @@ BadInput const kModels[] = {
        network.layers[0].weights.resize(8, 0.0F);
        write_safetensors(network, "model.safetensors");
      },
-     kRun, ExitCode::kData, {"model.safetensors", "4 inputs", "3 attributes"}},
+     kRun, ExitCode::kData, {"model.safetensors", "4 inputs", "3 attributes", "`encoding`"}},
     {"InspectTextAsModel", [] { write_file("notes.txt", "hello, world\n"); }, {"inspect", "notes.txt"},
      ExitCode::kData, {"notes.txt"}},
 };
@@ -182,6 +182,9 @@ BadInput const kOutputs[] = {
        write_file("out/instances.csv", text);
      },
      {"check", "out"}, ExitCode::kIntegrity, {"out"}},
+    {"CheckWithoutInstances",
+     [] { ASSERT_EQ(run_fairlane({"enumerate", "config.yaml"}).code, 0); }, {"check", "out"},
+     ExitCode::kNoInput, {"out/instances.csv", "--instances"}},
     {"CheckNoticesAnotherModel",
      [] {
        ASSERT_EQ(run_fairlane({"run", "config.yaml"}).code, 0);
@@ -205,6 +208,24 @@ BadInput const kInit[] = {
      {"init", "model.safetensors", "t.csv"}, ExitCode::kData, {"t.csv", "'b'", "encode"}},
     {"InitEmptyCells", [] { write_file("t.csv", "age,b,c,d\n1,x,3,1\n2,,4,0\n"); },
      {"init", "model.safetensors", "t.csv"}, ExitCode::kData, {"t.csv", "'b'", "empty"}},
+    {"InitTextFitsInNoWay", [] { write_file("t.csv", "age,c\n1,x\n2,y\n3,z\n4,v\n4,w\n"); },
+     {"init", "model.safetensors", "t.csv"}, ExitCode::kData,
+     {"t.csv", "3 inputs", "by hand"}},
+    {"InitOneHotDoesNotFit",
+     [] { write_file("t.csv", "c,class\n1,0\n2,1\n"); edit_file("t.csv", "1,0", "x,0"); },
+     {"init", "model.safetensors", "t.csv"}, ExitCode::kData, {"t.csv", "'c'", "numbers and text"}},
+    {"InitOneHotWidths", [] { write_file("t.csv", "job,class\na,0\nb,1\nc,0\nd,0\ne,0\n"); },
+     {"init", "model.safetensors", "t.csv", "--protected", "job"}, ExitCode::kData,
+     {"job 5", "give 5 inputs one-hot, 4 without", "3 inputs"}},
+    {"InitOneHotNamedLabel", [] { write_file("t.csv", "age,job,d\n1,a,0\n2,b,1\n3,c,1\n4,e,1\n5,f,0\n"); },
+     {"init", "model.safetensors", "t.csv", "--label", "d"}, ExitCode::kData,
+     {"3 columns with the label", "expected 4 columns", "job 5", "give 6 inputs one-hot, 5 without"}},
+    {"InitOneHotTextLabel", [] { write_file("t.csv", "age,job,d\n1,a,yes\n2,b,no\n"); },
+     {"init", "model.safetensors", "t.csv", "--label", "d"}, ExitCode::kData, {"t.csv", "'d'", "'yes'"}},
+    {"InitSemicolons", [] { write_file("t.csv", "age;job;class\n1;2;0\n"); },
+     {"init", "model.safetensors", "t.csv"}, ExitCode::kData, {"t.csv:1:1", "separator", "';'"}},
+    {"InitWithoutNames", [] { write_file("t.csv", "\n1\n"); },
+     {"init", "model.safetensors", "t.csv"}, ExitCode::kData, {"t.csv"}},
 };
 // clang-format on
 

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/config_yaml.h"
-#include "apps/init_table.h"
 #include "kernels/backend.h"
 #include "kernels/core/error.h"
 #include "tests/apps/command_line.h"
@@ -147,44 +146,6 @@ TEST_F(CommandsTest, CudaWithoutADeviceIsOneLine) {
   EXPECT_TRUE(contains(run_fairlane({"run", "config.yaml"}).err, "backend: cpu"));
 }
 
-TEST_F(CommandsTest, InitWritesWhatRunTakes) {
-  Outcome const outcome =
-      run_fairlane({"init", "model.safetensors", "data.csv", "--out", "new/c.yaml"});
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_TRUE(contains(outcome.err, "guessed")) << outcome.err;
-  EXPECT_TRUE(contains(outcome.out, "100.0 % of 40 rows")) << outcome.out;
-  Domain const domain = read_domain_yaml("new/c.domain.yaml");
-  EXPECT_EQ(domain.label, "class");
-  EXPECT_TRUE(domain.attributes[0].is_protected);
-  EXPECT_FALSE(domain.attributes[1].is_protected);
-  EXPECT_TRUE(domain.attributes[2].is_protected);
-  Outcome const run = run_fairlane({"run", "new/c.yaml", "--set", "local.num=5"});
-  EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_TRUE(fs::exists("new/results/c/DONE"));
-}
-
-TEST_F(CommandsTest, InitTakesNamesAndText) {
-  write_file("people.csv", "f,income,sex,y z\n1,2,male,1\n2,9,female,0\n3,4,male,1\n");
-  Outcome const outcome =
-      run_fairlane({"init", "model.safetensors", "people.csv", "--protected", "f,sex", "--label",
-                    "y z", "--domain", "d.yaml", "--quiet"});
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  Domain const domain = read_domain_yaml("d.yaml");
-  EXPECT_EQ(domain.attributes[2].categories, (std::vector<std::string>{"female", "male"}));
-  EXPECT_TRUE(domain.attributes[0].is_protected);
-  EXPECT_EQ(run_fairlane({"run", "people.yaml"}).code, 0);
-}
-
-TEST_F(CommandsTest, InitLeavesNothingBehindWhenItFails) {
-  // Every attribute protected: the configuration would not run.
-  EXPECT_NE(run_fairlane({"init", "model.safetensors", "data.csv", "--out", "c.yaml", "--protected",
-                          "age,income,sex"})
-                .code,
-            0);
-  EXPECT_FALSE(fs::exists("c.yaml"));
-  EXPECT_FALSE(fs::exists("c.domain.yaml"));
-}
-
 TEST_F(CommandsTest, DemoFindsWhatIsPlanted) {
   Outcome const outcome = run_fairlane({"demo", "--out", "demo", "--json"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
@@ -217,16 +178,6 @@ TEST_F(CommandsTest, HelpAndVersion) {
   for (char const* flag : {"--out", "--backend", "--threads", "--batch", "--seed", "--set",
                            "--quiet", "--log-level", "--json", "--overwrite", "--fail-above"}) {
     EXPECT_TRUE(contains(help.out, flag)) << flag;
-  }
-}
-
-TEST(InitTable, ProtectedNamesAreRecognised) {
-  for (char const* name : {"age", "Age", "AgeInYears", "PersonStatusSex", "sex", "gender_code",
-                           "RACE", "native-nationality"}) {
-    EXPECT_TRUE(is_protected_name(name)) << name;
-  }
-  for (char const* name : {"wage", "mortgage", "sexton", "trace", "education", "", "agency"}) {
-    EXPECT_FALSE(is_protected_name(name)) << name;
   }
 }
 

@@ -61,6 +61,7 @@ output: {{dir: out}}
             self.assertGreaterEqual(int(person["occupation"]), 3)
         checked = self.fairlane("check", "out", "--allow-exec")
         self.assertEqual(0, checked.returncode, checked.stderr)
+        self.assertIn("asked again", checked.stdout)
 
     def test_needs_permission(self):
         done = self.run_model("exec:touch trace", allow=())

@@ -163,6 +163,26 @@ inline std::vector<How> executions() {
   return all;
 }
 
+/// However a search that finds something is executed, everything about it is the same.
+inline void expect_same_however_executed(RunConfig const& config, TestSubject const& subject) {
+  Finished const first = run_search(config, subject, {1, 64, "portable", How{}.memory, {}});
+  EXPECT_GT(first.hits(), 0);
+  for (auto const& how : executions()) {
+    SCOPED_TRACE(describe(how));
+    expect_same(first, run_search(config, subject, how));
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+/// Attributes that a search may change, in the kernels' order.
+inline std::vector<std::size_t> movable_attributes(SubjectView const& view) {
+  auto order = naive::column_order(view);
+  std::erase_if(order, [&](std::size_t a) {
+    return std::count(view.selected.begin(), view.selected.end(), static_cast<std::int32_t>(a)) > 0;
+  });
+  return order;
+}
+
 inline SmallShape shape_of(char const* kind) {
   SmallShape shape;
   std::string const name = kind;

@@ -1,4 +1,7 @@
 #include "models/dataset.h"
+
+#include <cmath>
+
 #include "tests/benchmarks.h"
 #include "tests/models/expect_error.h"
 #include "tests/models/temporary.h"
@@ -111,6 +114,9 @@ TEST(Csv, DescribesATable) {
   EXPECT_EQ(table.columns[0].low, -1);
   EXPECT_EQ(table.columns[0].high, 3);
   EXPECT_EQ(table.columns[0].distinct, 2);
+  EXPECT_EQ(table.columns[0].values, (Codes{-1, 3}));
+  EXPECT_DOUBLE_EQ(table.columns[0].mean, 5.0 / 3.0);
+  EXPECT_DOUBLE_EQ(table.columns[0].std, std::sqrt(32.0 / 9.0));
   EXPECT_TRUE(table.columns[0].categories.empty());
   EXPECT_FALSE(table.columns[1].integer);
   EXPECT_EQ(table.columns[1].categories, (std::vector<std::string>{"b", "a"}));

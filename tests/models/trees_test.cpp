@@ -85,7 +85,7 @@ TEST(Trees, OtherFilesGetAdvice) {
   refuse({"file: ", "starts with 'binf"}, "binf1234");
   refuse({"file: ", "LightGBM's JSON dump", "NAME.txt"}, R"({"name":"tree","tree_info":[]})");
   refuse({"file: ", "neither 'learner'"}, "{}");
-  refuse({"file: malformed JSON"}, R"({"learner":)");
+  refuse({"file: malformed JSON", "cut short"}, R"({"learner":)");
   refuse({"file:format", "'mlp'"}, R"({"format":"mlp"})");
 }
 

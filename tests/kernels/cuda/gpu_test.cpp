@@ -42,6 +42,17 @@ Finished run_on_gpu(RunConfig const& config, TestSubject const& subject, GpuHow 
   });
 }
 
+/// A network with tiles of every size.
+RunConfig wide_network_config(TemporaryFolder const& folder, Activation activation) {
+  SmallShape shape = shape_of("several outputs");
+  shape.activation = activation;
+  shape.widths = {700, 300, 40, 3};
+  RunConfig config = small_config(folder, shape);
+  config.global.num = 200;
+  config.local.num = 20;
+  return config;
+}
+
 class GpuSearch : public testing::TestWithParam<char const*> {};
 
 TEST_P(GpuSearch, FindsWhatTheCpuFinds) {
@@ -108,12 +119,7 @@ TEST(GpuSearchOnWideNetworks, FindsWhatTheCpuFinds) {
   FL_NEED_GPU();
   TemporaryFolder const folder;
   for (auto const activation : {Activation::kRelu, Activation::kTanh}) {
-    SmallShape shape = shape_of("several outputs");
-    shape.activation = activation;
-    shape.widths = {700, 300, 40, 3};  // tiles of every size
-    RunConfig config = small_config(folder, shape);
-    config.global.num = 200;
-    config.local.num = 20;
+    RunConfig config = wide_network_config(folder, activation);
     for (char const* method : kMethods) {
       SCOPED_TRACE(method);
       config.method = method;
@@ -131,11 +137,7 @@ TEST(GpuSearchOnWideNetworks, FindsWhatTheCpuFinds) {
 TEST(GpuSearchOnWideNetworks, FastArithmeticFindsNothingThatIsNoIdi) {
   FL_NEED_GPU();
   TemporaryFolder const folder;
-  SmallShape shape = shape_of("several outputs");
-  shape.widths = {700, 300, 40, 3};
-  RunConfig config = small_config(folder, shape);
-  config.global.num = 200;
-  config.local.num = 20;
+  RunConfig config = wide_network_config(folder, Activation::kRelu);
   for (char const* method : kMethods) {
     SCOPED_TRACE(method);
     config.method = method;
