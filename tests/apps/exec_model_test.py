@@ -89,14 +89,14 @@ output: {{dir: out}}
             "    return (rows[:, 6] > 0).astype(int)\n"
             "decide.kind, decide.outputs = 'labels', 2\n", encoding="utf-8")
         patience = "--exec-timeout", 0.5, "--exec-children", 1
-        done = self.run_model(adapter("model.py:decide"), *patience)
+        done = self.run_model(adapter("model.py:decide"), *patience, method="maft")
         self.assertEqual(75, done.returncode, done.stderr)
         self.assertIn("child 1 of 1 owes its answer to batch 1", done.stderr)
         self.assertIn("for 0.5 s, so it was killed", done.stderr)
         self.assertIn("--exec-timeout", done.stderr)
         self.assertEqual(1, len(list(self.folder.glob("child-*"))))
         (self.folder / "mended").touch()
-        done = self.run_model(adapter("model.py:decide"))
+        done = self.run_model(adapter("model.py:decide"), method="maft")
         self.assertEqual(0, done.returncode, done.stderr)
         (self.folder / "mended").unlink()
         checked = self.fairlane("check", "out", "--allow-exec", *patience)
