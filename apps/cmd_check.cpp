@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/commands.h"
+#include "apps/config_options.h"
 #include "apps/console.h"
 #include "engine/check.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 struct CheckArguments {
   std::string dir;
-  ModelOptions model;
+  ModelFlags model;
   ConsoleOptions console;
 };
 
@@ -44,7 +45,7 @@ std::string check_text(CheckResult const& result) {
 }
 
 ExitCode check(CheckArguments const& arguments) {
-  CheckResult const result = check_directory(arguments.dir, arguments.model);
+  CheckResult const result = check_directory(arguments.dir, arguments.model.options());
   print(arguments.console.json ? check_json(result) : check_text(result));
   if (result.failed == 0) return ExitCode::kOk;
   throw Error(
@@ -59,8 +60,7 @@ ExitCode check(CheckArguments const& arguments) {
 Action add_check(CLI::App& app) {
   auto const arguments = std::make_shared<CheckArguments>();
   app.add_option("DIR", arguments->dir, "output directory of a run")->required()->type_name("");
-  app.add_flag("--allow-exec", arguments->model.allow_exec,
-               "allow models that run code, such as exec:COMMAND");
+  arguments->model.add_to(app);
   arguments->console.add_to(app);
   return [arguments] { return check(*arguments); };
 }

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "apps/commands.h"
+#include "apps/config_options.h"
 #include "apps/config_yaml.h"
 #include "apps/console.h"
 #include "apps/files.h"
@@ -32,7 +33,7 @@ struct InitArguments {
   std::string label;
   std::string protected_names;
   bool standardise = false;
-  ModelOptions loading;
+  ModelFlags loading;
   bool force = false;
   ConsoleOptions console;
 };
@@ -210,7 +211,7 @@ ExitCode init(InitArguments arguments) {
   auto const named = std::count_if(table.columns.begin(), table.columns.end(),
                                    [](TableColumn const& column) { return !column.name.empty(); });
   auto const inputs = static_cast<int>(named) - 1;
-  Model const model = load_model(arguments.model, inputs, arguments.loading);
+  Model const model = load_model(arguments.model, inputs, arguments.loading.options());
   DrawnDomain const drawn =
       draw_domain(table, model,
                   {arguments.label, split_names(arguments.protected_names), arguments.standardise});
@@ -219,7 +220,8 @@ ExitCode init(InitArguments arguments) {
     write_text_file(arguments.domain, domain_text(drawn, arguments));
     write_text_file(arguments.out, config_text(drawn, arguments, table, model));
     // What was written must run: read it back as `run` does.
-    agreed = agreement(TestSubject(read_run_config(arguments.out, {}), arguments.loading));
+    agreed =
+        agreement(TestSubject(read_run_config(arguments.out, {}), arguments.loading.options()));
   } catch (...) {
     std::error_code ec;
     fs::remove(arguments.domain, ec);
@@ -304,8 +306,7 @@ Action add_init(CLI::App& app) {
       ->type_name("A,B");
   app.add_flag("--standardise", arguments->standardise,
                "columns of integers enter as (code - mean) / std, of the table");
-  app.add_flag("--allow-exec", arguments->loading.allow_exec,
-               "allow models that run code, such as exec:COMMAND");
+  arguments->loading.add_to(app);
   app.add_flag("--force", arguments->force, "replace existing files");
   arguments->console.add_to(app);
   return [arguments] { return init(*arguments); };

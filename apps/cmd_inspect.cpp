@@ -11,6 +11,7 @@
 
 #include "apps/commands.h"
 #include "apps/compare_text.h"
+#include "apps/config_options.h"
 #include "apps/console.h"
 #include "apps/summary_text.h"
 #include "apps/words.h"
@@ -32,7 +33,7 @@ constexpr std::size_t kMaxSummaryBytes = std::size_t{1} << 24;
 struct InspectArguments {
   std::string path;
   std::string domain;
-  ModelOptions loading;
+  ModelFlags loading;
   ConsoleOptions console;
 };
 
@@ -69,7 +70,7 @@ void inspect_model(InspectArguments const& arguments, bool as_json) {
     if (domain.encodes()) resolve_bounds(domain, nullptr);
     inputs = domain.columns();
   }
-  Model const model = load_model(path, inputs, arguments.loading);
+  Model const model = load_model(path, inputs, arguments.loading.options());
   if (model.scorer()) return inspect_scorer(model, as_json);
   Network const& network = model.network("inspect");
   std::string const digest = sha256_file(model_file(path));
@@ -338,8 +339,7 @@ Action add_inspect(CLI::App& app) {
   app.add_option("DOMAIN", arguments->domain,
                  "the domain file of the table, or of a model that runs code")
       ->type_name("");
-  app.add_flag("--allow-exec", arguments->loading.allow_exec,
-               "allow models that run code, such as exec:COMMAND");
+  arguments->loading.add_to(app);
   arguments->console.add_to(app);
   return [arguments] { return inspect(*arguments); };
 }

@@ -9,6 +9,7 @@
 #include "apps/console.h"
 #include "kernels/backend.h"
 #include "kernels/core/error.h"
+#include "models/exec_scorer.h"
 #include "models/text.h"
 
 namespace fairlane {
@@ -20,6 +21,31 @@ constexpr std::int64_t kMaxBatch = 1 << 24;
 
 }  // namespace
 
+void ModelFlags::add_to(CLI::App& app) {
+  app.add_flag("--allow-exec", allow_exec, "allow models that run code, such as exec:COMMAND");
+  app.add_option("--exec-children", exec_children,
+                 "children of an exec: model (default: one a thread, 8 at most)")
+      ->type_name("N");
+  app.add_option("--exec-timeout", exec_timeout,
+                 "give up an exec: child that owes an answer and neither reads nor writes so long "
+                 "(default: 60)")
+      ->type_name("SECONDS");
+}
+
+ModelOptions ModelFlags::options() const {
+  ModelOptions options;
+  options.allow_exec = allow_exec;
+  if (!exec_children.empty()) {
+    options.exec_children =
+        static_cast<int>(parse_integer("--exec-children", exec_children, 1, kMaxExecChildren));
+  }
+  if (!exec_timeout.empty()) {
+    options.exec_timeout =
+        parse_number("--exec-timeout", exec_timeout, kLeastExecSeconds, kMostExecSeconds);
+  }
+  return options;
+}
+
 void ConfigOptions::add_to(CLI::App& app, bool config_required) {
   app.add_option("CONFIG", path, "configuration (YAML)")->required(config_required)->type_name("");
   app.add_option("--out", out, "directory for the results, instead of output.dir")
@@ -30,7 +56,7 @@ void ConfigOptions::add_to(CLI::App& app, bool config_required) {
   app.add_option("--checkpoint", checkpoint,
                  "save the state at most so often, 0: only when stopped (default: 300)")
       ->type_name("SECONDS");
-  app.add_flag("--allow-exec", allow_exec, "allow models that run code, such as exec:COMMAND");
+  model.add_to(app);
   app.add_option("--seed", seed, "seed of the run, instead of seed")->type_name("S");
   app.add_option("--set", set, "any key of the configuration, such as global.num=10")
       ->type_name("KEY=VALUE")
@@ -57,7 +83,7 @@ Execution ConfigOptions::execution() const {
   }
   if (!checkpoint.empty())
     execution.checkpoint = parse_number("--checkpoint", checkpoint, 0.0, kMostSeconds);
-  execution.model.allow_exec = allow_exec;
+  execution.model = model.options();
   execution.model.threads = execution.threads;
   return execution;
 }

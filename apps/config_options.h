@@ -12,7 +12,18 @@ class App;
 
 namespace fairlane {
 
-/// CONFIG, --out, --backend, --threads, --batch, --checkpoint, --allow-exec, --seed and --set as given.
+/// The flags of every command that loads a model, as given: --allow-exec, --exec-children and --exec-timeout.
+struct ModelFlags {
+  bool allow_exec = false;
+  std::string exec_children;
+  std::string exec_timeout;
+
+  void add_to(CLI::App& app);
+  /// Throws Error(kUsage).
+  ModelOptions options() const;
+};
+
+/// CONFIG, --out, --backend, --threads, --batch, --checkpoint, those of models, --seed and --set as given.
 struct ConfigOptions {
   std::string path;
   std::string out;
@@ -20,7 +31,7 @@ struct ConfigOptions {
   std::string threads;
   std::string batch;
   std::string checkpoint;
-  bool allow_exec = false;
+  ModelFlags model;
   std::string seed;
   std::vector<std::string> set;
 

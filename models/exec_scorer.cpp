@@ -24,9 +24,7 @@ namespace {
 using Clock = ExecChild::Clock;
 
 constexpr std::size_t kMaxBatchRows = std::size_t{1} << 24;
-constexpr std::size_t kLeastRows = 512;  // of one of several batches
-constexpr double kMaxSeconds = 1e6;
-constexpr int kMaxChildren = 1024;
+constexpr std::size_t kLeastRows = 512;               // of one of several batches
 constexpr int kDefaultChildren = 8;                   // each loads the model and its libraries
 constexpr auto kGrace = std::chrono::seconds(2);      // to end when asked to
 constexpr auto kLastWords = std::chrono::seconds(1);  // to end after closing stdout
@@ -153,7 +151,7 @@ class ExecScorer final : public Scorer {
       ExecChild const& child = *places_[p].child;
       if (child.is_busy() && now >= child.progress() + patience(child)) {
         fail(p, fmt::format("owes {} and has neither read nor written anything for {:g} s, so it "
-                            "was killed; does it hang? If it is slow, allow it more time",
+                            "was killed; does it hang? If it is slow, give --exec-timeout",
                             child.owed(), seconds(child)));
       }
     }
@@ -258,12 +256,12 @@ std::shared_ptr<Scorer> make_exec_scorer(std::string command, int inputs,
       options.batch_rows >= 1 && options.batch_rows <= kMaxBatchRows,
       fmt::format("exec: batches of {} rows, expected 1 to {}", options.batch_rows, kMaxBatchRows));
   for (double const seconds : {options.start_seconds, options.timeout_seconds}) {
-    require(seconds > 0 && seconds <= kMaxSeconds,
-            fmt::format("exec: a timeout of {:g} s, expected more than 0 and at most {:g}", seconds,
-                        kMaxSeconds));
+    require(seconds >= kLeastExecSeconds && seconds <= kMostExecSeconds,
+            fmt::format("exec: a timeout of {:g} s, expected {:g} to {:g}", seconds,
+                        kLeastExecSeconds, kMostExecSeconds));
   }
-  require(options.children >= 0 && options.children <= kMaxChildren,
-          fmt::format("exec: {} children, expected 0 to {}", options.children, kMaxChildren));
+  require(options.children >= 0 && options.children <= kMaxExecChildren,
+          fmt::format("exec: {} children, expected 0 to {}", options.children, kMaxExecChildren));
   return std::make_shared<ExecScorer>(command, inputs, options);
 }
 

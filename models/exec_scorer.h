@@ -9,6 +9,10 @@
 
 namespace fairlane {
 
+inline constexpr int kMaxExecChildren = 1024;
+inline constexpr double kLeastExecSeconds = 1e-3;
+inline constexpr double kMostExecSeconds = 1e6;
+
 /// How a program is run. None of it changes a score.
 struct ExecOptions {
   int children = 0;            // side by side; 0: one for every thread, but no more than 8

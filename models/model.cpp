@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "kernels/core/error.h"
@@ -69,6 +70,11 @@ Model load_model(std::string const& model, int inputs, ModelOptions const& optio
     ExecOptions exec;
     exec.threads = options.threads;
     exec.folder = options.folder;
+    exec.children = options.exec_children;
+    if (options.exec_timeout > 0) {
+      exec.timeout_seconds = options.exec_timeout;
+      exec.start_seconds = std::max(exec.start_seconds, options.exec_timeout);
+    }
     return {model, make_exec_scorer(model.substr(std::strlen(kCommand)), inputs, exec)};
   }
   if (runs_code(model)) {

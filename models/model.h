@@ -12,13 +12,17 @@
 namespace fairlane {
 
 /// How a model is loaded; nothing of it changes what the model says.
-/// allow_exec  models that run code may be loaded (--allow-exec)
-/// threads     that a scorer may use, 0: all cores
-/// folder      in which a command runs; empty: the working directory
-/// make        in place of the file or the command that the configuration names; for tests
+/// allow_exec     models that run code may be loaded (--allow-exec)
+/// threads        that a scorer may use, 0: all cores
+/// exec_children  of a command, 0: chosen
+/// exec_timeout   seconds in which a child of a command must take or give something, 0: chosen
+/// folder         in which a command runs; empty: the working directory
+/// make           in place of the file or the command that the configuration names; for tests
 struct ModelOptions {
   bool allow_exec = false;
   int threads = 0;
+  int exec_children = 0;
+  double exec_timeout = 0;
   std::string folder;
   std::function<std::shared_ptr<Scorer>()> make;
 };

@@ -14,4 +14,7 @@ namespace fairlane {
 /// than `max_depth`.
 nlohmann::json parse_strict_json(std::string_view text, std::string const& where, int max_depth);
 
+/// Same for UBJSON, a binary form of JSON. Throws for more values than bytes, too.
+nlohmann::json parse_strict_ubjson(std::string_view bytes, std::string const& where, int max_depth);
+
 }  // namespace fairlane

@@ -21,7 +21,8 @@ namespace {
 
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 32;
 constexpr std::string_view kLightGbmMagic = "tree\n";
-constexpr std::size_t kHeadBytes = 8;
+constexpr std::size_t kLengthBytes = 8;  // of a safetensors header
+constexpr std::size_t kHeadBytes = kLengthBytes + 1;
 constexpr int kMaxJsonDepth = 512;  // a LightGBM dump nests its nodes; the others stay below 16
 
 Error bad(TreeEnsemble const& trees, std::string const& what) {
@@ -53,12 +54,16 @@ bool is_json(std::string_view head) {
          head.find('\0') == std::string_view::npos;
 }
 
-// A binary file of one of the libraries, and what to do about it; nothing when it is none.
-std::string advice(std::string_view head, std::string_view path) {
-  if (path.ends_with(".ubj") || head.starts_with("{L")) {
-    return "is XGBoost's UBJSON, expected JSON; save the model with "
-           "booster.save_model('NAME.json')";
-  }
+// An opening brace and the type of what follows: a size, or the length of the first key. The length of a safetensors
+// header may look like it, and is followed by another brace.
+bool is_ubjson(std::string_view head) {
+  constexpr std::string_view kTypes = "UiIlL#$";
+  return head.size() > 1 && head[0] == '{' && kTypes.find(head[1]) != std::string_view::npos &&
+         (head.size() <= kLengthBytes || head[kLengthBytes] != '{');
+}
+
+// A file that is not read, and what to do about it; nothing when it is none.
+std::string advice(std::string_view path) {
   if (path.ends_with(".pkl") || path.ends_with(".pickle") || path.ends_with(".joblib")) {
     return "is a Python pickle, which is not read, as that may run code; save XGBoost with "
            "booster.save_model('NAME.json'), LightGBM with booster.save_model('NAME.txt'), and "
@@ -191,7 +196,8 @@ void check_features(TreeEnsemble const& trees, Domain const& domain) {
 bool is_tree_file(std::string const& path) {
   std::string const head = read_head(path);
   if (head.empty()) return false;
-  return is_lightgbm_text(head) || is_json(head) || !advice(head, path).empty();
+  return is_lightgbm_text(head) || is_ubjson(head) || is_json(head) || path.ends_with(".ubj") ||
+         !advice(path).empty();
 }
 
 TreeEnsemble load_trees(std::string const& path) {
@@ -202,6 +208,10 @@ TreeEnsemble parse_trees(std::string_view bytes, std::string const& source) {
   std::string_view const head = bytes.substr(0, kHeadBytes);
   std::string const shown = escaped(source, 4096);
   if (is_lightgbm_text(head)) return read_lightgbm_text(bytes, source);
+  if (is_ubjson(head)) {
+    auto const json = parse_strict_ubjson(bytes, shown, kMaxJsonDepth);
+    return read_xgboost_json(JsonField(json, shown), source);
+  }
   if (is_json(head)) {
     auto const json = parse_strict_json(bytes, shown, kMaxJsonDepth);
     JsonField const root(json, shown);
@@ -214,15 +224,16 @@ TreeEnsemble parse_trees(std::string_view bytes, std::string const& source) {
                            "expected an ensemble of "
                            "trees");
   }
-  std::string const help = advice(head, source);
+  std::string const help = advice(source);
   throw Error(
       ExitCode::kData,
-      fmt::format("{}: {}", shown,
-                  !help.empty()
-                      ? help
-                      : fmt::format("starts with {}, expected XGBoost's JSON, LightGBM's text or "
-                                    "fairlane-trees",
-                                    in_quotes(head, kHeadBytes))));
+      fmt::format(
+          "{}: {}", shown,
+          !help.empty()
+              ? help
+              : fmt::format("starts with {}, expected XGBoost's JSON or UBJSON, LightGBM's text or "
+                            "fairlane-trees",
+                            in_quotes(head, kHeadBytes))));
 }
 
 }  // namespace fairlane

@@ -80,7 +80,7 @@ TreeEnsemble load_trees(std::string const& path);
 TreeEnsemble parse_trees(std::string_view bytes, std::string const& source);
 
 /// The readers behind load_trees; each validates what it returns.
-/// XGBoost's `save_model("model.json")`.
+/// XGBoost's `save_model("model.json")`, or "model.ubj".
 TreeEnsemble read_xgboost_json(JsonField const& root, std::string const& source);
 /// The format "fairlane-trees", which models/adapters/export_sklearn.py documents and writes.
 TreeEnsemble read_trees_json(JsonField const& root, std::string const& source);

@@ -1,4 +1,4 @@
-// XGBoost's model file. Source: https://xgboost.readthedocs.io/en/stable/tutorials/saving_model.html and its schema.
+// XGBoost's model file, JSON or UBJSON. Source: https://xgboost.readthedocs.io/en/stable/tutorials/saving_model.html and its schema.
 #include <fmt/format.h>
 
 #include <algorithm>

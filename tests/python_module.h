@@ -1,4 +1,4 @@
-// Modules that a test needs in the interpreter that it starts.
+// The interpreter of models that are Python programs, and the modules that it has.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,9 +8,14 @@
 
 namespace fairlane {
 
+/// Begins a command. FAIRLANE_MODEL_PYTHON may name another interpreter, which has more libraries.
+inline std::string model_python() {
+  char const* const other = std::getenv("FAIRLANE_MODEL_PYTHON");
+  return std::string(other != nullptr ? other : FAIRLANE_PYTHON) + " -B ";
+}
+
 inline bool has_module(std::string const& name) {
-  return std::system(
-             (std::string(FAIRLANE_PYTHON) + " -c 'import " + name + "' 2>/dev/null").c_str()) == 0;
+  return std::system((model_python() + " -c 'import " + name + "' 2>/dev/null").c_str()) == 0;
 }
 
 }  // namespace fairlane
@@ -18,4 +23,4 @@ inline bool has_module(std::string const& name) {
 /// Skips the test where the interpreter has no such module.
 #define FL_NEED_MODULE(name)         \
   if (!::fairlane::has_module(name)) \
-  GTEST_SKIP() << name << " is not installed for " << FAIRLANE_PYTHON
+  GTEST_SKIP() << name << " is not installed for " << ::fairlane::model_python()

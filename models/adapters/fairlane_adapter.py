@@ -36,6 +36,7 @@ def serve(predict, kind="probabilities", outputs=None, tile=TILE):
     rows = np.zeros((-(-batch // tile) * tile, inputs), "<f4")
 
     def answer(count):
+        rows[count:-(-count // tile) * tile] = rows[0]  # padding of what occurs: models may refuse other values
         parts = [np.asarray(predict(rows[at:at + tile])) for at in range(0, count, tile)]
         for part in parts:
             if part.shape[:1] != (tile,):
@@ -66,20 +67,18 @@ def serve(predict, kind="probabilities", outputs=None, tile=TILE):
 def from_function(path, kind):
     """FILE.py:NAME, a function of rows; FILE.py may set NAME.kind and NAME.outputs."""
     file, _, name = path.rpartition(":")
-    sys.path.insert(0, str(pathlib.Path(file).resolve().parent))
     function = getattr(__import__(pathlib.Path(file).stem), name)
     return (function, kind or getattr(function, "kind", "probabilities"),
             getattr(function, "outputs", None))
 
 
 def from_sklearn(path, kind):
-    if path.endswith(".joblib"):
-        import joblib
-        model = joblib.load(path)
-    else:
+    try:
+        import joblib as pickle  # it reads what pickle writes, too
+    except ImportError:
         import pickle
-        with open(path, "rb") as file:
-            model = pickle.load(file)
+    with open(path, "rb") as file:
+        model = pickle.load(file)
     classes = getattr(model, "classes_", [])
     if kind is None:
         kind = ("probabilities" if hasattr(model, "predict_proba") else
@@ -88,43 +87,56 @@ def from_sklearn(path, kind):
         if len(classes) == 0:
             raise ValueError(f"{path}: the model has no classes_; is it a classifier?")
         return lambda rows: np.searchsorted(classes, model.predict(rows)), kind, len(classes)
+    outputs = (1 if len(classes) == 2 else len(classes)) or None
     if kind == "logits":
-        return model.decision_function, kind, None
+        return model.decision_function, kind, outputs
     # Two classes: the second one's probability alone, so that a threshold can be set.
     return (lambda rows: model.predict_proba(rows)[:, 1 if len(classes) == 2 else slice(None)],
-            kind, None)
+            kind, outputs)
 
 
 def from_xgboost(path, kind):
+    import json
     import xgboost
     model = xgboost.Booster(model_file=path)
-    model.set_param({"nthread": int(os.environ["OMP_NUM_THREADS"])})
-    what = "margin" if kind == "logits" else "value"  # value: by the model's objective
-    return (lambda rows: model.inplace_predict(rows, predict_type=what), kind or "probabilities",
-            None)
+    threads = int(os.environ["OMP_NUM_THREADS"])
+    model.set_param({"nthread": threads})
+    objective = json.loads(model.save_config())["learner"]["objective"]["name"]
+    if kind is None:  # these predict margins, or the class alone
+        kind = "logits" if objective in ("binary:logitraw", "multi:softmax") else "probabilities"
+    return (lambda rows: model.predict(xgboost.DMatrix(rows, nthread=threads),
+                                       output_margin=kind == "logits", validate_features=False),
+            kind, None)
 
 
 def from_keras(path, kind):
     import keras
-    model = keras.models.load_model(path, compile=False)
-    last = getattr(getattr(model.layers[-1], "activation", None), "__name__", "")
-    return (lambda rows: np.asarray(model(rows, training=False)),
-            kind or ("probabilities" if last in ("sigmoid", "softmax") else "logits"), None)
+    model = last = keras.models.load_model(path, compile=False)
+    while getattr(last, "layers", None):  # models may be layers of models
+        last = last.layers[-1]
+    name = getattr(getattr(last, "activation", None), "__name__", type(last).__name__).lower()
+    return (model.predict_on_batch,
+            kind or ("probabilities" if name in ("sigmoid", "softmax") else "logits"), None)
 
 
 def from_torch(path, kind):
     import torch
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     try:
-        model = torch.jit.load(path)
+        model = torch.jit.load(path, map_location="cpu")
     except RuntimeError:  # no TorchScript: a pickled module, whose class must be importable
-        model = torch.load(path, weights_only=False)
+        model = torch.load(path, map_location="cpu", weights_only=False)
+    if not isinstance(model, torch.nn.Module):
+        raise ValueError(f"{path}: holds {type(model).__name__}, expected a module: save the model "
+                         "itself, or torch.jit.script(model), and not its state_dict")
     model.eval()
+    last = [*model.modules()][-1]
+    name = getattr(last, "original_name", type(last).__name__)
 
     def predict(rows):
         with torch.inference_mode():
             return model(torch.from_numpy(rows)).numpy()
-    return predict, kind or "logits", None
+    return predict, kind or ("probabilities" if name in ("Sigmoid", "Softmax") else "logits"), None
 
 
 READERS = {".joblib": from_sklearn, ".pkl": from_sklearn, ".pickle": from_sklearn,
@@ -143,6 +155,8 @@ def main():
         reader = from_function
     if reader is None:
         parser.error(f"{arguments.model}: expected FILE.py:FUNCTION or one of {' '.join(READERS)}")
+    file = arguments.model.rpartition(":")[0] if reader is from_function else arguments.model
+    sys.path.insert(0, str(pathlib.Path(file).resolve().parent))  # of what a model imports
     answers = os.dup(1)  # libraries may print when they are loaded
     os.dup2(2, 1)
     predict, kind, outputs = reader(arguments.model, arguments.kind)

@@ -69,6 +69,41 @@ output: {{dir: out}}
         self.assertIn("--allow-exec", done.stderr)
         self.assertFalse((self.folder / "trace").exists())
 
+    def test_children_change_nothing(self):
+        model = adapter(ADAPTERS / "example_rule.py:approve")
+        found = []
+        for children in (1, 3):
+            done = self.run_model(model, "--exec-children", children, "--out", f"{children}")
+            self.assertEqual(0, done.returncode, done.stderr)
+            found.append([(self.folder / f"{children}" / file).read_bytes()
+                          for file in ("instances.csv", "manifest.json")])
+        self.assertEqual(*found)
+
+    def test_a_child_that_hangs_is_given_up(self):
+        (self.folder / "model.py").write_text(
+            "import os, time\n"
+            "def decide(rows):\n"
+            "    with open(f'child-{os.getpid()}', 'w'):\n"
+            "        pass\n"
+            "    if not os.path.exists('mended'):\n"
+            "        time.sleep(1000)\n"
+            "    return (rows[:, 6] > 0).astype(int)\n"
+            "decide.kind, decide.outputs = 'labels', 2\n", encoding="utf-8")
+        patience = "--exec-timeout", 0.5, "--exec-children", 1
+        done = self.run_model(adapter("model.py:decide"), *patience, method="maft")
+        self.assertEqual(75, done.returncode, done.stderr)
+        self.assertIn("child 1 of 1 owes its answer to batch 1", done.stderr)
+        self.assertIn("for 0.5 s, so it was killed", done.stderr)
+        self.assertIn("--exec-timeout", done.stderr)
+        self.assertEqual(1, len(list(self.folder.glob("child-*"))))
+        (self.folder / "mended").touch()
+        done = self.run_model(adapter("model.py:decide"), method="maft")
+        self.assertEqual(0, done.returncode, done.stderr)
+        (self.folder / "mended").unlink()
+        checked = self.fairlane("check", "out", "--allow-exec", *patience)
+        self.assertEqual(75, checked.returncode, checked.stderr)
+        self.assertIn("for 0.5 s", checked.stderr)
+
     def test_a_failure_on_the_way_stops_the_run(self):
         (self.folder / "model.py").write_text(
             "import os\n"

@@ -86,7 +86,7 @@ TEST_P(OneNetwork, DecidesAndIsSearchedAlike) {
   if (kind == "onnx") other.model = folder.write("n.onnx", onnx_of(network, true));
   if (kind == "numpy") {
     FL_NEED_MODULE("h5py");
-    other.model = fmt::format("exec:{} -B example_keras.py '{}'", FAIRLANE_PYTHON, config.model);
+    other.model = fmt::format("exec:{} example_keras.py '{}'", model_python(), config.model);
   }
   if (kind == "torchscript") {
     FL_NEED_TORCH(only_asked);

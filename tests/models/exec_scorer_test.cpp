@@ -1,113 +1,27 @@
 #include "models/exec_scorer.h"
 
-#include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <thread>
-#include <vector>
 
-#include "engine/double_evaluator.h"
 #include "models/child_process.h"
-#include "tests/benchmarks.h"
-#include "tests/models/expect_error.h"
-#include "tests/models/temporary.h"
-#include "tests/python_module.h"
+#include "tests/models/exec_test.h"
 
 namespace fairlane {
 namespace {
 
-constexpr int kInputs = 13;
 constexpr double kSoon = 0.1;  // seconds, for children that never answer
-
-std::string source_file(std::string const& path) {
-  return "'" + std::string(FAIRLANE_SOURCE_DIR) + "/" + path + "'";
-}
 
 /// tests/models/exec/child.py in one of its modes.
 std::string child(std::string const& mode, std::string const& file = "") {
   return std::string(FAIRLANE_PYTHON) + " -I -S " + source_file("tests/models/exec/child.py") +
          " " + mode + " '" + file + "'";
 }
-
-std::string adapter(std::string const& function) {
-  return std::string(FAIRLANE_PYTHON) + " -B " +
-         source_file("models/adapters/fairlane_adapter.py") + " " +
-         source_file("tests/models/exec/numpy_model.py:" + function);
-}
-
-ExecOptions options(int children = 1, std::size_t batch_rows = 8192) {
-  ExecOptions all;
-  all.children = children;
-  all.batch_rows = batch_rows;
-  return all;
-}
-
-/// Rows of small integers [count][inputs].
-std::vector<float> some_rows(std::size_t count, int inputs = kInputs) {
-  std::vector<float> rows(count * static_cast<std::size_t>(inputs));
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    rows[i] = static_cast<float>((i * 2654435761U >> 7U) % 10);
-  return rows;
-}
-
-std::vector<float> scores_of(Scorer& scorer, std::vector<float> const& rows) {
-  std::size_t const count = rows.size() / static_cast<std::size_t>(scorer.inputs());
-  std::vector<float> scores(count * static_cast<std::size_t>(scorer.outputs()), -1.0F);
-  scorer.score(rows.data(), count, scores.data());
-  return scores;
-}
-
-std::vector<float> first_inputs(std::vector<float> const& rows, int inputs = kInputs) {
-  std::vector<float> first;
-  for (std::size_t i = 0; i < rows.size(); i += static_cast<std::size_t>(inputs))
-    first.push_back(rows[i]);
-  return first;
-}
-
-/// Every test must leave no open file and no process behind.
-class ExecScorerTest : public testing::Test {
- protected:
-  ExecScorerTest() : files_(open_files()) {}
-  void TearDown() override {
-    EXPECT_EQ(open_files(), files_);
-    bool const has_child = waitpid(-1, nullptr, WNOHANG) >= 0 || errno != ECHILD;
-    EXPECT_FALSE(has_child) << "a child has not been waited for";
-  }
-
-  /// A failure before the first batch.
-  static void expect_unavailable(std::string const& command,
-                                 std::initializer_list<std::string> parts,
-                                 ExecOptions const& with = options()) {
-    expect_error(ExitCode::kUnavailable, parts, [&] { make_exec_scorer(command, kInputs, with); });
-  }
-
-  /// A failure with batches under way, which is repeated when asked again.
-  static void expect_stopped(std::string const& command, std::initializer_list<std::string> parts,
-                             ExecOptions const& with = options()) {
-    auto const scorer = make_exec_scorer(command, kInputs, with);
-    auto const rows = some_rows(10);
-    expect_error(ExitCode::kStopped, parts, [&] { scores_of(*scorer, rows); });
-    expect_error(ExitCode::kStopped, parts, [&] { scores_of(*scorer, rows); });
-  }
-
-  TemporaryFolder folder_;
-
- private:
-  static std::ptrdiff_t open_files() {
-    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
-  }
-  std::ptrdiff_t files_;
-};
 
 TEST_F(ExecScorerTest, EqualsAPlainComputationWhateverTheChildrenAndBatches) {
   auto const rows = some_rows(100'000);
@@ -344,95 +258,6 @@ TEST(CommandWords, AreSplitAsAShellDoes) {
   EXPECT_EQ(words("a\\"), (Words{"a\\"}));
   expect_error(ExitCode::kConfig, {"test: the quote \" in the command is not closed"},
                [&] { words("a \"b"); });
-}
-
-TEST_F(ExecScorerTest, AdapterAnswersForAFunction) {
-  FL_NEED_MODULE("numpy");
-  auto const scorer = make_exec_scorer(adapter("exact"), kInputs, options(2, 3000));
-  EXPECT_EQ(scorer->kind(), ScoreKind::kLogits);
-  auto const rows = some_rows(20'000);
-  auto const scores = scores_of(*scorer, rows);
-  for (std::size_t i = 0; i < scores.size(); ++i) {
-    float expected = -300.0F;
-    for (std::size_t a = 0; a < kInputs; ++a)
-      expected += static_cast<float>(a + 1) * rows[i * kInputs + a];
-    ASSERT_EQ(scores[i], expected) << i;
-  }
-}
-
-TEST_F(ExecScorerTest, AdapterGivesEqualRowsEqualScores) {
-  FL_NEED_MODULE("numpy");
-  auto const rows = some_rows(20'000);
-  std::vector<float> expected;
-  for (auto const& [children, batch_rows] : {std::pair{1, 8192}, {3, 1001}, {2, 65}, {1, 20'000}}) {
-    auto const scorer = make_exec_scorer(adapter("network"), kInputs,
-                                         options(children, static_cast<std::size_t>(batch_rows)));
-    auto const scores = scores_of(*scorer, rows);
-    if (expected.empty()) expected = scores;
-    EXPECT_TRUE(scores == expected) << children << " x " << batch_rows;
-    auto const copies = std::vector<float>(expected.size(), expected[4]);
-    std::vector<float> same;
-    for (std::size_t i = 0; i < expected.size(); ++i)
-      same.insert(same.end(), rows.begin() + 4 * kInputs, rows.begin() + 5 * kInputs);
-    EXPECT_TRUE(scores_of(*scorer, same) == copies) << "the place in a batch matters";
-    for (std::size_t i = 0; i < 3; ++i) {  // one by one
-      float score = 0.0F;
-      scorer->score(rows.data() + i * kInputs, 1, &score);
-      EXPECT_EQ(std::bit_cast<std::uint32_t>(score), std::bit_cast<std::uint32_t>(expected[i]));
-    }
-  }
-}
-
-TEST_F(ExecScorerTest, AdapterRunsTheExample) {
-  FL_NEED_MODULE("numpy");
-  ExecOptions here = options();
-  here.folder = std::string(FAIRLANE_SOURCE_DIR) + "/models/adapters";
-  auto const scorer = make_exec_scorer(
-      std::string(FAIRLANE_PYTHON) + " -B fairlane_adapter.py example_rule.py:approve", 9, here);
-  EXPECT_EQ(scorer->kind(), ScoreKind::kLabels);
-  // A woman and a man, both with a degree, in technical work, and 17 points.
-  EXPECT_EQ(scores_of(*scorer, {2, 4, 3, 0, 1, 0, 0, 1, 4, 2, 4, 3, 0, 1, 0, 1, 1, 4}),
-            (std::vector<float>{1, 0, 0, 1}));
-}
-
-TEST_F(ExecScorerTest, ANetworkInNumpyDecidesAsOurs) {
-  FL_NEED_MODULE("h5py");
-  FL_NEED_BENCHMARKS(dir);
-  constexpr double kUndecided = 1e-4;  // logits of float32 that nothing need agree on
-  auto const path = (dir / "models" / "census.h5").string();
-  Network const network = load_network(path);
-  auto const scorer =
-      make_exec_scorer(std::string(FAIRLANE_PYTHON) + " -B " +
-                           source_file("models/adapters/example_keras.py") + " '" + path + "'",
-                       network.inputs(), options(2));
-  auto const rows = some_rows(50'000, network.inputs());
-  auto const scores = scores_of(*scorer, rows);
-  DoubleEvaluator evaluator(network);
-  std::vector<std::int32_t> row(static_cast<std::size_t>(network.inputs()));
-  int greater = 0;
-  for (std::size_t i = 0; i < scores.size(); ++i) {
-    std::copy_n(rows.begin() + static_cast<std::ptrdiff_t>(i * row.size()), row.size(),
-                row.begin());
-    evaluator.evaluate(row.data());
-    double const logit = evaluator.logits().front();
-    greater += logit > 0 ? 1 : 0;
-    if (std::abs(logit) > kUndecided) {
-      ASSERT_EQ(scores[i] > 0, logit > 0) << i << ": " << scores[i] << " " << logit;
-    }
-  }
-  EXPECT_GT(greater, 0);
-  EXPECT_LT(greater, 50'000);
-}
-
-TEST_F(ExecScorerTest, AdapterQuotesWhatFails) {
-  FL_NEED_MODULE("numpy");
-  expect_unavailable(adapter("fails"),
-                     {"exited with status 1", "ValueError: cannot take 13 inputs"});
-  expect_unavailable(adapter("too_few"), {"ValueError: predict returned (1,) for 2048 rows"});
-  expect_unavailable(adapter("nothing"), {"has no attribute 'nothing'"});
-  expect_unavailable(std::string(FAIRLANE_PYTHON) + " -B " +
-                         source_file("models/adapters/fairlane_adapter.py") + " model.onnx",
-                     {"model.onnx: expected FILE.py:FUNCTION or one of .joblib"});
 }
 
 }  // namespace

@@ -60,12 +60,18 @@ INSTANTIATE_TEST_SUITE_P(
     Libraries, TreeGolden,
     testing::Values("xgboost_logistic.json", "xgboost_logitraw.json", "xgboost_softprob.json",
                     "xgboost_softmax.json", "xgboost_dart.json", "xgboost_forest.json",
-                    "xgboost_partition.json", "xgboost_onehot.json", "lightgbm_binary.txt",
-                    "lightgbm_multiclass.txt", "lightgbm_ova.txt", "lightgbm_categories.txt",
-                    "lightgbm_zero.txt", "lightgbm_forest.txt", "sklearn_tree.json",
-                    "sklearn_forest.json", "sklearn_extra.json", "sklearn_boosting.json",
-                    "sklearn_boosting3.json", "sklearn_hist.json", "sklearn_hist3.json"),
-    [](auto const& test) { return test.param.substr(0, test.param.find('.')); });
+                    "xgboost_partition.json", "xgboost_onehot.json", "xgboost_softprob.ubj",
+                    "xgboost_onehot.ubj", "xgboost_partition.ubj", "xgboost_dart.ubj",
+                    "lightgbm_binary.txt", "lightgbm_multiclass.txt", "lightgbm_ova.txt",
+                    "lightgbm_categories.txt", "lightgbm_zero.txt", "lightgbm_forest.txt",
+                    "sklearn_tree.json", "sklearn_forest.json", "sklearn_extra.json",
+                    "sklearn_boosting.json", "sklearn_boosting3.json", "sklearn_hist.json",
+                    "sklearn_hist3.json"),
+    [](auto const& test) {
+      std::string name = test.param;
+      std::replace(name.begin(), name.end(), '.', '_');
+      return name;
+    });
 
 }  // namespace
 }  // namespace fairlane

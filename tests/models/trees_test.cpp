@@ -66,12 +66,16 @@ TEST(Trees, FilesAreToldApartByContent) {
   EXPECT_TRUE(is_tree_file((kFolder / "xgboost_logistic.json").string()));
   EXPECT_TRUE(is_tree_file((kFolder / "lightgbm_binary.txt").string()));
   EXPECT_TRUE(is_tree_file((kFolder / "sklearn_tree.json").string()));
-  EXPECT_TRUE(is_tree_file(folder.write("model.ubj", std::string("{L\0\0", 4))));
+  EXPECT_TRUE(is_tree_file(folder.write("model.bin", std::string("{L\0\0", 4))));
+  EXPECT_TRUE(is_tree_file(folder.write("model.ubj", "PK")));
   EXPECT_TRUE(is_tree_file(folder.write("model.joblib", "\x80\x04")));
   EXPECT_FALSE(is_tree_file(folder.write("network.h5", "\x89HDF\r\n\x1a\n")));
   // safetensors whose header is 123 bytes long
   EXPECT_FALSE(
       is_tree_file(folder.write("network.safetensors", std::string("{\0\0\0\0\0\0\0{", 9))));
+  // and one of 19,579 bytes
+  EXPECT_FALSE(
+      is_tree_file(folder.write("network.safetensors", std::string("{L\0\0\0\0\0\0{", 9))));
   EXPECT_FALSE(is_tree_file(folder.write("empty.json", "")));
   EXPECT_FALSE(is_tree_file(folder.file("missing.json")));
   expect_error(ExitCode::kNoInput, {"missing.json", "no such file"},
@@ -79,14 +83,31 @@ TEST(Trees, FilesAreToldApartByContent) {
 }
 
 TEST(Trees, OtherFilesGetAdvice) {
-  refuse({"model.ubj: ", "UBJSON", "save_model('NAME.json')"},
-         std::string("{L\0\0\0\0\0\0\0\7", 10), "model.ubj");
+  refuse({"model.ubj: starts with 'PK'", "XGBoost's JSON or UBJSON"}, "PK", "model.ubj");
   refuse({"forest.pkl: ", "pickle", "export_sklearn.py"}, "\x80\x04\x95", "forest.pkl");
   refuse({"file: ", "starts with 'binf"}, "binf1234");
   refuse({"file: ", "LightGBM's JSON dump", "NAME.txt"}, R"({"name":"tree","tree_info":[]})");
   refuse({"file: ", "neither 'learner'"}, "{}");
   refuse({"file: malformed JSON", "cut short"}, R"({"learner":)");
   refuse({"file:format", "'mlp'"}, R"({"format":"mlp"})");
+}
+
+TEST(Trees, UbjsonClaimsNoMoreThanItHolds) {
+  using namespace std::string_literals;
+  auto const bad = [](std::initializer_list<std::string> parts, std::string const& bytes) {
+    refuse(parts, bytes, "m.ubj");
+  };
+  bad({"m.ubj: malformed UBJSON", "more values than its 19 bytes"},
+      "{i\x07learner[$Z#l\x7f\xff\xff\xff"s);
+  bad({"more values than its 18 bytes"}, "{i\x07learner[#l\x7f\xff\xff\xffZ"s);
+  std::string const key = "{i\x01k";
+  bad({"more values than its"}, key + "[$Z#i\x0c" + "i\x01m[$T#i\x0c}");  // together
+  bad({"malformed UBJSON at byte"}, key + "SL\x7f\xff\xff\xff\xff\xff\xff\xffxyz}");
+  bad({"malformed UBJSON at byte"}, key + "[$d#L\x00\x00\x00\x00\x00\x00\x00\x02\x3f"s);
+  bad({"nested more than"}, key + std::string(1'000'000, '['));
+  bad({"UBJSON key 'k' occurs twice"}, key + "Ti\x01kT}");
+  bad({"has no 'learner'"}, key + "T}");
+  bad({"malformed UBJSON at byte"}, key + "T}{");
 }
 
 TEST(Trees, XgboostRefusesWhatItCannotTell) {
@@ -202,6 +223,7 @@ TEST(Trees, NamedInputsMustStandWhereTheDomainHasThem) {
 TEST(Trees, DamagedFilesEndInOneLine) {
   for (std::string const name :
        {"xgboost_partition.json", "xgboost_dart.json", "xgboost_softmax.json",
+        "xgboost_partition.ubj", "xgboost_dart.ubj", "xgboost_softprob.ubj",
         "lightgbm_categories.txt", "lightgbm_zero.txt", "sklearn_boosting.json"}) {
     std::string const good = slurp(kFolder / name);
     int refused = 0;

@@ -25,6 +25,7 @@ from export_sklearn import export  # noqa: E402
 LOW = np.array([-5, 0, 1, 0])
 HIGH = np.array([60, 11, 4, 1])
 GOLDEN_ROWS = 60
+UBJSON = ("xgboost_softprob", "xgboost_onehot", "xgboost_partition", "xgboost_dart")  # written in this form, too
 random = np.random.default_rng(5)
 
 
@@ -57,6 +58,8 @@ def xgboost_case(name, y, types=None, **parameters):
         for key in ("base_weights", "loss_changes", "sum_hessian", "parents"):
             tree.pop(key, None)
     (HERE / f"{name}.json").write_text(json.dumps(text, separators=(",", ":")) + "\n")
+    if name in UBJSON:
+        model.save_model(HERE / f"{name}.ubj")
     margins = model.predict(make(ROWS), output_margin=True)
     answers = model.predict(make(ROWS))
     if answers.ndim == 2:
