@@ -133,12 +133,15 @@ FL_HD float* forward(PackedNetwork const& net, float const* in, float* a, float*
 }
 
 /// Forward pass that keeps every layer's activations, for input_gradient.
-/// kept  [sum_width][kV * kLanes]; the input occupies its first rows on entry. Returns the logits within it.
+/// done  layers whose activations are there already: at most one
+/// kept  [sum_width][kV * kLanes]; the input, and what is done, occupy its first rows on entry. Returns the logits within
+///       it.
 template <class P, int kV>
-FL_HD float* forward_keep(PackedNetwork const& net, float* kept) {
+FL_HD float* forward_keep(PackedNetwork const& net, int done, float* kept) {
   constexpr int kStride = kV * P::kLanes;
   float* in = kept;
-  for (int l = 0; l < net.layers; ++l) {
+  if (done > 0) in += static_cast<long>(net.inputs()) * kStride;
+  for (int l = done; l < net.layers; ++l) {
     auto const& d = net.layer[l].forward;
     float* out = in + static_cast<long>(d.inputs) * kStride;
     layer_forward<P, kV, false>(net.layer[l], 0, in, d.bias, l + 1 == net.layers, out);

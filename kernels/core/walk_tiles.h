@@ -23,8 +23,7 @@ struct WalkTiles {
     auto const& layer = net.layer[0];
     long const units = static_cast<long>(layer.forward.outputs) * kTile;
     int const last = s.columns - w.first - 1;
-    dense<P, kV, Finish::kNone, false>(layer.forward, 0, w.first_input, m.in, layer.forward.bias,
-                                       sums);
+    FirstLayer<P, kV>::sums(s, w.first, w.first_input, m.in, sums);
     for (int member = 0; member < w.members; ++member) {
       int level = last;
       while (level > 0 && member % w.level[level - 1].stride == 0) --level;
