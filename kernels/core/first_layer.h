@@ -30,6 +30,13 @@ FL_HD bool adds_rows(Subject const& s) {
   }
 }
 
+/// Whether inputs that are zero in all lanes are left out.
+template <class P>
+FL_HD bool skips_zeros(Subject const& s) {
+  if constexpr (Transposes<P>) return s.rows.weights != nullptr;
+  return false;
+}
+
 /// P: the pack; kV: packs per tile.
 template <class P, int kV>
 struct FirstLayer {
@@ -94,7 +101,7 @@ struct FirstLayer {
     if (adds_rows<P>(s)) {
       add_rows(s, last, in, out);
     } else {
-      dense<P, kV, Finish::kNone, false>(first, 0, inputs, in, first.bias, out);
+      dense<P, kV, Finish::kNone, false>(first, InputRange{0, inputs}, in, first.bias, out);
     }
   }
 
@@ -127,6 +134,30 @@ struct FirstLayer {
       return gain;
     }
     return fairlane::step_gradient<P>(e, code, sums, units, kTile);
+  }
+
+  /// The values of an input in all lanes.
+  static FL_HD void spread(float value, float* in) {
+    F const x = P::splat(value);
+    for (int v = 0; v < kV; ++v) P::store(x, in + v * kN);
+  }
+
+  /// Loads a variant's values. list [inputs] gets the inputs of its members that may differ from zero; returns them.
+  static FL_HD InputList load_variant(Subject const& s, int variant, float* in, int* list) {
+    float const* value = s.variant_value + static_cast<long>(variant) * s.selected_inputs;
+    int const* selected = s.selected_input;
+    int const* const end = selected + s.selected_inputs;
+    int count = 0;
+    for (int k = s.input_prefix; k < s.inputs; ++k) {
+      if (selected < end && *selected == k) {
+        ++selected;
+        float const x = *value++;
+        if (x == 0.0F) continue;
+        spread(x, in + k * kTile);
+      }
+      list[count++] = k;
+    }
+    return {list, count};
   }
 
  private:

@@ -12,7 +12,8 @@
 namespace fairlane {
 
 /// Working memory of one thread, in floats, each a multiple of one tile:
-/// in [inputs], prefix [first layer's outputs], a, b [max_width], kept [sum_width], terms [6 * outputs]
+/// in [inputs], prefix [first layer's outputs], a, b [max_width], kept [sum_width], terms [6 * outputs]; and on a CPU list
+/// [inputs]
 struct Scratch {
   float* in = nullptr;
   float* prefix = nullptr;
@@ -20,6 +21,7 @@ struct Scratch {
   float* b = nullptr;
   float* kept = nullptr;
   float* terms = nullptr;
+  int* list = nullptr;
 };
 
 /// Results of a full evaluation of each lane's similar set; [n] each.
@@ -64,18 +66,24 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
 
   /// Logits of one variant: the selected inputs of m.in are overwritten with its values.
   static FL_HOST_DEVICE float* variant_logits(Subject const& s, Scratch const& m, int variant) {
-    float const* value = s.variant_value + static_cast<long>(variant) * s.selected_inputs;
-    for (int i = 0; i < s.selected_inputs; ++i) {
-      F const x = P::splat(value[i]);
-      for (int v = 0; v < kV; ++v) P::store(x, m.in + s.selected_input[i] * kTile + v * kN);
+    if constexpr (Transposes<P>) {
+      if (skips_zeros<P>(s))
+        return tail_logits(s, m, First::load_variant(s, variant, m.in, m.list));
     }
+    float const* value = s.variant_value + static_cast<long>(variant) * s.selected_inputs;
+    for (int i = 0; i < s.selected_inputs; ++i)
+      First::spread(value[i], m.in + s.selected_input[i] * kTile);
     return tail_logits(s, m);
   }
 
   /// Logits of the input in m.in, whose prefix is done.
   static FL_HOST_DEVICE float* tail_logits(Subject const& s, Scratch const& m) {
-    layer_forward<P, kV, true>(s.network.layer[0], s.input_prefix, m.in, m.prefix,
-                               s.network.layers == 1, m.a);
+    return tail_logits(s, m, InputRange{s.input_prefix, s.network.inputs()});
+  }
+  template <class Inputs>
+  static FL_HOST_DEVICE float* tail_logits(Subject const& s, Scratch const& m, Inputs inputs) {
+    layer_forward<P, kV, true>(s.network.layer[0], inputs, m.in, m.prefix, s.network.layers == 1,
+                               m.a);
     return upper_layers<P, kV>(s.network, m.a, m.b);
   }
 
