@@ -14,23 +14,26 @@ concept Transposes = requires(typename P::F (&rows)[P::kLanes]) {
   P::transpose(rows);
 };
 
-/// What a transposition costs, in rows that are added.
-inline constexpr int kTransposeRows = 6;
+/// What a term that is added by rows costs, and to transpose the sums, in inputs that are multiplied densely: 2.7 and 6
+/// with AVX-512, 3.2 and 10 with AVX2.
+inline constexpr int kTermInputs = 3;
+inline constexpr int kTransposeInputs = 8;
 
-/// Whether whole columns enter by rows.
+/// Whether whole columns enter by rows: where that takes less, in whole registers of units.
 template <class P>
 FL_HD bool adds_rows(Subject const& s) {
   if constexpr (Transposes<P>) {
     if (s.rows.weights == nullptr) return false;
     int const units = s.network.layer[0].forward.outputs;
     long const taken = (units + P::kLanes - 1) / P::kLanes * P::kLanes;
-    return taken * (s.rows.terms + kTransposeRows) < static_cast<long>(units) * s.inputs;
+    long const cost = taken * (kTermInputs * s.rows.terms + kTransposeInputs);
+    return cost < static_cast<long>(units) * s.inputs;
   } else {
     return false;
   }
 }
 
-/// Whether inputs that are zero in all lanes are left out.
+/// Whether a variant's inputs that are zero are left out.
 template <class P>
 FL_HD bool skips_zeros(Subject const& s) {
   if constexpr (Transposes<P>) return s.rows.weights != nullptr;
@@ -136,13 +139,13 @@ struct FirstLayer {
     return fairlane::step_gradient<P>(e, code, sums, units, kTile);
   }
 
-  /// The values of an input in all lanes.
+  /// One value of an input for all lanes.
   static FL_HD void spread(float value, float* in) {
     F const x = P::splat(value);
     for (int v = 0; v < kV; ++v) P::store(x, in + v * kN);
   }
 
-  /// Loads a variant's values. list [inputs] gets the inputs of its members that may differ from zero; returns them.
+  /// Loads a variant's values behind a shared prefix, and lists in list [inputs] which inputs there may differ from zero.
   static FL_HD InputList load_variant(Subject const& s, int variant, float* in, int* list) {
     float const* value = s.variant_value + static_cast<long>(variant) * s.selected_inputs;
     int const* selected = s.selected_input;
