@@ -185,7 +185,7 @@ float const* PackedSubject::rises_of(ColumnEncoding const& encoding, LayerView c
                                      int first_input) {
   auto const outputs = static_cast<std::size_t>(layer.outputs);
   std::int32_t const codes = encoding.high - encoding.low + 1;
-  float* const rises = keep(std::int64_t{codes} * layer.outputs);
+  float* const rises = keep(std::int64_t{codes} * layer.outputs + kRowFloats);  // read by packs
   std::vector<float> from(static_cast<std::size_t>(encoding.width));
   std::vector<float> to(from.size());
   for (std::int32_t row = 0; row < codes; ++row) {
@@ -336,6 +336,28 @@ void PackedSubject::set_variant_order(std::vector<int> order) {
   subject_.variant_order = variant_order_.data();
 }
 
+void PackedSubject::pack_rows(LayerView const& layer) {
+  RowWeights& rows = subject_.rows;
+  rows.terms = subject_.inputs;
+  for (auto const& encoding : encodings_) {
+    if (encoding.kind == EncodingKind::kOneHot) rows.terms -= encoding.width - 1;
+  }
+  if (rows.terms == subject_.inputs) return;
+  auto const units = static_cast<std::size_t>(layer.outputs);
+  rows.stride = (layer.outputs + kRowFloats - 1L) / kRowFloats * kRowFloats;
+  std::int64_t const floats = (subject_.inputs + 3L) * rows.stride;
+  void* memory = keep(floats);
+  auto bytes = static_cast<std::size_t>(floats) * sizeof(float);
+  constexpr std::size_t kLine = kRowFloats * sizeof(float);
+  auto* row = static_cast<float*>(std::align(kLine, bytes - kLine, memory, bytes));
+  rows.weights = row;
+  for (int const source : source_input_) {
+    std::copy_n(layer.weights.begin() + source * std::ptrdiff_t{layer.outputs}, units, row);
+    row += rows.stride;
+  }
+  std::copy_n(layer.bias.begin(), units, row + rows.stride);
+}
+
 void PackedSubject::pack_network(SubjectView const& view, int tile_outputs, int tile_multiple) {
   auto& net = subject_.network;
   net.layers = static_cast<int>(view.network.size());
@@ -372,6 +394,7 @@ void PackedSubject::pack_network(SubjectView const& view, int tile_outputs, int 
     net.sum_width += from.outputs;
     forward_macs_ += count;
   }
+  pack_rows(view.network.front());
   shared_macs_ = static_cast<std::int64_t>(subject_.input_prefix) * view.network.front().outputs;
   net.layer = layers_.data();
 }

@@ -92,6 +92,8 @@ class PackedSubject {
   float const* rises_of(ColumnEncoding const& encoding, LayerView const& layer, int first_input);
   /// First layer's weights [columns][outputs] by codes instead of inputs; zero for columns that step, which get their rises.
   std::vector<float> slopes(SubjectView const& view, LayerView const& layer);
+  /// The first layer as RowWeights has it, where a column is one-hot.
+  void pack_rows(LayerView const& layer);
   void pack_network(SubjectView const& view, int tile_outputs, int tile_multiple);
   void list_variants(SubjectView const& view);
   bool outputs_stay_finite(SubjectView const& view) const;

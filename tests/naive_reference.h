@@ -43,6 +43,18 @@ inline std::vector<std::size_t> column_order(SubjectView const& subject) {
   return order;
 }
 
+/// The model's inputs in the order of those columns.
+inline std::vector<std::size_t> input_order(SubjectView const& subject) {
+  std::vector<std::size_t> first = {0};
+  for (std::size_t a = 0; a < subject.low.size(); ++a)
+    first.push_back(first.back() + static_cast<std::size_t>(subject.encoding(a).width));
+  std::vector<std::size_t> order;
+  for (std::size_t const a : column_order(subject)) {
+    for (std::size_t k = first[a]; k < first[a + 1]; ++k) order.push_back(k);
+  }
+  return order;
+}
+
 /// Arithmetic in double, sums in the order of the weights.
 struct Double {
   using Real = double;
@@ -84,7 +96,7 @@ class Reference {
   using Reals = std::vector<Real>;
 
   explicit Reference(SubjectView const& subject)
-      : subject_(subject), order_(column_order(subject)) {}
+      : subject_(subject), order_(input_order(subject)) {}
 
   /// Activations of every layer: [0] the input, the last entry the logits.
   std::vector<Reals> activations(Reals const& input) const {
@@ -106,7 +118,26 @@ class Reference {
     }
     return all;
   }
-  Reals logits(Row const& row) const { return activations(reals(row)).back(); }
+  Reals logits(Row const& row) const { return activations(inputs(row)).back(); }
+  /// Codes as the model's inputs, in its order.
+  Reals inputs(Row const& row) const {
+    Reals in;
+    for (std::size_t a = 0; a < row.size(); ++a) {
+      EncodingView const encoding = subject_.encoding(a);
+      int number = 0;  // of the code among those that may occur
+      while (subject_.code_at(a, number) != row[a]) ++number;
+      for (int k = 0; k < encoding.width; ++k) {
+        if (encoding.kind == EncodingKind::kIdentity) {
+          in.push_back(static_cast<Real>(row[a]));
+        } else if (encoding.kind == EncodingKind::kOneHot) {
+          in.push_back(number == k + encoding.dropped ? 1 : 0);
+        } else {
+          in.push_back(encoding.table[static_cast<std::size_t>(number * encoding.width + k)]);
+        }
+      }
+    }
+    return in;
+  }
   static Reals reals(Row const& row) { return Reals(row.begin(), row.end()); }
 
   /// p(1) of one output, otherwise all classes.

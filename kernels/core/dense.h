@@ -35,6 +35,20 @@ struct PackedDense {
   float const* bias = nullptr;
 };
 
+/// The inputs of a dense layer that are added, ascending: those of a range, or those listed, where all others are zero.
+struct InputRange {
+  int first;
+  int last;
+  FL_HD int count() const { return last - first; }
+  FL_HD int operator[](int i) const { return first + i; }
+};
+struct InputList {
+  int const* input;
+  int size;
+  FL_HD int count() const { return size; }
+  FL_HD int operator[](int i) const { return input[i]; }
+};
+
 /// What happens to a finished sum before it is stored.
 enum class Finish { kNone, kRelu, kReluGradient };
 
@@ -52,8 +66,8 @@ inline constexpr int kWidestTile = 16;   // outputs whose sums it keeps in regis
 
 namespace detail {
 
-template <class P, int kV, int kT, Finish kFinish, bool kFromMemory>
-FL_HD void dense_tile(float const* weights, int first, int last, float const* in, float const* bias,
+template <class P, int kV, int kT, Finish kFinish, bool kFromMemory, class Inputs>
+FL_HD void dense_tile(float const* weights, Inputs inputs, float const* in, float const* bias,
                       float* out, float const* gate) {
   constexpr int kStride = kV * P::kLanes;
   typename P::F sum[kT][kV];
@@ -64,7 +78,9 @@ FL_HD void dense_tile(float const* weights, int first, int last, float const* in
       sum[o][v] = kFromMemory ? P::load(bias + o * kStride + v * P::kLanes) : P::splat(bias[o]);
     }
   }
-  for (int k = first; k < last; ++k) {
+  int const count = inputs.count();
+  for (int i = 0; i < count; ++i) {
+    int const k = inputs[i];
     typename P::F x[kV];
     FL_UNROLL
     for (int v = 0; v < kV; ++v) x[v] = P::load(in + k * kStride + v * P::kLanes);
@@ -263,15 +279,16 @@ FL_HOST_DEVICE FL_NOINLINE void dense_apart(PackedDense const* layer, int first,
 
 }  // namespace detail
 
-/// out = finish(start + in[first..last) W), where start is the bias, or with kFromMemory the sums in `start`.
+/// out = finish(start + in W) over the given inputs, where start is the bias, or with kFromMemory the sums in `start`.
 /// in     [inputs][kV * kLanes]
 /// start  [outputs] or [outputs][kV * kLanes]
 /// gate   [outputs][kV * kLanes] activations whose derivative multiplies the result (kReluGradient only)
-template <class P, int kV, Finish kFinish, bool kFromMemory>
-FL_HD void dense(PackedDense const& layer, int first, int last, float const* in, float const* start,
+template <class P, int kV, Finish kFinish, bool kFromMemory, class Inputs>
+FL_HD void dense(PackedDense const& layer, Inputs inputs, float const* in, float const* start,
                  float* out, float const* gate = nullptr) {
   if constexpr (LoadsWeights<P>) {
-    detail::dense_apart<P, kV>(&layer, first, last, in, start, kFromMemory, out, kFinish, gate);
+    detail::dense_apart<P, kV>(&layer, inputs.first, inputs.last, in, start, kFromMemory, out,
+                               kFinish, gate);
     return;
   }
   constexpr int kStride = kV * P::kLanes;
@@ -285,36 +302,28 @@ FL_HD void dense(PackedDense const& layer, int first, int last, float const* in,
     float const* through = gate == nullptr ? nullptr : gate + o * kStride;
     switch (width) {
       case 8:
-        detail::dense_tile<P, kV, 8, kFinish, kFromMemory>(weights, first, last, in, from, to,
-                                                           through);
+        detail::dense_tile<P, kV, 8, kFinish, kFromMemory>(weights, inputs, in, from, to, through);
         break;
       case 7:
-        detail::dense_tile<P, kV, 7, kFinish, kFromMemory>(weights, first, last, in, from, to,
-                                                           through);
+        detail::dense_tile<P, kV, 7, kFinish, kFromMemory>(weights, inputs, in, from, to, through);
         break;
       case 6:
-        detail::dense_tile<P, kV, 6, kFinish, kFromMemory>(weights, first, last, in, from, to,
-                                                           through);
+        detail::dense_tile<P, kV, 6, kFinish, kFromMemory>(weights, inputs, in, from, to, through);
         break;
       case 5:
-        detail::dense_tile<P, kV, 5, kFinish, kFromMemory>(weights, first, last, in, from, to,
-                                                           through);
+        detail::dense_tile<P, kV, 5, kFinish, kFromMemory>(weights, inputs, in, from, to, through);
         break;
       case 4:
-        detail::dense_tile<P, kV, 4, kFinish, kFromMemory>(weights, first, last, in, from, to,
-                                                           through);
+        detail::dense_tile<P, kV, 4, kFinish, kFromMemory>(weights, inputs, in, from, to, through);
         break;
       case 3:
-        detail::dense_tile<P, kV, 3, kFinish, kFromMemory>(weights, first, last, in, from, to,
-                                                           through);
+        detail::dense_tile<P, kV, 3, kFinish, kFromMemory>(weights, inputs, in, from, to, through);
         break;
       case 2:
-        detail::dense_tile<P, kV, 2, kFinish, kFromMemory>(weights, first, last, in, from, to,
-                                                           through);
+        detail::dense_tile<P, kV, 2, kFinish, kFromMemory>(weights, inputs, in, from, to, through);
         break;
       default:
-        detail::dense_tile<P, kV, 1, kFinish, kFromMemory>(weights, first, last, in, from, to,
-                                                           through);
+        detail::dense_tile<P, kV, 1, kFinish, kFromMemory>(weights, inputs, in, from, to, through);
         break;
     }
     weights += static_cast<long>(layer.inputs) * width;

@@ -4,6 +4,7 @@
 // padded to whole tiles, so that an operation may read and write past n up to the next multiple.
 #pragma once
 
+#include "kernels/core/first_layer.h"
 #include "kernels/core/lane_steps.h"
 #include "kernels/core/margin.h"
 #include "kernels/core/partner_draw.h"
@@ -11,7 +12,8 @@
 namespace fairlane {
 
 /// Working memory of one thread, in floats, each a multiple of one tile:
-/// in [inputs], prefix [first layer's outputs], a, b [max_width], kept [sum_width], terms [6 * outputs]
+/// in [inputs], prefix [first layer's outputs], a, b [max_width], kept [sum_width], terms [6 * outputs]; and on a CPU list
+/// [inputs]
 struct Scratch {
   float* in = nullptr;
   float* prefix = nullptr;
@@ -19,6 +21,7 @@ struct Scratch {
   float* b = nullptr;
   float* kept = nullptr;
   float* terms = nullptr;
+  int* list = nullptr;
 };
 
 /// Results of a full evaluation of each lane's similar set; [n] each.
@@ -50,48 +53,37 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
   using U = typename P::U;
   static constexpr int kN = P::kLanes;
   using Draw = PartnerDraw<P, kV>;
+  using First = FirstLayer<P, kV>;
   static constexpr int kTile = kV * kN;
 
-  /// Codes of lanes [at, at + kTile) as the network's inputs: in [inputs][kTile].
-  static FL_HOST_DEVICE void load_tile(Subject const& s, std::int32_t const* x, long stride, int at,
-                                       float* in) {
-    if (s.encoding != nullptr) {
-      for (int c = 0; c < s.columns; ++c) {
-        auto const& e = s.encoding[c];
-        for (int v = 0; v < kV; ++v) {
-          encode_column<P>(e, P::load_i(x + c * stride + at + v * kN),
-                           in + e.first * kTile + v * kN, kTile);
-        }
-      }
-      return;
-    }
-    for (int c = 0; c < s.columns; ++c) {
-      for (int v = 0; v < kV; ++v) {
-        P::store(P::to_float(P::load_i(x + c * stride + at + v * kN)), in + c * kTile + v * kN);
-      }
-    }
-  }
-
-  /// First layer's sums over the columns that all variants share.
-  static FL_HOST_DEVICE void load_prefix(Subject const& s, Scratch const& m) {
-    auto const& first = s.network.layer[0].forward;
-    dense<P, kV, Finish::kNone, false>(first, 0, s.input_prefix, m.in, first.bias, m.prefix);
+  /// Codes of lanes [at, at + kTile) as inputs m.in whose selected columns may change, and the first layer's sums over
+  /// the columns that all variants share.
+  static FL_HOST_DEVICE void load_group(Subject const& s, std::int32_t const* x, long stride,
+                                        int at, Scratch const& m) {
+    First::load(s, x, stride, at, s.prefix, m.in);
+    First::sums(s, s.prefix, s.input_prefix, m.in, m.prefix);
   }
 
   /// Logits of one variant: the selected inputs of m.in are overwritten with its values.
   static FL_HOST_DEVICE float* variant_logits(Subject const& s, Scratch const& m, int variant) {
-    float const* value = s.variant_value + static_cast<long>(variant) * s.selected_inputs;
-    for (int i = 0; i < s.selected_inputs; ++i) {
-      F const x = P::splat(value[i]);
-      for (int v = 0; v < kV; ++v) P::store(x, m.in + s.selected_input[i] * kTile + v * kN);
+    if constexpr (Transposes<P>) {
+      if (skips_zeros<P>(s))
+        return tail_logits(s, m, First::load_variant(s, variant, m.in, m.list));
     }
+    float const* value = s.variant_value + static_cast<long>(variant) * s.selected_inputs;
+    for (int i = 0; i < s.selected_inputs; ++i)
+      First::spread(value[i], m.in + s.selected_input[i] * kTile);
     return tail_logits(s, m);
   }
 
   /// Logits of the input in m.in, whose prefix is done.
   static FL_HOST_DEVICE float* tail_logits(Subject const& s, Scratch const& m) {
-    layer_forward<P, kV, true>(s.network.layer[0], s.input_prefix, m.in, m.prefix,
-                               s.network.layers == 1, m.a);
+    return tail_logits(s, m, InputRange{s.input_prefix, s.network.inputs()});
+  }
+  template <class Inputs>
+  static FL_HOST_DEVICE float* tail_logits(Subject const& s, Scratch const& m, Inputs inputs) {
+    layer_forward<P, kV, true>(s.network.layer[0], inputs, m.in, m.prefix, s.network.layers == 1,
+                               m.a);
     return upper_layers<P, kV>(s.network, m.a, m.b);
   }
 
@@ -106,10 +98,7 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
 
     static constexpr FL_HD int stride() { return kTile; }
     /// Makes lanes [at, at + kTile) the tile.
-    FL_HD void load(int at) const {
-      load_tile(s, x, x_stride, at, m.in);
-      load_prefix(s, m);
-    }
+    FL_HD void load(int at) const { load_group(s, x, x_stride, at, m); }
     /// Of the lanes themselves, before any other member is asked for.
     FL_HD float* own() const { return tail_logits(s, m); }
     FL_HD float* variant(int v) const { return variant_logits(s, m, v); }
@@ -199,8 +188,7 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
     int const outputs = s.network.outputs();
     std::int32_t row[kTile];
     for (int at = 0; at < n; at += kTile) {
-      load_tile(s, x, stride, at, m.in);
-      load_prefix(s, m);
+      load_group(s, x, stride, at, m);
       for (int variant = 0; variant < s.variants; ++variant) {
         float const* z = variant_logits(s, m, variant);
         for (int v = 0; v < kV; ++v)
@@ -382,10 +370,10 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
                                        long gradient_stride) {
     for (int at = 0; at < n; at += kTile) {
       if (spec.kind == GradientKind::kProbabilityDifference) {
-        load_tile(s, x, stride, at, m.in);
+        First::load(s, x, stride, at, s.columns, m.in);
         difference_tile(s, spec, x + at, stride, m, gradient + at, gradient_stride);
       } else {
-        load_tile(s, x, stride, at, m.kept);
+        First::load(s, x, stride, at, s.columns, m.kept);
         backward_tile(s, spec, x + at, stride, m, gradient + at, gradient_stride);
       }
     }
@@ -397,7 +385,9 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
                                            std::int32_t const* x, long x_stride, Scratch const& m,
                                            float* gradient, long stride) {
     int const outputs = s.network.outputs();
-    float const* z = forward_keep<P, kV>(s.network, m.kept);
+    bool const begun =
+        First::activations_by_rows(s, m.kept, m.kept + static_cast<long>(s.inputs) * kTile);
+    float const* z = forward_keep<P, kV>(s.network, begun ? 1 : 0, m.kept);
     for (int v = 0; v < kV; ++v) {
       logit_gradient<P>(spec.kind, s.cut, z + v * kN, outputs, kTile, m.a + v * kN,
                         m.terms + v * kN);
@@ -414,10 +404,16 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
       auto const& e = s.encoding[c];
       for (int v = 0; e.rise != nullptr && v < kV; ++v) {
         I const code = P::load_i(x + c * x_stride + v * kN);
-        P::store(step_gradient<P>(e, code, sums + v * kN, units, kTile),
+        P::store(First::step_gradient(e, code, sums + v * kN, units),
                  gradient + c * stride + v * kN);
       }
     }
+  }
+
+  /// Logits of whole inputs m.in.
+  static FL_HD float* logits_of(Subject const& s, Scratch const& m) {
+    if (First::activations_by_rows(s, m.in, m.a)) return upper_layers<P, kV>(s.network, m.a, m.b);
+    return forward<P, kV>(s.network, m.in, m.a, m.b);
   }
 
   static FL_HOST_DEVICE void difference_tile(Subject const& s, GradientSpec spec,
@@ -436,21 +432,15 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
     float step;
 
     static constexpr FL_HD int stride() { return kTile; }
-    FL_HD float* own() const { return forward<P, kV>(s.network, m.in, m.a, m.b); }
+    FL_HD float* own() const { return logits_of(s, m); }
     FL_HD I code(int i, int v) const { return P::load_i(x + s.movable[i] * x_stride + v * kN); }
     /// With movable column i moved.
     FL_HD float* moved(int i) const {
       int const c = s.movable[i];
       float* const column = m.in + s.input_of(c) * kTile;
-      for (int v = 0; v < kV; ++v) move_column<P>(s, c, code(i, v), step, column + v * kN, kTile);
-      float* const z = forward<P, kV>(s.network, m.in, m.a, m.b);
-      for (int v = 0; v < kV; ++v) {
-        if (s.encoding == nullptr) {
-          P::store(P::to_float(code(i, v)), column + v * kN);
-        } else {
-          encode_column<P>(s.encoding[c], code(i, v), column + v * kN, kTile);
-        }
-      }
+      for (int v = 0; v < kV; ++v) First::move(s, c, code(i, v), step, column + v * kN);
+      float* const z = logits_of(s, m);
+      for (int v = 0; v < kV; ++v) First::load_whole(s, c, code(i, v), column + v * kN);
       return z;
     }
     /// By how much, in codes.
@@ -491,8 +481,8 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
                                     Scratch const& m, float* out, long out_stride) {
     int const outputs = s.network.outputs();
     for (int at = 0; at < n; at += kTile) {
-      load_tile(s, x, stride, at, m.in);
-      float const* z = forward<P, kV>(s.network, m.in, m.a, m.b);
+      First::load(s, x, stride, at, s.columns, m.in);
+      float const* z = logits_of(s, m);
       for (int c = 0; c < outputs; ++c) {
         for (int v = 0; v < kV; ++v)
           P::store(P::load(z + c * kTile + v * kN), out + c * out_stride + at + v * kN);

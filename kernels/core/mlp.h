@@ -97,16 +97,16 @@ FL_HD void activate_gradient(Activation activation, float alpha, float const* a,
   }
 }
 
-/// One layer: sums over inputs [first, inputs) continued from `start`, then the activation unless `last_layer`.
-template <class P, int kV, bool kFromMemory>
-FL_HD void layer_forward(PackedLayer const& layer, int first, float const* in, float const* start,
-                         bool last_layer, float* out) {
+/// One layer: sums over the given inputs continued from `start`, then the activation unless `last_layer`.
+template <class P, int kV, bool kFromMemory, class Inputs>
+FL_HD void layer_forward(PackedLayer const& layer, Inputs inputs, float const* in,
+                         float const* start, bool last_layer, float* out) {
   auto const& d = layer.forward;
   if (!last_layer && layer.activation == Activation::kRelu) {
-    dense<P, kV, Finish::kRelu, kFromMemory>(d, first, d.inputs, in, start, out);
+    dense<P, kV, Finish::kRelu, kFromMemory>(d, inputs, in, start, out);
     return;
   }
-  dense<P, kV, Finish::kNone, kFromMemory>(d, first, d.inputs, in, start, out);
+  dense<P, kV, Finish::kNone, kFromMemory>(d, inputs, in, start, out);
   if (!last_layer) activate<P>(layer.activation, layer.alpha, out, d.outputs * kV * P::kLanes);
 }
 
@@ -116,7 +116,8 @@ FL_HD void layer_forward(PackedLayer const& layer, int first, float const* in, f
 template <class P, int kV>
 FL_HD float* upper_layers(PackedNetwork const& net, float* hidden, float* other) {
   for (int l = 1; l < net.layers; ++l) {
-    layer_forward<P, kV, false>(net.layer[l], 0, hidden, net.layer[l].forward.bias,
+    auto const& d = net.layer[l].forward;
+    layer_forward<P, kV, false>(net.layer[l], InputRange{0, d.inputs}, hidden, d.bias,
                                 l + 1 == net.layers, other);
     float* swap = hidden;
     hidden = other;
@@ -128,20 +129,26 @@ FL_HD float* upper_layers(PackedNetwork const& net, float* hidden, float* other)
 /// Logits of a tile. in [inputs][kV * kLanes]; a, b as in upper_layers. Returns the buffer with the logits.
 template <class P, int kV>
 FL_HD float* forward(PackedNetwork const& net, float const* in, float* a, float* b) {
-  layer_forward<P, kV, false>(net.layer[0], 0, in, net.layer[0].forward.bias, net.layers == 1, a);
+  auto const& d = net.layer[0].forward;
+  layer_forward<P, kV, false>(net.layer[0], InputRange{0, d.inputs}, in, d.bias, net.layers == 1,
+                              a);
   return upper_layers<P, kV>(net, a, b);
 }
 
 /// Forward pass that keeps every layer's activations, for input_gradient.
-/// kept  [sum_width][kV * kLanes]; the input occupies its first rows on entry. Returns the logits within it.
+/// done  layers whose activations are there already: at most one
+/// kept  [sum_width][kV * kLanes]; the input, and what is done, occupy its first rows on entry. Returns the logits within
+///       it.
 template <class P, int kV>
-FL_HD float* forward_keep(PackedNetwork const& net, float* kept) {
+FL_HD float* forward_keep(PackedNetwork const& net, int done, float* kept) {
   constexpr int kStride = kV * P::kLanes;
   float* in = kept;
-  for (int l = 0; l < net.layers; ++l) {
+  if (done > 0) in += static_cast<long>(net.inputs()) * kStride;
+  for (int l = done; l < net.layers; ++l) {
     auto const& d = net.layer[l].forward;
     float* out = in + static_cast<long>(d.inputs) * kStride;
-    layer_forward<P, kV, false>(net.layer[l], 0, in, d.bias, l + 1 == net.layers, out);
+    layer_forward<P, kV, false>(net.layer[l], InputRange{0, d.inputs}, in, d.bias,
+                                l + 1 == net.layers, out);
     in = out;
   }
   return in;
@@ -161,9 +168,10 @@ FL_HD float* input_gradient(PackedNetwork const& net, float const* kept, float* 
     in -= static_cast<long>(net.layer[l].forward.inputs) *
           kStride;  // activations that entered layer l
     if (l > 0 && net.layer[l - 1].activation == Activation::kRelu) {
-      dense<P, kV, Finish::kReluGradient, false>(back, 0, back.inputs, delta, back.bias, other, in);
+      dense<P, kV, Finish::kReluGradient, false>(back, InputRange{0, back.inputs}, delta, back.bias,
+                                                 other, in);
     } else {
-      dense<P, kV, Finish::kNone, false>(back, 0, back.inputs, delta, back.bias, other);
+      dense<P, kV, Finish::kNone, false>(back, InputRange{0, back.inputs}, delta, back.bias, other);
       if (l > 0) {
         activate_gradient<P>(net.layer[l - 1].activation, net.layer[l - 1].alpha, in, other,
                              back.outputs * kStride);

@@ -10,11 +10,22 @@
 
 namespace fairlane {
 
+/// The first layer's weights, an input's side by side, where columns may enter it by rows (kernels/core/first_layer.h).
+/// weights  [inputs + 2][stride] of every input, then zeros, then the biases; behind the units zeros; null: none do
+/// terms    what an input of all columns adds up so: one for each one-hot column, and the other columns' inputs
+struct RowWeights {
+  float const* weights = nullptr;
+  long stride = 0;
+  int terms = 0;
+};
+inline constexpr int kRowFloats = 16;  // of which rows hold a multiple: the widest pack
+
 /// columns         number of attributes
 /// prefix          columns before the first selected one; their part of the first layer is shared by all variants
 /// inputs          the network's inputs, those of every column side by side: one each where `encoding` is null
 /// input_prefix    inputs of the columns before the first selected one
 /// encoding        [columns]; null: every column is an input as it is
+/// rows            what the first layer's sums take from one-hot columns
 /// variants        number of protected combinations
 /// selected        number of selected attributes
 /// selected_column [selected] their columns
@@ -38,6 +49,7 @@ struct Subject {
   int inputs = 0;
   int input_prefix = 0;
   ColumnEncoding const* encoding = nullptr;
+  RowWeights rows;
   int variants = 0;
   int selected = 0;
   int const* selected_column = nullptr;

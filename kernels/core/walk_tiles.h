@@ -23,26 +23,30 @@ struct WalkTiles {
     auto const& layer = net.layer[0];
     long const units = static_cast<long>(layer.forward.outputs) * kTile;
     int const last = s.columns - w.first - 1;
-    dense<P, kV, Finish::kNone, false>(layer.forward, 0, w.first_input, m.in, layer.forward.bias,
-                                       sums);
+    bool const skips = s.encoding != nullptr;
+    FirstLayer<P, kV>::sums(s, w.first, w.first_input, m.in, sums);
     for (int member = 0; member < w.members; ++member) {
       int level = last;
       while (level > 0 && member % w.level[level - 1].stride == 0) --level;
       for (; level <= last; ++level) {
         auto const& here = w.level[level];
-        if (here.value != nullptr) {
-          float const* const value = here.value + member / here.stride % here.size * here.width;
-          for (int i = 0; i < here.width; ++i) {
-            F const x = P::splat(value[i]);
-            for (int v = 0; v < kV; ++v) P::store(x, m.in + (here.first + i) * kTile + v * kN);
+        float const* value = here.value;
+        if (value != nullptr) value += member / here.stride % here.size * here.width;
+        InputList inputs{m.list, 0};
+        for (int i = 0; i < here.width; ++i) {
+          int const k = here.first + i;
+          if (value != nullptr) {
+            if (skips && value[i] == 0.0F) continue;
+            FirstLayer<P, kV>::spread(value[i], m.in + k * kTile);
           }
+          m.list[inputs.size++] = k;
         }
         float const* const before = sums + level * units;
         if (level == last) {
-          layer_forward<P, kV, true>(layer, here.first, m.in, before, net.layers == 1, m.a);
+          layer_forward<P, kV, true>(layer, inputs, m.in, before, net.layers == 1, m.a);
         } else {
-          dense<P, kV, Finish::kNone, true>(layer.forward, here.first, here.first + here.width,
-                                            m.in, before, sums + (level + 1) * units);
+          dense<P, kV, Finish::kNone, true>(layer.forward, inputs, m.in, before,
+                                            sums + (level + 1) * units);
         }
       }
       float const* const z = upper_layers<P, kV>(net, m.a, m.b);

@@ -15,7 +15,8 @@ long padded(int lanes) {
 
 }  // namespace
 
-ScratchMemory::ScratchMemory(Subject const& subject, int tile_lanes) {
+ScratchMemory::ScratchMemory(Subject const& subject, int tile_lanes)
+    : list_(static_cast<std::size_t>(subject.inputs)) {
   auto const& net = subject.network;
   int const outputs = net.outputs();
   int const width = net.max_width;
@@ -35,6 +36,7 @@ ScratchMemory::ScratchMemory(Subject const& subject, int tile_lanes) {
   scratch_.b = take(width);
   scratch_.kept = take(net.sum_width);
   scratch_.terms = take(kTermRows * outputs);
+  scratch_.list = list_.data();
 }
 
 template <class Table>

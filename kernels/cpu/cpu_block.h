@@ -53,6 +53,7 @@ class ScratchMemory {
 
  private:
   LaneArray<float> memory_;
+  std::vector<int> list_;
   Scratch scratch_;
 };
 

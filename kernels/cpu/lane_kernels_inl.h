@@ -87,7 +87,7 @@ struct Kernels : LaneTiles<P, kV> {
         load_heads(w, first + at, n, kTile, m.in);
       } else {
         load_heads(w, first + at, n, kTile, memory.codes);
-        Tiles::load_tile(s, memory.codes, kTile, 0, m.in);
+        FirstLayer<P, kV>::load(s, memory.codes, kTile, 0, w.first, m.in);
       }
       WalkTiles<P, kV>::member_logits(s, w, m, memory.sums, memory.logits);
       WalkTally<P, kV>::tally(s, w,

@@ -39,6 +39,19 @@ struct SimdPack {
   static FL_HD int compress(I x, M m, std::int32_t* p) {
     return static_cast<int>(hn::CompressStore(x, hn::RebindMask(DI(), m), DI(), p));
   }
+  static FL_HD void transpose(F (&rows)[kLanes]) {
+    FL_UNROLL
+    for (int left = kLanes; left > 1; left /= 2) {  // each turn moves a bit of the lane to the row
+      F next[kLanes];
+      FL_UNROLL
+      for (int i = 0; i < kLanes / 2; ++i) {
+        next[i] = hn::ConcatEven(DF(), rows[2 * i + 1], rows[2 * i]);
+        next[i + kLanes / 2] = hn::ConcatOdd(DF(), rows[2 * i + 1], rows[2 * i]);
+      }
+      FL_UNROLL
+      for (int i = 0; i < kLanes; ++i) rows[i] = next[i];
+    }
+  }
 
   static FL_HD F fma(F a, F b, F c) { return hn::MulAdd(a, b, c); }
   static FL_HD F divide(F a, F b) { return hn::Div(a, b); }

@@ -96,6 +96,7 @@ DeviceSubject::DeviceSubject(PackedSubject const& packed, Device& device, bool w
   }
   device.upload(memory_.data(), bytes.data(), bytes.size());
   arena_.subject = s;
+  arena_.subject.rows = {};  // no device pack adds rows
   arena_.base = base;
   arena_.bytes = static_cast<std::int64_t>(bytes.size());
   arena_.subject.network.layer = at<PackedLayer>(base, layer_at);

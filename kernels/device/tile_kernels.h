@@ -109,7 +109,7 @@ struct GradientTiles {
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
     for (int partner = 0; partner < 2; ++partner) {
       long const i = at + partner * (stride / 2);
-      LaneTiles<P, kV>::load_tile(s, x + i, stride, 0, m.kept);
+      FirstLayer<P, kV>::load(s, x + i, stride, 0, s.columns, m.kept);
       LaneTiles<P, kV>::backward_tile(s, spec, x + i, stride, m, gradient + i, stride);
     }
   }
@@ -127,7 +127,7 @@ struct DifferenceTiles {
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
     for (int partner = 0; partner < 2; ++partner) {
       long const i = at + partner * (stride / 2);
-      LaneTiles<P, kV>::load_tile(s, x + i, stride, 0, m.in);
+      FirstLayer<P, kV>::load(s, x + i, stride, 0, s.columns, m.in);
       LaneTiles<P, kV>::difference_tile(s, spec, x + i, stride, m, gradient + i, stride);
     }
   }

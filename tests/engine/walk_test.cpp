@@ -10,6 +10,7 @@
 #include "tests/brute_counts.h"
 #include "tests/engine/run_search.h"
 #include "tests/engine/walked.h"
+#include "tests/kernels/random_subject.h"
 
 namespace fairlane {
 namespace {
@@ -193,6 +194,48 @@ struct IntegerNetwork {
     return sum > 0;
   }
 };
+
+// Levels of one-hot columns add one row, whichever of them are tested.
+TEST(WalkOfEncodedColumns, CountsWhatBruteForceCounts) {
+  std::int64_t found = 0;
+  for (std::uint32_t seed = 1; seed <= 12; ++seed) {
+    RandomSubject::Shape shape;
+    shape.encoded = true;
+    shape.seed = seed;
+    shape.attributes = 5;
+    shape.counts = seed % 2 == 0 ? std::vector<int>{4} : std::vector<int>{2, 3};
+    shape.widths = {seed % 3 == 0 ? 1 : 19, seed % 4 == 0 ? 3 : 1};
+    RandomSubject subject(shape);
+    SCOPED_TRACE(seed);
+    std::vector<ValueList> lists;
+    for (int a = 0; a < shape.attributes; ++a) {
+      auto const& selected = subject.view.selected;
+      if (std::find(selected.begin(), selected.end(), a) != selected.end()) continue;
+      ValueList list{{a}, {}};
+      auto const i = static_cast<std::size_t>(a);
+      for (std::int64_t k = 0; k < subject.view.code_count(i); ++k)
+        list.values.push_back(subject.view.code_at(i, k));
+      lists.push_back(list);
+    }
+    auto const listed = [&](naive::Row const& row) {
+      for (std::size_t a = 0; a < row.size(); ++a) {
+        if (!subject.view.allows(a, row[a])) return false;
+      }
+      return true;
+    };
+    BruteCounts const brute = brute_counts(subject.view, listed);
+    found += brute.discriminatory;
+    for (auto const& isa : cpu_instruction_sets()) {
+      SCOPED_TRACE(isa);
+      CpuOptions options;
+      options.isa = isa;
+      auto const backend = make_cpu_backend(subject.view, options);
+      auto const walker = backend->make_walker(lists);
+      expect_counts(walk_all(*walker).counts, walker->plan(), brute);
+    }
+  }
+  EXPECT_GT(found, 0);
+}
 
 TEST(WalkOfTenMillion, CountsWhatBruteForceCounts) {
   constexpr std::uint32_t kSeed = 5;

@@ -292,6 +292,72 @@ TEST(LaneKernels, EveryInstructionSetGivesThePortableBits) {
   }
 }
 
+/// Encoded subjects of all widths, with few and many protected values.
+std::vector<RandomSubject::Shape> encoded_shapes(int count) {
+  auto shapes = random_shapes(count);
+  for (auto& shape : shapes) {
+    shape.encoded = true;
+    shape.attributes = std::min(shape.attributes, 12);
+    while (static_cast<int>(shape.counts.size()) >= shape.attributes) shape.counts.pop_back();
+    shape.range = shape.seed % 3 == 0 ? 5 : 40;
+  }
+  return shapes;
+}
+
+/// A register of kLanes floats, as far as FirstLayer asks when it chooses.
+template <int kWidth>
+struct WidePack {
+  static constexpr int kLanes = kWidth;
+  using F = float;
+  static void transpose(F (&)[kLanes]);
+};
+
+// Whether one-hot columns enter by rows or as inputs, sums are those of the network written down plainly.
+TEST(LaneKernels, EncodedColumnsGiveTheBitsOfDenseInputs) {
+  auto const tables = kernel_tables();
+  int by_rows[2] = {};
+  for (auto const& shape : encoded_shapes(60)) {
+    RandomSubject subject(shape);
+    naive::FloatReference const reference(subject.view);
+    auto const rows = subject.rows(subject.uniform(1, 70));
+    SCOPED_TRACE("seed " + std::to_string(shape.seed));
+    Outputs const portable = run_all(shape, subject.view, rows, *tables.front());
+    for (auto const* kernels : tables) {
+      SCOPED_TRACE(kernels->isa);
+      PackedSubject const packed(subject.view, kernels->tile_outputs);
+      Subject const& s = packed.get();
+      by_rows[0] += adds_rows<WidePack<8>>(s) ? 1 : 0;
+      by_rows[1] += adds_rows<WidePack<16>>(s) ? 1 : 0;
+      Lanes const lanes(packed, rows);
+      ScratchMemory const scratch(s, kernels->tile_lanes);
+      LaneArray<float> z(s.network.outputs(), lanes.stride);
+      LaneArray<std::uint8_t> labels(s.variants, lanes.stride);
+      kernels->logits(s, lanes.x.data(), lanes.stride, lanes.count, scratch.get(), z.data(),
+                      lanes.stride);
+      kernels->variant_labels(s, lanes.x.data(), lanes.stride, lanes.count, scratch.get(),
+                              labels.data(), lanes.stride);
+      for (int i = 0; i < lanes.count; ++i) {
+        auto const& row = rows[static_cast<std::size_t>(i)];
+        auto const expected = reference.logits(row);
+        for (int c = 0; c < s.network.outputs(); ++c)
+          ASSERT_EQ(z(c, i), expected[static_cast<std::size_t>(c)]) << "lane " << i;
+        auto const members = naive::similar_set(subject.view, row);
+        for (int v = 0; v < s.variants; ++v) {
+          ASSERT_EQ(labels(v, i), reference.label(members[static_cast<std::size_t>(v)]))
+              << "lane " << i << ", variant " << v;
+        }
+      }
+      expect_equal(portable, run_all(shape, subject.view, rows, *kernels));
+      if (HasFatalFailure()) return;
+    }
+  }
+  auto const runs = 60 * static_cast<int>(tables.size());
+  for (int const times : by_rows) {
+    EXPECT_GT(times, runs / 8);
+    EXPECT_LT(times, runs);
+  }
+}
+
 // A lane's results do not depend on how many others there are or where it stands.
 TEST(LaneKernels, LanesAreIndependent) {
   RandomSubject::Shape shape;

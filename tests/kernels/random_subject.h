@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -27,11 +28,16 @@ class RandomSubject {
     std::int32_t range = 7;  // most values of an attribute beside the selected ones
     float cut = 0.0F;
     std::uint32_t seed = 1;
+    bool encoded = false;  // every attribute in a way of its own
   };
 
   explicit RandomSubject(Shape const& shape) : shape_(shape), random_(shape.seed) {
     add_domain();
+    if (shape.encoded) add_encodings();
     int inputs = shape.attributes;
+    if (shape.encoded)
+      inputs = std::accumulate(encodings_.begin(), encodings_.end(), 0,
+                               [](int sum, EncodingView const& e) { return sum + e.width; });
     weights_.reserve(2 * shape.widths.size());
     for (std::size_t l = 0; l < shape.widths.size(); ++l) {
       int const outputs = shape.widths[l];
@@ -57,6 +63,10 @@ class RandomSubject {
     }
     for (auto const& values : values_) spans_.emplace_back(values);
     view = {layers_, low_, high_, flagged_, selected_, spans_, shape.cut};
+    if (shape.encoded) {
+      view.codes = code_spans_;
+      view.encodings = encodings_;
+    }
     centre();
   }
   RandomSubject(RandomSubject const&) = delete;
@@ -65,7 +75,10 @@ class RandomSubject {
   /// A row whose selected values are among the compared ones.
   naive::Row row() {
     naive::Row row;
-    for (std::size_t a = 0; a < low_.size(); ++a) row.push_back(uniform(low_[a], high_[a]));
+    for (std::size_t a = 0; a < low_.size(); ++a) {
+      auto const last = static_cast<std::int32_t>(view.code_count(a)) - 1;
+      row.push_back(view.code_at(a, uniform(0, last)));
+    }
     for (std::size_t s = 0; s < selected_.size(); ++s) {
       auto const pick = uniform(0, static_cast<std::int32_t>(values_[s].size()) - 1);
       row[static_cast<std::size_t>(selected_[s])] = values_[s][static_cast<std::size_t>(pick)];
@@ -110,6 +123,46 @@ class RandomSubject {
     }
   }
 
+  /// Lists are of every other code, so that selected values double with them.
+  void add_encodings() {
+    codes_.resize(low_.size());
+    tables_.resize(low_.size());
+    for (std::size_t a = 0; a < low_.size(); ++a) {
+      std::int32_t const codes = high_[a] - low_[a] + 1;
+      if (uniform(0, 2) == 0) {
+        for (std::int32_t i = 0; i < codes; ++i) codes_[a].push_back(2 * (low_[a] + i));
+        low_[a] *= 2;
+        high_[a] *= 2;
+        auto const selected =
+            std::find(selected_.begin(), selected_.end(), static_cast<std::int32_t>(a));
+        if (selected != selected_.end()) {
+          for (auto& value : values_[static_cast<std::size_t>(selected - selected_.begin())])
+            value *= 2;
+        }
+      }
+      EncodingView encoding;
+      int const way = uniform(0, 9);
+      if (way == 0) {
+        encoding.kind = EncodingKind::kAffine;
+        encoding.slope = 0.25;
+        for (std::int32_t i = 0; i < codes; ++i)
+          tables_[a].push_back(static_cast<float>(i) * 0.25F - 1.3F);
+      } else if (way == 1) {
+        encoding.kind = EncodingKind::kTable;
+        encoding.width = uniform(1, 3);
+        for (std::int32_t i = 0; i < codes * encoding.width; ++i)
+          tables_[a].push_back(static_cast<float>(uniform(-9, 9)) * 0.3F);
+      } else if (way > 3) {
+        encoding.kind = EncodingKind::kOneHot;
+        encoding.dropped = codes > 1 ? way % 2 : 0;
+        encoding.width = codes - encoding.dropped;
+      }
+      encoding.table = tables_[a];
+      encodings_.push_back(encoding);
+    }
+    for (auto const& codes : codes_) code_spans_.emplace_back(codes);
+  }
+
   /// Shifts the last bias so that every label is common.
   void centre() {
     if (view.low.empty()) return;
@@ -133,6 +186,10 @@ class RandomSubject {
   std::vector<std::int32_t> selected_;
   std::vector<std::vector<std::int32_t>> values_;
   std::vector<std::span<std::int32_t const>> spans_;
+  std::vector<std::vector<std::int32_t>> codes_;
+  std::vector<std::span<std::int32_t const>> code_spans_;
+  std::vector<std::vector<float>> tables_;
+  std::vector<EncodingView> encodings_;
   std::vector<std::vector<float>> weights_;
   std::vector<LayerView> layers_;
 };
@@ -145,7 +202,8 @@ struct Lanes {
         x(packed.get().columns, stride) {
     for (int c = 0; c < packed.get().columns; ++c) {
       auto const a = static_cast<std::size_t>(packed.attribute_of()[static_cast<std::size_t>(c)]);
-      for (std::size_t i = 0; i < rows.size(); ++i) x(c, static_cast<long>(i)) = rows[i][a];
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        x(c, static_cast<long>(i)) = packed.place_of(c, rows[i][a]);
     }
   }
   int count;
