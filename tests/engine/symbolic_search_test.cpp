@@ -45,13 +45,16 @@ TEST_P(Symbolic, OneAtATimeIsTheSequentialProgram) {
   RunConfig config = symbolic_config(folder, shape_of(GetParam()), 20);
   config.global.num = 30;
   std::int64_t directed = 0;
-  for (int const way : {0, 1, 2, 3, 4}) {
+  for (int const way : {0, 1, 2, 3, 4, 5, 6}) {
     SCOPED_TRACE(way);
     config.sg.neighbours = way == 1 ? Neighbours::kLocal : Neighbours::kMarginal;
     config.sg.solver = way == 2 ? ToggleSolver::kLowest : ToggleSolver::kSticky;
     config.sg.t2.reset();
     if (way == 3) config.sg.t2 = 0.4;
     config.local.num = way == 4 ? 0 : 1;
+    config.sg.order = way == 5   ? QueueOrder::kConfidence
+                      : way == 6 ? QueueOrder::kProgram
+                                 : QueueOrder::kLeaf;
     config.sg.frontier = 1;
     TestSubject const subject(config);
     auto const expected = naive::SymbolicReference(config, subject).run();
@@ -244,6 +247,7 @@ TEST(SymbolicSearch, ARunIsAFunctionOfItsManifest) {
   config.sg.frontier = 3;
   config.sg.neighbours = Neighbours::kLocal;
   config.sg.solver = ToggleSolver::kLowest;
+  config.sg.order = QueueOrder::kConfidence;
   config.output.trace = true;
   Summary const first = run(config, options_with(2));
   ASSERT_TRUE(first.path_coverage.has_value());
@@ -259,6 +263,7 @@ TEST(SymbolicSearch, ARunIsAFunctionOfItsManifest) {
   EXPECT_EQ(again.sg.surrogate, Surrogate::kPerInstance);
   EXPECT_EQ(again.sg.neighbours, Neighbours::kLocal);
   EXPECT_EQ(again.sg.solver, ToggleSolver::kLowest);
+  EXPECT_EQ(again.sg.order, QueueOrder::kConfidence);
   again.output.dir = folder.file("again");
   run(again, options_with(1));
   expect_same_output(config.output.dir, again.output.dir);
