@@ -11,8 +11,8 @@
 #include "engine/decision_tree.h"
 #include "engine/path_toggles.h"
 #include "engine/row_sampler.h"
+#include "engine/search_clock.h"
 #include "engine/search_state.h"
-#include "engine/stopwatch.h"
 #include "engine/workers.h"
 #include "kernels/core/error.h"
 
@@ -102,23 +102,13 @@ class SymbolicSearch {
     codec_.group_of_key(key.data(), group.data());
     return group;
   }
-  bool stopped() const {
-    return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed);
-  }
-  void check_stop() const {
-    if (stopped()) throw Error(ExitCode::kInterrupted, "interrupted; nothing was written");
-  }
-  double seconds() const { return start_.seconds() + result_.earlier_seconds; }
-  bool late() const {
-    return config_.budget.seconds && !options_.replay && seconds() >= *config_.budget.seconds;
-  }
   /// Calls work(i) for i < count on all threads.
   template <class Work>
   void in_parallel(std::int64_t count, Work const& work) {
     std::atomic<std::int64_t> next{0};
     workers_.run(static_cast<int>(std::min<std::int64_t>(threads_, count)), [&](int) {
       for (std::int64_t i = next++; i < count && !workers_.failed(); i = next++) {
-        check_stop();
+        clock_.check_stop();
         work(i);
       }
     });
@@ -133,7 +123,6 @@ class SymbolicSearch {
   RowCodec codec_;
   RowSampler sampler_;
   ToggleSpace space_;
-  Stopwatch start_;
   Workers workers_;
 
   std::vector<Entry> queue_;                   // a heap, the least on top
@@ -149,6 +138,7 @@ class SymbolicSearch {
   std::vector<std::int32_t> samples_;
   std::vector<std::uint8_t> labels_;
   SearchResult result_;
+  SearchClock clock_;
   std::string saved_;  // done_so_far() of the state on disk, empty: there is none
 };
 
@@ -161,7 +151,8 @@ SymbolicSearch::SymbolicSearch(RunConfig const& config, SeedSource const& seeds,
       attributes_(static_cast<std::size_t>(backend.subject().get().columns)),
       threads_(options.threads > 0 ? options.threads : backend.concurrency()),
       codec_(backend.subject()),
-      sampler_(seeds.subject(), config.seed) {
+      sampler_(seeds.subject(), config.seed),
+      clock_(config, options, result_) {
   auto const& subject = backend.subject();
   space_.movable.resize(attributes_, 0);
   for (std::size_t a = 0; a < attributes_; ++a) {
@@ -358,10 +349,10 @@ void SymbolicSearch::search() {
     return config_.budget.instances && found_ >= *config_.budget.instances;
   };
   while (tests() < limit && !enough()) {
-    check_stop();
+    clock_.check_stop();
     if (options_.saving != nullptr && options_.saving->clock.due())
       save_on_the_way(*options_.saving, [this] { save(); });
-    if (late()) {
+    if (clock_.late()) {
       cut.reason = "seconds";
       break;
     }
@@ -404,13 +395,13 @@ void SymbolicSearch::finish() {
     for (std::size_t i = 0; i < outcomes_.size(); ++i)
       codec_.row_of_key(&tested_keys_[i * words], &result_.last_rows[i * attributes_]);
   }
-  result_.search_seconds = seconds();
+  result_.search_seconds = clock_.seconds();
 }
 
 void SymbolicSearch::save() {
   Saving const& saving = *options_.saving;
   CheckpointWriter state(saving.path, saving.identity);
-  state.add(kSeconds, std::vector<double>{seconds()});
+  state.add(kSeconds, std::vector<double>{clock_.seconds()});
   // What a round that was given up had taken goes back to the queue.
   std::vector<double> ranks;
   std::vector<std::uint64_t> arrivals;
