@@ -173,6 +173,28 @@ TEST(SymbolicSearch, ATinyDomainIsExhausted) {
   }
 }
 
+// A queue looks at the order of its seeds, so they are dealt cluster by cluster also where every row is one.
+TEST(SymbolicSearch, SeedsOfAShortTableAreDealtToo) {
+  TemporaryFolder const folder;
+  RunConfig config = symbolic_config(folder, {}, 60);
+  config.global.num = 1000;
+  for (QueueOrder const order : {QueueOrder::kLeaf, QueueOrder::kProgram}) {
+    config.sg.order = order;
+    TestSubject const subject(config);
+    SeedSource const seeds(config, find_method("sg"), subject);
+    auto const& rows = subject.data()->rows;
+    std::vector<std::int32_t> dealt(rows.size());
+    ASSERT_EQ(seeds.count(), subject.data()->count());
+    seeds.rows(0, seeds.count(), dealt.data());
+    EXPECT_EQ(dealt == rows, order == QueueOrder::kProgram);
+    std::multiset<Row> all[2];
+    auto const width = static_cast<std::ptrdiff_t>(subject.view().low.size());
+    for (auto at = rows.begin(); at != rows.end(); at += width) all[0].emplace(at, at + width);
+    for (auto at = dealt.begin(); at != dealt.end(); at += width) all[1].emplace(at, at + width);
+    EXPECT_EQ(all[0], all[1]);
+  }
+}
+
 TEST(SymbolicSearch, NeedsNoTable) {
   TemporaryFolder const folder;
   RunConfig config = symbolic_config(folder, {});
@@ -292,8 +314,8 @@ TEST(SymbolicSearch, FindsMoreThanRandomTests) {
     char const* attribute;
     double ratio;
   };
-  for (Case const& c : {Case{"census", "age", 3.0}, Case{"bank", "age", 2.0},
-                        Case{"credit", "PersonStatusSex", 1.5}}) {
+  for (Case const& c : {Case{"census", "age", 4.0}, Case{"bank", "age", 4.0},
+                        Case{"credit", "PersonStatusSex", 3.0}}) {
     RunConfig config;
     std::string const name = c.data;
     config.model = benchmarks / "models" / (name + ".h5");
