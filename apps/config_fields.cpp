@@ -179,6 +179,13 @@ void read_sg_solver(Place const& at, YamlNode const& node, RunConfig& config) {
   config.sg.solver = lowest ? ToggleSolver::kLowest : ToggleSolver::kSticky;
 }
 
+void read_sg_order(Place const& at, YamlNode const& node, RunConfig& config) {
+  std::string const order = choice_of(at, node, {"leaf", "confidence", "program"});
+  config.sg.order = order == "leaf"         ? QueueOrder::kLeaf
+                    : order == "confidence" ? QueueOrder::kConfidence
+                                            : QueueOrder::kProgram;
+}
+
 void read_update_interval(Place const& at, YamlNode const& node, RunConfig& config) {
   if (node.kind == YamlNode::Kind::kScalar && (node.scalar == "inf" || node.scalar == ".inf")) {
     config.local.update_interval = kNeverUpdate;
@@ -342,6 +349,7 @@ constexpr ConfigField kFields[] = {
     {"sg.surrogate", read_sg_surrogate},
     {"sg.neighbours", read_sg_neighbours},
     {"sg.solver", read_sg_solver},
+    {"sg.order", read_sg_order},
     {"budget.seeds", read_budget<&BudgetConfig::seeds>},
     {"budget.iterations", read_budget<&BudgetConfig::iterations>},
     {"budget.evaluations", read_budget<&BudgetConfig::evaluations>},

@@ -69,7 +69,7 @@ void LockstepSearch::adaptive_worker(Population& population, int worker, std::in
         learn(population);
         report(0, last - first);
         if (i == config_.local.num) end_population(population, first, last);
-        population.over = population.over || late();
+        population.over = population.over || clock_.late();
       });
       if (population.over) return;
     }

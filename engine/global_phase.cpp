@@ -47,7 +47,7 @@ void LockstepSearch::global_worker(WorkList& seeds, int wanted_lanes, GlobalHits
   bool open = true;
   while (true) {
     between_rounds();
-    if (late()) return;
+    if (clock_.late()) return;
     // Refill once a quarter of the lanes is free: lanes are independent, so when they start does not matter.
     int free = block->capacity() - block->size();
     bool const refills = free * 4 >= block->capacity() || block->size() == 0;
@@ -148,7 +148,7 @@ void LockstepSearch::cut_global() {
   };
   std::int64_t const complete =
       std::find(global_done_.begin(), global_done_.end(), 0) - global_done_.begin();
-  if (complete < total || late()) limit(complete, "seconds");
+  if (complete < total || clock_.late()) limit(complete, "seconds");
   if (config_.budget.iterations) {
     std::int64_t tests = 0;
     for (std::int64_t s = 0; s < seeds; ++s) {

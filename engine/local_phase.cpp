@@ -30,7 +30,7 @@ void LockstepSearch::local_worker(WorkList& origins, int wanted_lanes) {
   std::vector<std::uint8_t> none(static_cast<std::size_t>(lanes), 0);
   bool const margin = method_.kind == SearchKind::kMargin;
   std::vector<WorkList::Range> placed;
-  while (!late()) {
+  while (!clock_.late()) {
     placed.clear();
     while (block->size() < lanes) {
       auto const range = origins.take(lanes - block->size());
@@ -49,7 +49,7 @@ void LockstepSearch::local_worker(WorkList& origins, int wanted_lanes) {
     }
     for (std::int64_t i = 0; i < config_.local.num; ++i) {
       between_rounds();
-      if (late()) return;
+      if (clock_.late()) return;
       if (margin) {
         block->step_margin(step.step);
       } else {
@@ -140,7 +140,7 @@ void LockstepSearch::local_phase() {
       done = enough;
       break;
     }
-    if (done < end || late()) {
+    if (done < end || clock_.late()) {
       if (done < last) reason = "seconds";
       break;
     }

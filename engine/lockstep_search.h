@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "engine/search.h"
+#include "engine/search_clock.h"
 #include "engine/step_adaptation.h"
-#include "engine/stopwatch.h"
 #include "engine/workers.h"
 #include "kernels/core/error.h"
 
@@ -114,14 +114,7 @@ class LockstepSearch {
   /// Ends a worker when the user wants it, or when another one has failed, which tells what happened.
   void check_stop() const {
     if (workers_.failed()) throw Error(ExitCode::kStopped, "another worker has failed");
-    if (stopped()) throw Error(ExitCode::kInterrupted, "interrupted; nothing was written");
-  }
-  bool stopped() const {
-    return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed);
-  }
-  double seconds() const { return start_.seconds() + result_.earlier_seconds; }
-  bool late() const {
-    return config_.budget.seconds && !options_.replay && seconds() >= *config_.budget.seconds;
+    clock_.check_stop();
   }
   void report(std::int64_t done, std::int64_t iterations) const {
     if (options_.progress == nullptr) return;
@@ -173,8 +166,8 @@ class LockstepSearch {
   Backend& backend_;
   SearchOptions const& options_;
   int attributes_;
-  Stopwatch start_;
   SearchResult result_;
+  SearchClock clock_{config_, options_, result_};
   Workers workers_;
   std::vector<GlobalHits> hits_;  // [workers]
   GlobalHits origins_;            // starting points of the local phase: distinct hits by least seed

@@ -81,6 +81,18 @@ char const* name_of(ToggleSolver solver) {
   return solver == ToggleSolver::kLowest ? "lowest" : "sticky";
 }
 
+char const* name_of(QueueOrder order) {
+  switch (order) {
+    case QueueOrder::kLeaf:
+      return "leaf";
+    case QueueOrder::kConfidence:
+      return "confidence";
+    case QueueOrder::kProgram:
+      return "program";
+  }
+  return "";
+}
+
 // The value whose name it is. Throws std::out_of_range.
 template <class T>
 T value_named(std::initializer_list<T> values, std::string const& name) {
@@ -138,7 +150,8 @@ Json config_json(RunConfig const& config, TestSubject const& subject) {
                 {"frontier", sg.frontier},
                 {"surrogate", name_of(sg.surrogate)},
                 {"neighbours", name_of(sg.neighbours)},
-                {"solver", name_of(sg.solver)}};
+                {"solver", name_of(sg.solver)},
+                {"order", name_of(sg.order)}};
   auto const& budget = config.budget;
   json["budget"] = {{"seeds", or_null(budget.seeds)},
                     {"iterations", or_null(budget.iterations)},
@@ -206,6 +219,9 @@ RunConfig config_of(nlohmann::json const& json, std::string const& dir) {
                                        sg.at("neighbours").get<std::string>());
     config.sg.solver = value_named({ToggleSolver::kSticky, ToggleSolver::kLowest},
                                    sg.at("solver").get<std::string>());
+    config.sg.order =
+        value_named({QueueOrder::kLeaf, QueueOrder::kConfidence, QueueOrder::kProgram},
+                    sg.value("order", "program"));  // the only one of earlier versions
   }
   auto const& budget = json.at("budget");
   config.budget.seeds = optional_of<std::int64_t>(budget.at("seeds"));

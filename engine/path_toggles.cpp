@@ -80,15 +80,14 @@ std::vector<Toggle> toggles(std::span<Predicate const> path, std::span<std::int3
   auto const movable = [&](Predicate const& p) {
     return space.movable[static_cast<std::size_t>(p.attribute)] != 0;
   };
-  /// Adds the path with the rank; `bounding` are the predicates that the input has to fulfil.
+  /// Adds the path; `bounding` are the predicates that the input has to fulfil.
   auto const add = [&](std::span<Predicate const> toggled, std::span<Predicate const> bounding,
-                       bool is_directed) {
+                       bool is_directed, double rank) {
     auto box = canonical_box(toggled, space.domain, space.codes);
     if (!box) return;
     Toggle toggle;
-    double const confidence = average_confidence(toggled);
     toggle.directed = is_directed;
-    toggle.rank = is_directed ? kDirectedRank + confidence : kUndirectedRank - confidence;
+    toggle.rank = rank;
     toggle.box = std::move(*box);
     toggle.row.assign(row.begin(), row.end());
     solve(bounding, space.domain, config.solver, toggle.row, space.codes);
@@ -104,7 +103,11 @@ std::vector<Toggle> toggles(std::span<Predicate const> path, std::span<std::int3
     for (Predicate const& p : toggled) {
       if (p.attribute == path[i].attribute) same_attribute.push_back(p);
     }
-    add(toggled, same_attribute, true);
+    double const from_leaf =
+        static_cast<double>(path.size() - i) / static_cast<double>(path.size());
+    add(toggled, same_attribute, true,
+        kDirectedRank +
+            (config.order == QueueOrder::kLeaf ? from_leaf : average_confidence(toggled)));
     toggled[i] = path[i];
   }
 
@@ -113,7 +116,7 @@ std::vector<Toggle> toggles(std::span<Predicate const> path, std::span<std::int3
     if (!movable(p)) continue;
     if (p.confidence < config.t1) break;
     prefix.push_back(negated(p));
-    add(prefix, prefix, false);
+    add(prefix, prefix, false, kUndirectedRank - average_confidence(prefix));
     prefix.back() = p;
   }
   return found;

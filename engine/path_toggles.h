@@ -55,9 +55,10 @@ struct Toggle {
   std::vector<std::int32_t> row;
 };
 
-/// Ranks of the queue: directed tests, then seeds, then undirected ones; within their kind directed tests with little
-/// confidence first, undirected ones with much.
-inline constexpr double kDirectedRank = 1.0;  // + average confidence
+/// Ranks of the queue: directed tests, then seeds, then undirected ones; within their kind directed tests in the
+/// configured order, undirected ones with much confidence first.
+inline constexpr double kDirectedRank =
+    1.0;  // + average confidence, or share of the path from the predicate on
 inline constexpr double kSeedRank = 5.0;
 inline constexpr double kUndirectedRank = 10.0;  // - average confidence
 
@@ -67,6 +68,8 @@ inline constexpr double kUndirectedRank = 10.0;  // - average confidence
 /// directed  also negate single predicates of the whole path: the input is an IDI
 /// Source: Aggarwal et al., "Black box fairness testing of machine learning models", FSE 2019, algorithms 1 and 2, with
 /// the ranks of Zhang et al.'s program (ICSE 2020), which keeps only the toggled attribute's part of a directed path.
+/// The order from the leaf is ours: there the fewest neighbours share the predicate, and its negation leads the least
+/// away from the IDI's path.
 std::vector<Toggle> toggles(std::span<Predicate const> path, std::span<std::int32_t const> row,
                             bool directed, ToggleSpace const& space, SymbolicConfig const& config);
 

@@ -18,7 +18,7 @@ void LockstepSearch::random_round(std::int64_t first_draw, std::int64_t end) {
     std::vector<std::uint32_t> numbers;
     std::vector<std::int32_t> rows;
     std::vector<std::uint8_t> const none(static_cast<std::size_t>(lanes), 0);
-    while (!late()) {
+    while (!clock_.late()) {
       check_stop();
       std::int64_t const first = next.fetch_add(lanes);
       std::int64_t const taken = std::clamp<std::int64_t>(end - first, 0, lanes);

@@ -68,6 +68,13 @@ enum class ToggleSolver {
   kLowest,  // the lowest values
 };
 
+/// What comes first in the queue, where the kinds of tests (directed, seeds, undirected) do not decide.
+enum class QueueOrder {
+  kLeaf,  // directed: the toggled predicate that is nearest to its path's leaf; ties: what came first
+  kConfidence,  // directed: the path with the least average confidence; ties: what came first
+  kProgram,     // the same; ties: the least row, and seeds among them, as in the authors' program
+};
+
 struct SymbolicConfig {
   double t1 = 0.3;           // least confidence of a predicate on an undirected path
   std::optional<double> t2;  // directed: negate only predicates with less confidence; absent: all
@@ -76,6 +83,7 @@ struct SymbolicConfig {
   Surrogate surrogate = Surrogate::kPerInstance;
   ToggleSolver solver = ToggleSolver::kSticky;
   Neighbours neighbours = Neighbours::kMarginal;
+  QueueOrder order = QueueOrder::kLeaf;
 };
 
 /// Limits on a run; absent = none. Checked at seed boundaries in canonical order.

@@ -35,7 +35,7 @@ SearchResult LockstepSearch::finish() {
   // Instances are described by asking a scorer again, which may fail.
   if (options_.saving != nullptr && !backend_.subject().is_network()) save();
   count();
-  result_.search_seconds = seconds();
+  result_.search_seconds = clock_.seconds();
   return std::move(result_);
 }
 

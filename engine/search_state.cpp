@@ -41,7 +41,7 @@ std::string LockstepSearch::done_so_far() const {
 void LockstepSearch::save() {
   Saving const& saving = *options_.saving;
   CheckpointWriter state(saving.path, saving.identity);
-  state.add(kSeconds, std::vector<double>{seconds()});
+  state.add(kSeconds, std::vector<double>{clock_.seconds()});
   std::vector<std::uint32_t> tests(global_done_.size());
   for (std::size_t s = 0; s < tests.size(); ++s)
     tests[s] = global_done_[s] != 0 ? result_.global[s].iterations : 0;
@@ -87,7 +87,7 @@ void LockstepSearch::resume() {
 }
 
 void LockstepSearch::save_on_the_way() {
-  if (stopped()) return;  // stop() saves
+  if (clock_.stopped()) return;  // stop() saves
   fairlane::save_on_the_way(*options_.saving, [this] { save(); });
 }
 

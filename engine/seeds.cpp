@@ -55,7 +55,10 @@ SeedSource::SeedSource(RunConfig const& config, MethodSpec const& method,
   }
   table_ = subject.data();
   count_ = std::min(wanted, table_->count());
-  if (seeding == "all" || config.global.num >= table_->count()) return;
+  // All rows are seeds: only a queue looks at their order.
+  bool const queues =
+      method.kind == SearchKind::kSymbolic && config.sg.order != QueueOrder::kProgram;
+  if (seeding == "all" || (config.global.num >= table_->count() && !queues)) return;
   auto const start = std::chrono::steady_clock::now();
   round_robin(config, method, *table_, backend);
   cluster_seconds_ =

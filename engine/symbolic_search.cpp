@@ -11,8 +11,8 @@
 #include "engine/decision_tree.h"
 #include "engine/path_toggles.h"
 #include "engine/row_sampler.h"
+#include "engine/search_clock.h"
 #include "engine/search_state.h"
-#include "engine/stopwatch.h"
 #include "engine/workers.h"
 #include "kernels/core/error.h"
 
@@ -26,19 +26,22 @@ constexpr std::uint32_t kCachedStream =
 constexpr std::int64_t kSampleBytes = std::int64_t{1} << 26;  // neighbours in memory at once
 
 // Sections of the state, beside the visits.
-constexpr char const* kSeconds = "seconds";      // double [1] of search so far
-constexpr char const* kRanks = "queue.rank";     // double [queue]
-constexpr char const* kKeys = "queue.key";       // uint64 [queue][words]
-constexpr char const* kTested = "test.key";      // uint64 [tests][words]
-constexpr char const* kOutcomes = "test.state";  // uint8 [tests] kFoundBit, kDirectedBit
-constexpr char const* kPaths = "path";           // int32: length of a box, the box; again
+constexpr char const* kSeconds = "seconds";         // double [1] of search so far
+constexpr char const* kRanks = "queue.rank";        // double [queue]
+constexpr char const* kArrivals = "queue.arrival";  // uint64 [queue]
+constexpr char const* kKeys = "queue.key";          // uint64 [queue][words]
+constexpr char const* kTested = "test.key";         // uint64 [tests][words]
+constexpr char const* kOutcomes = "test.state";     // uint8 [tests] kFoundBit, kDirectedBit
+constexpr char const* kPaths = "path";              // int32: length of a box, the box; again
 constexpr std::uint8_t kFoundBit = 1;
 constexpr std::uint8_t kDirectedBit = 2;
 
-/// An input that waits. Of equal ranks the least row comes first, as in the authors' queue.
-/// key  of the row (RowCodec), which sorts like it
+/// An input that waits. Of equal ranks the first to arrive comes first.
+/// arrival  number of inputs before it; 0 where the least row comes first instead, as in the authors' queue
+/// key      of the row (RowCodec), which sorts like it
 struct Entry {
   double rank = 0.0;
+  std::uint64_t arrival = 0;
   Key key;
 
   bool directed() const { return rank < kSeedRank; }
@@ -99,23 +102,13 @@ class SymbolicSearch {
     codec_.group_of_key(key.data(), group.data());
     return group;
   }
-  bool stopped() const {
-    return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed);
-  }
-  void check_stop() const {
-    if (stopped()) throw Error(ExitCode::kInterrupted, "interrupted; nothing was written");
-  }
-  double seconds() const { return start_.seconds() + result_.earlier_seconds; }
-  bool late() const {
-    return config_.budget.seconds && !options_.replay && seconds() >= *config_.budget.seconds;
-  }
   /// Calls work(i) for i < count on all threads.
   template <class Work>
   void in_parallel(std::int64_t count, Work const& work) {
     std::atomic<std::int64_t> next{0};
     workers_.run(static_cast<int>(std::min<std::int64_t>(threads_, count)), [&](int) {
       for (std::int64_t i = next++; i < count && !workers_.failed(); i = next++) {
-        check_stop();
+        clock_.check_stop();
         work(i);
       }
     });
@@ -130,10 +123,10 @@ class SymbolicSearch {
   RowCodec codec_;
   RowSampler sampler_;
   ToggleSpace space_;
-  Stopwatch start_;
   Workers workers_;
 
   std::vector<Entry> queue_;                   // a heap, the least on top
+  std::uint64_t arrivals_ = 0;                 // of the next entry
   std::set<Key> tested_;                       // groups, of the round at hand too
   std::set<std::vector<std::int32_t>> paths_;  // toggled so far
   std::vector<std::uint8_t> outcomes_;         // [tests]
@@ -145,6 +138,7 @@ class SymbolicSearch {
   std::vector<std::int32_t> samples_;
   std::vector<std::uint8_t> labels_;
   SearchResult result_;
+  SearchClock clock_;
   std::string saved_;  // done_so_far() of the state on disk, empty: there is none
 };
 
@@ -157,7 +151,8 @@ SymbolicSearch::SymbolicSearch(RunConfig const& config, SeedSource const& seeds,
       attributes_(static_cast<std::size_t>(backend.subject().get().columns)),
       threads_(options.threads > 0 ? options.threads : backend.concurrency()),
       codec_(backend.subject()),
-      sampler_(seeds.subject(), config.seed) {
+      sampler_(seeds.subject(), config.seed),
+      clock_(config, options, result_) {
   auto const& subject = backend.subject();
   space_.movable.resize(attributes_, 0);
   for (std::size_t a = 0; a < attributes_; ++a) {
@@ -172,7 +167,8 @@ SymbolicSearch::SymbolicSearch(RunConfig const& config, SeedSource const& seeds,
 }
 
 void SymbolicSearch::push(double rank, std::int32_t const* row) {
-  Entry entry{rank, Key(static_cast<std::size_t>(codec_.words()))};
+  std::uint64_t const arrival = config_.sg.order == QueueOrder::kProgram ? 0 : arrivals_++;
+  Entry entry{rank, arrival, Key(static_cast<std::size_t>(codec_.words()))};
   codec_.row_key(row, entry.key.data());
   if (tested_.contains(group_of(entry.key))) return;
   queue_.push_back(std::move(entry));
@@ -353,10 +349,10 @@ void SymbolicSearch::search() {
     return config_.budget.instances && found_ >= *config_.budget.instances;
   };
   while (tests() < limit && !enough()) {
-    check_stop();
+    clock_.check_stop();
     if (options_.saving != nullptr && options_.saving->clock.due())
       save_on_the_way(*options_.saving, [this] { save(); });
-    if (late()) {
+    if (clock_.late()) {
       cut.reason = "seconds";
       break;
     }
@@ -399,23 +395,26 @@ void SymbolicSearch::finish() {
     for (std::size_t i = 0; i < outcomes_.size(); ++i)
       codec_.row_of_key(&tested_keys_[i * words], &result_.last_rows[i * attributes_]);
   }
-  result_.search_seconds = seconds();
+  result_.search_seconds = clock_.seconds();
 }
 
 void SymbolicSearch::save() {
   Saving const& saving = *options_.saving;
   CheckpointWriter state(saving.path, saving.identity);
-  state.add(kSeconds, std::vector<double>{seconds()});
+  state.add(kSeconds, std::vector<double>{clock_.seconds()});
   // What a round that was given up had taken goes back to the queue.
   std::vector<double> ranks;
+  std::vector<std::uint64_t> arrivals;
   Key keys;
   auto const add = [&](Entry const& entry) {
     ranks.push_back(entry.rank);
+    arrivals.push_back(entry.arrival);
     keys.insert(keys.end(), entry.key.begin(), entry.key.end());
   };
   for (Entry const& entry : queue_) add(entry);
   for (Candidate const& candidate : round_) add(candidate.entry);
   state.add(kRanks, ranks);
+  state.add(kArrivals, arrivals);
   state.add(kKeys, keys);
   state.add(kTested, tested_keys_);
   state.add(kOutcomes, outcomes_);
@@ -440,10 +439,12 @@ void SymbolicSearch::resume() {
   for (auto key = tested_keys_.begin(); key != tested_keys_.end(); key += words)
     tested_.insert(group_of(Key(key, key + words)));
   auto const ranks = state.values<double>(kRanks);
+  auto const arrivals = state.values<std::uint64_t>(kArrivals);
   auto const keys = state.values<std::uint64_t>(kKeys);
   auto key = keys.begin();
-  for (double const rank : ranks) {
-    queue_.push_back({rank, Key(key, key + words)});
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    queue_.push_back({ranks[i], arrivals[i], Key(key, key + words)});
+    arrivals_ = std::max(arrivals_, arrivals[i] + 1);
     key += words;
   }
   std::make_heap(queue_.begin(), queue_.end(), std::greater<>());

@@ -169,6 +169,8 @@ BadInput const kConfigs[] = {
     {"SgFrontierZero", nothing, with("sg.frontier=0"), ExitCode::kConfig, {"--set sg.frontier"}},
     {"SgSurrogate", nothing, with("sg.surrogate=cashed"), ExitCode::kConfig,
      {"--set sg.surrogate", "did you mean 'cached'?"}},
+    {"SgOrder", nothing, with("sg.order=confidense"), ExitCode::kConfig,
+     {"--set sg.order", "did you mean 'confidence'?"}},
     {"SgNeighbours", nothing, with("sg.neighbours=near"), ExitCode::kConfig,
      {"--set sg.neighbours", "marginal, local"}},
     {"SgSolver", nothing, with("sg.solver=z3"), ExitCode::kConfig,

@@ -49,6 +49,7 @@ TEST(Config, DefaultsAreThePapers) {
   EXPECT_EQ(config.sg.surrogate, Surrogate::kPerInstance);
   EXPECT_EQ(config.sg.neighbours, Neighbours::kMarginal);
   EXPECT_EQ(config.sg.solver, ToggleSolver::kSticky);
+  EXPECT_EQ(config.sg.order, QueueOrder::kLeaf);
 }
 
 TEST(Config, EveryKeyIsRead) {
@@ -67,7 +68,7 @@ TEST(Config, EveryKeyIsRead) {
       "local: {num: 0, step: 3, update_interval: inf, epsilon: 1.0e-3}\n"
       "gradient: {perturbation_size: 0.5}\n"
       "sg: {t1: 0.4, t2: 0.2, samples: 100000, frontier: 65536, surrogate: cached,\n"
-      "     neighbours: local, solver: lowest}\n"
+      "     neighbours: local, solver: lowest, order: program}\n"
       "budget: {seeds: 1, iterations: 2, evaluations: 4, instances: 3, seconds: 0.5}\n"
       "output: {dir: o, format: npy, trace: true, path_coverage: true}\n");
   EXPECT_EQ(config.model, "m.h5");
@@ -107,6 +108,7 @@ TEST(Config, EveryKeyIsRead) {
   EXPECT_EQ(config.sg.surrogate, Surrogate::kCached);
   EXPECT_EQ(config.sg.neighbours, Neighbours::kLocal);
   EXPECT_EQ(config.sg.solver, ToggleSolver::kLowest);
+  EXPECT_EQ(config.sg.order, QueueOrder::kProgram);
   EXPECT_EQ(config.positions.at("local.num"), "dir/c.yaml:12:14");
 }
 

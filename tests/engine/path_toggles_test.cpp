@@ -114,6 +114,7 @@ TEST_F(HandMadePath, UndirectedStopsAtLittleConfidence) {
 }
 
 TEST_F(HandMadePath, DirectedTogglesEveryPredicateOfAnIdi) {
+  config_.order = QueueOrder::kConfidence;
   std::vector<Expected> const undirected = {{10.0 - 0.25, {7, 3, 1}},
                                             {10.0 - (0.75 + 0.5) / 2.0, {3, 3, 1}}};
   std::vector<Expected> all = {{1.0 + (0.25 + 0.5 + 0.5 + 0.25 + 0.5) / 5.0, {7, 3, 1}},
@@ -126,6 +127,15 @@ TEST_F(HandMadePath, DirectedTogglesEveryPredicateOfAnIdi) {
   expect(true, {all[2], undirected[0], undirected[1]});
 }
 
+TEST_F(HandMadePath, DirectedBeginsAtTheLeaf) {
+  config_.t1 = 1.0;
+  // The predicate on the immutable attribute takes its place on the path all the same.
+  expect(true, {{1.0 + 5.0 / 5.0, {7, 3, 1}},
+                {1.0 + 3.0 / 5.0, {3, 3, 1}},
+                {1.0 + 2.0 / 5.0, {5, 5, 1}},
+                {1.0 + 1.0 / 5.0, {5, 1, 1}}});
+}
+
 TEST_F(HandMadePath, TheLowestSolverMovesWhatThePrefixBounds) {
   config_.solver = ToggleSolver::kLowest;
   expect(false, {{10.0 - 0.25, {7, 3, 1}}, {10.0 - (0.75 + 0.5) / 2.0, {0, 3, 1}}});
@@ -136,6 +146,7 @@ TEST_F(HandMadePath, PathsThatNoInputHasAreLeftOut) {
   path_ = {{0, false, 6, 0.5}, {0, false, 3, 0.5}};
   row_ = {2, 0, 0};
   config_.t1 = 1.0;
+  config_.order = QueueOrder::kConfidence;
   expect(true, {{1.5, {4, 0, 0}}});
   EXPECT_EQ(toggles(path_, row_, true, space_, config_)[0].box,
             (std::vector<std::int32_t>{0, 4, 6}));

@@ -39,7 +39,13 @@ class SymbolicReference {
     std::set<Row> profiles;
     while (!queue_.empty() && static_cast<std::int64_t>(tests.size()) < config_.global.num) {
       std::size_t best = 0;
-      for (std::size_t i = 1; i < queue_.size(); ++i) best = queue_[i] < queue_[best] ? i : best;
+      // Of equal ranks the first in the list is the first that came.
+      bool const rows_decide = config_.sg.order == QueueOrder::kProgram;
+      for (std::size_t i = 1; i < queue_.size(); ++i) {
+        bool const before =
+            rows_decide ? queue_[i] < queue_[best] : queue_[i].first < queue_[best].first;
+        best = before ? i : best;
+      }
       auto const [rank, row] = queue_[best];
       queue_.erase(queue_.begin() + static_cast<std::ptrdiff_t>(best));
       Row profile = row;
@@ -138,7 +144,9 @@ class SymbolicReference {
       if (config_.sg.t2 && path[i].confidence >= *config_.sg.t2) continue;
       Path toggled = path;
       toggled[i] = negation(path[i]);
-      queue(toggled, {path[i].attribute}, row, 1.0 + mean_confidence(toggled));
+      double const share = static_cast<double>(path.size() - i) / static_cast<double>(path.size());
+      bool const by_leaf = config_.sg.order == QueueOrder::kLeaf;
+      queue(toggled, {path[i].attribute}, row, 1.0 + (by_leaf ? share : mean_confidence(toggled)));
     }
   }
   void toggle_undirected(Path const& path, Row const& row) {

@@ -45,13 +45,16 @@ TEST_P(Symbolic, OneAtATimeIsTheSequentialProgram) {
   RunConfig config = symbolic_config(folder, shape_of(GetParam()), 20);
   config.global.num = 30;
   std::int64_t directed = 0;
-  for (int const way : {0, 1, 2, 3, 4}) {
+  for (int const way : {0, 1, 2, 3, 4, 5, 6}) {
     SCOPED_TRACE(way);
     config.sg.neighbours = way == 1 ? Neighbours::kLocal : Neighbours::kMarginal;
     config.sg.solver = way == 2 ? ToggleSolver::kLowest : ToggleSolver::kSticky;
     config.sg.t2.reset();
     if (way == 3) config.sg.t2 = 0.4;
     config.local.num = way == 4 ? 0 : 1;
+    config.sg.order = way == 5   ? QueueOrder::kConfidence
+                      : way == 6 ? QueueOrder::kProgram
+                                 : QueueOrder::kLeaf;
     config.sg.frontier = 1;
     TestSubject const subject(config);
     auto const expected = naive::SymbolicReference(config, subject).run();
@@ -170,6 +173,28 @@ TEST(SymbolicSearch, ATinyDomainIsExhausted) {
   }
 }
 
+// A queue looks at the order of its seeds, so they are dealt cluster by cluster also where every row is one.
+TEST(SymbolicSearch, SeedsOfAShortTableAreDealtToo) {
+  TemporaryFolder const folder;
+  RunConfig config = symbolic_config(folder, {}, 60);
+  config.global.num = 1000;
+  for (QueueOrder const order : {QueueOrder::kLeaf, QueueOrder::kProgram}) {
+    config.sg.order = order;
+    TestSubject const subject(config);
+    SeedSource const seeds(config, find_method("sg"), subject);
+    auto const& rows = subject.data()->rows;
+    std::vector<std::int32_t> dealt(rows.size());
+    ASSERT_EQ(seeds.count(), subject.data()->count());
+    seeds.rows(0, seeds.count(), dealt.data());
+    EXPECT_EQ(dealt == rows, order == QueueOrder::kProgram);
+    std::multiset<Row> all[2];
+    auto const width = static_cast<std::ptrdiff_t>(subject.view().low.size());
+    for (auto at = rows.begin(); at != rows.end(); at += width) all[0].emplace(at, at + width);
+    for (auto at = dealt.begin(); at != dealt.end(); at += width) all[1].emplace(at, at + width);
+    EXPECT_EQ(all[0], all[1]);
+  }
+}
+
 TEST(SymbolicSearch, NeedsNoTable) {
   TemporaryFolder const folder;
   RunConfig config = symbolic_config(folder, {});
@@ -244,6 +269,7 @@ TEST(SymbolicSearch, ARunIsAFunctionOfItsManifest) {
   config.sg.frontier = 3;
   config.sg.neighbours = Neighbours::kLocal;
   config.sg.solver = ToggleSolver::kLowest;
+  config.sg.order = QueueOrder::kConfidence;
   config.output.trace = true;
   Summary const first = run(config, options_with(2));
   ASSERT_TRUE(first.path_coverage.has_value());
@@ -259,6 +285,7 @@ TEST(SymbolicSearch, ARunIsAFunctionOfItsManifest) {
   EXPECT_EQ(again.sg.surrogate, Surrogate::kPerInstance);
   EXPECT_EQ(again.sg.neighbours, Neighbours::kLocal);
   EXPECT_EQ(again.sg.solver, ToggleSolver::kLowest);
+  EXPECT_EQ(again.sg.order, QueueOrder::kConfidence);
   again.output.dir = folder.file("again");
   run(again, options_with(1));
   expect_same_output(config.output.dir, again.output.dir);
@@ -287,8 +314,8 @@ TEST(SymbolicSearch, FindsMoreThanRandomTests) {
     char const* attribute;
     double ratio;
   };
-  for (Case const& c : {Case{"census", "age", 3.0}, Case{"bank", "age", 2.0},
-                        Case{"credit", "PersonStatusSex", 1.5}}) {
+  for (Case const& c : {Case{"census", "age", 4.0}, Case{"bank", "age", 4.0},
+                        Case{"credit", "PersonStatusSex", 3.0}}) {
     RunConfig config;
     std::string const name = c.data;
     config.model = benchmarks / "models" / (name + ".h5");
