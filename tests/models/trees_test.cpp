@@ -102,8 +102,10 @@ TEST(Trees, UbjsonClaimsNoMoreThanItHolds) {
   bad({"more values than its 18 bytes"}, "{i\x07learner[#l\x7f\xff\xff\xffZ"s);
   std::string const key = "{i\x01k";
   bad({"more values than its"}, key + "[$Z#i\x0c" + "i\x01m[$T#i\x0c}");  // together
-  bad({"malformed UBJSON at byte"}, key + "SL\x7f\xff\xff\xff\xff\xff\xff\xffxyz}");
-  bad({"malformed UBJSON at byte"}, key + "[$d#L\x00\x00\x00\x00\x00\x00\x00\x02\x3f"s);
+  bad({"malformed UBJSON: ends after", "cut short?"},
+      key + "SL\x7f\xff\xff\xff\xff\xff\xff\xffxyz}");
+  bad({"malformed UBJSON: ends after", "cut short?"},
+      key + "[$d#L\x00\x00\x00\x00\x00\x00\x00\x02\x3f"s);
   bad({"nested more than"}, key + std::string(1'000'000, '['));
   bad({"UBJSON key 'k' occurs twice"}, key + "Ti\x01kT}");
   bad({"has no 'learner'"}, key + "T}");
