@@ -194,8 +194,8 @@ class ExecScorer final : public Scorer {
     auto const how = place.child->process().end(kLastWords);
     if (!how) fail(p, fmt::format("closed its stdout while it owed {}, so it was killed", owed));
     if (!serving_) {
-      fail(p, fmt::format("{} before its handshake; does it run by itself, and speak the protocol "
-                          "of models/adapters/README.md?",
+      fail(p, fmt::format("{} before its handshake; run it by itself to see why (the protocol: "
+                          "models/adapters/README.md)",
                           *how));
     }
     if (place.restarted) {
