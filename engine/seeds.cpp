@@ -1,7 +1,7 @@
 #include "engine/seeds.h"
+#include "engine/stopwatch.h"
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 
 #include "kernels/core/error.h"
@@ -59,10 +59,9 @@ SeedSource::SeedSource(RunConfig const& config, MethodSpec const& method,
   bool const queues =
       method.kind == SearchKind::kSymbolic && config.sg.order != QueueOrder::kProgram;
   if (seeding == "all" || (config.global.num >= table_->count() && !queues)) return;
-  auto const start = std::chrono::steady_clock::now();
+  Stopwatch const stopwatch;
   round_robin(config, method, *table_, backend);
-  cluster_seconds_ =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  cluster_seconds_ = stopwatch.seconds();
 }
 
 void SeedSource::round_robin(RunConfig const& config, MethodSpec const& method, Dataset const& data,
