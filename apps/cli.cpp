@@ -2,16 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <span>
 
+#include "apps/arguments.h"
 #include "apps/commands.h"
 #include "apps/console.h"
-#include "models/text.h"
+#include "base/text.h"
 
 #ifndef FAIRLANE_VERSION
 #error "FAIRLANE_VERSION comes from CMakeLists.txt"
@@ -20,16 +19,10 @@
 namespace fairlane {
 namespace {
 
-/// One subcommand.
-struct Command {
-  char const* name;
-  char const* description;
-  Action (*add)(CLI::App& app);
-};
-
 constexpr Command kCommands[] = {
     {"run", "search a network for discrimination as a configuration says", add_run},
     {"init", "write a domain file and a configuration for a network and a table", add_init},
+    {"config", "print the reference of the configuration, or its schema", add_config},
     {"inspect", "show a network, a table with its domain, or the results of a run", add_inspect},
     {"enumerate", "count every individual discriminatory instance of a domain", add_enumerate},
     {"estimate", "estimate the share of discrimination by sampling", add_estimate},
@@ -38,6 +31,8 @@ constexpr Command kCommands[] = {
     {"demo", "search a small census with known discrimination in it", add_demo},
     {"devices", "show what this machine can compute with", add_devices},
     {"bench", "measure this machine", add_bench},
+    {"completion", "print the completion of the command line for a shell", add_completion},
+    {"manual", "print the manual page", add_manual},
 };
 
 /// Commands of later versions.
@@ -50,7 +45,7 @@ std::string general_help() {
       "Fairlane looks for people whose decision changes when nothing but a protected attribute "
       "(age, race, gender) does.\n\nusage: fairlane COMMAND ...\n\n";
   for (Command const& command : kCommands) {
-    text += fmt::format("  {:<9} {}\n", command.name, command.description);
+    text += fmt::format("  {:<10} {}\n", command.name, command.description);
   }
   return text +
          "\nfairlane COMMAND --help shows its arguments, fairlane --version the version.\n"
@@ -73,42 +68,13 @@ Command const& find_command(std::string const& name) {
                           fmt::join(names, ", "), did_you_mean(name, names)));
 }
 
-/// Refuses arguments that a command does not know.
-void check_extras(CLI::App const& app, std::string const& command) {
-  for (std::string const& extra : app.remaining()) {
-    if (extra == "--") continue;
-    if (extra.size() < 2 || extra[0] != '-') {
-      throw usage(fmt::format("{}: unexpected argument {}", command, in_quotes(extra)));
-    }
-    std::vector<std::string> flags;
-    for (CLI::Option const* option : app.get_options()) {
-      for (std::string const& name : option->get_lnames()) flags.push_back("--" + name);
-    }
-    std::string const flag = extra.substr(0, extra.find('='));
-    std::string suggestion = did_you_mean(flag, flags);
-    if (suggestion.empty()) suggestion = fmt::format("; see 'fairlane {} --help'", command);
-    throw usage(fmt::format("{}: unknown option {}{}", command, in_quotes(flag), suggestion));
-  }
-}
-
-ExitCode run_command(Command const& command, std::vector<std::string> arguments) {
-  CLI::App app(command.description, fmt::format("fairlane {}", command.name));
-  app.allow_extras();
-  Action const action = command.add(app);
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
-  try {
-    app.parse(arguments);
-  } catch (CLI::CallForHelp const&) {
-    print(app.help());
+ExitCode run_command(Command const& command, std::vector<std::string> const& words) {
+  Arguments arguments(command.name, command.description);
+  Action const action = command.add(arguments);
+  if (!arguments.parse(words)) {
+    print(arguments.help());
     return ExitCode::kOk;
-  } catch (CLI::RequiredError const& error) {
-    check_extras(app, command.name);  // a misspelt flag is the likelier cause
-    throw usage(
-        fmt::format("{}: {}; see 'fairlane {} --help'", command.name, error.what(), command.name));
-  } catch (CLI::ParseError const& error) {
-    throw usage(fmt::format("{}: {}", command.name, error.what()));
   }
-  check_extras(app, command.name);
   return action();
 }
 
@@ -134,11 +100,14 @@ ExitCode dispatch(std::vector<std::string> const& arguments) {
 
 int report(ExitCode code, std::string const& what) {
   std::fflush(stdout);
-  fmt::print(stderr, "fairlane: error: {}\n", escaped(what, what.size()));
+  // Where stderr is gone the exit code still tells; fmt::print would throw.
+  std::fputs(fmt::format("fairlane: error: {}\n", escaped(what, what.size())).c_str(), stderr);
   return static_cast<int>(code);
 }
 
 }  // namespace
+
+std::span<Command const> commands() { return kCommands; }
 
 int fairlane_main(int argc, char** argv) {
   try {

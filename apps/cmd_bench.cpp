@@ -1,19 +1,21 @@
 // fairlane bench [CONFIG]: what this machine reaches, beside its own peak measured in the same run.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "apps/arguments.h"
 #include "apps/commands.h"
 #include "apps/config_options.h"
 #include "apps/console.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "bench/bench.h"
-#include "engine/output_dir.h"
-#include "engine/subject.h"
-#include "kernels/backend.h"
+#include "engine/record/output_dir.h"
+#include "engine/subject/subject.h"
+#include "kernels/devices.h"
 
 namespace fairlane {
 namespace {
@@ -36,13 +38,24 @@ struct BenchArguments {
   ConsoleOptions console;
   std::string file;
   std::string isa;
-  LibTorchUse libtorch = LibTorchUse::kAuto;
-  int repetitions = 9;
+  std::string libtorch;
+  std::string repetitions = "9";
   bool quick = false;
 };
 
-nlohmann::ordered_json forward_json(ForwardResult const& r) {
-  nlohmann::ordered_json json;
+constexpr int kMostRepetitions = 1000;
+
+LibTorchUse libtorch_use(std::string const& word) {
+  if (word.empty() || word == "auto") return LibTorchUse::kAuto;
+  if (word == "on") return LibTorchUse::kOn;
+  if (word == "off") return LibTorchUse::kOff;
+  throw Error(ExitCode::kUsage,
+              fmt::format("--libtorch: {}, expected auto, on or off{}", in_quotes(word),
+                          did_you_mean(word, {"auto", "on", "off"})));
+}
+
+Json forward_json(ForwardResult const& r) {
+  Json json;
   json["network"] = r.network;
   json["isa"] = r.isa;
   json["rows_per_second"] = r.rows_per_second;
@@ -56,8 +69,8 @@ nlohmann::ordered_json forward_json(ForwardResult const& r) {
   return json;
 }
 
-nlohmann::ordered_json search_json(SearchBench const& b) {
-  nlohmann::ordered_json json;
+Json search_json(SearchBench const& b) {
+  Json json;
   json["backend"] = b.backend;
   json["threads"] = b.threads;
   json["iterations"] = b.iterations;
@@ -80,11 +93,10 @@ nlohmann::ordered_json search_json(SearchBench const& b) {
 }
 
 /// A part of the figures: for people, and added to the JSON document.
-std::string forward_part(BenchArguments const& arguments, int repetitions,
-                         nlohmann::ordered_json& json) {
+std::string forward_part(BenchArguments const& arguments, int repetitions, Json& json) {
   std::string text = fmt::format("{:<24} {:>14} {:>10} {:>8} {:>16} {:>8} {:>9}\n", "network",
                                  "rows/s", "GFLOP/s", "of peak", "groups/s", "of peak", "gradient");
-  json["forward"] = nlohmann::ordered_json::array();
+  json["forward"] = Json::array();
   for (auto const& c : forward_cases()) {
     auto const r = bench_forward(c.widths, c.variants, arguments.isa, repetitions);
     json["forward"].push_back(forward_json(r));
@@ -111,8 +123,7 @@ std::string search_table(SearchComparison const& comparison) {
   return text;
 }
 
-std::string search_part(BenchArguments const& arguments, int repetitions,
-                        nlohmann::ordered_json& json) {
+std::string search_part(BenchArguments const& arguments, int repetitions, Json& json) {
   RunConfig const config = arguments.config.config();
   Execution const execution = arguments.config.execution();
   SearchWays ways;
@@ -120,7 +131,7 @@ std::string search_part(BenchArguments const& arguments, int repetitions,
   if (int const most = thread_count(execution); most > 1) ways.threads.push_back(most);
   ways.isa = arguments.isa;
   ways.model = execution.model;
-  ways.libtorch = arguments.libtorch;
+  ways.libtorch = libtorch_use(arguments.libtorch);
   if (execution.backend == "auto" && cuda_problem().empty()) ways.gpu = "cuda";
   if (execution.backend.rfind("cuda", 0) == 0) ways.gpu = execution.backend;
   auto const comparison = bench_search(config, ways, repetitions);
@@ -128,7 +139,7 @@ std::string search_part(BenchArguments const& arguments, int repetitions,
 
   json["cluster_seconds"] = comparison.cluster_seconds;
   json["libtorch"] = comparison.libtorch;
-  json["search"] = nlohmann::ordered_json::array();
+  json["search"] = Json::array();
   for (auto const& row : rows) json["search"].push_back(search_json(row));
 
   Facts facts;
@@ -171,8 +182,12 @@ std::string search_part(BenchArguments const& arguments, int repetitions,
 }
 
 ExitCode bench(BenchArguments const& arguments) {
-  int const repetitions = arguments.quick ? 3 : arguments.repetitions;
-  nlohmann::ordered_json json;
+  auto const repetitions = static_cast<int>(parse_integer(
+      "--repetitions", arguments.quick ? "3" : arguments.repetitions, 1, kMostRepetitions));
+  if (!arguments.libtorch.empty() && arguments.config.path.empty()) {
+    throw Error(ExitCode::kUsage, "bench: --libtorch compares the searches of a CONFIG; give one");
+  }
+  Json json;
   json["version"] = FAIRLANE_VERSION;
   json["repetitions"] = repetitions;
   std::string const text = arguments.config.path.empty()
@@ -190,22 +205,18 @@ ExitCode bench(BenchArguments const& arguments) {
 
 }  // namespace
 
-Action add_bench(CLI::App& app) {
+Action add_bench(Arguments& app) {
   auto const arguments = std::make_shared<BenchArguments>();
   arguments->config.add_to(app, false);
   app.add_option("--file", arguments->file, "write the figures to this JSON file")
       ->type_name("FILE");
   app.add_option("--isa", arguments->isa, "instruction set: avx512, avx2, neon, portable")
       ->type_name("NAME");
-  std::map<std::string, LibTorchUse> const uses = {
-      {"auto", LibTorchUse::kAuto}, {"on", LibTorchUse::kOn}, {"off", LibTorchUse::kOff}};
   app.add_option("--libtorch", arguments->libtorch,
                  "compare with LibTorch: auto (where it can), on, off")
-      ->type_name("WHEN")
-      ->needs(app.get_option("CONFIG"))
-      ->transform(CLI::CheckedTransformer(uses, CLI::ignore_case));
+      ->type_name("WHEN");
   app.add_option("--repetitions", arguments->repetitions, "repetitions; medians are reported")
-      ->check(CLI::Range(1, 1000));
+      ->type_name("N");
   arguments->console.add_to(app);
   app.add_flag("--quick", arguments->quick, "one network, three repetitions");
   return [arguments] { return bench(*arguments); };

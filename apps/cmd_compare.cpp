@@ -1,16 +1,16 @@
 // fairlane compare CONFIG: methods with one equal budget, over several seeds.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
+#include "apps/arguments.h"
 #include "apps/commands.h"
-#include "apps/compare_text.h"
 #include "apps/config_options.h"
 #include "apps/console.h"
 #include "apps/progress.h"
-#include "engine/compare.h"
-#include "engine/rank_test.h"
+#include "apps/text/compare_text.h"
+#include "engine/compare/compare.h"
+#include "engine/compare/mann_whitney.h"
 
 namespace fairlane {
 namespace {
@@ -50,14 +50,14 @@ ExitCode run_compare(CompareArguments const& arguments) {
 
 }  // namespace
 
-Action add_compare(CLI::App& app) {
+Action add_compare(Arguments& app) {
   auto const arguments = std::make_shared<CompareArguments>();
   arguments->config.add_to(app);
   app.add_option("--methods", arguments->methods,
                  "methods to compare, such as eidig,maft (default: all)")
       ->type_name("NAME,...")
       ->delimiter(',')
-      ->allow_extra_args(false);
+      ->one_at_a_time();
   app.add_option("--repeats", arguments->repeats,
                  fmt::format("seeds, from the configuration's on (default: {})", kCompareRepeats))
       ->type_name("N");

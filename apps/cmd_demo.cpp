@@ -1,23 +1,23 @@
 // fairlane demo: searches a small census for discrimination that is known to be in it.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "apps/arguments.h"
 #include "apps/commands.h"
-#include "apps/config_yaml.h"
 #include "apps/console.h"
-#include "apps/demo_census.h"
-#include "apps/embedded.h"
+#include "apps/demo/demo_census.h"
+#include "apps/demo/embedded.h"
 #include "apps/files.h"
-#include "apps/words.h"
-#include "engine/run.h"
-#include "models/text.h"
+#include "apps/text/words.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "engine/config/config_yaml.h"
+#include "engine/results/run.h"
 
 namespace fairlane {
 namespace {
@@ -226,7 +226,7 @@ std::string finding_text(DemoFinding const& finding) {
 }
 
 std::string findings_json(std::vector<DemoFinding> const& findings) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  Json json = Json::array();
   for (DemoFinding const& finding : findings) {
     json.push_back({{"protected", finding.rule->protected_attribute},
                     {"dir", finding.dir},
@@ -236,7 +236,7 @@ std::string findings_json(std::vector<DemoFinding> const& findings) {
                     {"false_findings", finding.wrong},
                     {"seconds", finding.seconds}});
   }
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json.dump(2) + "\n";
 }
 
 ExitCode demo(DemoArguments const& arguments) {
@@ -283,7 +283,7 @@ ExitCode demo(DemoArguments const& arguments) {
 
 }  // namespace
 
-Action add_demo(CLI::App& app) {
+Action add_demo(Arguments& app) {
   auto const arguments = std::make_shared<DemoArguments>();
   app.add_option("--out", arguments->dir, "directory to write (default: fairlane-demo)")
       ->type_name("DIR");

@@ -3,16 +3,17 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <thread>
 
+#include "apps/arguments.h"
 #include "apps/commands.h"
 #include "apps/console.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "base/thread_pool.h"
 #include "kernels/backend.h"
-#include "models/text.h"
+#include "kernels/devices.h"
 
 namespace fairlane {
 namespace {
@@ -39,16 +40,15 @@ int usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  return machine_threads();
 }
 
-nlohmann::ordered_json cuda_json(std::vector<DeviceSummary> const& gpus,
-                                 std::string const& problem) {
-  nlohmann::ordered_json json;
+Json cuda_json(std::vector<DeviceSummary> const& gpus, std::string const& problem) {
+  Json json;
   json["built"] = cuda_built();
-  json["devices"] = nlohmann::ordered_json::array();
+  json["devices"] = Json::array();
   for (auto const& gpu : gpus) {
-    nlohmann::ordered_json entry;
+    Json entry;
     entry["index"] = gpu.index;
     entry["name"] = gpu.name;
     entry["architecture"] = gpu.architecture;
@@ -86,14 +86,14 @@ ExitCode devices(ConsoleOptions const& options) {
   auto const gpus = cuda_devices();
   std::string const problem = cuda_problem();
   if (options.json) {
-    nlohmann::ordered_json json;
+    Json json;
     json["cpu"] = {{"model", model},
                    {"cores", online},
                    {"usable_cores", usable},
                    {"instruction_sets", sets},
                    {"memory_bytes", static_cast<std::int64_t>(memory)}};
     json["cuda"] = cuda_json(gpus, problem);
-    print(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    print(json.dump(2) + "\n");
     return ExitCode::kOk;
   }
   Facts facts;
@@ -111,7 +111,7 @@ ExitCode devices(ConsoleOptions const& options) {
 
 }  // namespace
 
-Action add_devices(CLI::App& app) {
+Action add_devices(Arguments& app) {
   auto const options = std::make_shared<ConsoleOptions>();
   options->add_to(app);
   return [options] { return devices(*options); };

@@ -1,17 +1,17 @@
 // fairlane enumerate CONFIG: counts every group of a domain exactly.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
+#include "apps/arguments.h"
 #include "apps/commands.h"
 #include "apps/config_options.h"
 #include "apps/console.h"
 #include "apps/progress.h"
 #include "apps/region_options.h"
-#include "apps/walk_text.h"
-#include "engine/enumerate.h"
-#include "models/text.h"
+#include "apps/text/walk_text.h"
+#include "base/text.h"
+#include "engine/count/enumerate.h"
 
 namespace fairlane {
 namespace {
@@ -82,12 +82,19 @@ ExitCode run_enumerate(EnumerateArguments const& arguments) {
     print(walk_summary_text(json));
     print(fmt::format("\nResults are in {}\n", config.output.dir));
   }
+  if (nothing_defined(json)) {
+    throw Error(
+        ExitCode::kIntegrity,
+        fmt::format("{}: every output is undefined (not a finite number), so that nothing was "
+                    "counted",
+                    escaped(config.model)));
+  }
   return ExitCode::kOk;
 }
 
 }  // namespace
 
-Action add_enumerate(CLI::App& app) {
+Action add_enumerate(Arguments& app) {
   auto const arguments = std::make_shared<EnumerateArguments>();
   arguments->config.add_to(app);
   arguments->region.add_to(app, "only the groups of the data's rows");

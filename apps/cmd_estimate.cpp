@@ -1,16 +1,18 @@
 // fairlane estimate CONFIG: shares of a domain from uniform samples.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
+#include "apps/arguments.h"
 #include "apps/commands.h"
 #include "apps/config_options.h"
 #include "apps/console.h"
+#include "apps/files.h"
 #include "apps/progress.h"
 #include "apps/region_options.h"
-#include "apps/walk_text.h"
-#include "engine/estimate.h"
+#include "apps/text/walk_text.h"
+#include "base/text.h"
+#include "engine/count/estimate.h"
 
 namespace fairlane {
 namespace {
@@ -30,7 +32,15 @@ struct EstimateArguments {
   std::string trials;
   std::string search;
   std::string largest_set;
+  bool overwrite = false;
 };
+
+/// The command that counts the groups of which an estimate takes samples.
+std::string enumeration(EstimateArguments const& arguments) {
+  std::string command = "fairlane enumerate " + shell_word(arguments.config.path);
+  for (std::string const& change : arguments.config.set) command += " --set " + shell_word(change);
+  return command + arguments.region.flags();
+}
 
 ExitCode run_estimate(EstimateArguments const& arguments) {
   Console const console(arguments.console);
@@ -55,23 +65,42 @@ ExitCode run_estimate(EstimateArguments const& arguments) {
     options.largest_set =
         static_cast<int>(parse_integer("--largest-set", arguments.largest_set, 1, kLargestSet));
   }
-  RunConfig const config = arguments.config.config();
+  // Without --out nothing is written, and the results in output.dir are another command's.
+  ConfigOptions where = arguments.config;
+  if (where.out.empty()) where.out = ".";
+  RunConfig const config = where.config();
+  if (!arguments.config.out.empty()) options.out = config.output.dir;
+  options.overwrite = arguments.overwrite;
+  options.enumeration = enumeration(arguments);
   if (options.region.rows && config.data.empty())
     throw Error(ExitCode::kUsage, "--rows needs rows, and the configuration names no `data`");
   if (options.region.rows && options.samples)
     throw Error(ExitCode::kUsage, "--samples: --rows evaluates all rows; expected one of the two");
   WorkFrame frame(console);
-  frame.lead(options);
+  frame.lead(options, estimate_progress_text);
   std::string const json = estimate(config, options);
+  frame.clear();
   print(arguments.console.json ? json : estimate_text(json));
+  if (!options.out.empty() && !arguments.console.json)
+    print(fmt::format("\nResults are in {}\n", options.out));
+  if (nothing_defined(json)) {
+    throw Error(
+        ExitCode::kIntegrity,
+        fmt::format("{}: every evaluated output is undefined (not a finite number), so that "
+                    "nothing was estimated",
+                    escaped(config.model)));
+  }
   return ExitCode::kOk;
 }
 
 }  // namespace
 
-Action add_estimate(CLI::App& app) {
+Action add_estimate(Arguments& app) {
   auto const arguments = std::make_shared<EstimateArguments>();
-  arguments->config.add_to(app);
+  arguments->config.add_to(app, true,
+                           "write estimate.json there, and save the state there when stopped or "
+                           "after --checkpoint, so that the same command goes on; without it "
+                           "nothing is written, also not to output.dir");
   arguments->region.add_to(app, "evaluate the data's rows, all of them, instead of samples");
   app.add_option("--error", arguments->error,
                  "sample until the share is known to +-E (default 0.001)")
@@ -90,6 +119,7 @@ Action add_estimate(CLI::App& app) {
   app.add_option("--largest-set", arguments->largest_set,
                  "attributes in such a set, at most (default 3)")
       ->type_name("N");
+  app.add_flag("--overwrite", arguments->overwrite, "replace the results of another configuration");
   arguments->console.add_to(app);
   return [arguments] { return run_estimate(*arguments); };
 }

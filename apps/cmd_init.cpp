@@ -1,29 +1,33 @@
 // fairlane init MODEL DATA: a domain file and a configuration that can be run at once.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 
+#include "apps/arguments.h"
 #include "apps/commands.h"
 #include "apps/config_options.h"
-#include "apps/config_yaml.h"
 #include "apps/console.h"
 #include "apps/files.h"
-#include "apps/init_table.h"
-#include "engine/method.h"
-#include "engine/subject.h"
-#include "models/text.h"
+#include "apps/init/draw_domain.h"
+#include "apps/init/input_trials.h"
+#include "apps/init/protected_columns.h"
+#include "apps/init/written_files.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "engine/config/config_yaml.h"
+#include "engine/subject/label_agreement.h"
+#include "engine/subject/subject.h"
 
 namespace fairlane {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::int64_t kClusters = 4;
 
 struct InitArguments {
   std::string model;
@@ -31,6 +35,7 @@ struct InitArguments {
   std::string out;
   std::string domain;
   std::string label;
+  std::string drop;
   std::string protected_names;
   bool standardise = false;
   ModelFlags loading;
@@ -38,7 +43,7 @@ struct InitArguments {
   ConsoleOptions console;
 };
 
-std::vector<std::string> split_names(std::string const& text) {
+std::vector<std::string> split_names(char const* option, std::string const& text) {
   std::vector<std::string> names;
   if (text.empty()) return names;
   std::size_t begin = 0;
@@ -46,9 +51,8 @@ std::vector<std::string> split_names(std::string const& text) {
     std::size_t const comma = text.find(',', begin);
     std::string const name = text.substr(begin, comma - begin);
     if (name.empty()) {
-      throw Error(
-          ExitCode::kUsage,
-          fmt::format("--protected is {}, expected names such as age,race", in_quotes(text)));
+      throw Error(ExitCode::kUsage, fmt::format("{} is {}, expected names such as age,race", option,
+                                                in_quotes(text)));
     }
     names.push_back(name);
     if (comma == std::string::npos) return names;
@@ -56,132 +60,109 @@ std::vector<std::string> split_names(std::string const& text) {
   }
 }
 
-std::string name_list(std::vector<std::string> const& names) {
-  std::string text;
-  for (std::string const& name : names) text += (text.empty() ? "" : ", ") + yaml_text(name);
-  return text;
-}
-
-/// `text` with a comment at a fixed column.
-std::string commented(std::string const& text, std::string const& comment) {
-  constexpr std::size_t kColumn = 35;
-  return fmt::format("{:<{}} # {}\n", text, kColumn - 1, comment);
-}
-
-std::string domain_text(DrawnDomain const& drawn, InitArguments const& arguments) {
-  std::string text = fmt::format(
-      "# The inputs of {} in its order, drawn by `fairlane init` from {}.\n"
-      "# low and high are the least and greatest codes of the table: widen them where people can "
-      "lie outside.\n",
-      escaped(fs::path(arguments.model).filename().string()),
-      escaped(fs::path(arguments.data).filename().string()));
-  text += drawn.guessed
-              ? "# protected was guessed from the names: correct it, one `protected: true` each.\n"
-              : "# protected is what the command line named, one `protected: true` each.\n";
-  if (!drawn.encoded.empty()) {
-    text +=
-        "# categories name the codes low, low + 1, ... They are in alphabetical order: put them in "
-        "the order that the\n# network was trained with.\n";
-  }
-  if (drawn.domain.encodes()) {
-    text +=
-        "# The network's inputs are those of these lines, one after the other: move the lines "
-        "where "
-        "its order differs.\n";
-  }
-  if (drawn.text_inputs != TextInputs::kCodes) {
-    text +=
-        "# one-hot is an input per category, {drop: first} without the first one's; pandas and "
-        "scikit-learn often put columns\n# of text behind the others.\n";
-  }
-  if (!drawn.standardised.empty()) {
-    text +=
-        "# affine is (code - mean) / std, here of the whole table: put in those of the rows that "
-        "the model was trained on.\n";
-  }
-  if (!drawn.sparse.empty()) {
-    text +=
-        "# These attributes have only these codes in the table. Where others cannot occur, write "
-        "`values: [...]` instead of low\n# and high:\n";
-    for (std::string const& codes : drawn.sparse) text += "#   " + codes + "\n";
-  }
-  return text + format_domain_yaml(drawn.domain);
-}
-
-std::string config_text(DrawnDomain const& drawn, InitArguments const& arguments,
-                        Table const& table, Model const& model) {
-  std::string const base = fs::path(arguments.out).parent_path().string();
-  std::string const stem = fs::path(arguments.out).stem().string();
-  std::string method_names;
-  for (MethodSpec const& method : methods()) {
-    method_names += (method_names.empty() ? "" : ", ") + std::string(method.name);
-  }
-  std::string text =
-      "# Written by `fairlane init`; `fairlane run` with this file starts the search. Paths are "
-      "relative to this file.\n";
-  bool const is_file = !is_command(arguments.model);
-  text += "model: " + yaml_text(is_file ? relative_path(arguments.model, base) : arguments.model) +
-          "\n";
-  text += "data: " + yaml_text(relative_path(arguments.data, base)) + "\n";
-  text += commented("domain: " + yaml_text(relative_path(arguments.domain, base)),
-                    "ranges of the attributes; check it");
-  text += commented(fmt::format("protected: [{}]", name_list(drawn.tested)),
-                    "one attribute, or several tested together");
-  if (drawn.tested.size() < drawn.protected_names.size()) {
-    text += fmt::format("# also flagged: {}; together they make many combinations\n",
-                        name_list(drawn.protected_names));
-  }
-  text += "# protected: [{race: [0, 4]}] compares these codes alone\n";
-  text += commented("out_of_domain: error", "rows outside the domain: error, drop or clip");
-  if (model.outputs() == 1) text += commented("threshold: 0.5", "1 is decided above it");
-  // A model whose inside is unknown has no gradients but differences.
-  text += commented(model.scorer() ? "method: maft" : "method: eidig", "one of " + method_names);
-  text += commented("seed: 42", "another seed, another search");
-  text += commented(fmt::format("global: {{num: 1000, clusters: {}, max_iter: 10}}",
-                                std::min(kClusters, table.count)),
-                    "num: rows to start from");
-  text += commented("local: {num: 1000}", "steps around each first finding; 0 leaves them out");
-  text += commented("budget: {seconds: null}", "stop after so many seconds");
-  text += commented(fmt::format("output: {{dir: {}, format: csv}}", yaml_text("results/" + stem)),
-                    "format: csv, npy or none");
-  return text;
-}
-
 /// Share of the rows whose label the model gives, or nothing without labels.
 std::optional<double> agreement(TestSubject const& subject) {
-  Dataset const* const data = subject.data();
-  if (data == nullptr || data->labels.empty()) return std::nullopt;
   Execution execution;
   execution.backend = "cpu";  // a few rows do not pay for waking a GPU
   auto const backend = make_backend(subject, execution, 0, VisitSink());
-  auto const outputs = static_cast<std::size_t>(subject.model().outputs());
-  auto const count = static_cast<std::size_t>(data->count());
-  std::vector<float> logits(count * outputs);
-  backend->logits(data->rows.data(), count, logits.data());
-  std::size_t agreed = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    float const* const row = logits.data() + i * outputs;
-    auto const label = outputs == 1
-                           ? static_cast<std::int32_t>(row[0] > subject.view().cut)
-                           : static_cast<std::int32_t>(std::max_element(row, row + outputs) - row);
-    agreed += label == data->labels[i] ? 1 : 0;
-  }
-  return static_cast<double>(agreed) / static_cast<double>(count);
+  auto const agreed = label_agreement(subject, *backend);
+  return agreed ? std::optional(agreed->share()) : std::nullopt;
 }
 
-/// What was assumed so that the table gives the model's inputs.
-std::string one_hot_notice(DrawnDomain const& drawn, int inputs) {
-  char const* const which = drawn.text_inputs == TextInputs::kOneHot ? "with every category"
-                            : drawn.text_inputs == TextInputs::kOneHotIfBinary
-                                ? "without the first of two categories"
-                                : "without each first category";
-  return fmt::format(
-      "columns of text ({}) are one-hot {}, which gives the model's {} inputs; {}, and the order "
-      "of inputs is the table's: correct the domain file where the model differs",
-      name_list(drawn.encoded), which, inputs,
-      drawn.standardised.empty()
-          ? "numbers enter as they are (--standardise: by the table's mean and std)"
-          : "numbers enter by the table's mean and std");
+/// Share of the rows with the most frequent label: what a model that always gives it would agree
+/// with.
+double majority_share(std::vector<std::int32_t> const& labels) {
+  std::map<std::int32_t, std::size_t> counts;
+  std::size_t most = 0;
+  for (std::int32_t const label : labels) most = std::max(most, ++counts[label]);
+  return static_cast<double>(most) / static_cast<double>(labels.size());
+}
+
+/// "84.9 % text one-hot behind the numbers; 76.1 % ...": the ways that were tried, best first.
+std::string trials_text(DrawnDomain const& drawn, InputTrials const& trials) {
+  constexpr std::size_t kShown = 3;
+  std::vector<std::size_t> order(drawn.ways.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater<>(),
+                           [&](std::size_t way) { return trials.agreement[way]; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kShown, order.size()); ++i) {
+    text += fmt::format("{}{} with {}", i == 0 ? "" : "; ", percent(trials.agreement[order[i]]),
+                        drawn.ways[order[i]].text);
+  }
+  return text + (order.size() > kShown ? "; ..." : "");
+}
+
+/// What was found about the inputs, and what was only assumed.
+struct Chosen {
+  InputWay way;
+  std::optional<InputTrials> trials;
+};
+
+Chosen choose_way(DrawnDomain const& drawn, Model const& model, std::string const& data) {
+  Chosen chosen{drawn.ways.front(), std::nullopt};
+  if (!drawn.has_label || drawn.ways.size() == 1) return chosen;
+  chosen.trials = try_ways(model, read_csv(data, drawn.ways.front().domain), drawn.ways);
+  chosen.way = drawn.ways[chosen.trials->best];
+  return chosen;
+}
+
+void tell_inputs(Console const& console, DrawnDomain const& drawn, Chosen const& chosen,
+                 Model const& model) {
+  if (!drawn.unnamed.empty()) {
+    console.warn(
+        fmt::format("the model names its inputs, but {}; the names were not used", drawn.unnamed));
+  }
+  if (!drawn.left_out.empty()) {
+    console.info(fmt::format("columns that the model does not name are left out: {}",
+                             yaml_list(drawn.left_out)));
+  }
+  if (!drawn.other_label.empty()) {
+    console.warn(
+        fmt::format("all columns are taken as attributes; with --label {} the columns of text, "
+                    "one-hot, give as many inputs",
+                    yaml_text(drawn.other_label)));
+  }
+  if (chosen.trials) {
+    console.info(fmt::format(
+        "{} ways of giving the table to the model were tried on {} rows; "
+        "they agree with its labels in {}",
+        drawn.ways.size(), with_commas(chosen.trials->rows), trials_text(drawn, *chosen.trials)));
+  }
+  if (drawn.text_inputs == TextInputs::kCodes) {
+    if (!drawn.encoded.empty() && !drawn.named) {
+      console.warn(
+          fmt::format("columns of text ({}) were given codes in alphabetical order; the model "
+                      "must have been trained with the same{}",
+                      yaml_list(drawn.encoded),
+                      is_command(model.source()) ? ", or turn them into words itself "
+                                                   "(fairlane_adapter.py --domain FILE)"
+                                                 : ""));
+    }
+  } else if (!chosen.trials) {
+    console.warn(
+        fmt::format("columns of text ({}) are one-hot, which gives the model's {} inputs, "
+                    "and nothing tells their order and scale, which are taken as: {}; "
+                    "correct the domain file where the model differs (--standardise: "
+                    "numbers by the table's mean and std)",
+                    yaml_list(drawn.encoded), model.inputs(), chosen.way.text));
+  }
+}
+
+/// What is read must not be written over, --force or not.
+void refuse_inputs(InitArguments const& arguments) {
+  auto const check = [](char const* flag, std::string const& path, char const* what,
+                        std::string const& input) {
+    std::error_code ec;
+    if (!fs::equivalent(path, input, ec)) return;
+    throw Error(ExitCode::kUsage, fmt::format("{} is {}, which is {} itself, expected another file",
+                                              flag, in_quotes(path), what));
+  };
+  for (auto const& [what, input] :
+       {std::pair("MODEL", arguments.model), std::pair("DATA", arguments.data)}) {
+    check("--out", arguments.out, what, input);
+    check("--domain", arguments.domain, what, input);
+  }
 }
 
 void refuse_existing(std::string const& path) {
@@ -189,6 +170,83 @@ void refuse_existing(std::string const& path) {
   if (!fs::exists(fs::symlink_status(path, ec))) return;
   throw Error(ExitCode::kOutput,
               fmt::format("{}: exists already; --force replaces it", escaped(path, path.size())));
+}
+
+/// How the table's labels and the model go together, over all rows.
+struct Agreement {
+  double share = 0.0;     // of rows whose label the model gives
+  double majority = 0.0;  // of the most frequent label
+};
+
+/// The command that runs a configuration, as a shell takes it.
+std::string next_step(InitArguments const& arguments) {
+  std::string text = "fairlane run ";
+  // A path that looks like an option is none behind "./".
+  text += shell_word(arguments.out[0] == '-' ? "./" + arguments.out : arguments.out);
+  if (runs_code(arguments.model)) text += " --allow-exec";
+  if (!arguments.loading.exec_children.empty())
+    text += " --exec-children " + shell_word(arguments.loading.exec_children);
+  if (!arguments.loading.exec_timeout.empty())
+    text += " --exec-timeout " + shell_word(arguments.loading.exec_timeout);
+  return text;
+}
+
+void print_json(InitArguments const& arguments, DrawnDomain const& drawn, Chosen const& chosen,
+                Model const& model, ProtectedColumns const& columns,
+                std::vector<InitConfig> const& configs, std::optional<Agreement> const& agreed) {
+  Domain const& domain = chosen.way.domain;
+  Json json = {{"config", arguments.out},    {"configs", Json::array()},
+               {"domain", arguments.domain}, {"attributes", domain.size()},
+               {"inputs", model.inputs()},   {"named", drawn.named},
+               {"label", nullptr},           {"protected", columns.names},
+               {"guessed", columns.guessed}, {"encoding", chosen.way.text},
+               {"tried", Json::array()},     {"agreement", nullptr},
+               {"majority", nullptr},        {"next", next_step(arguments)}};
+  for (InitConfig const& config : configs)
+    json["configs"].push_back({{"path", config.path}, {"protected", config.tested}});
+  if (drawn.has_label) json["label"] = domain.label;
+  for (std::size_t i = 0; chosen.trials && i < drawn.ways.size(); ++i) {
+    json["tried"].push_back(
+        {{"encoding", drawn.ways[i].text}, {"agreement", chosen.trials->agreement[i]}});
+  }
+  if (agreed) {
+    json["agreement"] = agreed->share;
+    json["majority"] = agreed->majority;
+  }
+  print(json.dump(2) + "\n");
+}
+
+void print_facts(InitArguments const& arguments, DrawnDomain const& drawn, Chosen const& chosen,
+                 Model const& model, ProtectedColumns const& columns,
+                 std::vector<InitConfig> const& configs, std::optional<Agreement> const& agreed,
+                 std::int64_t rows) {
+  Domain const& domain = chosen.way.domain;
+  Facts facts;
+  for (InitConfig const& config : configs) {
+    facts.add(&config == configs.data() ? "configuration" : "",
+              escaped(config.path, config.path.size()) +
+                  (configs.size() > 1 ? ": " + yaml_list(config.tested) : ""));
+  }
+  facts.add("domain", escaped(arguments.domain, arguments.domain.size()));
+  facts.add("attributes", fmt::format("{}{}, label {}", domain.size(),
+                                      domain.columns() == domain.size()
+                                          ? ""
+                                          : fmt::format(" as {} inputs", model.inputs()),
+                                      drawn.has_label ? in_quotes(domain.label) : "absent"));
+  facts.add("inputs", chosen.way.text);
+  facts.add("protected",
+            yaml_list(columns.names) + (columns.guessed ? "  (guessed from the names)" : ""));
+  if (agreed) {
+    facts.add("agreement",
+              fmt::format("the model gives the table's label for {} of {} rows; "
+                          "its most frequent label has {}",
+                          percent(agreed->share), with_commas(rows), percent(agreed->majority)));
+  }
+  print(facts.text());
+  print(
+      fmt::format("\nIf the agreement is lower than the model's accuracy, the columns are encoded "
+                  "differently.\nNext: {}\n",
+                  next_step(arguments)));
 }
 
 ExitCode init(InitArguments arguments) {
@@ -202,97 +260,74 @@ ExitCode init(InitArguments arguments) {
     throw Error(ExitCode::kUsage, fmt::format("--domain and --out are both {}, expected two files",
                                               in_quotes(arguments.out)));
   }
+  refuse_inputs(arguments);
   if (!arguments.force) {
     refuse_existing(arguments.out);
     refuse_existing(arguments.domain);
   }
   Table const table = describe_csv(arguments.data);
-  // All named columns but the label's; draw_domain compares.
-  auto const named = std::count_if(table.columns.begin(), table.columns.end(),
-                                   [](TableColumn const& column) { return !column.name.empty(); });
-  auto const inputs = static_cast<int>(named) - 1;
+  auto const dropped = split_names("--drop", arguments.drop);
+  // All kept columns but the label's; draw_domain compares.
+  auto const inputs = static_cast<int>(kept_columns(table, dropped).size()) - 1;
   Model const model = load_model(arguments.model, inputs, arguments.loading.options());
   DrawnDomain const drawn =
-      draw_domain(table, model,
-                  {arguments.label, split_names(arguments.protected_names), arguments.standardise});
-  std::optional<double> agreed;
+      draw_domain(table, model, {arguments.label, dropped, arguments.standardise});
+  Chosen chosen = choose_way(drawn, model, arguments.data);
+  Domain& domain = chosen.way.domain;
+  ProtectedColumns const columns =
+      flag_protected(table.source, split_names("--protected", arguments.protected_names), domain);
+  InitPaths const paths{arguments.model, arguments.data, arguments.domain};
+  std::vector<InitConfig> const configs = init_configs(arguments.out, columns, domain);
+  if (!arguments.force) {
+    for (InitConfig const& config : configs) refuse_existing(config.path);
+  }
+  std::optional<Agreement> agreed;
   try {
-    write_text_file(arguments.domain, domain_text(drawn, arguments));
-    write_text_file(arguments.out, config_text(drawn, arguments, table, model));
+    write_text_file(arguments.domain, domain_text(drawn, domain, columns, paths));
+    for (InitConfig const& config : configs) {
+      write_text_file(config.path, config_text(config, columns, paths, model, table.count));
+    }
     // What was written must run: read it back as `run` does.
-    agreed =
-        agreement(TestSubject(read_run_config(arguments.out, {}), arguments.loading.options()));
+    TestSubject const subject(read_run_config(arguments.out, {}), arguments.loading.options());
+    if (auto const share = agreement(subject))
+      agreed = {*share, majority_share(subject.data()->labels)};
   } catch (...) {
     std::error_code ec;
     fs::remove(arguments.domain, ec);
-    fs::remove(arguments.out, ec);
+    for (InitConfig const& config : configs) fs::remove(config.path, ec);
     throw;
   }
-  if (drawn.guessed) {
+  if (columns.guessed) {
     console.info(
         fmt::format("protected attributes were guessed from their names: {}; --protected a,b "
                     "names others",
-                    name_list(drawn.protected_names)));
+                    yaml_list(columns.names)));
   }
-  if (!drawn.other_label.empty()) {
-    console.warn(
-        fmt::format("all columns are taken as attributes; with --label {} the columns of text, "
-                    "one-hot, give as many inputs",
-                    yaml_text(drawn.other_label)));
-  }
-  if (drawn.text_inputs != TextInputs::kCodes) {
-    console.warn(one_hot_notice(drawn, model.inputs()));
-  } else if (!drawn.encoded.empty()) {
-    console.warn(
-        fmt::format("columns of text ({}) were given codes in alphabetical order; the model "
-                    "must have been trained with the same",
-                    name_list(drawn.encoded)));
+  tell_inputs(console, drawn, chosen, model);
+  if (agreed && agreed->share < agreed->majority) {
+    console.warn(fmt::format(
+        "the model gives the table's label for {} of the rows, less than the {} of always "
+        "answering its most frequent one; the columns are probably ordered or encoded otherwise "
+        "than in its training{}",
+        percent(agreed->share), percent(agreed->majority),
+        domain.labels.empty() ? "" : ", or `labels` in the domain file are swapped"));
   }
   if (arguments.console.json) {
-    nlohmann::ordered_json json = {{"config", arguments.out},
-                                   {"domain", arguments.domain},
-                                   {"attributes", drawn.domain.size()},
-                                   {"inputs", model.inputs()},
-                                   {"label", nullptr},
-                                   {"protected", drawn.protected_names},
-                                   {"guessed", drawn.guessed},
-                                   {"agreement", nullptr}};
-    if (drawn.has_label) json["label"] = drawn.domain.label;
-    if (agreed) json["agreement"] = *agreed;
-    print(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
-    return ExitCode::kOk;
+    print_json(arguments, drawn, chosen, model, columns, configs, agreed);
+  } else {
+    print_facts(arguments, drawn, chosen, model, columns, configs, agreed, table.count);
   }
-  Facts facts;
-  facts.add("configuration", escaped(arguments.out, arguments.out.size()));
-  facts.add("domain", escaped(arguments.domain, arguments.domain.size()));
-  facts.add("attributes", fmt::format("{}{}, label {}", drawn.domain.size(),
-                                      drawn.domain.size() == model.inputs()
-                                          ? ""
-                                          : fmt::format(" as {} inputs", model.inputs()),
-                                      drawn.has_label ? in_quotes(drawn.domain.label) : "absent"));
-  facts.add("protected",
-            name_list(drawn.protected_names) + (drawn.guessed ? "  (guessed from the names)" : ""));
-  if (agreed) {
-    facts.add("agreement", fmt::format("the model gives the table's label for {} of {} rows",
-                                       percent(*agreed), with_commas(table.count)));
-  }
-  print(facts.text());
-  print(
-      fmt::format("\nIf the agreement is lower than the model's accuracy, the columns are encoded "
-                  "differently.\nNext: fairlane run {}\n",
-                  arguments.out));
   return ExitCode::kOk;
 }
 
 }  // namespace
 
-Action add_init(CLI::App& app) {
+Action add_init(Arguments& app) {
   auto const arguments = std::make_shared<InitArguments>();
-  app.add_option("MODEL", arguments->model,
-                 "the model: a network (.h5, .safetensors) or exec:COMMAND")
+  app.add_option("MODEL", arguments->model, "the model: a file (network, trees) or exec:COMMAND")
       ->required()
       ->type_name("");
-  app.add_option("DATA", arguments->data, "the table (.csv), encoded as the model takes it")
+  app.add_option("DATA", arguments->data, "the table (.csv) that it was trained on")
       ->required()
       ->type_name("");
   app.add_option("--out", arguments->out, "configuration to write (default: DATA's name, .yaml)")
@@ -301,6 +336,8 @@ Action add_init(CLI::App& app) {
       ->type_name("FILE");
   app.add_option("--label", arguments->label, "the label column (default: the last one)")
       ->type_name("NAME");
+  app.add_option("--drop", arguments->drop, "columns that are no inputs of the model")
+      ->type_name("A,B");
   app.add_option("--protected", arguments->protected_names,
                  "protected attributes (default: recognised by name)")
       ->type_name("A,B");

@@ -1,29 +1,27 @@
 // fairlane inspect PATH [DOMAIN]: what a model, a table or a directory of results holds.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "apps/arguments.h"
 #include "apps/commands.h"
-#include "apps/compare_text.h"
 #include "apps/config_options.h"
 #include "apps/console.h"
-#include "apps/summary_text.h"
-#include "apps/words.h"
-#include "engine/report.h"
-#include "models/dataset.h"
+#include "apps/text/compare_text.h"
+#include "apps/text/summary_text.h"
+#include "apps/text/words.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "engine/results/report.h"
+#include "models/data/dataset.h"
 #include "models/model.h"
-#include "models/text.h"
 
 namespace fairlane {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kShownFindings = 5;
 constexpr std::size_t kReadFindings = 200;  // rows among which different profiles are looked for
@@ -37,9 +35,7 @@ struct InspectArguments {
   ConsoleOptions console;
 };
 
-std::string dump(Json const& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string dump(Json const& json) { return json.dump(2) + "\n"; }
 
 /// A model of which nothing is known but what it answers.
 void inspect_scorer(Model const& model, bool as_json) {
@@ -242,12 +238,26 @@ std::string pair_words(Domain const& domain, std::vector<int> const& protected_c
                      pair.pair_label);
 }
 
-/// The first findings in words; empty where they cannot be shown.
-std::string findings_text(std::string const& dir) {
-  RecordedRun const recorded = read_manifest(dir);
+bool is_there(std::filesystem::path const& path) {
+  std::error_code ec;
+  return std::filesystem::exists(path, ec) || ec;  // whoever opens it says what is wrong
+}
+
+/// The domain of a run as it was then. Throws Error(kNoInput) where that is gone.
+Domain recorded_domain(RecordedRun const& recorded) {
+  std::string const& path = recorded.config.domain;
+  if (sha256_file(path) != recorded.domain_sha256) {
+    throw Error(ExitCode::kNoInput,
+                fmt::format("{}: has changed since the run", escaped(path, path.size())));
+  }
+  return read_domain_yaml(path);
+}
+
+/// The first findings in words; empty where there are none.
+std::string findings_text(std::string const& dir, RecordedRun const& recorded) {
   std::string const instances = (std::filesystem::path(dir) / "instances.csv").string();
-  if (!std::filesystem::exists(instances)) return {};
-  Domain domain = read_domain_yaml(recorded.config.domain);
+  if (!is_there(instances)) return {};
+  Domain const domain = recorded_domain(recorded);
   std::vector<std::string> names;
   for (auto const& attribute : recorded.config.protected_attributes)
     names.push_back(attribute.name);
@@ -267,19 +277,22 @@ std::string findings_text(std::string const& dir) {
 
 void inspect_results(std::string const& dir, Console const& console, bool as_json) {
   std::filesystem::path const path(dir);
-  if (!std::filesystem::exists(path / "manifest.json")) {
+  if (!is_there(path / "manifest.json")) {
     throw Error(ExitCode::kNoInput,
                 fmt::format("{}: has no manifest.json, expected the output directory of a run",
                             escaped(dir, dir.size())));
   }
-  bool const finished = std::filesystem::exists(path / "DONE");
+  bool const finished = is_there(path / "DONE");
   if (!finished) {
     console.warn(fmt::format("{}: has no DONE, the run did not finish", escaped(dir, dir.size())));
   }
   std::string const compared = (path / "compare.json").string();
-  bool const is_comparison = std::filesystem::exists(compared);
+  bool const is_comparison = is_there(compared);
   std::string const summary_path = is_comparison ? compared : (path / "summary.json").string();
+  RecordedRun const recorded = read_manifest(dir);
   std::string const summary = read_file(summary_path, kMaxSummaryBytes);
+  std::string const shown =
+      is_comparison ? compare_text(summary, compared) : summary_text(summary, summary_path);
   if (as_json) {
     print(summary);
     return;
@@ -287,17 +300,15 @@ void inspect_results(std::string const& dir, Console const& console, bool as_jso
   Facts facts;
   facts.add("results", escaped(dir, dir.size()));
   facts.add("finished", finished ? "yes" : "no");
-  if (is_comparison) {
-    print(facts.text() + "\n" + compare_text(summary, compared));
-    return;
-  }
-  print(facts.text() + "\n" + summary_text(summary, summary_path));
+  std::string findings;
   try {
-    print(findings_text(dir));
+    if (!is_comparison) findings = findings_text(dir, recorded);
   } catch (Error const& error) {
+    if (error.code() == ExitCode::kData) throw;
     // The inputs of an old run may be gone; its summary is still worth showing.
     console.warn(fmt::format("the findings cannot be shown: {}", error.what()));
   }
+  print(facts.text() + "\n" + shown + findings);
 }
 
 bool has_suffix(std::string const& path, std::string const& suffix) {
@@ -331,7 +342,7 @@ ExitCode inspect(InspectArguments const& arguments) {
 
 }  // namespace
 
-Action add_inspect(CLI::App& app) {
+Action add_inspect(Arguments& app) {
   auto const arguments = std::make_shared<InspectArguments>();
   app.add_option("PATH", arguments->path, "a model, a .csv table or an output directory")
       ->required()

@@ -1,54 +1,128 @@
 // fairlane run CONFIG: searches and writes an output directory.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <optional>
 
+#include "apps/arguments.h"
 #include "apps/commands.h"
 #include "apps/config_options.h"
 #include "apps/console.h"
 #include "apps/progress.h"
-#include "apps/summary_text.h"
-#include "engine/run.h"
+#include "apps/text/summary_text.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "engine/count/domain_share.h"
+#include "engine/results/changed_inputs.h"
+#include "engine/results/run.h"
 
 namespace fairlane {
 namespace {
+
+constexpr std::int64_t kMostSamples = std::int64_t{1} << 32;
 
 struct RunArguments {
   ConfigOptions config;
   ConsoleOptions console;
   bool overwrite = false;
+  bool allow_changed_inputs = false;
+  std::string samples;
   std::string fail_above;
   std::string against;
 };
 
-/// Whether CONFIG is the manifest of a finished run, which is then repeated: up to its recorded cut,
-/// where the clock ended it.
+/// Whether CONFIG is the manifest of a finished run, which is then repeated: up to its recorded
+/// cut, where the clock ended it.
 bool repeats_manifest(std::string const& path) {
   return std::filesystem::path(path).filename() == "manifest.json";
 }
 
-RunConfig recorded_config(ConfigOptions const& options, std::optional<Cut>& replay) {
+/// The configuration of a manifest. replay: where the recorded run ended; nothing where its inputs
+/// have changed, for then it is another run.
+RunConfig recorded_config(RunArguments const& arguments, Console const& console,
+                          std::optional<Cut>& replay) {
+  ConfigOptions const& options = arguments.config;
   if (!options.set.empty() || !options.seed.empty()) {
     throw Error(ExitCode::kUsage,
                 fmt::format("{}: a recorded run is repeated as it is, without {}", options.path,
                             options.set.empty() ? "--seed" : "--set"));
   }
-  if (!std::filesystem::is_regular_file(options.path)) {
-    throw Error(ExitCode::kNoInput, fmt::format("{}: no such file", options.path));
-  }
+  open_input(options.path);  // says what else the path is
   std::string const dir = std::filesystem::path(options.path).parent_path().string();
   RecordedRun recorded = read_manifest(dir.empty() ? "." : dir);
+  auto const changed = changed_inputs(recorded);
+  if (!changed.empty() && !arguments.allow_changed_inputs) {
+    throw Error(
+        ExitCode::kData,
+        fmt::format("{}; a recorded run is repeated with the same inputs: restore the file, "
+                    "or run with this one (--allow-changed-inputs)",
+                    changed.front().text()));
+  }
+  for (ChangedInput const& input : changed)
+    console.warn(fmt::format("{}: this is not the recorded run", input.text()));
   if (!options.out.empty()) recorded.config.output.dir = options.out;
-  replay = recorded.cut;  // also when the clock did not end it: it must not end the repetition
+  // Also when the clock did not end it: it must not end the repetition.
+  if (changed.empty()) replay = recorded.cut;
   return recorded.config;
+}
+
+/// How the share of the domain is measured; nothing where it is not.
+std::function<DomainShare(RunConfig const&, TestSubject const&)> domain_share(
+    RunArguments const& arguments, Execution const& execution, std::optional<double> fail_above) {
+  DomainShareOptions options;
+  options.execution = execution;
+  options.decide_above = fail_above;
+  options.stop = &Interrupt::flag();
+  if (!arguments.samples.empty())
+    options.samples = parse_integer("--samples", arguments.samples, 0, kMostSamples);
+  if (options.samples == 0) {
+    if (fail_above && arguments.against.empty()) {
+      throw Error(ExitCode::kUsage,
+                  "--fail-above needs the share of the domain: expected --samples above 0, or "
+                  "--against DIR");
+    }
+    return {};
+  }
+  return [options](RunConfig const& config, TestSubject const& subject) {
+    return measure_domain_share(config, subject, options);
+  };
+}
+
+/// What a policy says to a share: 0 where it surely is at most `rate`, 1 where it surely is above.
+/// Throws Error(kIntegrity) where that is not known.
+ExitCode judge(DomainShare const& share, double rate, Console const& console) {
+  std::string const policy = fmt::format("--fail-above {}", fine_percent(rate));
+  if (!share.skipped.empty()) {
+    throw Error(ExitCode::kIntegrity,
+                fmt::format("{}: undecided, since the share of the domain was not measured: {}",
+                            policy, share.skipped));
+  }
+  if (share.high <= rate) return ExitCode::kOk;
+  if (share.low > rate) {
+    console.warn(fmt::format("{}: at least {} of all inputs of the domain are IDIs", policy,
+                             fine_percent(share.low)));
+    return ExitCode::kPolicy;
+  }
+  std::string const between =
+      fmt::format("{}: undecided, between {} and {} of all inputs of the domain are IDIs", policy,
+                  fine_percent(share.low), fine_percent(share.high));
+  if (share.undefined_groups > 0) {
+    throw Error(
+        ExitCode::kIntegrity,
+        fmt::format("{}: {} of {} evaluated groups have undefined outputs, which may be "
+                    "either",
+                    between, with_commas(share.undefined_groups), with_commas(share.groups)));
+  }
+  throw Error(ExitCode::kIntegrity,
+              fmt::format("{} by a sample of {}; --samples N takes more, `fairlane enumerate` and "
+                          "--against count all",
+                          between, with_commas(share.groups)));
 }
 
 ExitCode run_config(RunArguments const& arguments) {
   Console const console(arguments.console);
-  double fail_above = 1.0;
+  std::optional<double> fail_above;
   if (!arguments.fail_above.empty()) {
     fail_above = parse_number("--fail-above", arguments.fail_above, 0.0, 1.0);
   }
@@ -56,11 +130,17 @@ ExitCode run_config(RunArguments const& arguments) {
   options.execution = arguments.config.execution();
   options.overwrite = arguments.overwrite;
   options.against = arguments.against;
-  RunConfig const config = repeats_manifest(arguments.config.path)
-                               ? recorded_config(arguments.config, options.search.replay)
-                               : arguments.config.config();
+  options.domain_share = domain_share(arguments, options.execution, fail_above);
+  bool const repeats = repeats_manifest(arguments.config.path);
+  if (arguments.allow_changed_inputs && !repeats) {
+    throw Error(ExitCode::kUsage,
+                "--allow-changed-inputs: expected a manifest.json, whose run is repeated");
+  }
+  RunConfig const config = repeats ? recorded_config(arguments, console, options.search.replay)
+                                   : arguments.config.config();
+  options.agreement = !is_command(config.model);  // a program is asked no more than it must be
 
-  SearchProgress progress;
+  JobProgress progress;
   options.search.progress = &progress;
   options.search.trace = config.output.trace;
   Interrupt const interrupt;
@@ -81,23 +161,40 @@ ExitCode run_config(RunArguments const& arguments) {
     print(summary_text(json, config.output.dir));
     print(fmt::format("\nResults are in {}\n", config.output.dir));
   }
-  if (summary.success_rate <= fail_above) return ExitCode::kOk;
-  console.warn(fmt::format("the success rate, {}, is above --fail-above {}",
-                           percent(summary.success_rate), percent(fail_above)));
-  return ExitCode::kPolicy;
+  if (summary.found.undefined > 0 && summary.found.undefined == summary.found.unique_generated) {
+    throw Error(
+        ExitCode::kIntegrity,
+        fmt::format("{}: the output of every tried input is undefined (not a finite number), "
+                    "so that nothing was tested",
+                    escaped(config.model)));
+  }
+  return fail_above ? judge(summary.domain_share.value(), *fail_above, console) : ExitCode::kOk;
 }
 
 }  // namespace
 
-Action add_run(CLI::App& app) {
+Action add_run(Arguments& app) {
   auto const arguments = std::make_shared<RunArguments>();
   arguments->config.add_to(app);
   app.add_flag("--overwrite", arguments->overwrite, "replace the results of another configuration");
-  app.add_option("--fail-above", arguments->fail_above,
-                 "exit with 1 when the success rate is above this share (0..1)")
+  app.add_flag("--allow-changed-inputs", arguments->allow_changed_inputs,
+               "run a manifest.json although its model, table, domain or seeds have changed");
+  app.add_option(
+         "--samples", arguments->samples,
+         fmt::format("groups sampled for the share of the domain (default: {} or fewer, none "
+                     "of an exec: model; 0: none)",
+                     kDomainSamples))
+      ->type_name("N");
+  app.add_option(
+         "--fail-above", arguments->fail_above,
+         "judge the share of the domain's inputs that are IDIs (0..1), not what the search "
+         "found of what it tried: exit with 0 when the upper end of its 95 % interval is at "
+         "most RATE, with 1 when the lower end is above, with 76 when that is undecided; up "
+         "to 64 times the samples are taken to decide; undefined outputs may be either")
       ->type_name("RATE");
   app.add_option("--against", arguments->against,
-                 "results of `fairlane enumerate`: also report which share of all IDIs was found")
+                 "results of `fairlane enumerate`: also report which share of all IDIs was found, "
+                 "and take the share of the domain from there")
       ->type_name("DIR");
   arguments->console.add_to(app);
   return [arguments] { return run_config(*arguments); };

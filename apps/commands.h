@@ -2,28 +2,40 @@
 #pragma once
 
 #include <functional>
+#include <span>
 
-#include "kernels/core/error.h"
-
-namespace CLI {
-class App;
-}
+#include "base/error.h"
 
 namespace fairlane {
+
+class Arguments;
 
 /// What a subcommand does once its arguments are parsed. Throws Error.
 using Action = std::function<ExitCode()>;
 
+/// One subcommand.
+struct Command {
+  char const* name;
+  char const* description;
+  Action (*add)(Arguments& app);
+};
+
+/// All subcommands, in the order of --help.
+std::span<Command const> commands();
+
 /// Each adds the arguments of one subcommand to `app`, which is that subcommand.
-Action add_run(CLI::App& app);
-Action add_enumerate(CLI::App& app);
-Action add_estimate(CLI::App& app);
-Action add_init(CLI::App& app);
-Action add_inspect(CLI::App& app);
-Action add_devices(CLI::App& app);
-Action add_demo(CLI::App& app);
-Action add_bench(CLI::App& app);
-Action add_check(CLI::App& app);
-Action add_compare(CLI::App& app);
+Action add_run(Arguments& app);
+Action add_enumerate(Arguments& app);
+Action add_estimate(Arguments& app);
+Action add_init(Arguments& app);
+Action add_config(Arguments& app);
+Action add_inspect(Arguments& app);
+Action add_devices(Arguments& app);
+Action add_demo(Arguments& app);
+Action add_bench(Arguments& app);
+Action add_check(Arguments& app);
+Action add_compare(Arguments& app);
+Action add_completion(Arguments& app);
+Action add_manual(Arguments& app);
 
 }  // namespace fairlane

@@ -2,15 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "apps/config_yaml.h"
+#include "apps/arguments.h"
 #include "apps/console.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "engine/config/config_yaml.h"
 #include "kernels/backend.h"
-#include "kernels/core/error.h"
-#include "models/exec_scorer.h"
-#include "models/text.h"
+#include "kernels/devices.h"
+#include "models/exec/scorer.h"
 
 namespace fairlane {
 namespace {
@@ -21,7 +22,7 @@ constexpr std::int64_t kMaxBatch = 1 << 24;
 
 }  // namespace
 
-void ModelFlags::add_to(CLI::App& app) {
+void ModelFlags::add_to(Arguments& app) {
   app.add_flag("--allow-exec", allow_exec, "allow models that run code, such as exec:COMMAND");
   app.add_option("--exec-children", exec_children,
                  "children of an exec: model (default: one a thread, 8 at most)")
@@ -46,10 +47,9 @@ ModelOptions ModelFlags::options() const {
   return options;
 }
 
-void ConfigOptions::add_to(CLI::App& app, bool config_required) {
+void ConfigOptions::add_to(Arguments& app, bool config_required, char const* out_help) {
   app.add_option("CONFIG", path, "configuration (YAML)")->required(config_required)->type_name("");
-  app.add_option("--out", out, "directory for the results, instead of output.dir")
-      ->type_name("DIR");
+  app.add_option("--out", out, out_help)->type_name("DIR");
   app.add_option("--backend", backend, "auto, cpu or cuda[:N]")->type_name("NAME");
   app.add_option("--threads", threads, "worker threads (default: all cores)")->type_name("N");
   app.add_option("--batch", batch, "lanes that advance together (default: chosen)")->type_name("N");
@@ -60,7 +60,7 @@ void ConfigOptions::add_to(CLI::App& app, bool config_required) {
   app.add_option("--seed", seed, "seed of the run, instead of seed")->type_name("S");
   app.add_option("--set", set, "any key of the configuration, such as global.num=10")
       ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
+      ->one_at_a_time();
 }
 
 RunConfig ConfigOptions::config() const {

@@ -4,26 +4,26 @@
 #include <string>
 #include <vector>
 
-#include "engine/run_config.h"
-
-namespace CLI {
-class App;
-}
+#include "engine/config/run_config.h"
 
 namespace fairlane {
 
-/// The flags of every command that loads a model, as given: --allow-exec, --exec-children and --exec-timeout.
+class Arguments;
+
+/// The flags of every command that loads a model, as given: --allow-exec, --exec-children and
+/// --exec-timeout.
 struct ModelFlags {
   bool allow_exec = false;
   std::string exec_children;
   std::string exec_timeout;
 
-  void add_to(CLI::App& app);
+  void add_to(Arguments& app);
   /// Throws Error(kUsage).
   ModelOptions options() const;
 };
 
-/// CONFIG, --out, --backend, --threads, --batch, --checkpoint, those of models, --seed and --set as given.
+/// CONFIG, --out, --backend, --threads, --batch, --checkpoint, those of models, --seed and --set as
+/// given.
 struct ConfigOptions {
   std::string path;
   std::string out;
@@ -36,7 +36,8 @@ struct ConfigOptions {
   std::vector<std::string> set;
 
   /// Adds the arguments to a subcommand; CONFIG may be left out where it is not required.
-  void add_to(CLI::App& app, bool config_required = true);
+  void add_to(Arguments& app, bool config_required = true,
+              char const* out_help = "directory for the results, instead of output.dir");
   /// The file with all overrides. Throws Error.
   RunConfig config() const;
   /// Throws Error(kUsage | kUnavailable).

@@ -6,7 +6,6 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -16,8 +15,9 @@
 #include <cstring>
 #include <iterator>
 
-#include "kernels/core/error.h"
-#include "models/text.h"
+#include "apps/arguments.h"
+#include "base/error.h"
+#include "base/text.h"
 
 namespace fairlane {
 namespace {
@@ -26,10 +26,28 @@ namespace {
 std::atomic<bool> interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may not lock");
 
-constexpr int kSignals[] = {SIGINT, SIGTERM};  // a person's Ctrl-C, a system that shuts down
+// A person's Ctrl-C, a system that shuts down, a terminal or connection that is gone.
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
-extern "C" void on_interrupt(int /*signal*/) {
-  if (interrupted.exchange(true)) _exit(static_cast<int>(ExitCode::kInterrupted));
+extern "C" void on_interrupt(int signal) {
+  bool const is_second = interrupted.exchange(true);
+  // A terminal that closes may send several SIGHUP, and nobody asks for haste with it.
+  if (is_second && signal != SIGHUP) _exit(static_cast<int>(ExitCode::kInterrupted));
+}
+
+/// Whether the process was started to live on without a terminal, as nohup does.
+bool ignores_hangup() {
+  struct sigaction before = {};
+  return sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler == SIG_IGN;
+}
+
+void handle_signals(void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  for (int const signal : kSignals) {
+    if (signal != SIGHUP || !ignores_hangup()) sigaction(signal, &action, nullptr);
+  }
 }
 
 bool is_set(char const* variable) {
@@ -54,7 +72,7 @@ spdlog::level::level_enum find_level(std::string const& name) {
 
 }  // namespace
 
-void ConsoleOptions::add_to(CLI::App& app) {
+void ConsoleOptions::add_to(Arguments& app) {
   app.add_flag("--quiet,-q", quiet, "no messages but errors, no progress");
   app.add_option("--log-level", log_level, "trace, debug, info, warn, error or off")
       ->type_name("LEVEL");
@@ -145,6 +163,13 @@ std::string percent(double share) {
   return fmt::format("{:.{}f} %", value, value != 0.0 && std::fabs(value) < 0.1 ? 3 : 1);
 }
 
+std::string fine_percent(double share) {
+  constexpr double kSmall = 0.1;  // with two places nothing would be left of less
+  double const value = 100.0 * share;
+  if (value == 0.0 || value >= kSmall) return fmt::format("{:.2f} %", value);
+  return value < kSmall * 0.01 ? fmt::format("{:.1e} %", value) : fmt::format("{:.4f} %", value);
+}
+
 std::string seconds_text(double seconds) {
   constexpr double kMinute = 60.0;
   if (seconds < 10.0) return fmt::format("{:.2f} s", seconds);
@@ -189,17 +214,10 @@ double parse_number(std::string const& flag, std::string const& text, double low
 
 Interrupt::Interrupt() {
   interrupted = false;
-  struct sigaction action = {};
-  action.sa_handler = on_interrupt;
-  action.sa_flags = SA_RESTART;
-  for (int const signal : kSignals) sigaction(signal, &action, nullptr);
+  handle_signals(on_interrupt);
 }
 
-Interrupt::~Interrupt() {
-  struct sigaction action = {};
-  action.sa_handler = SIG_DFL;
-  for (int const signal : kSignals) sigaction(signal, &action, nullptr);
-}
+Interrupt::~Interrupt() { handle_signals(SIG_DFL); }
 
 std::atomic<bool> const& Interrupt::flag() { return interrupted; }
 

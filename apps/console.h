@@ -9,14 +9,13 @@
 #include <utility>
 #include <vector>
 
-namespace CLI {
-class App;
-}
 namespace spdlog {
 class logger;
 }
 
 namespace fairlane {
+
+class Arguments;
 
 /// Flags of every command that speaks while it works.
 struct ConsoleOptions {
@@ -25,7 +24,7 @@ struct ConsoleOptions {
   std::string log_level = "info";
 
   /// Adds --quiet, --log-level and --json.
-  void add_to(CLI::App& app);
+  void add_to(Arguments& app);
 };
 
 /// Messages on stderr, filtered by level. Colours only on a terminal and without NO_COLOR.
@@ -65,8 +64,8 @@ class Facts {
   std::vector<std::pair<std::string, std::string>> rows_;
 };
 
-/// Rows of cells, the first row with their heads; each column as wide as its widest cell: the first and those with the
-/// heads in `left` to the left, the others to the right.
+/// Rows of cells, the first row with their heads; each column as wide as its widest cell: the first
+/// and those with the heads in `left` to the left, the others to the right.
 std::string aligned(std::vector<std::vector<std::string>> const& rows,
                     std::vector<std::string> const& left = {});
 
@@ -76,6 +75,8 @@ std::string with_commas(std::int64_t value);
 std::string short_count(double value);
 /// "12.3 %".
 std::string percent(double share);
+/// "12.34 %", for shares that are held against each other.
+std::string fine_percent(double share);
 /// "0.02 s", "3.1 s", "12 min 5 s".
 std::string seconds_text(double seconds);
 /// "6.2 KiB".
@@ -87,7 +88,8 @@ std::int64_t parse_integer(std::string const& flag, std::string const& text, std
 /// Same for a finite number. Throws Error(kUsage).
 double parse_number(std::string const& flag, std::string const& text, double low, double high);
 
-/// Watches for Ctrl-C and SIGTERM while it lives: the first sets flag(), the second ends the process with 130.
+/// Watches for Ctrl-C, SIGTERM and SIGHUP while it lives: the first sets flag(), a second Ctrl-C or
+/// SIGTERM ends the process with 130. SIGHUP stays ignored where it was, as nohup asks for.
 class Interrupt {
  public:
   Interrupt();

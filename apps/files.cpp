@@ -9,8 +9,9 @@
 #include <filesystem>
 #include <system_error>
 
-#include "kernels/core/error.h"
-#include "models/text.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/text.h"
 
 namespace fairlane {
 namespace {
@@ -50,8 +51,8 @@ void write_text_file(std::string const& path, std::string_view text) {
 }
 
 std::string relative_path(std::string const& path, std::string const& base) {
-  fs::path const from = fs::absolute(base.empty() ? "." : base).lexically_normal();
-  fs::path const to = fs::absolute(path).lexically_normal();
+  fs::path const from = absolute_path(base.empty() ? "." : base).lexically_normal();
+  fs::path const to = absolute_path(path).lexically_normal();
   fs::path const relative = to.lexically_relative(from);
   return (relative.empty() ? to : relative).generic_string();
 }
@@ -88,6 +89,16 @@ std::string yaml_text(std::string_view text) {
     }
   }
   return quoted + "\"";
+}
+
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos)
+    return std::string(text);
+  std::string word = "'";
+  for (char const c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
 }
 
 }  // namespace fairlane

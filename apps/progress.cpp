@@ -23,7 +23,7 @@ struct Pace {
   double per_seed = 1.0;  // iterations that a seed or an origin needs at most
 };
 
-std::string describe(SearchProgress const& progress, Pace const& pace) {
+std::string describe(JobProgress const& progress, Pace const& pace) {
   bool const local = progress.phase.load() != 0;
   auto const done = static_cast<double>(progress.done.load());
   auto const total = static_cast<double>(progress.total.load());
@@ -59,7 +59,7 @@ void StatusLine::clear() {
   drawn_ = false;
 }
 
-ProgressLine::ProgressLine(SearchProgress const& progress, RunConfig const& config, bool enabled)
+ProgressLine::ProgressLine(JobProgress const& progress, RunConfig const& config, bool enabled)
     : progress_(progress),
       line_(enabled),
       tests_per_seed_(static_cast<double>(std::max(1, config.global.max_iter))),

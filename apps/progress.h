@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "apps/console.h"
-#include "engine/search.h"
+#include "engine/search/search.h"
 
 namespace fairlane {
 
@@ -28,8 +28,8 @@ class StatusLine {
   bool drawn_ = false;
 };
 
-/// The frame of a command that works long: while it lives, Ctrl-C and SIGTERM ask the work to stop, and its notices and
-/// its progress go to the console.
+/// The frame of a command that works long: while it lives, Ctrl-C and SIGTERM ask the work to stop,
+/// and its notices and its progress go to the console.
 class WorkFrame {
  public:
   explicit WorkFrame(Console const& console) : console_(console), line_(console.shows_progress()) {}
@@ -66,7 +66,7 @@ class WorkFrame {
 class ProgressLine {
  public:
   /// Draws nothing where `enabled` is false. The configuration says how much there is to do.
-  ProgressLine(SearchProgress const& progress, RunConfig const& config, bool enabled);
+  ProgressLine(JobProgress const& progress, RunConfig const& config, bool enabled);
   ~ProgressLine();
   ProgressLine(ProgressLine const&) = delete;
   ProgressLine& operator=(ProgressLine const&) = delete;
@@ -77,7 +77,7 @@ class ProgressLine {
  private:
   void draw();
 
-  SearchProgress const& progress_;
+  JobProgress const& progress_;
   StatusLine line_;
   double tests_per_seed_;    // of the global phase, at most
   double steps_per_origin_;  // of the local phase

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-
+#include "apps/arguments.h"
 #include "apps/console.h"
-#include "kernels/core/error.h"
-#include "models/text.h"
+#include "apps/files.h"
+#include "base/error.h"
+#include "base/text.h"
 
 namespace fairlane {
 namespace {
@@ -52,13 +52,13 @@ std::vector<std::string> parse_tuple(std::string const& text) {
 
 }  // namespace
 
-void RegionOptions::add_to(CLI::App& app, char const* rows_help) {
+void RegionOptions::add_to(Arguments& app, char const* rows_help) {
   app.add_option("--range", ranges, "only these values of an attribute that is not under test")
       ->type_name("NAME=LOW..HIGH")
-      ->allow_extra_args(false);
+      ->one_at_a_time();
   app.add_option("--tuple", tuples, "only combinations of these attributes that occur in the data")
       ->type_name("NAME,NAME=from-data")
-      ->allow_extra_args(false);
+      ->one_at_a_time();
   app.add_flag("--rows", rows, rows_help);
 }
 
@@ -68,6 +68,13 @@ WalkRegion RegionOptions::region() const {
   for (auto const& text : tuples) region.from_data.push_back(parse_tuple(text));
   region.rows = rows;
   return region;
+}
+
+std::string RegionOptions::flags() const {
+  std::string flags;
+  for (auto const& text : ranges) flags += " --range " + shell_word(text);
+  for (auto const& text : tuples) flags += " --tuple " + shell_word(text);
+  return rows ? flags + " --rows" : flags;
 }
 
 }  // namespace fairlane

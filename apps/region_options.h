@@ -4,13 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/walk_region.h"
-
-namespace CLI {
-class App;
-}
+#include "engine/count/walk_region.h"
 
 namespace fairlane {
+
+class Arguments;
 
 /// --range, --tuple and --rows as given.
 struct RegionOptions {
@@ -18,9 +16,11 @@ struct RegionOptions {
   std::vector<std::string> tuples;
   bool rows = false;
 
-  void add_to(CLI::App& app, char const* rows_help);
+  void add_to(Arguments& app, char const* rows_help);
   /// Throws Error(kUsage).
   WalkRegion region() const;
+  /// The flags again, for a command that a person may run.
+  std::string flags() const;
 };
 
 }  // namespace fairlane

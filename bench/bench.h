@@ -1,16 +1,18 @@
-// Measurements of the engine, as `fairlane bench` runs them: counted work over time, with the baseline in the same run.
+// Measurements of the engine, as `fairlane bench` runs them: counted work over time, with the
+// baseline in the same run.
 #pragma once
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "engine/run_config.h"
+#include "engine/config/run_config.h"
 
 namespace fairlane {
 
 /// Medians of the forward pass of one network on one core.
-/// flops counted as two per multiply-add; peak: a loop of independent multiply-adds measured between the repetitions.
+/// flops counted as two per multiply-add; peak: a loop of independent multiply-adds measured
+/// between the repetitions.
 struct ForwardResult {
   std::string network;  // file or layer widths
   std::string isa;
@@ -53,7 +55,8 @@ enum class LibTorchUse { kAuto, kOn, kOff };
 /// Who takes part in a comparison.
 /// threads  numbers of threads, each for the CPU and for LibTorch
 /// isa      instruction set of the CPU, empty = best
-/// gpu      "cuda", "cuda:1": both routes there, and LibTorch where it can; empty: none. For networks only
+/// gpu      "cuda", "cuda:1": both routes there, and LibTorch where it can; empty: none. For
+///          networks only
 /// model    how a model that is no network is loaded
 struct SearchWays {
   std::vector<int> threads;
@@ -77,17 +80,19 @@ inline double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// One core's peak and the network's share of it; widths are inputs, hidden layers, outputs. Labels are first compared
-/// with the portable kernels. Throws Error(kBug) when they differ.
+/// One core's peak and the network's share of it; widths are inputs, hidden layers, outputs. Labels
+/// are first compared with the portable kernels. Throws Error(kBug) when they differ.
 ForwardResult bench_forward(std::vector<int> const& widths, int variants, std::string const& isa,
                             int repetitions);
 
-/// Every contender searches `repetitions` times, in turn, so that ratios between them are of one run. LibTorch's findings
-/// are evaluated with our own backend first. Throws Error(kIntegrity) where one does not hold.
+/// Every contender searches `repetitions` times, in turn, so that ratios between them are of one
+/// run. LibTorch's findings are evaluated with our own backend first. Throws Error(kIntegrity)
+/// where one does not hold.
 SearchComparison bench_search(RunConfig const& config, SearchWays const& ways, int repetitions);
 
-/// Billions of floating-point operations per second of a multiply-add loop on each of `threads` threads together, over
-/// about `seconds`: what the machine could do at most, and whether its cores are cores.
+/// Billions of floating-point operations per second of a multiply-add loop on each of `threads`
+/// threads together, over about `seconds`: what the machine could do at most, and whether its cores
+/// are cores.
 double peak_gflops(std::string const& isa, double seconds, int threads = 1);
 
 }  // namespace fairlane

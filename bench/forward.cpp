@@ -4,9 +4,9 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/error.h"
+#include "base/thread_pool.h"
 #include "bench/bench.h"
-#include "engine/workers.h"
-#include "kernels/core/error.h"
 #include "kernels/cpu/cpu_block.h"
 
 namespace fairlane {
@@ -69,7 +69,7 @@ double rate(double seconds, Work&& work) {
 double peak_gflops(std::string const& isa, double seconds, int threads) {
   auto const& kernels = select_kernels(isa.c_str());
   std::vector<double> gflops(static_cast<std::size_t>(threads));
-  Workers().run(threads, [&](int worker) {
+  ThreadPool().run(threads, [&](int worker) {
     constexpr std::int64_t kRounds = 4096;
     constexpr double kFlopsPerFma = 2.0;
     std::vector<float> sink(kPadLanes, 0.0F);

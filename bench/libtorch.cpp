@@ -6,18 +6,19 @@
 #include <cmath>
 #include <vector>
 
+#include "base/error.h"
+#include "base/text.h"
 #include "bench/contender.h"
-#include "engine/double_evaluator.h"
-#include "kernels/core/error.h"
-#include "models/text.h"
-#include "models/torch_plugin.h"
+#include "engine/check/double_evaluator.h"
+#include "models/torch/loader.h"
 
 namespace fairlane {
 
 namespace {
 
-/// A member is marginal when its logit lies within so many error bounds of the decision. The bound holds for a float32
-/// evaluation in our order; LibTorch adds in another one, rounds products, and splits the first layer.
+/// A member is marginal when its logit lies within so many error bounds of the decision. The bound
+/// holds for a float32 evaluation in our order; LibTorch adds in another one, rounds products, and
+/// splits the first layer.
 constexpr double kMarginalBounds = 4.0;
 
 void require(TorchStatus status) {
@@ -230,7 +231,7 @@ class LibTorch : public Contender {
 
 std::string libtorch_problem(BenchSearch const& search) {
   if (search.subject.model().scorer()) return "the LibTorch baseline searches networks only";
-  if (search.method.kind != SearchKind::kGradient) {
+  if (search.method.kind != SearchKind::kGradient || search.method.test != Test::kPartner) {
     return std::string("the LibTorch baseline searches with eidig, adf and maft, not with ") +
            search.method.name;
   }

@@ -3,11 +3,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "bench/bench.h"
 #include "bench/contender.h"
-#include "engine/search.h"
-#include "kernels/core/error.h"
-#include "models/torch_plugin.h"
+#include "engine/search/search.h"
+#include "models/torch/loader.h"
 
 namespace fairlane {
 
@@ -132,7 +132,8 @@ std::string add_libtorch(std::vector<Row>& rows, BenchSearch const& search,
   }
 }
 
-/// LibTorch's row with as many threads (on a GPU: on one); otherwise its last one; null without LibTorch.
+/// LibTorch's row with as many threads (on a GPU: on one); otherwise its last one; null without
+/// LibTorch.
 Row const* baseline_of(Row const& row, std::vector<Row> const& rows) {
   Row const* baseline = nullptr;
   for (Row const& other : rows) {

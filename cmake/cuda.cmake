@@ -35,8 +35,11 @@ add_library(fairlane_cuda OBJECT ${cuda_sources})
 set_target_properties(fairlane_cuda PROPERTIES CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON)
 # ptxas tells what every kernel takes; the launcher keeps it beside the object for
 # tests/kernels/cuda/kernel_budget_test.py.
-set_target_properties(fairlane_cuda PROPERTIES CUDA_COMPILER_LAUNCHER
-  "${PROJECT_SOURCE_DIR}/cmake/keep_ptxas_log.sh;${FAIRLANE_CCACHE}")
+set(cuda_launcher "${PROJECT_SOURCE_DIR}/cmake/keep_ptxas_log.sh")
+if(FAIRLANE_CCACHE)
+  list(APPEND cuda_launcher "${FAIRLANE_CCACHE}")
+endif()
+set_target_properties(fairlane_cuda PROPERTIES CUDA_COMPILER_LAUNCHER "${cuda_launcher}")
 target_compile_options(fairlane_cuda PRIVATE
   "$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false;--expt-relaxed-constexpr;-Xptxas=-v>")
 set(architectures "")  # for people: 80, 90, 100 and later

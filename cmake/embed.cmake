@@ -14,7 +14,7 @@ function(fairlane_embed target file symbol)
 endfunction()
 
 # fairlane_embed_folder(target folder): embeds every file under folder and defines
-# fairlane::embedded_file (apps/embedded.h), which finds one by its path inside the folder.
+# fairlane::embedded_file (apps/demo/embedded.h), which finds one by its path inside the folder.
 function(fairlane_embed_folder target folder)
   set(root "${PROJECT_SOURCE_DIR}/${folder}")
   file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE "${root}" "${root}/*")

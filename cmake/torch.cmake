@@ -1,4 +1,4 @@
-# fairlane_torch: the plug-in of models/torch where FAIRLANE_TORCH allows and LibTorch is found. Sets
+# fairlane_torch: the plug-in of models/torch/plugin and bench/torch where FAIRLANE_TORCH allows and LibTorch is found. Sets
 # torch_summary.
 if(NOT FAIRLANE_TORCH MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "FAIRLANE_TORCH is '${FAIRLANE_TORCH}'; expected AUTO, ON or OFF")
@@ -26,7 +26,7 @@ if(NOT torch_result EQUAL 0)
 endif()
 include("${torch_probe}/torch.cmake")
 
-file(GLOB torch_sources CONFIGURE_DEPENDS models/torch/*.cpp)
+file(GLOB torch_sources CONFIGURE_DEPENDS models/torch/plugin/*.cpp bench/torch/*.cpp)
 add_library(fairlane_torch MODULE ${torch_sources})
 set_target_properties(fairlane_torch PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden
   LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")  # beside the command

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
-#include <thread>
 
+#include "base/thread_pool.h"
 #include "kernels/core/philox.h"
 
 namespace fairlane {
@@ -20,7 +20,8 @@ double unit_draw(std::uint32_t index, std::uint64_t seed) {
   return static_cast<double>(bits & ((1ULL << 53) - 1)) * 0x1p-53;
 }
 
-/// First place at which the running sum, from `before` on, exceeds the target; values.size() where it never does.
+/// First place at which the running sum, from `before` on, exceeds the target; values.size() where
+/// it never does.
 std::size_t place_beyond(std::vector<std::uint64_t> const& values, double target,
                          std::uint64_t& before) {
   std::size_t at = 0;
@@ -97,25 +98,22 @@ class HostWorker final : public KMeansWorker {
   std::vector<std::int32_t> assignment() override { return cluster_; }
 
  private:
-  /// Threads worth starting to measure every row's distance to that many centers.
+  /// Threads worth waking to measure every row's distance to that many centers.
   int threads_for(int centers) const {
     constexpr std::int64_t kWorthAThread =
-        1 << 18;  // squares; with fewer, starting it takes longer than it saves
+        1 << 18;  // squares; with fewer, waking it takes longer than it saves
     std::int64_t const squares = task_.rows.count * task_.rows.attributes * centers;
     return static_cast<int>(std::clamp<std::int64_t>(squares / kWorthAThread, 1, threads_));
   }
 
-  /// Calls work(thread, first row, end) for parts of the rows, whole pieces each, one on every thread.
+  /// Calls work(thread, first row, end) for parts of the rows, whole pieces each, one on every
+  /// thread.
   template <class Work>
-  void for_parts(int threads, Work const& work) const {
+  void for_parts(int threads, Work const& work) {
     std::int64_t const pieces = (task_.rows.count + kPiece - 1) / kPiece;
-    auto const begin = [&](int thread) {
-      return std::min(pieces * thread / threads * kPiece, task_.rows.count);
-    };
-    std::vector<std::jthread> others;
-    for (int t = 1; t < threads; ++t)
-      others.emplace_back([&, t] { work(t, begin(t), begin(t + 1)); });
-    work(0, begin(0), begin(1));
+    pool_.split(threads, pieces, [&](int thread, std::int64_t begin, std::int64_t end) {
+      work(thread, begin * kPiece, std::min(end * kPiece, task_.rows.count));
+    });
   }
 
   bool assign_part(std::vector<double> const& centers, std::int64_t first, std::int64_t last,
@@ -139,6 +137,7 @@ class HostWorker final : public KMeansWorker {
 
   KMeansTask task_;
   int threads_;  // at most
+  ThreadPool pool_;
   std::vector<std::uint64_t> weight_;
   std::vector<double> distance_;
   std::vector<std::int32_t> cluster_;
@@ -175,7 +174,8 @@ std::vector<std::int32_t> k_means(KMeansTask const& task, std::uint64_t seed,
                 centers.begin() + static_cast<std::ptrdiff_t>(c * width));
   };
 
-  // k-means++: each next center is a row drawn with probability proportional to its squared distance.
+  // k-means++: each next center is a row drawn with probability proportional to its squared
+  // distance.
   std::vector<std::uint64_t> sums_of_weights;
   for (std::size_t c = 0; c < k; ++c) {
     double const draw = unit_draw(static_cast<std::uint32_t>(c), seed);

@@ -1,7 +1,8 @@
 // What a build without the CUDA backend says about it.
 
+#include "base/error.h"
 #include "kernels/backend.h"
-#include "kernels/core/error.h"
+#include "kernels/devices.h"
 
 namespace fairlane {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/core/error.h"
-#include "models/text.h"
+#include "base/error.h"
+#include "base/text.h"
 
 namespace fairlane {
 namespace {

@@ -10,13 +10,18 @@
 
 namespace fairlane {
 
+/// SELU is ELU of this slope times this factor, which becomes part of the layer behind it.
+/// Source: Klambauer et al., NeurIPS 2017; ONNX and Keras take these float32 numbers.
+inline constexpr float kSeluAlpha = 1.67326324F;
+inline constexpr float kSeluScale = 1.05070098F;
+
 /// Steps between the inputs and the output of a network, in order. `where` names the file and the
 /// place inside it in messages.
 ///
 /// A scaling, x := scale * x + shift per unit, becomes part of the dense layer before it or, after
 /// an activation or at the start, of the one behind it: computed in double and rounded to float32
-/// once. Layers without one keep their parameters bit for bit; a parameter of such a layer that float32
-/// does not hold is refused. Every call throws Error(kData).
+/// once. Layers without one keep their parameters bit for bit; a parameter of such a layer that
+/// float32 does not hold is refused. Every call throws Error(kData).
 class LayerChain {
  public:
   /// Values per input at this point; nothing as long as no step says.

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
-#include "kernels/core/error.h"
-#include "models/exec_scorer.h"
-#include "models/text.h"
-#include "models/torch_scorer.h"
-#include "models/tree_scorer.h"
-#include "models/trees.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "models/data/domain.h"
+#include "models/exec/scorer.h"
+#include "models/onnx_trees.h"
+#include "models/torch/scorer.h"
+#include "models/trees/scorer.h"
+#include "models/trees/trees.h"
 
 namespace fairlane {
 namespace {
@@ -39,6 +42,36 @@ Network const& Model::network(char const* purpose) const {
   throw Error(ExitCode::kUnavailable,
               fmt::format("{}: is no network of dense layers, which {} needs",
                           escaped(source_, kLongestPath), purpose));
+}
+
+std::vector<std::string> const& Model::features() const {
+  static std::vector<std::string> const kNone;
+  if (network_) return network_->features;
+  auto const* const trees = dynamic_cast<TreeScorer const*>(scorer_.get());
+  return trees == nullptr ? kNone : trees->trees().features;
+}
+
+void check_features(Model const& model, Domain const& domain) {
+  std::vector<std::size_t> first;  // input of every attribute
+  std::size_t inputs = 0;
+  for (Attribute const& attribute : domain.attributes) {
+    first.push_back(inputs);
+    inputs += static_cast<std::size_t>(encoded_width(attribute));
+  }
+  auto const& features = model.features();
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    int const place = domain.find(features[i]);
+    if (place < 0) continue;
+    auto const a = static_cast<std::size_t>(place);
+    bool const is_one_input = encoded_width(domain.attributes[a]) == 1;
+    if (!is_one_input || first[a] == i) continue;
+    throw Error(ExitCode::kData,
+                fmt::format("{}: takes {} as input {}, but it is attribute {} of the domain {}{}; "
+                            "expected the model's inputs, in its order",
+                            escaped(model.source(), kLongestPath), in_quotes(features[i]), i + 1,
+                            place + 1, escaped(domain.source, kLongestPath),
+                            domain.encodes() ? fmt::format(", there input {}", first[a] + 1) : ""));
+  }
 }
 
 char const* name_of(ScoreKind kind) {
@@ -84,6 +117,10 @@ Model load_model(std::string const& model, int inputs, ModelOptions const& optio
   }
   if (is_tree_file(model)) {
     return {model, std::make_shared<TreeScorer>(load_trees(model), options.threads)};
+  }
+  if (lower_extension(model) == ".onnx") {
+    if (auto trees = load_onnx_trees(model))
+      return {model, std::make_shared<TreeScorer>(std::move(*trees), options.threads)};
   }
   return {model, load_network(model)};
 }

@@ -1,4 +1,5 @@
-// What is tested: a network of dense layers, whose inside is known, or anything else that gives scores for rows.
+// What is tested: a network of dense layers, whose inside is known, or anything else that gives
+// scores for rows.
 #pragma once
 
 #include <functional>
@@ -10,6 +11,8 @@
 #include "models/network.h"
 
 namespace fairlane {
+
+struct Domain;
 
 /// How a model is loaded; nothing of it changes what the model says.
 /// allow_exec     models that run code may be loaded (--allow-exec)
@@ -39,6 +42,8 @@ class Model {
   std::string const& source() const { return source_; }
   int inputs() const { return scorer_ ? scorer_->inputs() : network_->inputs(); }
   int outputs() const { return scorer_ ? scorer_->outputs() : network_->outputs(); }
+  /// Names of the inputs in their order; empty where the file has none.
+  std::vector<std::string> const& features() const;
   ScoreKind scores() const { return scorer_ ? scorer_->kind() : ScoreKind::kLogits; }
   /// Null for a network.
   std::shared_ptr<Scorer> const& scorer() const { return scorer_; }
@@ -51,22 +56,30 @@ class Model {
   std::shared_ptr<Scorer> scorer_;
 };
 
+/// Checks that no input which the model's file names as an attribute of the domain stands elsewhere
+/// there; other names may differ.
+/// Throws Error(kData).
+void check_features(Model const& model, Domain const& domain);
+
 /// Such as "probabilities".
 char const* name_of(ScoreKind kind);
 
 /// Whether a model is a command (exec:COMMAND) and no file.
 bool is_command(std::string const& model);
 
-/// Whether loading a model runs code of its author: it must be allowed, and does not tell how many inputs it has.
+/// Whether loading a model runs code of its author: it must be allowed, and does not tell how many
+/// inputs it has.
 bool runs_code(std::string const& model);
 
 /// The file whose digest stands for a model; empty for a command.
 std::string model_file(std::string const& model);
 
-/// Loads the model that a configuration names, by whoever reads its kind: exec:COMMAND a child process, .pt TorchScript,
-/// files of tree ensembles, otherwise a network.
-/// inputs  that it will be given, which a model that runs code does not tell by itself; 0: not known
-/// Throws Error(kNoInput | kData | kUnavailable), and Error(kConfig) where it runs code and that was not allowed.
+/// Loads the model that a configuration names, by whoever reads its kind: exec:COMMAND a child
+/// process, .pt TorchScript, files of tree ensembles, otherwise a network.
+/// inputs  that it will be given, which a model that runs code does not tell by itself; 0: not
+///         known
+/// Throws Error(kNoInput | kData | kUnavailable), and Error(kConfig) where it runs code and that
+/// was not allowed.
 Model load_model(std::string const& model, int inputs, ModelOptions const& options);
 
 }  // namespace fairlane

@@ -7,8 +7,9 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "kernels/core/error.h"
-#include "models/text.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/text.h"
 
 namespace fairlane {
 namespace {
@@ -69,7 +70,7 @@ void check_activation(Network const& network, std::size_t k) {
   }
 }
 
-// The first bytes of a file. Missing files and directories get the message that helps with models.
+// The first bytes of a file. A directory gets the message that helps with models.
 std::string read_head(std::string const& path) {
   std::error_code ec;
   if (std::filesystem::is_directory(path, ec)) {
@@ -81,16 +82,9 @@ std::string read_head(std::string const& path) {
             "{}: is a directory{}, expected a model file; save it with model.save('NAME.h5')",
             escaped(path, 4096), saved_model ? " (a TensorFlow SavedModel)" : ""));
   }
-  if (!std::filesystem::exists(path, ec)) {
-    throw Error(ExitCode::kNoInput, fmt::format("{}: no such file", escaped(path, 4096)));
-  }
-  std::FILE* const file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) {
-    throw Error(ExitCode::kNoInput, fmt::format("{}: cannot be opened", escaped(path, 4096)));
-  }
+  InputFile const file = open_input(path);
   std::array<char, kHeadBytes> head{};
-  std::size_t const got = std::fread(head.data(), 1, head.size(), file);
-  std::fclose(file);
+  std::size_t const got = std::fread(head.data(), 1, head.size(), file.get());
   return {head.data(), got};
 }
 

@@ -33,6 +33,7 @@ struct Network {
   std::string source;  // the path it was read from, for messages
   std::string format;  // what kind of file that is, for people
   std::vector<DenseLayer> layers;
+  std::vector<std::string> features = {};  // names of the inputs; empty where the file has none
 
   int inputs() const { return layers.front().inputs; }
   int outputs() const { return layers.back().outputs; }
@@ -52,11 +53,12 @@ char const* activation_name(Activation activation);
 void validate(Network const& network);
 
 /// The file that a path names: itself, or NAME.index where NAME is a TensorFlow checkpoint. That
-/// index holds the CRC of every tensor, which the reader checks: its digest stands for the network's.
+/// index holds the CRC of every tensor, which the reader checks: its digest stands for the
+/// network's.
 std::string network_file(std::string const& path);
 
-/// Reads a network, choosing the reader by content and extension (.h5/.keras-v2 HDF5, .keras, .onnx,
-/// .safetensors, a TensorFlow checkpoint as NAME or NAME.index).
+/// Reads a network, choosing the reader by content and extension (.h5/.keras-v2 HDF5, .keras,
+/// .onnx, .safetensors, a TensorFlow checkpoint as NAME or NAME.index).
 /// Throws Error(kNoInput) if missing, Error(kData) if malformed or unsupported.
 Network load_network(std::string const& path);
 
@@ -69,13 +71,15 @@ Network read_keras_archive(std::string const& path);
 /// Same, from memory; `source` names it in messages.
 Network parse_keras_archive(std::string_view bytes, std::string const& source);
 
-/// TensorFlow 1 checkpoint NAME.index with NAME.data-00000-of-00001: kernels and biases whose shapes
-/// make one chain, in the order of their names. It does not say the activations: those of NAME.meta
-/// where that is there, else ReLU between the layers; softmax over several outputs, sigmoid for one.
+/// TensorFlow 1 checkpoint NAME.index with NAME.data-00000-of-00001: kernels and biases whose
+/// shapes make one chain, in the order of their names. It does not say the activations: those of
+/// NAME.meta where that is there, else ReLU between the layers; softmax over several outputs,
+/// sigmoid for one.
 /// Source: tf.train.Saver (V2), as the programs of ADF and NeuronFair save their networks.
 Network read_tf_checkpoint(std::string const& index_path);
 
-/// ONNX: Gemm, MatMul and Add, activations, and what has no effect or can be folded (see LayerChain).
+/// ONNX: Gemm, MatMul and Add, activations, and what has no effect or can be folded (see
+/// LayerChain).
 /// Source: ONNX operator sets 1 to 22.
 Network read_onnx(std::string const& path);
 /// Same, from memory; `source` names it in messages.

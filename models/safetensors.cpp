@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -16,15 +14,14 @@
 #include <map>
 #include <optional>
 
-#include "kernels/core/error.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/strict_json.h"
+#include "base/text.h"
 #include "models/network.h"
-#include "models/strict_json.h"
-#include "models/text.h"
 
 namespace fairlane {
 namespace {
-
-using Json = nlohmann::json;
 
 static_assert(std::endian::native == std::endian::little,
               "the file is little-endian, read by memcpy");
@@ -89,7 +86,7 @@ Extent read_extent(std::string const& name, Json const& entry, std::uint64_t dat
     if (!entry.contains(key)) throw bad(where, fmt::format("has no {}", key));
   }
   Json const& dtype = entry["dtype"];
-  if (!dtype.is_string() || dtype.get_ref<std::string const&>() != "F32") {
+  if (!dtype.is_string() || dtype != "F32") {
     throw bad(where, fmt::format("dtype is {}, expected F32", escaped(dtype.dump(), 40)));
   }
   Json const& shape = entry["shape"];
@@ -187,7 +184,7 @@ void read_metadata(Network& network, Json const& metadata, std::string const& so
   for (auto const& [key, value] : metadata.items()) {
     std::string const here = fmt::format("{}.{}", where, escaped(key, 60));
     if (!value.is_string()) throw bad(here, "is not a string");
-    auto const& text = value.get_ref<std::string const&>();
+    auto const text = value.get<std::string>();
     if (key.substr(0, 6) != "layers") continue;  // provenance, or other programs' notes
     auto const parsed = parse_layer_key(key);
     if (!parsed ||
@@ -289,7 +286,7 @@ std::string encode(Network const& network) {
     add(prefix + "bias", Json::array({layer.outputs}), layer.bias);
   }
   header["__metadata__"] = std::move(metadata);
-  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = header.dump();
   text.resize((text.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
 
   std::uint64_t const length = text.size();
@@ -332,8 +329,8 @@ Network parse_safetensors(std::string_view bytes, std::string const& source) {
     throw bad(where, fmt::format("starts with {}, expected '{{'", in_quotes(text, 8)));
   }
   Json const header = parse_strict_json(text, where, kMaxDepth);
-  auto const metadata = header.find("__metadata__");
-  if (metadata == header.end() || !metadata->is_object() ||
+  Json const* const metadata = header.find("__metadata__");
+  if (metadata == nullptr || !metadata->is_object() ||
       metadata->value("format", Json()) != kFormat) {
     throw bad(shown + ":__metadata__",
               fmt::format(

@@ -9,6 +9,8 @@
 #include <optional>
 #include <system_error>
 
+#include "tests/checkout.h"
+
 namespace fairlane {
 
 /// The benchmark folder: the environment variable FAIRLANE_BENCHMARKS, the compile definition of
@@ -26,8 +28,7 @@ inline std::optional<std::filesystem::path> benchmarks_dir() {
 #ifdef FAIRLANE_BENCHMARKS
   if (usable(FAIRLANE_BENCHMARKS)) return FAIRLANE_BENCHMARKS;
 #endif
-  auto const beside =
-      std::filesystem::path(FAIRLANE_SOURCE_DIR).parent_path() / "shared" / "benchmarks";
+  auto const beside = std::filesystem::path(source_dir()).parent_path() / "shared" / "benchmarks";
   return usable(beside) ? std::optional<std::filesystem::path>(beside) : std::nullopt;
 }
 

@@ -7,19 +7,22 @@
 #include <set>
 #include <vector>
 
-#include "kernels/walk_plan.h"
+#include "kernels/layout/walk_plan.h"
 #include "tests/naive_reference.h"
 
 namespace fairlane {
 
 /// values  [attribute][value] discriminatory groups
 /// mixed   rows, with the first variant's values, of the discriminatory groups
+/// unknown groups that are none of them, but have an undefined member
 struct BruteCounts {
   std::int64_t groups = 0;
   std::int64_t discriminatory = 0;
   std::int64_t instances = 0;
   std::int64_t undefined = 0;
+  std::int64_t unknown = 0;
   std::vector<std::int64_t> positive;                // [variants]
+  std::vector<std::int64_t> undefined_members;       // [variants]
   std::vector<std::int64_t> severity;                // [kSeverityBins]
   std::vector<std::vector<std::int64_t>> pairs;      // [variants][variants]
   std::map<std::vector<int>, std::int64_t> classes;  // by subset of the selected attributes
@@ -42,12 +45,16 @@ inline void count_group(SubjectView const& subject, naive::Reference<naive::Floa
   auto const& labels = probe.labels;
   std::size_t const variants = labels.size();
   counts.positive.resize(variants);
+  counts.undefined_members.resize(variants);
   counts.pairs.resize(variants, std::vector<std::int64_t>(variants));
   counts.severity.resize(kSeverityBins);
   counts.values.resize(row.size());
   ++counts.groups;
   for (std::size_t v = 0; v < variants; ++v) {
-    if (labels[v] == kUndefinedLabel) ++counts.undefined;
+    if (labels[v] == kUndefinedLabel) {
+      ++counts.undefined;
+      ++counts.undefined_members[v];
+    }
     if (labels[v] != kUndefinedLabel && labels[v] != 0) ++counts.positive[v];
     for (std::size_t w = 0; w < variants; ++w) {
       if (labels[v] != kUndefinedLabel && labels[w] != kUndefinedLabel && labels[v] > labels[w])
@@ -74,7 +81,10 @@ inline void count_group(SubjectView const& subject, naive::Reference<naive::Floa
           std::count_if(found.begin(), found.end(), [](auto l) { return l != kUndefinedLabel; });
     }
   }
-  if (!differ(labels)) return;
+  if (!differ(labels)) {
+    counts.unknown += std::count(labels.begin(), labels.end(), kUndefinedLabel) > 0 ? 1 : 0;
+    return;
+  }
   ++counts.discriminatory;
   counts.mixed.insert(row);
   counts.instances +=

@@ -1,13 +1,14 @@
-// What the lane core must compute, written as plainly as possible: one input at a time, nested loops over the network
-// in the dataset's column order, no packs, no tiles. Twice: in double with the C library's functions, to know how far
-// float32 strays, and in float32 in the contract's order, to expect the very same bits.
+// What the lane core must compute, written as plainly as possible: one input at a time, nested
+// loops over the network in the dataset's column order, no packs, no tiles. Twice: in double with
+// the C library's functions, to know how far float32 strays, and in float32 in the contract's
+// order, to expect the very same bits.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
-#include "kernels/core/subject.h"
+#include "kernels/core/gradients.h"
 
 namespace fairlane::naive {
 
@@ -30,7 +31,8 @@ inline std::vector<Row> similar_set(SubjectView const& subject, Row const& row) 
   return members;
 }
 
-/// Columns in kernel order: unflagged attributes, then flagged or selected ones, each in dataset order.
+/// Columns in kernel order: unflagged attributes, then flagged or selected ones, each in dataset
+/// order.
 inline std::vector<std::size_t> column_order(SubjectView const& subject) {
   std::vector<std::size_t> order;
   std::vector<char> last(subject.flagged.begin(), subject.flagged.end());

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "models/torch/plugin_api.h"
+#include "tests/checkout.h"
 
 namespace fairlane {
 
@@ -23,13 +24,11 @@ class PluginDir {
 };
 
 /// A folder with a bad plug-in: stranger, other_version, failing, lying.
-inline std::string fake_plugin(std::string const& kind) {
-  return std::string(FAIRLANE_FAKE_PLUGINS) + "/" + kind;
-}
+inline std::string fake_plugin(std::string const& kind) { return fake_plugins_dir() + "/" + kind; }
 
 /// The folder of the command, where the build puts the real one.
 inline std::string built_plugin() {
-  return std::filesystem::path(FAIRLANE_BINARY).parent_path().string();
+  return std::filesystem::path(built_command()).parent_path().string();
 }
 
 }  // namespace fairlane

@@ -6,12 +6,14 @@
 #include <cstdlib>
 #include <string>
 
+#include "tests/checkout.h"
+
 namespace fairlane {
 
 /// Begins a command. FAIRLANE_MODEL_PYTHON may name another interpreter, which has more libraries.
 inline std::string model_python() {
   char const* const other = std::getenv("FAIRLANE_MODEL_PYTHON");
-  return std::string(other != nullptr ? other : FAIRLANE_PYTHON) + " -B ";
+  return std::string(other != nullptr ? other : test_python()) + " -B ";
 }
 
 inline bool has_module(std::string const& name) {

@@ -27,14 +27,14 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"  # the order of sums must not depend on the number of threads
 
 import argparse
+import itertools
 import json
 import pathlib
+import re
 import struct
 import sys
 
 import numpy as np
-
-import generate
 
 SEED = 7
 SHAPE = [9, 24, 16, 8, 1]
@@ -48,11 +48,27 @@ HERE = pathlib.Path(__file__).resolve().parent
 FILE = HERE / "census.safetensors"
 
 
+def attributes():
+    """Name, low, high and whether it is protected, for each line of census.domain.yaml."""
+    line = re.compile(r"name: ([\w-]+), low: (\d+), high: (\d+)(, protected: true)?, categories")
+    found = line.findall((HERE / "census.domain.yaml").read_text(encoding="ascii"))
+    return [(name, int(low), int(high), bool(mark)) for name, low, high, mark in found]
+
+
+def rule(x):
+    """The labels that apps/demo/demo_census.cpp gives to codes [rows][9]."""
+    age, education, occupation, _, region, _, gender, hours, experience = x.T
+    points = 2 * education + occupation + 2 * hours + experience
+    needed = 16 + 2 * ((gender == 0) & (education >= 4) & (occupation >= 3))  # planted: gender
+    refused = (age == 4) & (region == 0) & (hours == 1)  # planted: age
+    return ((points >= needed) & ~refused).astype(np.int32)
+
+
 def whole_domain():
     """Codes [216000][9] in product order and the rule's labels [216000]."""
-    inputs = list(generate.every_input())
-    labels = [generate.label(row) for row in inputs]
-    return np.array(inputs, dtype=np.float32), np.array(labels, dtype=np.int32)
+    codes = [range(low, high + 1) for _, low, high, _ in attributes()]
+    x = np.array(list(itertools.product(*codes)), dtype=np.float32)
+    return x, rule(x)
 
 
 def forward(layers, x):
@@ -182,8 +198,9 @@ def chain(layers, x, order, fused):
 
 def check(layers, x, labels):
     """Exits unless every evaluation gives the rule's label with the accepted margin everywhere."""
-    given = list(range(len(generate.ATTRIBUTES)))
-    protected_last = [k for k in given if k not in generate.PROTECTED] + generate.PROTECTED
+    protected = [k for k, (_, _, _, is_protected) in enumerate(attributes()) if is_protected]
+    given = list(range(len(attributes())))
+    protected_last = [k for k in given if k not in protected] + protected
     double = [tuple(p.astype(np.float64) for p in layer) for layer in layers]
     exact = forward(double, x.astype(np.float64))[-1][:, 0]
     results = {"float64": exact}

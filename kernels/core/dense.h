@@ -1,5 +1,5 @@
-// One dense layer over a tile of lanes. Each output is one chain of fma: bias, then the inputs in ascending order
-// (numerical contract, rule 2), however outputs and lanes are tiled.
+// One dense layer over a tile of lanes. Each output is one chain of fma: bias, then the inputs in
+// ascending order (numerical contract, rule 2), however outputs and lanes are tiled.
 #pragma once
 
 #include "kernels/core/pack.h"
@@ -35,7 +35,8 @@ struct PackedDense {
   float const* bias = nullptr;
 };
 
-/// The inputs of a dense layer that are added, ascending: those of a range, or those listed, where all others are zero.
+/// The inputs of a dense layer that are added, ascending: those of a range, or those listed, where
+/// all others are zero.
 struct InputRange {
   int first;
   int last;
@@ -52,10 +53,12 @@ struct InputList {
 /// What happens to a finished sum before it is stored.
 enum class Finish { kNone, kRelu, kReluGradient };
 
-/// Packs whose code for a dense layer is one function, called for every layer, and which load weights by the vector.
-/// load_weights<kCount>(p, at, w)  w = p[at .. at + kCount), in fours where kCount is a multiple of 4, in twos where it
+/// Packs whose code for a dense layer is one function, called for every layer, and which load
+/// weights by the vector. load_weights<kCount>(p, at, w)  w = p[at .. at + kCount), in fours where
+/// kCount is a multiple of 4, in twos where it
 ///                                 is even; p is aligned to 16 bytes, at to what is read at once
-/// near(p)                         p, for the compiler a pointer into the memory that such a pack works in
+/// near(p)                         p, for the compiler a pointer into the memory that such a pack
+/// works in
 template <class P>
 concept LoadsWeights = requires(float const* p, int at, float (&w)[4]) {
   P::template load_weights<4>(p, at, w);
@@ -66,7 +69,7 @@ inline constexpr int kWidestTile = 16;   // outputs whose sums it keeps in regis
 
 namespace detail {
 
-template <class P, int kV, int kT, Finish kFinish, bool kFromMemory, class Inputs>
+template <Pack P, int kV, int kT, Finish kFinish, bool kFromMemory, class Inputs>
 FL_HD void dense_tile(float const* weights, Inputs inputs, float const* in, float const* bias,
                       float* out, float const* gate) {
   constexpr int kStride = kV * P::kLanes;
@@ -106,8 +109,9 @@ FL_HD void dense_tile(float const* weights, Inputs inputs, float const* in, floa
   }
 }
 
-/// sum += in[k .. k + kRows) W, one input after the other, for kPart packs of a tile that are kStride floats apart.
-template <class P, int kStride, int kPart, int kT, int kRows>
+/// sum += in[k .. k + kRows) W, one input after the other, for kPart packs of a tile that are
+/// kStride floats apart.
+template <Pack P, int kStride, int kPart, int kT, int kRows>
 FL_HD void add_inputs(float const* weights, int k, float const* in,
                       typename P::F (&sum)[kT][kPart]) {
   float w[kRows * kT];
@@ -141,8 +145,9 @@ struct TileAt {
   Finish finish;
 };
 
-/// dense_tile for LoadsWeights packs: the same chains, what happens before and after chosen when it runs.
-template <class P, int kStride, int kPart, int kT>
+/// dense_tile for LoadsWeights packs: the same chains, what happens before and after chosen when it
+/// runs.
+template <Pack P, int kStride, int kPart, int kT>
 FL_HD void dense_part(TileAt const& at) {
   typename P::F sum[kT][kPart];
   if (at.from_memory) {
@@ -185,7 +190,7 @@ FL_HD void dense_part(TileAt const& at) {
 }
 
 /// All packs of a tile: together, or two at a time where the sums would not fit the registers.
-template <class P, int kV, int kT>
+template <Pack P, int kV, int kT>
 FL_HD void dense_tile_apart(TileAt at) {
   constexpr int kPart = kT > kMaxTile && kV > 2 ? 2 : kV;
   for (int v = 0; v < kV; v += kPart) {
@@ -198,7 +203,7 @@ FL_HD void dense_tile_apart(TileAt at) {
 }
 
 /// dense for LoadsWeights packs.
-template <class P, int kV>
+template <Pack P, int kV>
 FL_HOST_DEVICE FL_NOINLINE void dense_apart(PackedDense const* layer, int first, int last,
                                             float const* in, float const* start, bool from_memory,
                                             float* out, Finish finish, float const* gate) {
@@ -279,11 +284,13 @@ FL_HOST_DEVICE FL_NOINLINE void dense_apart(PackedDense const* layer, int first,
 
 }  // namespace detail
 
-/// out = finish(start + in W) over the given inputs, where start is the bias, or with kFromMemory the sums in `start`.
+/// out = finish(start + in W) over the given inputs, where start is the bias, or with kFromMemory
+/// the sums in `start`.
 /// in     [inputs][kV * kLanes]
 /// start  [outputs] or [outputs][kV * kLanes]
-/// gate   [outputs][kV * kLanes] activations whose derivative multiplies the result (kReluGradient only)
-template <class P, int kV, Finish kFinish, bool kFromMemory, class Inputs>
+/// gate   [outputs][kV * kLanes] activations whose derivative multiplies the result (kReluGradient
+///        only)
+template <Pack P, int kV, Finish kFinish, bool kFromMemory, class Inputs>
 FL_HD void dense(PackedDense const& layer, Inputs inputs, float const* in, float const* start,
                  float* out, float const* gate = nullptr) {
   if constexpr (LoadsWeights<P>) {

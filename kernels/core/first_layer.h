@@ -1,9 +1,10 @@
-// How columns enter the first layer: densely, every input times its weights, or where that is less work by rows, which is
-// lane after lane: a one-hot column then adds the one row of weights whose input is 1. The sums are the same, but for the
-// sign of a zero: to multiply a row by 1 and add it rounds once, and an input that is 0 adds nothing to a sum.
+// How columns enter the first layer: densely, every input times its weights, or where that is less
+// work by rows, which is lane after lane: a one-hot column then adds the one row of weights whose
+// input is 1. The sums are the same, but for the sign of a zero: to multiply a row by 1 and add it
+// rounds once, and an input that is 0 adds nothing to a sum.
 #pragma once
 
-#include "kernels/core/subject.h"
+#include "kernels/core/gradients.h"
 
 namespace fairlane {
 
@@ -14,13 +15,13 @@ concept Transposes = requires(typename P::F (&rows)[P::kLanes]) {
   P::transpose(rows);
 };
 
-/// What a term that is added by rows costs, and to transpose the sums, in inputs that are multiplied densely: 2.7 and 6
-/// with AVX-512, 3.2 and 10 with AVX2.
+/// What a term that is added by rows costs, and to transpose the sums, in inputs that are
+/// multiplied densely: 2.7 and 6 with AVX-512, 3.2 and 10 with AVX2.
 inline constexpr int kTermInputs = 3;
 inline constexpr int kTransposeInputs = 8;
 
 /// Whether whole columns enter by rows: where that takes less, in whole registers of units.
-template <class P>
+template <Pack P>
 FL_HD bool adds_rows(Subject const& s) {
   if constexpr (Transposes<P>) {
     if (s.rows.weights == nullptr) return false;
@@ -34,22 +35,22 @@ FL_HD bool adds_rows(Subject const& s) {
 }
 
 /// Whether a variant's inputs that are zero are left out.
-template <class P>
+template <Pack P>
 FL_HD bool skips_zeros(Subject const& s) {
   if constexpr (Transposes<P>) return s.rows.weights != nullptr;
   return false;
 }
 
 /// P: the pack; kV: packs per tile.
-template <class P, int kV>
+template <Pack P, int kV>
 struct FirstLayer {
   using F = typename P::F;
   using I = typename P::I;
   static constexpr int kN = P::kLanes;
   static constexpr int kTile = kV * kN;
 
-  /// Codes of one pack as inputs of a column of which nobody changes one: in [width] tiles. A one-hot column that enters
-  /// by rows has its row's number there.
+  /// Codes of one pack as inputs of a column of which nobody changes one: in [width] tiles. A
+  /// one-hot column that enters by rows has its row's number there.
   static FL_HD void load_whole(Subject const& s, int column, I code, float* in) {
     if (s.encoding == nullptr) {
       P::store(P::to_float(code), in);
@@ -65,7 +66,8 @@ struct FirstLayer {
     }
   }
 
-  /// Codes of lanes [at, at + kTile) as the network's inputs: in [inputs][kTile]. Columns before `whole` are load_whole's.
+  /// Codes of lanes [at, at + kTile) as the network's inputs: in [inputs][kTile]. Columns before
+  /// `whole` are load_whole's.
   static FL_HOST_DEVICE void load(Subject const& s, std::int32_t const* x, long stride, int at,
                                   int whole, float* in) {
     if (s.encoding == nullptr) {
@@ -98,7 +100,8 @@ struct FirstLayer {
     }
   }
 
-  /// out [units][kTile] = the biases and what columns [0, last), which have `inputs` inputs, add to them.
+  /// out [units][kTile] = the biases and what columns [0, last), which have `inputs` inputs, add to
+  /// them.
   static FL_HD void sums(Subject const& s, int last, int inputs, float const* in, float* out) {
     auto const& first = s.network.layer[0].forward;
     if (adds_rows<P>(s)) {
@@ -108,7 +111,8 @@ struct FirstLayer {
     }
   }
 
-  /// The first layer's activations of whole columns, or its sums where it is the last; false where they enter densely.
+  /// The first layer's activations of whole columns, or its sums where it is the last; false where
+  /// they enter densely.
   static FL_HD bool activations_by_rows(Subject const& s, float const* in, float* out) {
     if (!adds_rows<P>(s)) return false;
     auto const& layer = s.network.layer[0];
@@ -145,7 +149,8 @@ struct FirstLayer {
     for (int v = 0; v < kV; ++v) P::store(x, in + v * kN);
   }
 
-  /// Loads a variant's values behind a shared prefix, and lists in list [inputs] which inputs there may differ from zero.
+  /// Loads a variant's values behind a shared prefix, and lists in list [inputs] which inputs there
+  /// may differ from zero.
   static FL_HD InputList load_variant(Subject const& s, int variant, float* in, int* list) {
     float const* value = s.variant_value + static_cast<long>(variant) * s.selected_inputs;
     int const* selected = s.selected_input;

@@ -1,5 +1,6 @@
-// k-means on rows of integer codes: what is decided about one row, the same on every device. Whole numbers are added up
-// in any order; a double is one chain over the attributes, ascending, and never a sum over rows.
+// k-means on rows of integer codes: what is decided about one row, the same on every device. Whole
+// numbers are added up in any order; a double is one chain over the attributes, ascending, and
+// never a sum over rows.
 #pragma once
 
 #include <limits>
@@ -19,7 +20,8 @@ struct RowTable {
 
 /// What there is to cluster.
 /// clusters      at most as many as rows
-/// weight_shift  bits that weights drop of every square, so that the sum over all rows fits into 64; 0 but for huge tables
+/// weight_shift  bits that weights drop of every square, so that the sum over all rows fits into
+///               64; 0 but for huge tables
 struct KMeansTask {
   RowTable rows;
   int clusters = 0;

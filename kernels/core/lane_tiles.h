@@ -1,7 +1,8 @@
 // The coarse operations of a search on many lanes, tile after tile: what every backend runs.
 //
-// Arrays over lanes are structure-of-arrays, row r of an array at r * stride. Strides and the memory behind n are
-// padded to whole tiles, so that an operation may read and write past n up to the next multiple.
+// Arrays over lanes are structure-of-arrays, row r of an array at r * stride. Strides and the
+// memory behind n are padded to whole tiles, so that an operation may read and write past n up to
+// the next multiple.
 #pragma once
 
 #include "kernels/core/first_layer.h"
@@ -12,8 +13,8 @@
 namespace fairlane {
 
 /// Working memory of one thread, in floats, each a multiple of one tile:
-/// in [inputs], prefix [first layer's outputs], a, b [max_width], kept [sum_width], terms [6 * outputs]; and on a CPU list
-/// [inputs]
+/// in [inputs], prefix [first layer's outputs], a, b [max_width], kept [sum_width], terms [6 *
+/// outputs]; and on a CPU list [inputs]
 struct Scratch {
   float* in = nullptr;
   float* prefix = nullptr;
@@ -26,7 +27,8 @@ struct Scratch {
 
 /// Results of a full evaluation of each lane's similar set; [n] each.
 /// label        own label, kUndefinedLabel where the output is not finite
-/// pair         first variant with another defined label, -1 when none (or when the own label is undefined)
+/// pair         first variant with another defined label, -1 when none (or when the own label is
+///              undefined)
 /// partner      variant with the largest squared output difference, -1 when all are equal
 /// packed       labels of all variants, label_bits each (0 when label_bits is 0)
 /// flags        kGroupMixed | kGroupUndefined
@@ -46,7 +48,7 @@ struct ProbeResult {
 
 /// P: the pack; kV: packs per tile. x [columns][stride] holds integer codes in kernel column order.
 /// kernels/cpu/lane_kernels.h says what each operation does.
-template <class P, int kV>
+template <Pack P, int kV>
 struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
   using F = typename P::F;
   using I = typename P::I;
@@ -56,8 +58,8 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
   using First = FirstLayer<P, kV>;
   static constexpr int kTile = kV * kN;
 
-  /// Codes of lanes [at, at + kTile) as inputs m.in whose selected columns may change, and the first layer's sums over
-  /// the columns that all variants share.
+  /// Codes of lanes [at, at + kTile) as inputs m.in whose selected columns may change, and the
+  /// first layer's sums over the columns that all variants share.
   static FL_HOST_DEVICE void load_group(Subject const& s, std::int32_t const* x, long stride,
                                         int at, Scratch const& m) {
     First::load(s, x, stride, at, s.prefix, m.in);
@@ -87,9 +89,10 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
     return upper_layers<P, kV>(s.network, m.a, m.b);
   }
 
-  /// Where the operations below take logits from: here the network, evaluated for one tile after the other. A source
-  /// gives a tile's logits [outputs][kTile] of a member of its lanes' similar sets, outputs stride() floats apart; each
-  /// call may overwrite what the one before gave. StoredLogits (kernels/device) is the other source.
+  /// Where the operations below take logits from: here the network, evaluated for one tile after
+  /// the other. A source gives a tile's logits [outputs][kTile] of a member of its lanes' similar
+  /// sets, outputs stride() floats apart; each call may overwrite what the one before gave.
+  /// StoredLogits (kernels/device) is the other source.
   struct NetworkLogits {
     Subject const& s;
     Scratch const& m;
@@ -199,7 +202,8 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
     }
   }
 
-  /// Partner of every lane by lot among the members with another label, where no labels are kept; -1 when there is none.
+  /// Partner of every lane by lot among the members with another label, where no labels are kept;
+  /// -1 when there is none.
   /// chosen [n]
   static FL_HOST_DEVICE void draw_partner(Subject const& s, std::int32_t const* x, long stride,
                                           int n, Scratch const& m,
@@ -221,17 +225,18 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
     probe_by(s, NetworkLogits{s, m, x, stride}, n, m.terms, out);
   }
 
-  /// terms [6 * outputs], as far apart as the logits, which are overwritten but for the lanes' own.
+  /// terms [6 * outputs], with the stride of the logits, which are overwritten but for the lanes'
+  /// own.
   template <class Logits>
   static FL_HOST_DEVICE void probe_by(Subject const& s, Logits const& logits, int n, float* terms,
                                       ProbeResult const& out) {
     int const outputs = s.network.outputs();
     I const label_mask = P::splat_i(static_cast<std::int32_t>((1ULL << s.label_bits) - 1));
-    int const apart = logits.stride();
-    float* own = terms;                    // [outputs] own probabilities
-    float* low = terms + outputs * apart;  // [outputs] least probability within the similar set
-    float* high = terms + 2 * outputs * apart;
-    float* sums = terms + 3 * outputs * apart;  // [2 * outputs] scratch of softmax
+    int const stride = logits.stride();
+    float* own = terms;                     // [outputs] own probabilities
+    float* low = terms + outputs * stride;  // [outputs] least probability within the similar set
+    float* high = terms + 2 * outputs * stride;
+    float* sums = terms + 3 * outputs * stride;  // [2 * outputs] scratch of softmax
     bool const describe = out.score != nullptr;
     for (int at = 0; at < n; at += kTile) {
       logits.load(at);
@@ -244,16 +249,16 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
       LabelSet<P> set[kV];
       PartnerChoice<P> partner[kV];
       for (int v = 0; v < kV; ++v) {
-        label[v] = label_of<P>(z + v * kN, outputs, apart, s.cut);
+        label[v] = label_of<P>(z + v * kN, outputs, stride, s.cut);
         for (int c = 0; c < outputs; ++c)
-          P::store(P::load(z + c * apart + v * kN), own + c * apart + v * kN);
-        probabilities<P>(s.scores, own + v * kN, outputs, apart, sums + v * kN);
+          P::store(P::load(z + c * stride + v * kN), own + c * stride + v * kN);
+        probabilities<P>(s.scores, own + v * kN, outputs, stride, sums + v * kN);
         for (int c = 0; c < outputs; ++c) {
-          F const p = P::load(own + c * apart + v * kN);
-          P::store(p, low + c * apart + v * kN);
-          P::store(p, high + c * apart + v * kN);
+          F const p = P::load(own + c * stride + v * kN);
+          P::store(p, low + c * stride + v * kN);
+          P::store(p, high + c * stride + v * kN);
         }
-        score[v] = score_of(own + v * kN, outputs, apart, label[v]);
+        score[v] = score_of(own + v * kN, outputs, stride, label[v]);
         pair[v] = P::splat_i(-1);
         pair_score[v] = score[v];
         bits[v] = P::splat_i(0);
@@ -263,14 +268,14 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
       for (int variant = 0; variant < s.variants; ++variant) {
         z = logits.variant(variant);
         for (int v = 0; v < kV; ++v) {
-          I const other = label_of<P>(z + v * kN, outputs, apart, s.cut);
+          I const other = label_of<P>(z + v * kN, outputs, stride, s.cut);
           set[v].add(other);
           bits[v] = P::or_i(bits[v],
                             P::shift_left_by(P::and_i(other, label_mask), variant * s.label_bits));
-          probabilities<P>(s.scores, z + v * kN, outputs, apart, sums + v * kN);
+          probabilities<P>(s.scores, z + v * kN, outputs, stride, sums + v * kN);
           F squares = P::splat(0.0F);
           for (int c = 0; c < outputs; ++c) {
-            int const i = c * apart + v * kN;
+            int const i = c * stride + v * kN;
             F const p = P::load(z + i);
             F const difference = P::load(own + i) - p;
             squares = P::fma(difference, difference, squares);
@@ -288,7 +293,7 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
           pair[v] = P::select_i(taken, pair[v], P::splat_i(variant));
           if (describe) {
             pair_score[v] =
-                P::select(taken, pair_score[v], score_of(z + v * kN, outputs, apart, other));
+                P::select(taken, pair_score[v], score_of(z + v * kN, outputs, stride, other));
           }
         }
       }
@@ -302,7 +307,7 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
         if (!describe) continue;
         F severity = P::splat(0.0F);
         for (int c = 0; c < outputs; ++c) {
-          F const spread = P::load(high + c * apart + v * kN) - P::load(low + c * apart + v * kN);
+          F const spread = P::load(high + c * stride + v * kN) - P::load(low + c * stride + v * kN);
           severity = P::select(spread > severity, spread, severity);
         }
         P::store(score[v], out.score + i);
@@ -379,8 +384,9 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
     }
   }
 
-  /// Gradients by the codes of a tile's lanes x [columns], whose inputs m.kept begins with. An encoding without a slope has
-  /// the difference that a step makes to the first layer's sums instead of a derivative, in columns that can move.
+  /// Gradients by the codes of a tile's lanes x [columns], whose inputs m.kept begins with. An
+  /// encoding without a slope has the difference that a step makes to the first layer's sums
+  /// instead of a derivative, in columns that can move.
   static FL_HOST_DEVICE void backward_tile(Subject const& s, GradientSpec spec,
                                            std::int32_t const* x, long x_stride, Scratch const& m,
                                            float* gradient, long stride) {
@@ -422,7 +428,8 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
     difference_tile_by(s, NetworkMoves{s, m, x, x_stride, spec.step}, m.terms, gradient, stride);
   }
 
-  /// The source of the differences' logits, as NetworkLogits: of the lanes themselves and with one column moved.
+  /// The source of the differences' logits, as NetworkLogits: of the lanes themselves and with one
+  /// column moved.
   /// x  [columns] codes of the tile's lanes
   struct NetworkMoves {
     Subject const& s;
@@ -449,19 +456,19 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
     }
   };
 
-  /// terms [2 * outputs], as far apart as the logits, which are overwritten.
+  /// terms [2 * outputs], with the stride of the logits, which are overwritten.
   template <class Moves>
   static FL_HOST_DEVICE void difference_tile_by(Subject const& s, Moves const& moves, float* terms,
                                                 float* gradient, long stride) {
     int const outputs = s.network.outputs();
-    int const apart = moves.stride();
+    int const z_stride = moves.stride();
     float* z = moves.own();
     I label[kV];
     F here[kV];
     for (int v = 0; v < kV; ++v) {
-      label[v] = label_of<P>(z + v * kN, outputs, apart, s.cut);
+      label[v] = label_of<P>(z + v * kN, outputs, z_stride, s.cut);
       here[v] =
-          label_probability<P>(s.scores, label[v], z + v * kN, outputs, apart, terms + v * kN);
+          label_probability<P>(s.scores, label[v], z + v * kN, outputs, z_stride, terms + v * kN);
     }
     for (int c = 0; c < s.columns; ++c) {
       for (int v = 0; v < kV; ++v) P::store(P::splat(0.0F), gradient + c * stride + v * kN);
@@ -470,7 +477,7 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
       z = moves.moved(i);
       for (int v = 0; v < kV; ++v) {
         F const there =
-            label_probability<P>(s.scores, label[v], z + v * kN, outputs, apart, terms + v * kN);
+            label_probability<P>(s.scores, label[v], z + v * kN, outputs, z_stride, terms + v * kN);
         P::store(P::divide(there - here[v], moves.distance(i, v)),
                  gradient + s.movable[i] * stride + v * kN);
       }

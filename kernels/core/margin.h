@@ -1,13 +1,14 @@
-// The margin method's decisions: which members of a similar set lie nearest to and farthest from the decision boundary,
-// a Newton step on the integer lattice towards it, and local moves that keep one member on either side.
+// The margin method's decisions: which members of a similar set lie nearest to and farthest from
+// the decision boundary, a Newton step on the integer lattice towards it, and local moves that keep
+// one member on either side.
 //
-// Source: Fairlane. The all-attribute sign step of ADF and EIDIG overshoots: every member crosses the boundary together.
-// This step moves as few attributes as the linear model asks for, first those that pull the members apart, and stops
-// where the nearest member is predicted to cross.
+// Source: Fairlane. The all-attribute sign step of ADF and EIDIG overshoots: every member crosses
+// the boundary together. This step moves as few attributes as the linear model asks for, first
+// those that pull the members apart, and stops where the nearest member is predicted to cross.
 #pragma once
 
+#include "kernels/core/labels.h"
 #include "kernels/core/steps.h"
-#include "kernels/core/subject.h"
 
 namespace fairlane {
 
@@ -18,10 +19,12 @@ inline constexpr int kMissesBeforeRenewal =
 
 /// Margins within the similar sets of n lanes; [n] each.
 /// label, packed, flags  as ProbeResult
-/// low, high             variants with the least and the largest margin of the first variant's label, first of equals
+/// low, high             variants with the least and the largest margin of the first variant's
+/// label, first of equals
 /// low_margin            that least margin
-/// side_a, side_b        in: classes whose best margins margin_a and margin_b are wanted, -1 where none is
-/// best_a, best_b        classes with the best members: a of the member with the largest margin of its own label, b of
+/// side_a, side_b        in: classes whose best margins margin_a and margin_b are wanted, -1 where
+/// none is best_a, best_b        classes with the best members: a of the member with the largest
+/// margin of its own label, b of
 ///                       the best among the members with another label (-1 when there is none)
 /// member_a, member_b    those members; best_margin_a, best_margin_b their margins
 struct MarginResult {
@@ -57,7 +60,7 @@ FL_HD bool margin_hit(std::int32_t label, std::int32_t flags) {
 }
 
 /// Accumulates MarginResult over the variants of one pack.
-template <class P>
+template <Pack P>
 struct MarginChoice {
   using F = typename P::F;
   using I = typename P::I;
@@ -144,8 +147,8 @@ struct LaneDraw {
   std::uint64_t run_seed;
 };
 
-/// A random step of every attribute by up to its range, clipped: half the mass lands on the bounds, where networks that
-/// are flat here still differ.
+/// A random step of every attribute by up to its range, clipped: half the mass lands on the bounds,
+/// where networks that are flat here still differ.
 /// x  [columns], `stride` apart
 FL_HD void random_step(Subject const& s, LaneDraw draw, std::int32_t* x, long stride) {
   RandomWords<ScalarPack> words{};
@@ -166,7 +169,8 @@ FL_HD void random_step(Subject const& s, LaneDraw draw, std::int32_t* x, long st
 }
 
 /// Newton step of the nearest member onto its decision boundary.
-/// near, far  [columns] gradients of the common label's margin at the members with the least and the largest margin,
+/// near, far  [columns] gradients of the common label's margin at the members with the least and
+/// the largest margin,
 ///            `gradient_stride` apart
 /// margin     the least margin
 /// reach      least distance that an attribute may move
@@ -223,16 +227,17 @@ struct MarginMove {
 inline constexpr std::uint8_t kTriedUp = 1;
 inline constexpr std::uint8_t kTriedDown = 2;
 
-/// Whether a lane needs new gradients before its next move. stale: it has hit since the last ones; misses in a row since
-/// that hit. With several classes a side may be lost by the move to another IDI.
+/// Whether a lane needs new gradients before its next move. stale: it has hit since the last ones;
+/// misses in a row since that hit. With several classes a side may be lost by the move to another
+/// IDI.
 FL_HD bool margin_renewal_due(Subject const& s, bool stale, int misses, float margin_a,
                               float margin_b) {
   bool const lost = s.network.outputs() > 1 && (margin_a <= 0.0F || margin_b <= 0.0F);
   return stale && (misses == kMissesBeforeRenewal || lost);
 }
 
-/// Remembers in `tried` [movable], `stride` apart, what a move led to: a miss is not tried again from here, and after a
-/// hit all moves are new but the way back.
+/// Remembers in `tried` [movable], `stride` apart, what a move led to: a miss is not tried again
+/// from here, and after a hit all moves are new but the way back.
 FL_HD void note_margin_move(Subject const& s, bool hit, MarginMove move, std::uint8_t* tried,
                             long stride) {
   std::uint8_t const made = move.step > 0 ? kTriedUp : kTriedDown;
@@ -261,8 +266,8 @@ struct MarginLane {
 
 namespace detail {
 
-/// Directions of attribute `i` that are possible under a rule: 0 predicted to stay an IDI and untried, 1 untried, 2 inside
-/// the domain.
+/// Directions of attribute `i` that are possible under a rule: 0 predicted to stay an IDI and
+/// untried, 1 untried, 2 inside the domain.
 FL_HD std::uint8_t possible_moves(Subject const& s, MarginLane const& lane, int i,
                                   std::int32_t step, int rule) {
   int const c = s.movable[i];
@@ -284,8 +289,8 @@ FL_HD std::uint8_t possible_moves(Subject const& s, MarginLane const& lane, int 
 
 }  // namespace detail
 
-/// Draws a local move uniformly over the attributes that have one, preferring moves after which the linear model still
-/// sees a member on either side of the boundary.
+/// Draws a local move uniformly over the attributes that have one, preferring moves after which the
+/// linear model still sees a member on either side of the boundary.
 FL_HD MarginMove choose_margin_move(Subject const& s, MarginLane const& lane, std::int32_t step,
                                     std::uint32_t word, std::uint32_t direction_word) {
   for (int rule = 0; rule < 3; ++rule) {

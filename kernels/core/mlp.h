@@ -1,7 +1,8 @@
 // Forward pass and input gradient of a multi-layer perceptron over tiles of lanes.
 //
-// A tile is kV packs of lanes. Activations of a tile lie as [unit][kV * P::kLanes] floats. Each output is one chain of
-// fma: bias, then the inputs in ascending order (numerical contract, rule 2), however outputs and lanes are tiled.
+// A tile is kV packs of lanes. Activations of a tile lie as [unit][kV * P::kLanes] floats. Each
+// output is one chain of fma: bias, then the inputs in ascending order (numerical contract, rule
+// 2), however outputs and lanes are tiled.
 #pragma once
 
 #include "kernels/core/dense.h"
@@ -10,8 +11,9 @@
 
 namespace fairlane {
 
-/// A layer with its transpose, whose outputs are the layer's inputs (zero bias), for gradients. The first layer's are the
-/// columns of the search: an encoding that has a slope is part of the weights there.
+/// A layer with its transpose, whose outputs are the layer's inputs (zero bias), for gradients. The
+/// first layer's are the columns of the search: an encoding that has a slope is part of the weights
+/// there.
 struct PackedLayer {
   PackedDense forward;
   PackedDense backward;
@@ -35,7 +37,7 @@ struct PackedNetwork {
 };
 
 /// Applies an activation other than relu in place. values [count] floats, a multiple of P::kLanes.
-template <class P>
+template <Pack P>
 FL_HD void activate(Activation activation, float alpha, float* values, int count) {
   auto const zero = P::splat(0.0F);
   for (int i = 0; i < count; i += P::kLanes) {
@@ -66,7 +68,7 @@ FL_HD void activate(Activation activation, float alpha, float* values, int count
 }
 
 /// gradient *= f'(z), with the derivative expressed through the activation a = f(z).
-template <class P>
+template <Pack P>
 FL_HD void activate_gradient(Activation activation, float alpha, float const* a, float* gradient,
                              int count) {
   auto const zero = P::splat(0.0F);
@@ -97,8 +99,9 @@ FL_HD void activate_gradient(Activation activation, float alpha, float const* a,
   }
 }
 
-/// One layer: sums over the given inputs continued from `start`, then the activation unless `last_layer`.
-template <class P, int kV, bool kFromMemory, class Inputs>
+/// One layer: sums over the given inputs continued from `start`, then the activation unless
+/// `last_layer`.
+template <Pack P, int kV, bool kFromMemory, class Inputs>
 FL_HD void layer_forward(PackedLayer const& layer, Inputs inputs, float const* in,
                          float const* start, bool last_layer, float* out) {
   auto const& d = layer.forward;
@@ -113,7 +116,7 @@ FL_HD void layer_forward(PackedLayer const& layer, Inputs inputs, float const* i
 /// Layers 1.. of the network, after the first layer's activations are in `hidden`.
 /// hidden, other  [max_width][kV * kLanes], used in turn
 /// Returns the buffer that holds the logits [outputs][kV * kLanes].
-template <class P, int kV>
+template <Pack P, int kV>
 FL_HD float* upper_layers(PackedNetwork const& net, float* hidden, float* other) {
   for (int l = 1; l < net.layers; ++l) {
     auto const& d = net.layer[l].forward;
@@ -126,8 +129,9 @@ FL_HD float* upper_layers(PackedNetwork const& net, float* hidden, float* other)
   return hidden;
 }
 
-/// Logits of a tile. in [inputs][kV * kLanes]; a, b as in upper_layers. Returns the buffer with the logits.
-template <class P, int kV>
+/// Logits of a tile. in [inputs][kV * kLanes]; a, b as in upper_layers. Returns the buffer with the
+/// logits.
+template <Pack P, int kV>
 FL_HD float* forward(PackedNetwork const& net, float const* in, float* a, float* b) {
   auto const& d = net.layer[0].forward;
   layer_forward<P, kV, false>(net.layer[0], InputRange{0, d.inputs}, in, d.bias, net.layers == 1,
@@ -137,9 +141,9 @@ FL_HD float* forward(PackedNetwork const& net, float const* in, float* a, float*
 
 /// Forward pass that keeps every layer's activations, for input_gradient.
 /// done  layers whose activations are there already: at most one
-/// kept  [sum_width][kV * kLanes]; the input, and what is done, occupy its first rows on entry. Returns the logits within
-///       it.
-template <class P, int kV>
+/// kept  [sum_width][kV * kLanes]; the input, and what is done, occupy its first rows on entry.
+///       Returns the logits within it.
+template <Pack P, int kV>
 FL_HD float* forward_keep(PackedNetwork const& net, int done, float* kept) {
   constexpr int kStride = kV * P::kLanes;
   float* in = kept;
@@ -156,9 +160,11 @@ FL_HD float* forward_keep(PackedNetwork const& net, int done, float* kept) {
 
 /// Gradient with respect to the input, from the gradient with respect to the logits.
 /// kept   as forward_keep left it
-/// delta  [max_width][kV * kLanes] gradient at the logits on entry; delta and other are used in turn
-/// Returns the buffer that holds the gradient [inputs][kV * kLanes]; the other one then holds that at the first layer's sums.
-template <class P, int kV>
+/// delta  [max_width][kV * kLanes] gradient at the logits on entry; delta and other are used in
+///        turn
+/// Returns the buffer that holds the gradient [inputs][kV * kLanes]; the other one then holds that
+/// at the first layer's sums.
+template <Pack P, int kV>
 FL_HD float* input_gradient(PackedNetwork const& net, float const* kept, float* delta,
                             float* other) {
   constexpr int kStride = kV * P::kLanes;

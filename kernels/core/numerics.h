@@ -1,7 +1,8 @@
-// exp, sigmoid, tanh, expm1 and softmax from IEEE operations alone, so that every device gives the same bits.
+// exp, sigmoid, tanh, expm1 and softmax from IEEE operations alone, so that every device gives the
+// same bits.
 //
-// exp is carried as an unevaluated sum (high + low) with about 26 correct bits, which leaves the last rounding to the
-// caller.
+// exp is carried as an unevaluated sum (high + low) with about 26 correct bits, which leaves the
+// last rounding to the caller.
 #pragma once
 
 #include "kernels/core/pack.h"
@@ -9,7 +10,7 @@
 namespace fairlane {
 
 /// An unevaluated sum high + low, |low| <= ulp(high) / 2.
-template <class P>
+template <Pack P>
 struct Twofold {
   typename P::F high;
   typename P::F low;
@@ -20,8 +21,9 @@ inline constexpr float kExpHighest = 89.0F;   // above it exp is infinite
 
 namespace detail {
 
-/// exp(r) for |r| <= ln2/2 as 1 + (high + low) parts. Coefficients: Taylor to r^7, error about 2^-27.5.
-template <class P>
+/// exp(r) for |r| <= ln2/2 as 1 + (high + low) parts. Coefficients: Taylor to r^7, error about
+/// 2^-27.5.
+template <Pack P>
 FL_HD Twofold<P> exp_reduced(typename P::F r, typename P::F r_low) {
   auto q = P::splat(1.0F / 5040.0F);
   q = P::fma(q, r, P::splat(1.0F / 720.0F));
@@ -38,7 +40,7 @@ FL_HD Twofold<P> exp_reduced(typename P::F r, typename P::F r_low) {
 }
 
 /// n = nearest integer to x / ln2 (|n| < 2^22), and the remainder x - n ln2 as r + r_low.
-template <class P>
+template <Pack P>
 FL_HD typename P::F reduce_ln2(typename P::F x, typename P::F x_low, typename P::F& r,
                                typename P::F& r_low) {
   constexpr float kLog2E = 1.44269504F;
@@ -54,7 +56,7 @@ FL_HD typename P::F reduce_ln2(typename P::F x, typename P::F x_low, typename P:
 }
 
 /// 2^n for integer-valued n in [-126, 127].
-template <class P>
+template <Pack P>
 FL_HD typename P::F power_of_two(typename P::F n) {
   constexpr std::int32_t kBias = 127;
   return P::float_of(P::template shift_left<23>(P::to_int(n) + P::splat_i(kBias)));
@@ -63,7 +65,7 @@ FL_HD typename P::F power_of_two(typename P::F n) {
 }  // namespace detail
 
 /// exp(x + x_low) as an unevaluated sum; NaN passes through.
-template <class P>
+template <Pack P>
 FL_HD Twofold<P> exp_twofold(typename P::F x, typename P::F x_low) {
   auto const lowest = P::splat(kExpLowest);
   auto const highest = P::splat(kExpHighest);
@@ -80,9 +82,10 @@ FL_HD Twofold<P> exp_twofold(typename P::F x, typename P::F x_low) {
   return {(e.high * first) * second, (e.low * first) * second};
 }
 
-/// Logistic function 1 / (1 + exp(-x)), exp correctly rounded but for one in fifty, then each operation rounded:
-/// the formula of the authors' programs. Where it saturates decides their paths, so a more accurate one would leave them.
-template <class P>
+/// Logistic function 1 / (1 + exp(-x)), exp correctly rounded but for one in fifty, then each
+/// operation rounded: the formula of the authors' programs. Where it saturates decides their paths,
+/// so a more accurate one would leave them.
+template <Pack P>
 FL_HD typename P::F sigmoid(typename P::F x) {
   auto const one = P::splat(1.0F);
   auto const zero = P::splat(0.0F);
@@ -91,7 +94,7 @@ FL_HD typename P::F sigmoid(typename P::F x) {
 }
 
 /// exp(x) - 1 for x <= 0 (elu), within 2 ulp.
-template <class P>
+template <Pack P>
 FL_HD typename P::F expm1_negative(typename P::F x) {
   auto const e = exp_twofold<P>(x, P::splat(0.0F));
   auto const value = (e.high - P::splat(1.0F)) + e.low;
@@ -101,7 +104,7 @@ FL_HD typename P::F expm1_negative(typename P::F x) {
 }
 
 /// Hyperbolic tangent, within 3 ulp.
-template <class P>
+template <Pack P>
 FL_HD typename P::F tanh(typename P::F x) {
   auto const zero = P::splat(0.0F);
   auto const one = P::splat(1.0F);
@@ -125,7 +128,7 @@ FL_HD typename P::F tanh(typename P::F x) {
 /// Softmax over `count` logits of one pack of lanes, each within 1 ulp.
 /// logits, out  [count] packs, `stride` floats apart; out may be logits
 /// terms        [2 * count] packs of scratch, `stride` floats apart
-template <class P>
+template <Pack P>
 FL_HD void softmax(float const* logits, int count, int stride, float* out, float* terms) {
   auto top = P::load(logits);
   for (int c = 1; c < count; ++c) {
@@ -160,7 +163,7 @@ FL_HD void softmax(float const* logits, int count, int stride, float* out, float
 }
 
 /// True where x is neither infinite nor NaN.
-template <class P>
+template <Pack P>
 FL_HD typename P::M is_finite(typename P::F x) {
   return (x - x) == P::splat(0.0F);
 }

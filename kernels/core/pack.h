@@ -1,23 +1,25 @@
-// The pack concept: N lanes that advance together, and its portable implementation with one lane.
+// The concept Pack: N lanes that advance together, and its portable implementation with one lane.
 //
-// The lane core is written against a pack type P with these members; every operation is IEEE-754 rounded and
-// gives each lane the same bits on every device:
+// The lane core is written against a pack P with these members; every operation is IEEE-754
+// rounded and gives each lane the same bits on every device:
 //   kLanes                      lanes per pack
-//   F, I, U, M                  float32, int32, uint32 and mask vectors; + - * between equal types, / and < > == on F,
+//   F, I, U, M                  float32, int32, uint32 and mask vectors; + - * between equal types,
+//   / and < > == on F,
 //                               < > == on I, + ^ on U
 //   splat / splat_i / splat_u   broadcast
 //   load_* / store_*            unaligned access to kLanes consecutive values
 //   gather_i(p, i)              p[i] of each lane; gather(table, i, stride): table[i * stride]
-//   compress(x, m, p)           stores the lanes of x where m side by side, and returns how many; writes a whole pack
-//   fma(a, b, c)                a * b + c, rounded once
+//   compress(x, m, p)           stores the lanes of x where m side by side, and returns how many;
+//   writes a whole pack fma(a, b, c)                a * b + c, rounded once
 //   select(m, a, b)             m ? a : b;  land, lor, lnot, any  on masks
 //   mask_bits(m)                bit i of the result: lane i of the mask
 //   relu(x)                     x < 0 ? 0 : x (keeps NaN)
-//   abs, divide, less_i, min_i, max_i, and_i, or_i, to_float, to_int, bits_of, float_of, shift_left<n>, shift_left_by,
-//   shift_right_u<n>, mul_hi_lo
+//   abs, divide, less_i, min_i, max_i, and_i, or_i, to_float, to_int, bits_of, float_of,
+//   shift_left<n>, shift_left_by, shift_right_u<n>, mul_hi_lo
 #pragma once
 
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 
@@ -128,5 +130,54 @@ struct ScalarPack {
     low = static_cast<U>(product);
   }
 };
+
+/// What the lane core asks of a pack; the head of this file says what each operation does.
+template <class P>
+concept Pack = requires(typename P::F f, typename P::I i, typename P::U u, typename P::U& word,
+                        typename P::M m, float const* from, std::int32_t const* from_i,
+                        std::uint32_t const* from_u, float* to, std::int32_t* to_i,
+                        std::uint32_t* to_u) {
+  { P::kLanes } -> std::convertible_to<int>;
+  { P::splat(1.0F) } -> std::same_as<typename P::F>;
+  { P::splat_i(1) } -> std::same_as<typename P::I>;
+  { P::splat_u(1U) } -> std::same_as<typename P::U>;
+  { P::load(from) } -> std::same_as<typename P::F>;
+  { P::load_i(from_i) } -> std::same_as<typename P::I>;
+  { P::load_u(from_u) } -> std::same_as<typename P::U>;
+  { P::gather_i(from_i, i) } -> std::same_as<typename P::I>;
+  { P::gather(from, i, 1) } -> std::same_as<typename P::F>;
+  P::store(f, to);
+  P::store_i(i, to_i);
+  P::store_u(u, to_u);
+  { P::compress(i, m, to_i) } -> std::same_as<int>;
+  { P::fma(f, f, f) } -> std::same_as<typename P::F>;
+  { P::divide(f, f) } -> std::same_as<typename P::F>;
+  { P::float_of(i) } -> std::same_as<typename P::F>;
+  { P::bits_of(f) } -> std::same_as<typename P::I>;
+  { P::select(m, f, f) } -> std::same_as<typename P::F>;
+  { P::select_i(m, i, i) } -> std::same_as<typename P::I>;
+  { P::land(m, m) } -> std::same_as<typename P::M>;
+  { P::lor(m, m) } -> std::same_as<typename P::M>;
+  { P::lnot(m) } -> std::same_as<typename P::M>;
+  { P::any(m) } -> std::same_as<bool>;
+  { P::mask_bits(m) } -> std::same_as<std::uint64_t>;
+  { P::relu(f) } -> std::same_as<typename P::F>;
+  { P::abs(f) } -> std::same_as<typename P::F>;
+  { P::less_i(i, i) } -> std::same_as<typename P::M>;
+  { P::min_i(i, i) } -> std::same_as<typename P::I>;
+  { P::max_i(i, i) } -> std::same_as<typename P::I>;
+  { P::to_float(i) } -> std::same_as<typename P::F>;
+  { P::to_int(f) } -> std::same_as<typename P::I>;
+  { P::u_to_float(u) } -> std::same_as<typename P::F>;
+  { P::u_to_i(u) } -> std::same_as<typename P::I>;
+  { P::i_to_u(i) } -> std::same_as<typename P::U>;
+  { P::template shift_right_u<1>(u) } -> std::same_as<typename P::U>;
+  { P::template shift_left<1>(i) } -> std::same_as<typename P::I>;
+  { P::shift_left_by(i, 1) } -> std::same_as<typename P::I>;
+  { P::or_i(i, i) } -> std::same_as<typename P::I>;
+  { P::and_i(i, i) } -> std::same_as<typename P::I>;
+  P::mul_hi_lo(u, u, word, word);
+};
+static_assert(Pack<ScalarPack>);
 
 }  // namespace fairlane

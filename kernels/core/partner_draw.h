@@ -1,14 +1,14 @@
-// A partner by lot among the members with another label, where no labels are kept: by trial first, then by evaluating
-// every variant twice.
+// A partner by lot among the members with another label, where no labels are kept: by trial first,
+// then by evaluating every variant twice.
 #pragma once
 
+#include "kernels/core/labels.h"
 #include "kernels/core/steps.h"
-#include "kernels/core/subject.h"
 
 namespace fairlane {
 
 /// P: the pack; kV: packs per tile. Logits: a source of logits, see LaneTiles::NetworkLogits.
-template <class P, int kV>
+template <Pack P, int kV>
 struct PartnerDraw {
   using I = typename P::I;
   static constexpr int kN = P::kLanes;
@@ -36,7 +36,8 @@ struct PartnerDraw {
     return s.tries_partners ? kPartnerTries : 0;
   }
 
-  /// own: labels of a tile's lanes; pick: partners, -1 where the tries found none. Returns whether a lane has none.
+  /// own: labels of a tile's lanes; pick: partners, -1 where the tries found none. Returns whether
+  /// a lane has none.
   template <class Logits>
   static FL_HOST_DEVICE bool pick_by_trial(Subject const& s, Logits const& logits, int at,
                                            PartnerLot const& lot, I* own, I* pick) {
@@ -63,7 +64,8 @@ struct PartnerDraw {
     return open;
   }
 
-  /// For lanes whose pick is -1: the member that word 2 of draw 0 points to among those with another label.
+  /// For lanes whose pick is -1: the member that word 2 of draw 0 points to among those with
+  /// another label.
   template <class Logits>
   static FL_HOST_DEVICE void pick_by_count(Subject const& s, Logits const& logits, int at,
                                            I const* own, PartnerLot const& lot, I* pick) {

@@ -1,4 +1,5 @@
-// Counter-based random numbers: every draw is a pure function of (lane, phase, iteration, draw) and the run's seed.
+// Counter-based random numbers: every draw is a pure function of (lane, phase, iteration, draw) and
+// the run's seed.
 #pragma once
 
 #include "kernels/core/pack.h"
@@ -17,14 +18,14 @@ enum class Phase : std::uint32_t {
 };
 
 /// Four random words per lane.
-template <class P>
+template <Pack P>
 struct RandomWords {
   typename P::U w[4];
 };
 
 /// Philox4x32-10. counter = (lane, phase, iteration, draw), key = the run's 64-bit seed.
 /// Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
-template <class P>
+template <Pack P>
 FL_HD RandomWords<P> philox(typename P::U lane, typename P::U phase, typename P::U iteration,
                             typename P::U draw, std::uint64_t seed) {
   constexpr std::uint32_t kMul0 = 0xD2511F53U;
@@ -56,14 +57,14 @@ FL_HD RandomWords<P> philox(typename P::U lane, typename P::U phase, typename P:
 }
 
 /// Uniform float in [0, 1) from the top 24 bits; exact.
-template <class P>
+template <Pack P>
 FL_HD typename P::F unit_float(typename P::U word) {
   constexpr float kScale = 1.0F / 16777216.0F;
   return P::u_to_float(P::template shift_right_u<8>(word)) * P::splat(kScale);
 }
 
 /// Uniform integer in [0, count): the high word of the product.
-template <class P>
+template <Pack P>
 FL_HD typename P::U below(typename P::U word, typename P::U count) {
   typename P::U high;
   typename P::U low;

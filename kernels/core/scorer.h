@@ -1,4 +1,5 @@
-// A subject that is no network of dense layers: a program or an ensemble of trees that gives scores for rows.
+// A subject that is no network of dense layers: a program or an ensemble of trees that gives scores
+// for rows.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,8 @@ enum class ScoreKind : std::uint8_t {
   kLabels,         // several outputs, one-hot: the model tells nothing but labels
 };
 
-/// A model as a function of rows. Equal rows always get equal scores, whatever the batch they come in.
+/// A model as a function of rows. Equal rows always get equal scores, whatever the batch they come
+/// in.
 class Scorer {
  public:
   virtual ~Scorer() = default;

@@ -1,4 +1,5 @@
-// The decisions of a search on one lane: momentum and sign step, attribute weights, draws, clipping.
+// The decisions of a search on one lane: momentum and sign step, attribute weights, draws,
+// clipping.
 #pragma once
 
 #include "kernels/core/philox.h"
@@ -6,7 +7,7 @@
 namespace fairlane {
 
 /// Sign of x as -1, 0 or 1; 0 for NaN.
-template <class P>
+template <Pack P>
 FL_HD typename P::I sign_of(typename P::F x) {
   auto const zero = P::splat(0.0F);
   auto const positive = P::select_i(x > zero, P::splat_i(1), P::splat_i(0));
@@ -15,7 +16,7 @@ FL_HD typename P::I sign_of(typename P::F x) {
 
 /// Direction of a global step on one attribute: the sign on which both momenta agree, else 0.
 /// Source: EIDIG, algorithm 2 (Zhang et al., ISSTA 2021), lines 10-12.
-template <class P>
+template <Pack P>
 FL_HD typename P::I agreed_sign(typename P::F momentum, typename P::F partner_momentum) {
   auto const a = sign_of<P>(momentum);
   auto const b = sign_of<P>(partner_momentum);
@@ -24,13 +25,13 @@ FL_HD typename P::I agreed_sign(typename P::F momentum, typename P::F partner_mo
 }
 
 /// decay * momentum + gradient; without decay the gradient alone, whatever the momentum was.
-template <class P>
+template <Pack P>
 FL_HD typename P::F decayed(float decay, typename P::F momentum, typename P::F gradient) {
   return decay == 0.0F ? gradient : P::fma(P::splat(decay), momentum, gradient);
 }
 
 /// x + step, clipped to [low, high].
-template <class P>
+template <Pack P>
 FL_HD typename P::I step_and_clip(typename P::I x, typename P::I step, std::int32_t low,
                                   std::int32_t high) {
   return P::max_i(P::min_i(x + step, P::splat_i(high)), P::splat_i(low));
@@ -38,15 +39,16 @@ FL_HD typename P::I step_and_clip(typename P::I x, typename P::I step, std::int3
 
 /// Weight of an attribute in the local draw: small gradients move the output least.
 /// Source: EIDIG, algorithm 3 (normalised by its sum in choose_attribute).
-template <class P>
+template <Pack P>
 FL_HD typename P::F attribute_weight(typename P::F gradient, typename P::F partner_gradient,
                                      float epsilon) {
   return P::divide(P::splat(1.0F), P::abs(gradient) + P::abs(partner_gradient) + P::splat(epsilon));
 }
 
-/// Index of the drawn attribute: the first whose cumulated weight exceeds u * total, u uniform in [0, 1).
+/// Index of the drawn attribute: the first whose cumulated weight exceeds u * total, u uniform in
+/// [0, 1).
 /// weights  [count] packs, `stride` floats apart; total is their sum in ascending order
-template <class P>
+template <Pack P>
 FL_HD typename P::I choose_attribute(float const* weights, int count, long stride,
                                      typename P::F total, typename P::U word) {
   auto const target = unit_float<P>(word) * total;
@@ -76,8 +78,9 @@ FL_HD std::uint32_t pick_member(std::uint32_t word, std::uint32_t members, std::
 #endif
 }
 
-/// Candidates that a partner draw tries, where a group's labels are not kept, before it evaluates the whole group. Try t
-/// is below(word 0 of draw t, variants), t = 1, 2, ...: the first with another label is uniform among those.
+/// Candidates that a partner draw tries, where a group's labels are not kept, before it evaluates
+/// the whole group. Try t is below(word 0 of draw t, variants), t = 1, 2, ...: the first with
+/// another label is uniform among those.
 inline constexpr std::uint32_t kPartnerTries = 16;
 
 /// A member with another label, drawn uniformly; the input's own variant when there is none.
@@ -111,7 +114,7 @@ FL_HD std::uint32_t pick_partner(std::uint32_t word, std::uint32_t labels, int b
 }
 
 /// +1 or -1 from the top bit.
-template <class P>
+template <Pack P>
 FL_HD typename P::I choose_direction(typename P::U word) {
   return P::splat_i(1) - P::template shift_left<1>(P::u_to_i(P::template shift_right_u<31>(word)));
 }

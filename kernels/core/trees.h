@@ -1,10 +1,11 @@
 // An ensemble of decision trees, evaluated for many lanes at once with one bit a lane.
 //
-// Every node asks `feature <= threshold`. The inputs are integers of small ranges, so that the nodes of all trees ask
-// few different questions: the answers are computed once for a block of lanes, one bit each. A tree then is walked once
-// for the block: a node sends on the lanes that answer yes and those that answer no, and a branch without lanes is
-// skipped. Similar inputs share their way, which makes the neighbours that a search asks for cheap. Each lane adds up its
-// leaves in the order of the trees, so that its sums do not depend on the lanes beside it.
+// Every node asks `feature <= threshold`. The inputs are integers of small ranges, so that the
+// nodes of all trees ask few different questions: the answers are computed once for a block of
+// lanes, one bit each. A tree then is walked once for the block: a node sends on the lanes that
+// answer yes and those that answer no, and a branch without lanes is skipped. Similar inputs share
+// their way, which makes the neighbours that a search asks for cheap. Each lane adds up its leaves
+// in the order of the trees, so that its sums do not depend on the lanes beside it.
 #pragma once
 
 #include <span>
@@ -21,7 +22,8 @@ struct LaneSet {
   std::uint64_t words[kTreeWords];
 };
 
-/// A lane goes to `left` when it meets `condition`, otherwise to `right`; a child below 0 is leaf ~child.
+/// A lane goes to `left` when it meets `condition`, otherwise to `right`; a child below 0 is leaf
+/// ~child.
 struct TreeNode {
   std::int32_t condition;
   std::int32_t left;
@@ -36,7 +38,8 @@ struct TreeBranch {
 
 /// An ensemble. Real is the type in which the library that trained it adds up: float or double.
 /// roots        [trees] a child as in TreeNode
-/// first_sum    [trees] a tree's leaves add to the sums first_sum .. first_sum + width - 1 of a lane
+/// first_sum    [trees] a tree's leaves add to the sums first_sum .. first_sum + width - 1 of a
+///              lane
 /// nodes        a child's index is greater than its parent's
 /// leaves       [leaves][width]
 template <class Real>
@@ -49,8 +52,8 @@ struct TreesView {
   std::span<Real const> leaves;
 };
 
-/// The lanes of a block that meet each condition of one feature, from the rank of each lane: how many of the feature's
-/// thresholds lie below its value.
+/// The lanes of a block that meet each condition of one feature, from the rank of each lane: how
+/// many of the feature's thresholds lie below its value.
 /// ranks       [kTreeLanes]
 /// thresholds  of the feature, ascending
 /// conditions  [thresholds] out: lanes with value <= threshold

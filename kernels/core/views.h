@@ -1,4 +1,5 @@
-// Plain views that cross from host code into the kernels: what a model and a domain look like to them.
+// Plain views that cross from host code into the kernels: what a model and a domain look like to
+// them.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +49,8 @@ enum class EncodingKind : std::uint8_t {
 /// The encoding of one attribute.
 /// width  its columns
 /// slope  kAffine: what one code adds
-/// table  [codes][width] columns of every code that the attribute may take, ascending; kAffine, kTable
+/// table  [codes][width] columns of every code that the attribute may take, ascending; kAffine,
+///        kTable
 struct EncodingView {
   EncodingKind kind = EncodingKind::kIdentity;
   int dropped = 0;
@@ -62,14 +64,16 @@ struct EncodingView {
 /// flagged       [attributes] 1 where the domain file marks the attribute as protected
 /// selected      indices of the attributes under test, ascending
 /// values        [selected] the compared values of each, ascending; never empty
-/// cut           one output: label 1 when the score lies above; see label_cut in engine/subject.h
+/// cut           one output: label 1 when the score lies above; see label_cut in
+///               engine/subject/subject.h
 /// scorer        what gives scores where there is no network, whose view is empty then
 /// scores        what they are; a network's are logits
-/// codes         [attributes] the codes that an attribute may take, ascending from low to high; empty, or empty for an
-///               attribute: all of them. A search sees their places in the list: a step leads to a neighbour there
+/// codes         [attributes] the codes that an attribute may take, ascending from low to high;
+///               empty, or empty for an attribute: all of them. A search sees their places in the
+///               list: a step leads to a neighbour there
 /// immutable     [attributes] 1 where no search may change a value; empty: none
-/// encodings     [attributes]; empty: every attribute is one input, its code. The model's inputs are the attributes'
-///               columns side by side
+/// encodings     [attributes]; empty: every attribute is one input, its code. The model's inputs
+///               are the attributes' columns side by side
 struct SubjectView {
   NetworkView network;
   std::span<std::int32_t const> low;

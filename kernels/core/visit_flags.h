@@ -14,7 +14,8 @@ enum VisitFlag : std::uint32_t {
 };
 inline constexpr int kVisitFlagBits = 4;
 
-/// Flags of an evaluated input. undefined: its own output is not finite; irregular: some member's is not
+/// Flags of an evaluated input. undefined: its own output is not finite; irregular: some member's
+/// is not
 FL_HD std::uint32_t visit_flags(bool hit, bool undefined, bool irregular) {
   return (hit ? kHitFlag : 0U) | (undefined ? kUndefinedFlag : 0U) |
          (irregular ? kIrregularFlag : 0U);

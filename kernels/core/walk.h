@@ -1,12 +1,14 @@
-// A walk over part of a domain: which groups there are, how they are numbered, and what is counted on the way.
+// A walk over part of a domain: which groups there are, how they are numbered, and what is counted
+// on the way.
 //
-// A walk's groups are the combinations of its factors, numbered in mixed radix, the last factor fastest. A kernel takes
-// one *head* per lane, a combination of the factors before the tail, and visits all its *members*: the combinations of
-// the tail's levels, which are the remaining columns, the selected ones among them, in kernel order. So neighbouring
-// members share the first layer's sums over all columns but the last few. Group number = head * groups + tail group.
+// A walk's groups are the combinations of its factors, numbered in mixed radix, the last factor
+// fastest. A kernel takes one *head* per lane, a combination of the factors before the tail, and
+// visits all its *members*: the combinations of the tail's levels, which are the remaining columns,
+// the selected ones among them, in kernel order. So neighbouring members share the first layer's
+// sums over all columns but the last few. Group number = head * groups + tail group.
 #pragma once
 
-#include "kernels/core/subject.h"
+#include "kernels/core/labels.h"
 
 namespace fairlane {
 
@@ -32,7 +34,8 @@ struct WalkLevel {
   float const* value = nullptr;
 };
 
-/// A proper subset of the selected attributes: it parts a group into classes of members that differ in it alone.
+/// A proper subset of the selected attributes: it parts a group into classes of members that differ
+/// in it alone.
 /// member  [classes][class_size] variants
 struct WalkSubset {
   int classes = 0;
@@ -71,23 +74,27 @@ inline constexpr int kSeverityBins = 20;
 /// Where in an array of counters what is counted; all are sums over groups.
 /// groups     discriminatory ones: two members have different defined labels
 /// instances  IDIs: members of such groups with a defined label
-/// undefined  members whose output is not finite
+/// unknown    groups that are not discriminatory as far as is known, but have a member whose output
+///            is not finite
 /// positive   [variants] members of that variant with a defined label other than 0
+/// undefined  [variants] members of that variant whose output is not finite
 /// severity   [kSeverityBins] discriminatory groups whose severity is at least bin / kSeverityBins
 /// subset     [subsets][2] discriminatory classes of a subset, and the IDIs in them
-/// pair       [variants][variants] groups where the first variant's label is greater than the second's
+/// pair       [variants][variants] groups where the first variant's label is greater than the
+///            second's
 struct CountLayout {
   static constexpr int kGroups = 0;
   static constexpr int kInstances = 1;
-  static constexpr int kUndefined = 2;
+  static constexpr int kUnknown = 2;
   static constexpr int kPositive = 3;
   int variants = 0;
   int subsets = 0;
   bool pairs = false;
 
   FL_HD int positive(int v) const { return kPositive + v; }
-  FL_HD int severity(int bin) const { return kPositive + variants + bin; }
-  FL_HD int subset(int i) const { return kPositive + variants + kSeverityBins + 2 * i; }
+  FL_HD int undefined(int v) const { return kPositive + variants + v; }
+  FL_HD int severity(int bin) const { return kPositive + 2 * variants + bin; }
+  FL_HD int subset(int i) const { return severity(kSeverityBins) + 2 * i; }
   FL_HD int pair(int v, int w) const { return subset(subsets) + v * variants + w; }
   FL_HD int size() const { return pairs ? pair(variants, 0) : subset(subsets); }
 };
@@ -96,7 +103,8 @@ FL_HD CountLayout count_layout(Subject const& s, Walk const& w) {
   return {s.variants, w.subsets, w.counts_pairs};
 }
 
-/// Bits of a label, and words per variant that the tally works with: a bit each, and whether the label is defined.
+/// Bits of a label, and words per variant that the tally works with: a bit each, and whether the
+/// label is defined.
 FL_HD int label_planes(int outputs) {
   int planes = 1;
   while ((1 << planes) < outputs) ++planes;
@@ -104,7 +112,8 @@ FL_HD int label_planes(int outputs) {
 }
 inline constexpr int kMostPlanes = 8;  // kMaxOutputs
 
-/// Columns of heads [head, head + n), as floats or codes: in [columns][stride], the tail's columns left alone.
+/// Columns of heads [head, head + n), as floats or codes: in [columns][stride], the tail's columns
+/// left alone.
 template <class T>
 FL_HD void load_heads(Walk const& w, std::int64_t head, int n, long stride, T* in) {
   for (int i = 0; i < n; ++i) {

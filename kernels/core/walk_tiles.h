@@ -1,4 +1,5 @@
-// The lane core of a walk (kernels/core/walk.h): logits of all members of a tile of heads, and what they tell.
+// The lane core of a walk (kernels/core/walk.h): logits of all members of a tile of heads, and what
+// they tell.
 #pragma once
 
 #include "kernels/core/bits.h"
@@ -8,14 +9,15 @@
 namespace fairlane {
 
 /// P: the pack; kV: packs per tile.
-template <class P, int kV>
+template <Pack P, int kV>
 struct WalkTiles {
   using F = typename P::F;
   static constexpr int kN = P::kLanes;
   static constexpr int kTile = kV * kN;
 
   /// Logits of all members of the heads in m.in.
-  /// sums    [levels][first layer's outputs][kTile] scratch: the first layer's sums before each level's column
+  /// sums    [levels][first layer's outputs][kTile] scratch: the first layer's sums before each
+  ///         level's column
   /// logits  [members][outputs][kTile]
   static FL_HOST_DEVICE void member_logits(Subject const& s, Walk const& w, Scratch const& m,
                                            float* sums, float* logits) {
@@ -70,13 +72,13 @@ struct SoleTally {
 };
 
 /// How the threads that run a pack share its tally.
-template <class P>
+template <Pack P>
 struct TallyTeam {
   using Own = SoleTally;
 };
 
 /// Counts what the members of kW packs of heads tell.
-template <class P, int kW>
+template <Pack P, int kW>
 struct WalkTally {
   using Own = typename TallyTeam<P>::Own;
   using F = typename P::F;
@@ -85,21 +87,21 @@ struct WalkTally {
   static constexpr int kLanes = kW * kN;
   static_assert(kLanes <= 64);
 
-  /// logits   [members][outputs], `apart` floats from one to the next
+  /// logits   [members][outputs], `stride` floats from one to the next
   /// valid    bits of the lanes that count
   /// words    [variants][label_planes + 1] scratch
-  /// terms    [4 * outputs] scratch, as far apart as the logits, which are overwritten
-  /// mixed    [groups], `mixed_apart` words from one to the next: bits of the lanes whose group is discriminatory, or-ed in
-  ///          from bit `mixed_bit` on
+  /// terms    [4 * outputs] scratch, with the stride of the logits, which are overwritten
+  /// mixed    [groups], `mixed_stride` words from one to the next: bits of the lanes whose group is
+  ///          discriminatory, or-ed in from bit `mixed_bit` on
   /// counters [CountLayout::size]
   struct Target {
     float* logits;
-    long apart;
+    long stride;
     std::uint64_t valid;
     std::uint64_t* words;
     float* terms;
     std::uint64_t* mixed;
-    long mixed_apart;
+    long mixed_stride;
     int mixed_bit;
     std::uint64_t* counters;
   };
@@ -116,7 +118,7 @@ struct WalkTally {
   static FL_HD float* member(Subject const& s, Walk const& w, Target const& t, int group,
                              int variant) {
     long const number = w.group_member[group] + w.variant_member[variant];
-    return t.logits + number * s.network.outputs() * t.apart;
+    return t.logits + number * s.network.outputs() * t.stride;
   }
 
   /// Labels of a group's members as words, a bit for every lane.
@@ -129,7 +131,7 @@ struct WalkTally {
       std::uint64_t plane[kMostPlanes] = {};
       std::uint64_t defined = 0;
       for (int p = 0; p < kW; ++p) {
-        I const label = label_of<P>(z + p * kN, outputs, static_cast<int>(t.apart), s.cut);
+        I const label = label_of<P>(z + p * kN, outputs, static_cast<int>(t.stride), s.cut);
         defined |= P::mask_bits(P::lnot(LabelSet<P>::equal(label, P::splat_i(kUndefinedLabel))))
                    << (p * kN);
         for (int b = 0; b < planes; ++b) {
@@ -148,7 +150,7 @@ struct WalkTally {
       if (Own::takes(variant)) {
         Own::add(t.counters + layout.positive(variant), pop_count(any));
         if (defined != t.valid)
-          Own::add(t.counters + CountLayout::kUndefined, pop_count(t.valid & ~defined));
+          Own::add(t.counters + layout.undefined(variant), pop_count(t.valid & ~defined));
       }
     }
     Own::settle();
@@ -170,6 +172,14 @@ struct WalkTally {
       mixed |= ones & zeros;
     }
     return mixed;
+  }
+
+  /// Bits of the lanes with a member whose label is not defined.
+  static FL_HD std::uint64_t undefined_among(Subject const& s, Target const& t) {
+    int const planes = label_planes(s.network.outputs());
+    std::uint64_t defined = t.valid;
+    for (int v = 0; v < s.variants; ++v) defined &= word_of(s, t, v)[planes];
+    return t.valid & ~defined;
   }
 
   static FL_HD std::uint64_t instances_among(Subject const& s, Target const& t, int const* variant,
@@ -197,9 +207,12 @@ struct WalkTally {
     int const planes = label_planes(s.network.outputs());
     set_words(s, w, t, group);
     std::uint64_t const mixed = mixed_among(s, t, nullptr, s.variants);
+    if (!s.finite && Own::takes(0)) {
+      Own::add(t.counters + CountLayout::kUnknown, pop_count(undefined_among(s, t) & ~mixed));
+    }
     if (mixed == 0) return;
     if (Own::takes(0)) {
-      Own::merge(t.mixed + group * t.mixed_apart, mixed << t.mixed_bit);
+      Own::merge(t.mixed + group * t.mixed_stride, mixed << t.mixed_bit);
       Own::add(t.counters + CountLayout::kGroups, pop_count(mixed));
       Own::add(t.counters + CountLayout::kInstances,
                instances_among(s, t, nullptr, s.variants, mixed));
@@ -230,26 +243,27 @@ struct WalkTally {
     Own::settle();
   }
 
-  /// Severity as LaneTiles::probe computes it: the largest spread of a probability within the similar set.
+  /// Severity as LaneTiles::probe computes it: the largest spread of a probability within the
+  /// similar set.
   static FL_HD void tally_severity(Subject const& s, Walk const& w, Target const& t, int group,
                                    std::uint64_t mixed) {
     int const outputs = s.network.outputs();
-    int const apart = static_cast<int>(t.apart);
+    int const stride = static_cast<int>(t.stride);
     float* const low = t.terms;
-    float* const high = low + outputs * t.apart;
-    float* const sums = high + outputs * t.apart;
+    float* const high = low + outputs * t.stride;
+    float* const sums = high + outputs * t.stride;
     for (int c = 0; c < outputs; ++c) {
       for (int p = 0; p < kW; ++p) {  // outside what a probability can be
-        P::store(P::splat(2.0F), low + c * t.apart + p * kN);
-        P::store(P::splat(-1.0F), high + c * t.apart + p * kN);
+        P::store(P::splat(2.0F), low + c * t.stride + p * kN);
+        P::store(P::splat(-1.0F), high + c * t.stride + p * kN);
       }
     }
     for (int variant = 0; variant < s.variants; ++variant) {
       float* const z = member(s, w, t, group, variant);
       for (int p = 0; p < kW; ++p) {
-        probabilities<P>(s.scores, z + p * kN, outputs, apart, sums + p * kN);
+        probabilities<P>(s.scores, z + p * kN, outputs, stride, sums + p * kN);
         for (int c = 0; c < outputs; ++c) {
-          long const i = c * t.apart + p * kN;
+          long const i = c * t.stride + p * kN;
           F const probability = P::load(z + i);
           F const least = P::load(low + i);
           F const most = P::load(high + i);
@@ -261,7 +275,7 @@ struct WalkTally {
     for (int p = 0; p < kW; ++p) {
       F severity = P::splat(0.0F);
       for (int c = 0; c < outputs; ++c) {
-        long const i = c * t.apart + p * kN;
+        long const i = c * t.stride + p * kN;
         F const spread = P::load(high + i) - P::load(low + i);
         severity = P::select(spread > severity, spread, severity);
       }

@@ -1,52 +1,32 @@
-// The local phase of AEQUITAS in a CPU block: draws by odds, steps, and which of them are taken.
-
-#include <algorithm>
+// The local phase of AEQUITAS in a CPU block.
 
 #include "kernels/cpu/cpu_block.h"
-#include "kernels/cpu/wide_visit_table.h"
 
 namespace fairlane {
 
-template <class Table>
-void CpuBlock<Table>::begin_adaptive() {
-  for (int c = 0; c < subject_.columns; ++c) std::copy_n(x_.row(c), size_, origin_.row(c));
-  for (int w = 0; w < words_; ++w) std::copy_n(key_.row(w), size_, origin_key_.row(w));
+void CpuBlock::begin(OddsStep const&) {
+  run(MarkOrigins{context_},
+      size_);  // what it says of hits and labels is not used
 }
 
-template <class Table>
-void CpuBlock<Table>::step_adaptive(AdaptiveStep const& step, std::uint64_t* events) {
-  for (long i = 0; i < size_; ++i) ++iteration_[i];
-  kernels_.random_words(seed_.data(), phase_, iteration_.data(), 0, run_seed_, size_,
-                        random_.data(), stride_);
+void CpuBlock::step(OddsStep const& how) {
+  LaneContext const c = context_;
+  std::int32_t* const choice = margin_.move;
+  std::int32_t* const moved = margin_.move_step;
+  count_iteration();
+  draw();
   {
-    typename Table::Use use(table_, static_cast<std::uint64_t>(size_));
-    kernels_.perturb_by_odds(subject_, step.step, step.odds, random_.data(), x_.data(), stride_,
-                             size_, choice_.data(), moved_.data());
-    for (long i = 0; i < size_; ++i) move_key(i, choice_[i] / 2, moved_[i]);
-    look_up(use);
+    auto const round = record_.round(static_cast<std::uint64_t>(size_));
+    kernels_.perturb_by_odds(subject_, how.step, how.odds, random_.data(), lanes_.x, lanes_.stride,
+                             size_, choice, moved);
+    for (long i = 0; i < size_; ++i) c.move_key(i, subject_.movable[choice[i] / 2], moved[i]);
+    look_up(*round);
   }
   flush_overflow();
-  settle_adaptive(step.acceptance, events);
-}
-
-template <class Table>
-void CpuBlock<Table>::settle_adaptive(Acceptance acceptance, std::uint64_t* events) {
   for (long i = 0; i < size_; ++i) {
-    bool const hit = hit_[i] != 0;
-    ++events[event_of(choice_[i], hit)];
-    if (accepts_step(acceptance, hit, streak_[i] == 0, random_(2, i))) {
-      streak_[i] = hit ? 0 : streak_[i] + 1;
-    } else if (acceptance == Acceptance::kReset) {
-      for (int c = 0; c < subject_.columns; ++c) x_(c, i) = origin_(c, i);
-      for (int w = 0; w < words_; ++w) key_(w, i) = origin_key_(w, i);
-    } else {
-      x_(subject_.movable[choice_[i] / 2], i) -= moved_[i];
-      move_key(i, choice_[i] / 2, -std::int64_t{moved_[i]});
-    }
+    ++how.events[event_of(choice[i], lanes_.hit[i] != 0)];
+    settle_by_odds(c, i, how.acceptance, choice[i], moved[i], random_(2, i));
   }
 }
-
-template class CpuBlock<VisitTable>;
-template class CpuBlock<WideVisitTable>;
 
 }  // namespace fairlane

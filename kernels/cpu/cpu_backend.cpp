@@ -1,29 +1,30 @@
-// The CPU backend: one subject, one table of visited inputs, blocks for as many threads as asked for.
+// The CPU backend: one subject, one table of visited inputs, blocks for as many
+// threads as asked for.
 
 #include <algorithm>
 #include <string>
 
-#include "kernels/core/error.h"
+#include "base/error.h"
+#include "kernels/backend.h"
 #include "kernels/cpu/cpu_block.h"
 #include "kernels/cpu/cpu_walk.h"
-#include "kernels/cpu/wide_visit_table.h"
 #include "kernels/k_means.h"
 
 namespace fairlane {
 
 namespace {
 
-constexpr int kDefaultLanes =
-    1024;  // about half a megabyte of state for a small network: the second-level cache
+constexpr int kDefaultLanes = 1024;  // about half a megabyte of state for a
+                                     // small network: the second-level cache
 
-/// CpuBackend over one kind of table.
-template <class Table>
 class CpuBackend final : public Backend {
  public:
-  template <class... TableArguments>
   CpuBackend(std::unique_ptr<PackedSubject> subject, LaneKernels const& kernels,
-             CpuOptions const& options, TableArguments... arguments)
-      : subject_(std::move(subject)), kernels_(kernels), options_(options), table_(arguments...) {
+             CpuOptions const& options)
+      : subject_(std::move(subject)),
+        kernels_(kernels),
+        options_(options),
+        record_(make_cpu_record(*subject_, options.memory_limit, options.threads)) {
     overflow_.sink = options.overflow;
     if (!overflow_.sink) {
       overflow_.sink = [](Visits const&) {
@@ -51,16 +52,16 @@ class CpuBackend final : public Backend {
   }
 
   std::unique_ptr<LaneBlock> make_block(int capacity, Phase phase) override {
-    return std::make_unique<CpuBlock<Table>>(*subject_, kernels_, table_, overflow_, options_.seed,
-                                             capacity, phase);
+    return std::make_unique<CpuBlock>(*subject_, kernels_, *record_, overflow_, options_.seed,
+                                      capacity, phase);
   }
 
-  std::uint64_t visited() const override { return table_.size(); }
-  std::uint64_t instances() const override { return table_.hits(); }
-  std::uint64_t table_bytes() const override { return table_.bytes(); }
+  std::uint64_t visited() const override { return record_->size(); }
+  std::uint64_t instances() const override { return record_->hits(); }
+  std::uint64_t table_bytes() const override { return record_->bytes(); }
   bool overflowed() const override { return overflow_.used.load(std::memory_order_relaxed); }
-  void collect(VisitSink const& sink) override { table_.collect(sink); }
-  void reserve(double inputs) override { table_.reserve(inputs); }
+  void collect(VisitSink const& sink) override { record_->collect(sink); }
+  void reserve(double inputs) override { record_->reserve(inputs); }
 
   std::unique_ptr<Walker> make_walker(std::vector<ValueList> lists) override {
     return make_cpu_walker(*subject_, kernels_, std::move(lists));
@@ -162,7 +163,7 @@ class CpuBackend final : public Backend {
   LaneKernels const& kernels_;
   CpuOptions options_;
   OverflowSink overflow_;
-  Table table_;
+  std::unique_ptr<CpuRecord> record_;
 };
 
 }  // namespace
@@ -174,19 +175,7 @@ std::unique_ptr<Backend> make_cpu_backend(SubjectView const& view, CpuOptions co
   if (stages_classification(subject->get()) && subject->get().variants <= kMostOrdered) {
     subject->set_variant_order(separating_order(*subject, kernels));
   }
-  auto const& keys = subject->keys();
-  int const words = keys.words;
-  if (words > 1) {
-    return std::make_unique<CpuBackend<WideVisitTable>>(std::move(subject), kernels, options, words,
-                                                        options.memory_limit);
-  }
-  auto const& s = subject->get();
-  std::uint64_t const groups = keys.narrow_groups;
-  int const variants = s.variants;
-  int const label_bits = s.label_bits * variants;
-  return std::make_unique<CpuBackend<VisitTable>>(std::move(subject), kernels, options, groups,
-                                                  variants, label_bits, options.memory_limit,
-                                                  options.threads);
+  return std::make_unique<CpuBackend>(std::move(subject), kernels, options);
 }
 
 }  // namespace fairlane

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "kernels/backend.h"
 #include "kernels/cpu/lane_kernels.h"
+#include "kernels/walker.h"
 
 namespace fairlane {
 

@@ -52,8 +52,8 @@ inline void match_visits(VisitSlots const& table, int first_input, int last_inpu
       word = hn::IfThenElse(is_own, w, word);
       match = hn::Or(match, is_own);
       full = hn::And(full, used);
-      // The slot of the own word, or else the first free one. An own word may stand behind a slot that
-      // read as free: another thread had claimed that one and published it in between.
+      // The slot of the own word, or else the first free one. An own word may stand behind a slot
+      // that read as free: another thread had claimed that one and published it in between.
       place = hn::IfThenElse(hn::AndNot(match, full), hn::Add(place, one), place);
       place =
           hn::IfThenElse(is_own, hn::Add(home, hn::Set(d, static_cast<std::uint64_t>(j))), place);

@@ -1,4 +1,5 @@
-// Lane kernels without SIMD types: one lane per pack. The reference for every other instruction set.
+// Lane kernels without SIMD types: one lane per pack. The reference for every other instruction
+// set.
 #define FL_ISA isa_portable
 #include "kernels/cpu/lane_kernels.h"
 
@@ -63,7 +64,8 @@ inline VisitCounts list_visits(VisitSlots const& table, int first_input, int las
 namespace fairlane {
 
 namespace FL_ISA {
-/// The pack under a name of this namespace, so that no symbol is shared with other instruction sets.
+/// The pack under a name of this namespace, so that no symbol is shared with other instruction
+/// sets.
 struct LanePack : ScalarPack {};
 }  // namespace FL_ISA
 

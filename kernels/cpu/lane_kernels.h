@@ -1,7 +1,8 @@
 // The CPU's loops over the lane core: one table of functions per instruction set.
 //
-// Arrays over lanes are structure-of-arrays, row r of an array at r * stride. Strides and the memory behind n are
-// padded to whole tiles (tile_lanes), so that a kernel may read and write past n up to the next multiple.
+// Arrays over lanes are structure-of-arrays, row r of an array at r * stride. Strides and the
+// memory behind n are padded to whole tiles (tile_lanes), so that a kernel may read and write past
+// n up to the next multiple.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +28,8 @@ struct VisitSlots {
   int shift = kVisitFlagBits;
 };
 
-/// Inputs to look up, [n] each: where the search starts, group key, variant, and the visit's seed and iteration;
-/// phase is the finder's top bit.
+/// Inputs to look up, [n] each: where the search starts, group key, variant, and the visit's seed
+/// and iteration; phase is the finder's top bit.
 struct VisitQuery {
   std::uint64_t* home;
   std::uint64_t const* group;
@@ -40,8 +41,10 @@ struct VisitQuery {
 
 /// What match_visits and list_visits say of each input. The former's answers are
 /// hit, labels  [n] of the input's group; hit is -1 where neither it nor a sibling was met
-/// place        [n] the input's slot, or else the first free one of its line, or else the one behind
-/// own          bits, whether the input's own slot was met; a byte for as many inputs as a register takes
+/// place        [n] the input's slot, or else the first free one of its line, or else the one
+///              behind
+/// own          bits, whether the input's own slot was met; a byte for as many inputs as a register
+///              takes
 /// The latter's are
 /// finder       [n] packed finder of this visit
 /// and numbers of inputs, ascending, in arrays with a tile of room behind:
@@ -70,7 +73,8 @@ struct VisitCounts {
 };
 
 /// Working memory of a walk, beside Scratch:
-/// sums [levels][first layer's outputs] and logits [members][outputs] tiles; words as in WalkTally; codes [columns] tiles
+/// sums [levels][first layer's outputs] and logits [members][outputs] tiles; words as in WalkTally;
+/// codes [columns] tiles
 struct WalkScratch {
   float* sums = nullptr;
   float* logits = nullptr;
@@ -78,17 +82,19 @@ struct WalkScratch {
   std::int32_t* codes = nullptr;
 };
 
-/// Functions of one instruction set. x [columns][stride] holds integer codes in kernel column order.
+/// Functions of one instruction set. x [columns][stride] holds integer codes in kernel column
+/// order.
 struct LaneKernels {
   char const* isa = "";
   int tile_lanes = 0;    // lanes per tile
   int tile_outputs = 0;  // widest register tile of outputs
 
-  /// Labels of each lane's group: packed [n] labels of all variants (zero when label_bits is 0), flags [n].
+  /// Labels of each lane's group: packed [n] labels of all variants (zero when label_bits is 0),
+  /// flags [n].
   void (*classify)(Subject const&, std::int32_t const* x, long stride, int n, Scratch const&,
                    std::uint32_t* packed, std::int32_t* flags);
-  /// One pass of classify over variants [first, last) of variant_order. found [n] first label met so far (kUndefinedLabel
-  /// at the start), flags [n]: read and updated.
+  /// One pass of classify over variants [first, last) of variant_order. found [n] first label met
+  /// so far (kUndefinedLabel at the start), flags [n]: read and updated.
   void (*classify_some)(Subject const&, std::int32_t const* x, long stride, int n, Scratch const&,
                         int first, int last, std::int32_t* found, std::int32_t* flags);
   /// Labels of every variant of each lane's group: labels [variants][label_stride].
@@ -100,7 +106,8 @@ struct LaneKernels {
   /// Margins within each lane's similar set, for the margin method.
   void (*margins)(Subject const&, std::int32_t const* x, long stride, int n, Scratch const&,
                   MarginResult const&);
-  /// gradient [columns][gradient_stride] at x; zero for columns that may not move when kind is a difference.
+  /// gradient [columns][gradient_stride] at x; zero for columns that may not move when kind is a
+  /// difference.
   void (*gradients)(Subject const&, GradientSpec, std::int32_t const* x, long stride, int n,
                     Scratch const&, float* gradient, long gradient_stride);
   /// logits [outputs][out_stride] of x itself.
@@ -113,31 +120,36 @@ struct LaneKernels {
   void (*random_words)(std::uint32_t const* lane, Phase phase, std::uint32_t const* iteration,
                        std::uint32_t draw, std::uint64_t seed, int n, std::uint32_t* words,
                        long stride);
-  /// Momentum and sign step: m1 = decay m1 + g1, m2 = decay m2 + g2; every movable column of x moves where the signs
-  /// agree, clipped.
+  /// Momentum and sign step: m1 = decay m1 + g1, m2 = decay m2 + g2; every movable column of x
+  /// moves where the signs agree, clipped.
   void (*advance)(Subject const&, AdvanceSpec, float const* g1, float const* g2,
                   long gradient_stride, float* m1, float* m2, std::int32_t* x, long stride, int n);
-  /// weights [movable][stride] and total [n] of the local draw, from gradients [columns][stride] at x and partner.
+  /// weights [movable][stride] and total [n] of the local draw, from gradients [columns][stride] at
+  /// x and partner.
   void (*attribute_weights)(Subject const&, float epsilon, float const* g1, float const* g2,
                             long gradient_stride, int n, float* weights, long stride, float* total);
-  /// The local draw and step: index [n] into movable, drawn with the weights and words' row 0, and by how much that column
-  /// of x moved: `step` up or down by row 1, clipped. weights, words and x have one stride.
+  /// The local draw and step: index [n] into movable, drawn with the weights and words' row 0, and
+  /// by how much that column of x moved: `step` up or down by row 1, clipped. weights, words and x
+  /// have one stride.
   void (*perturb)(Subject const&, std::int32_t step, float const* weights, float const* total,
                   std::uint32_t const* words, std::int32_t* x, long stride, int n,
                   std::int32_t* index, std::int32_t* moved);
-  /// The same by odds: attribute by words' row 0, direction by row 1, and choice [n] as event_of() takes it.
+  /// The same by odds: attribute by words' row 0, direction by row 1, and choice [n] as event_of()
+  /// takes it.
   void (*perturb_by_odds)(Subject const&, std::int32_t step, StepOdds odds,
                           std::uint32_t const* words, std::int32_t* x, long stride, int n,
                           std::int32_t* choice, std::int32_t* moved);
-  /// Looks inputs [first, last) up in the lines of a visit table at their homes; `first` is a multiple of a register's
-  /// inputs. Arrays are read and written up to a tile past `last`.
+  /// Looks inputs [first, last) up in the lines of a visit table at their homes; `first` is a
+  /// multiple of a register's inputs. Arrays are read and written up to a tile past `last`.
   void (*match_visits)(VisitSlots const&, int first, int last, VisitQuery const&,
                        VisitFound const&);
-  /// Sorts inputs [first, last) after match_visits. By itself, since a list written between look-ups would hold up
-  /// their loads: a processor does not know which addresses a masked store leaves alone.
+  /// Sorts inputs [first, last) after match_visits. By itself, since a list written between
+  /// look-ups would hold up their loads: a processor does not know which addresses a masked store
+  /// leaves alone.
   VisitCounts (*list_visits)(VisitSlots const&, int first, int last, VisitQuery const&,
                              VisitFound const&);
-  /// Multiply-adds of a loop that does nothing else, for measuring a core's peak: returns how many were done.
+  /// Multiply-adds of a loop that does nothing else, for measuring a core's peak: returns how many
+  /// were done.
   std::int64_t (*multiply_adds)(std::int64_t rounds, float* sink);
   /// Numbers of the lanes whose value [n] lies in [low, high], ascending; returns how many.
   int (*list)(std::int32_t const* value, std::int32_t low, std::int32_t high, int n,
@@ -156,7 +168,8 @@ LaneKernels const* kernels_avx2();
 LaneKernels const* kernels_avx512();
 LaneKernels const* kernels_neon();
 
-/// The best table this processor runs, or the named one ("portable", "avx2", "avx512", "neon"; empty: best).
+/// The best table this processor runs, or the named one ("portable", "avx2", "avx512", "neon";
+/// empty: best).
 /// Throws Error(kUnavailable) naming what is there.
 LaneKernels const& select_kernels(char const* isa);
 

@@ -1,15 +1,17 @@
-// The table of LaneKernels for one pack type. Included by kernels/cpu/isa_*.cpp only, after FL_ISA is defined.
+// The table of LaneKernels for one pack type. Included by kernels/cpu/isa_*.cpp only, after FL_ISA
+// is defined.
 #pragma once
 
 #include "kernels/core/walk_tiles.h"
 #include "kernels/cpu/lane_kernels.h"
 
-// Defined before by the file that includes this one: match_visits and list_visits of the instruction set.
+// Defined before by the file that includes this one: match_visits and list_visits of the
+// instruction set.
 
 namespace fairlane::FL_ISA {
 
 /// P: the pack; kV: packs per tile; kT: outputs per register tile.
-template <class P, int kV, int kT>
+template <Pack P, int kV, int kT>
 struct Kernels : LaneTiles<P, kV> {
   using Tiles = LaneTiles<P, kV>;
   using F = typename P::F;

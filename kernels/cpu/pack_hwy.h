@@ -1,5 +1,6 @@
-// The pack of one SIMD register, by Google Highway. Included only by kernels/cpu/isa_*.cpp, each compiled for one
-// instruction set, after it has defined FL_ISA, the namespace of that instruction set.
+// The pack of one SIMD register, by Google Highway. Included only by kernels/cpu/isa_*.cpp, each
+// compiled for one instruction set, after it has defined FL_ISA, the namespace of that instruction
+// set.
 #pragma once
 
 #define HWY_COMPILE_ONLY_STATIC 1

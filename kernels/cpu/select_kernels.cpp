@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "base/error.h"
 #include "kernels/backend.h"
-#include "kernels/core/error.h"
 #include "kernels/cpu/lane_kernels.h"
 
 namespace fairlane {

@@ -50,7 +50,8 @@ std::vector<int> separating_order(PackedSubject const& packed, LaneKernels const
   };
   std::vector<int> order(s.variant_order, s.variant_order + variants);
   std::vector<char> settled(static_cast<std::size_t>(groups), 0);
-  // The first variant stays (an end of the product); each next one shows a second label in most of the groups left.
+  // The first variant stays (an end of the product); each next one shows a second label in most of
+  // the groups left.
   int const chosen = std::min(variants, kChosen);
   for (int place = 1; place < chosen; ++place) {
     int best = place;

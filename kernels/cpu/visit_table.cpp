@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/core/error.h"
+#include "base/error.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define FL_THREAD_SANITIZER true
@@ -71,7 +71,8 @@ void VisitTable::find_many(LaneKernels const& kernels, int first, int last, Visi
   auto& lists = answers.lists;
   VisitSlots const slots{slots_, variants_, kFlagBits + label_bits_};
   auto const found = lists.found(hit, labels, answers.place.data());
-  // A core waits for a few lines at a time: it matches earlier inputs while those of later ones come.
+  // A core waits for a few lines at a time: it matches earlier inputs while those of later ones
+  // come.
   constexpr int kStep = 8;
   constexpr int kLag = 48;  // inputs whose lines have been asked for and not looked at
   for (int at = first; at < last + kLag; at += kStep) {

@@ -1,12 +1,15 @@
-// The record of visited inputs on the CPU: one probe answers "seen?", "which labels?" and "who was first?".
+// The record of visited inputs on the CPU: one probe answers "seen?", "which labels?" and "who was
+// first?".
 //
-// Open addressing with linear probing over 16-byte slots, shared by all threads; an insert waits only for another
-// that has claimed the same slot and is about to publish it. A slot is one input:
-//   finder  complement of the least (phase, seed, iteration); compare-and-swap from 0 claims the slot, later ones raise it
-//   word    key (group * variants + variant + 1) | labels of the whole group | flags; written once, after the claim
-// Inputs of one group start at the same place, so that a member which was never visited finds its group's labels at a
-// sibling. Where the domain fits the memory, that place is the key itself and nothing ever collides; otherwise it is a
-// hash. Growing waits until no thread is inside (shared_mutex) and rehashes.
+// Open addressing with linear probing over 16-byte slots, shared by all threads; an insert waits
+// only for another that has claimed the same slot and is about to publish it. A slot is one input:
+//   finder  complement of the least (phase, seed, iteration); compare-and-swap from 0 claims the
+//   slot, later ones raise it word    key (group * variants + variant + 1) | labels of the whole
+//   group | flags; written once, after the claim
+// Inputs of one group start at the same place, so that a member which was never visited finds its
+// group's labels at a sibling. Where the domain fits the memory, that place is the key itself and
+// nothing ever collides; otherwise it is a hash. Growing waits until no thread is inside
+// (shared_mutex) and rehashes.
 #pragma once
 
 #include <atomic>
@@ -15,8 +18,8 @@
 #include <shared_mutex>
 #include <vector>
 
-#include "kernels/backend.h"
 #include "kernels/cpu/lane_kernels.h"
+#include "kernels/visits.h"
 
 namespace fairlane {
 
@@ -77,7 +80,8 @@ struct VisitAnswers {
   Far far;
 };
 
-/// Memory that is zero on allocation and uses large pages where the system offers them. Throws Error(kMemory).
+/// Memory that is zero on allocation and uses large pages where the system offers them. Throws
+/// Error(kMemory).
 class ZeroedMemory {
  public:
   explicit ZeroedMemory(std::size_t bytes);
@@ -97,7 +101,8 @@ class VisitTable {
   using Key = std::uint64_t;  // group
 
   /// groups, variants  shape of the domain
-  /// label_bits        bits of all labels of a group together; dropped when a slot has no room for them
+  /// label_bits        bits of all labels of a group together; dropped when a slot has no room for
+  ///                   them
   /// limit_bytes       never grow beyond
   /// threads           that use the table; a single one needs no locked operations
   VisitTable(std::uint64_t groups, int variants, int label_bits, std::uint64_t limit_bytes,
@@ -105,7 +110,8 @@ class VisitTable {
 
   bool holds_labels() const { return label_bits_ > 0; }
 
-  /// Permission to use the table, with room for `inserts` new inputs if writable. Blocks while another thread grows it.
+  /// Permission to use the table, with room for `inserts` new inputs if writable. Blocks while
+  /// another thread grows it.
   class Use {
    public:
     Use(VisitTable& table, std::uint64_t inserts);
@@ -138,11 +144,12 @@ class VisitTable {
 
   /// Looks an input up; when it was seen, lowers its finder to `finder`.
   VisitAnswer find(std::uint64_t home, Key group, std::uint32_t variant, std::uint64_t finder);
-  /// find for inputs [first, last) at once; adds to answers. Writes query.home [last], and hit and labels [last] where
-  /// known.
+  /// find for inputs [first, last) at once; adds to answers. Writes query.home [last], and hit and
+  /// labels [last] where known.
   void find_many(LaneKernels const& kernels, int first, int last, VisitQuery const& query,
                  std::int32_t* hit, std::uint32_t* labels, VisitAnswers& answers);
-  /// Records an input that find did not see, and its finder. place: its home, or what find_many said.
+  /// Records an input that find did not see, and its finder. place: its home, or what find_many
+  /// said.
   void insert(Use& use, std::uint64_t place, Key group, std::uint32_t variant, std::uint32_t labels,
               std::uint32_t flags, std::uint64_t finder);
 
@@ -238,7 +245,8 @@ inline void VisitTable::insert(Use& use, std::uint64_t place, Key group, std::ui
     std::atomic_ref<std::uint64_t> cell(slot.word);
     std::uint64_t seen = cell.load(std::memory_order_acquire);
     if (seen == 0) {
-      // The finder claims the slot, then the word makes it visible: one locked operation for a new input.
+      // The finder claims the slot, then the word makes it visible: one locked operation for a new
+      // input.
       std::uint64_t free = 0;
       if (!shared_) {
         slot.finder = ~finder;

@@ -1,5 +1,6 @@
-// Weights of the local draw that a block computed lately. They depend on the input and its partner alone, and a search
-// that renews them before every step comes back to the same pairs: after each miss, and where a bound stopped a step.
+// Weights of the local draw that a block computed lately. They depend on the input and its partner
+// alone, and a search that renews them before every step comes back to the same pairs: after each
+// miss, and where a bound stopped a step.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,8 @@
-// The record of visited inputs for domains whose keys exceed one word: keys are stored and compared whole.
+// The record of visited inputs for domains whose keys exceed one word: keys are stored and compared
+// whole.
 //
-// A hash set in shards, each with its own lock and its own growth; an entry is a group with its labels and the members
-// that were visited.
+// A hash set in shards, each with its own lock and its own growth; an entry is a group with its
+// labels and the members that were visited.
 #pragma once
 
 #include <array>

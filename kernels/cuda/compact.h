@@ -10,7 +10,8 @@ namespace fairlane {
 /// Asks for the temporary memory that compact_flags wants for that many flags.
 cudaError_t compact_bytes(std::int64_t most, std::size_t& bytes);
 
-/// list [..] the indices of the range whose flag is not zero, ascending; count: how many. range.count is not `count`.
+/// list [..] the indices of the range whose flag is not zero, ascending; count: how many.
+/// range.count is not `count`.
 /// temporary [bytes] as compact_bytes says
 cudaError_t compact_flags(void* temporary, std::size_t bytes, std::uint8_t const* flags,
                           Range range, std::int32_t* list, std::int32_t* count,

@@ -4,7 +4,7 @@
 #include <cublas_v2.h>
 #include <dlfcn.h>
 
-#include "kernels/core/error.h"
+#include "base/error.h"
 
 namespace fairlane {
 
@@ -58,7 +58,8 @@ Cublas::Cublas(cudaStream_t stream, std::string const& device)
 Cublas::~Cublas() = default;
 
 std::string Cublas::gemm(Dense const& product, float* sums, long stride) {
-  // cuBLAS has columns side by side: unit-major is a rows x units matrix, and the weights are their transpose.
+  // cuBLAS has columns side by side: unit-major is a rows x units matrix, and the weights are their
+  // transpose.
   float const one = 1.0F;
   float const zero = 0.0F;
   auto const status = library_->sgemm(

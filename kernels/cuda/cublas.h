@@ -1,5 +1,5 @@
-// The matrix products of fast arithmetic. cuBLAS is opened when they are first wanted: without them a program needs no
-// such library.
+// The matrix products of fast arithmetic. cuBLAS is opened when they are first wanted: without them
+// a program needs no such library.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,8 +13,8 @@ namespace fairlane {
 
 class Cublas {
  public:
-  /// Opens the library of the toolkit that this was compiled with, for the current device. Throws Error(kUnavailable),
-  /// whose message begins with `device`.
+  /// Opens the library of the toolkit that this was compiled with, for the current device. Throws
+  /// Error(kUnavailable), whose message begins with `device`.
   Cublas(cudaStream_t stream, std::string const& device);
   ~Cublas();
 

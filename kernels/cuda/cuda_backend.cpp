@@ -1,8 +1,9 @@
-// The CUDA backend as the rest of the project sees it (kernels/backend.h).
+// The CUDA backend as the rest of the project sees it (kernels/backend.h, kernels/devices.h).
+#include "base/error.h"
 #include "kernels/backend.h"
-#include "kernels/core/error.h"
 #include "kernels/cuda/cuda_device.h"
 #include "kernels/device/device_backend.h"
+#include "kernels/devices.h"
 
 namespace fairlane {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/core/error.h"
+#include "base/error.h"
 #include "kernels/cuda/compact.h"
 #include "kernels/cuda/launch.h"
 
@@ -196,7 +196,8 @@ void CudaDevice::zero(void* to, std::size_t bytes) {
 void CudaDevice::upload(void* to, void const* from, std::size_t bytes) {
   constexpr char const* kDoing = "copying to the GPU";
   enter(kDoing);
-  // Through our own pinned memory: whether a copy from other memory has read it on return is up to the driver.
+  // Through our own pinned memory: whether a copy from other memory has read it on return is up to
+  // the driver.
   for (std::size_t done = 0; done < bytes;) {
     std::size_t const part = std::exchange(upload_part_, (upload_part_ + 1) % kStagingParts);
     std::size_t const size = std::min(kStagingBytes, bytes - done);

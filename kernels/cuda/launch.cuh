@@ -104,7 +104,8 @@ cudaError_t launch_tiles(K const& kernel, TilePlan const& plan, Range range, cud
     if (plan.packs >= 2) return launch_tiles_as<K, 2, true>(kernel, plan, range, stream);
     return launch_tiles_as<K, 1, true>(kernel, plan, range, stream);
   }
-  // Memory bounds these: more packs than two would only be more code. The scratch of a wider plan is large enough.
+  // Memory bounds these: more packs than two would only be more code. The scratch of a wider plan
+  // is large enough.
   if (plan.packs >= 2) return launch_tiles_as<K, 2, false>(kernel, plan, range, stream);
   return launch_tiles_as<K, 1, false>(kernel, plan, range, stream);
 }

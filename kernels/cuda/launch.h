@@ -1,5 +1,5 @@
-// Starts the kernels on a stream. Declared for the host compiler; each kernel is instantiated in one .cu file, so that
-// one which none of them names is an undefined symbol of the linker.
+// Starts the kernels on a stream. Declared for the host compiler; each kernel is instantiated in
+// one .cu file, so that one which none of them names is an undefined symbol of the linker.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,7 +15,8 @@ inline constexpr int kMostTileWarps = 16;
 template <class K>
 cudaError_t launch_lanes(K const& kernel, Range range, int multiprocessors, cudaStream_t stream);
 
-/// Runs a kernel for every tile of lanes that holds an index of the range. plan.warps is at most kMostTileWarps.
+/// Runs a kernel for every tile of lanes that holds an index of the range. plan.warps is at most
+/// kMostTileWarps.
 template <class K>
 cudaError_t launch_tiles(K const& kernel, TilePlan const& plan, Range range, cudaStream_t stream);
 

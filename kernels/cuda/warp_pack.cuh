@@ -1,4 +1,5 @@
-// A pack of 32 lanes spread over a warp: a thread holds one lane and reads its own element of every row.
+// A pack of 32 lanes spread over a warp: a thread holds one lane and reads its own element of every
+// row.
 #pragma once
 
 #include "kernels/core/pack.h"
@@ -27,7 +28,8 @@ struct WarpPack : ScalarPack {
     return __ballot_sync(0xFFFFFFFFU, m);
   }
 
-  /// A pointer into shared memory as the compiler knows it: what is read through it needs no look at its address.
+  /// A pointer into shared memory as the compiler knows it: what is read through it needs no look
+  /// at its address.
   template <class T>
   static __device__ __forceinline__ T* near(T* p) {
     if constexpr (kOnChip) {

@@ -1,4 +1,5 @@
-// Atomic operations on words in device memory, the same on host and device. Relaxed unless the name says otherwise.
+// Atomic operations on words in device memory, the same on host and device. Relaxed unless the name
+// says otherwise.
 #pragma once
 
 #include <cstdint>

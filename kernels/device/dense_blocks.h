@@ -1,9 +1,9 @@
-// Dense layers of the wide route: an exact matrix product by blocks of threads. Rows (an input each) go through a layer
-// together; every output is one chain of fma, bias first, then k ascending (numerical contract, rule 2), whatever the
-// tiles are, and k is never split.
+// Dense layers of the wide route: an exact matrix product by blocks of threads. Rows (an input
+// each) go through a layer together; every output is one chain of fma, bias first, then k ascending
+// (numerical contract, rule 2), whatever the tiles are, and k is never split.
 //
-// Matrices lie unit-major: unit k of row r at k * stride + r, strides multiples of four floats. A kernel reads and writes
-// past its rows up to the next multiple of four.
+// Matrices lie unit-major: unit k of row r at k * stride + r, strides multiples of four floats. A
+// kernel reads and writes past its rows up to the next multiple of four.
 #pragma once
 
 #include "kernels/core/mlp.h"
@@ -26,7 +26,8 @@ struct alignas(kQuad * sizeof(float)) Quad {
 FL_HD Quad load_quad(float const* p) { return *reinterpret_cast<Quad const*>(p); }
 FL_HD void store_quad(Quad const& q, float* p) { *reinterpret_cast<Quad*>(p) = q; }
 
-/// A matrix whose rows lie in groups: row r, unit u at data[r / rows * group_stride + u * stride + r % rows].
+/// A matrix whose rows lie in groups: row r, unit u at data[r / rows * group_stride + u * stride +
+/// r % rows].
 /// rows   of a group, a multiple of four
 /// first  row of the matrix that at() counts from
 template <class T>
@@ -72,13 +73,15 @@ struct Dense {
   long gate_stride = 0;
 };
 
-/// The product by blocks of kRowThreads x kOutputThreads threads, each with kRowQuads * 4 rows x kOutputQuads * 4 outputs
-/// in registers; kStep inputs at a time pass through shared memory, which holds two steps.
+/// The product by blocks of kRowThreads x kOutputThreads threads, each with kRowQuads * 4 rows x
+/// kOutputQuads * 4 outputs in registers; kStep inputs at a time pass through shared memory, which
+/// holds two steps.
 ///
-/// operator()(team, block): all threads of a block. A team has shared(), kSharedFloats floats that the threads share, and
-/// for_each_thread(work), which calls work(thread, registers) for each thread and returns when all are done. On a GPU every
-/// thread calls it for itself, and it ends with a barrier; on the host one thread follows the other. What lives on from one
-/// phase to the next is in Registers or shared memory.
+/// operator()(team, block): all threads of a block. A team has shared(), kSharedFloats floats that
+/// the threads share, and for_each_thread(work), which calls work(thread, registers) for each
+/// thread and returns when all are done. On a GPU every thread calls it for itself, and it ends
+/// with a barrier; on the host one thread follows the other. What lives on from one phase to the
+/// next is in Registers or shared memory.
 template <int kRowQuads, int kRowThreads, int kOutputQuads, int kOutputThreads, int kStep>
 struct DenseBlocks {
   static constexpr int kThreads = kRowThreads * kOutputThreads;
@@ -132,7 +135,8 @@ struct DenseBlocks {
     int output;
   };
 
-  /// Where a thread's registers lie: its first quad of rows and outputs within the block and the product.
+  /// Where a thread's registers lie: its first quad of rows and outputs within the block and the
+  /// product.
   struct Place {
     int tile_row;
     int tile_output;
@@ -141,8 +145,8 @@ struct DenseBlocks {
     bool idle;  // no row or no output is left for it
   };
 
-  /// The same number, of which the compiler does not know that: what was worked out from it before the steps is worked
-  /// out anew after them, instead of taking registers from the sums meanwhile.
+  /// The same number, of which the compiler does not know that: what was worked out from it before
+  /// the steps is worked out anew after them, instead of taking registers from the sums meanwhile.
   static FL_HD int again(int x) {
 #ifdef __CUDA_ARCH__
     asm volatile("" : "+r"(x));
@@ -150,7 +154,8 @@ struct DenseBlocks {
     return x;
   }
 
-  /// Blocks that run at once share rows and weights: kBand tiles of rows, one output tile after the other.
+  /// Blocks that run at once share rows and weights: kBand tiles of rows, one output tile after the
+  /// other.
   FL_HD Tile tile_of(int block) const {
     constexpr int kBand = 8;
     int const band_blocks = kBand * output_tiles();
@@ -203,8 +208,8 @@ struct DenseBlocks {
     }
   }
 
-  /// Where a thread begins to fetch a matrix [inputs][stride], kWidth units of it from `first` on: its first quad. A
-  /// thread that has no quad there, since no unit is left, fetches another's.
+  /// Where a thread begins to fetch a matrix [inputs][stride], kWidth units of it from `first` on:
+  /// its first quad. A thread that has no quad there, since no unit is left, fetches another's.
   template <int kWidth>
   static FL_HD float const* source_of(float const* matrix, long stride, int first, int end,
                                       int thread) {
@@ -212,7 +217,8 @@ struct DenseBlocks {
     return matrix + thread / (kWidth / kQuad) * stride + (unit < end ? unit : first);
   }
 
-  /// A step's part of a matrix: quads on their way to shared memory. Moves `from` on to the next step. rest: inputs left
+  /// A step's part of a matrix: quads on their way to shared memory. Moves `from` on to the next
+  /// step. rest: inputs left
   template <int kWidth, int kQuads>
   static FL_HD void fetch_from(float const*& from, long stride, int thread, int rest,
                                Quad (&next)[kQuads]) {

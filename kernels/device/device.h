@@ -1,7 +1,8 @@
-// What the device backend asks of a device: memory, and kernels over lanes. CudaDevice (kernels/cuda) is a GPU, HostDevice
-// runs the same kernels on the host's threads.
+// What the device backend asks of a device: memory, and kernels over lanes. CudaDevice
+// (kernels/cuda) is a GPU, HostDevice runs the same kernels on the host's threads.
 //
-// Everything is asynchronous in one order per device, as in one CUDA stream; download and synchronize wait.
+// Everything is asynchronous in one order per device, as in one CUDA stream; download and
+// synchronize wait.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 #include <vector>
 
 #include "kernels/device/kernel_list.h"
-#include "kernels/device/tile_plan.h"
+#include "kernels/layout/tile_plan.h"
 
 namespace fairlane {
 
@@ -29,14 +30,15 @@ struct DeviceProperties {
   DeviceLimits limits;
 };
 
-/// Indices [0, most), or where `count` is not null [0, *count), a number in device memory that is at most `most`.
+/// Indices [0, most), or where `count` is not null [0, *count), a number in device memory that is
+/// at most `most`.
 struct Range {
   std::int64_t most = 0;
   std::int32_t const* count = nullptr;
 };
 
-/// A device. One thread uses it at a time. Every call throws Error(kStopped) when the device has failed for good,
-/// after which nothing else may be asked of it.
+/// A device. One thread uses it at a time. Every call throws Error(kStopped) when the device has
+/// failed for good, after which nothing else may be asked of it.
 class Device {
  public:
   virtual ~Device() = default;
@@ -71,8 +73,8 @@ class Device {
 
   /// Readies gemm. Throws Error(kUnavailable) where the device has no library for it.
   virtual void open_gemm() = 0;
-  /// A product's sums in whatever order the library adds, from zero on: sums [outputs][stride]. Nothing else is done with
-  /// them: see FinishDense.
+  /// A product's sums in whatever order the library adds, from zero on: sums [outputs][stride].
+  /// Nothing else is done with them: see FinishDense.
   virtual void gemm(Dense const& product, float* sums, long stride) = 0;
 };
 

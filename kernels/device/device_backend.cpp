@@ -4,11 +4,11 @@
 #include <atomic>
 #include <mutex>
 
-#include "kernels/core/error.h"
+#include "base/error.h"
 #include "kernels/device/device_block.h"
 #include "kernels/device/device_k_means.h"
 #include "kernels/device/device_walk.h"
-#include "kernels/device/scorer_describer.h"
+#include "kernels/device/scored/scorer_describer.h"
 #include "kernels/device/wide_plan.h"
 
 namespace fairlane {
@@ -57,8 +57,9 @@ struct Member {
   std::mutex walking;
 };
 
-/// Backend on one or several devices: a block uses one of them, and each records what its blocks visit. Rows are described
-/// on the host: the arithmetic is the same. A scorer is asked by one of them at a time.
+/// Backend on one or several devices: a block uses one of them, and each records what its blocks
+/// visit. Rows are described on the host: the arithmetic is the same. A scorer is asked by one of
+/// them at a time.
 class DeviceBackend final : public Backend {
  public:
   DeviceBackend(SubjectView const& view, std::vector<std::unique_ptr<Device>> devices,
@@ -178,7 +179,8 @@ class DeviceBackend final : public Backend {
     for (auto const& member : members_)
       devices.push_back(
           {member->device.get(), &member->subject, member->evaluator.get(), &member->walking});
-    // A scorer may take its time: what is walked at once must end soon when the user stops the walk.
+    // A scorer may take its time: what is walked at once must end soon when the user stops the
+    // walk.
     std::int64_t const most =
         scorer_ == nullptr ? kMostWalkLanes : kScorerRows / packed_->get().variants;
     return make_device_walker(*packed_, devices, std::move(lists), most,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/layout/placed_rows.h"
+
 namespace fairlane {
 
 namespace {
@@ -12,92 +14,11 @@ long padded(int lanes) {
   return (static_cast<long>(lanes) + kPadLanes - 1) / kPadLanes * kPadLanes;
 }
 
-/// Hands out arrays from one block of memory; with a null base it only counts.
-class Carver {
- public:
-  explicit Carver(std::byte* base) : base_(base) {}
-  template <class T>
-  void take(T*& array, std::size_t count) {
-    array = base_ == nullptr ? nullptr : reinterpret_cast<T*>(base_ + used_);
-    constexpr std::size_t kAlignment = 256;
-    used_ += (count * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
-  }
-  std::size_t used() const { return used_; }
-
- private:
-  std::byte* base_;
-  std::size_t used_ = 0;
-};
-
 }  // namespace
 
-DeviceBlock::Layout DeviceBlock::lay_out(PackedSubject const& packed, int capacity, Phase phase,
-                                         std::byte* base) {
-  Subject const& subject = packed.get();
-  auto const lanes = static_cast<std::size_t>(padded(capacity));
-  auto const columns = static_cast<std::size_t>(subject.columns);
-  auto const movable = static_cast<std::size_t>(subject.movable_count);
-  auto const words = static_cast<std::size_t>(packed.keys().words);
-  Carver memory(base);
-  Layout out;
-  LaneState& s = out.lanes;
-  s.stride = static_cast<long>(lanes);
-  memory.take(s.x, columns * lanes);
-  memory.take(s.key, words * lanes);
-  for (auto* array : {&s.variant, &s.seed, &s.iteration, &s.renewals, &s.labels, &s.place_seed,
-                      &s.place_iteration, &s.found_labels}) {
-    memory.take(*array, lanes);
-  }
-  for (auto* array : {&s.hit, &s.label, &s.pair, &s.partner, &s.flags, &s.list, &s.open, &s.chosen,
-                      &s.second, &s.found_flags}) {
-    memory.take(*array, lanes);
-  }
-  for (auto& stage : s.stages) {
-    memory.take(stage.place, lanes);
-    memory.take(stage.label, lanes);
-    memory.take(stage.flags, lanes);
-  }
-  memory.take(s.counts, 3);
-  memory.take(s.mark, lanes);
-  memory.take(s.rows, 2 * columns * lanes);
-  memory.take(s.gradient, 2 * columns * lanes);
-  if (phase == Phase::kGlobal) {
-    memory.take(s.momentum, columns * lanes);
-    memory.take(s.partner_momentum, columns * lanes);
-  } else {
-    memory.take(s.origin, columns * lanes);
-    memory.take(s.origin_key, words * lanes);
-    memory.take(s.origin_labels, lanes);
-    memory.take(s.weights, movable * lanes);
-    memory.take(s.origin_weights, movable * lanes);
-    memory.take(s.total, lanes);
-    memory.take(s.origin_total, lanes);
-    memory.take(s.streak, lanes);
-    memory.take(s.odds, 2 * movable);
-    memory.take(s.events, kEventsPerAttribute * movable);
-  }
-
-  MarginLanes& m = out.margin;
-  auto& probe = m.probe;
-  for (auto* array :
-       {&probe.low, &probe.high, &probe.side_a, &probe.side_b, &probe.best_a, &probe.best_b,
-        &probe.member_a, &probe.member_b, &m.misses, &m.stale, &m.hit_side_a, &m.hit_side_b,
-        &m.hit_member_a, &m.hit_member_b, &m.move, &m.move_step}) {
-    memory.take(*array, lanes);
-  }
-  for (auto* array :
-       {&probe.low_margin, &probe.margin_a, &probe.margin_b, &probe.best_margin_a,
-        &probe.best_margin_b, &m.hit_margin_a, &m.hit_margin_b, &m.margin_a, &m.margin_b}) {
-    memory.take(*array, lanes);
-  }
-  probe.label = s.label;
-  probe.packed = s.labels;
-  probe.flags = s.flags;
-  memory.take(m.slope_a, columns * lanes);
-  memory.take(m.slope_b, columns * lanes);
-  memory.take(m.tried, movable * lanes);
-  out.bytes = memory.used();
-  return out;
+LaneMemory DeviceBlock::lay_out(PackedSubject const& subject, int capacity, Phase phase,
+                                std::byte* base) {
+  return lay_out_lanes(subject.get(), subject.keys().words, padded(capacity), phase, base);
 }
 
 std::uint64_t DeviceBlock::bytes(PackedSubject const& subject, int capacity, Phase phase) {
@@ -117,6 +38,7 @@ DeviceBlock::DeviceBlock(DeviceShare const& share, int capacity, Phase phase)
   context_.subject = share_.subject.arena().subject;
   context_.columns = share_.subject.columns();
   context_.lanes = lanes_;
+  context_.words = share_.packed.keys().words;
   context_.phase = phase_;
   context_.run_seed = share_.run_seed;
 }
@@ -175,23 +97,12 @@ void DeviceBlock::finish() {
 void DeviceBlock::place(std::span<std::uint32_t const> seed, std::int32_t const* rows) {
   auto const n = seed.size();
   if (n == 0) return;
-  auto const columns = static_cast<std::size_t>(subject_.columns);
-  std::vector<std::uint32_t> variant(n);
-  for (std::size_t i = 0; i < n; ++i)
-    variant[i] = static_cast<std::uint32_t>(share_.packed.variant_of(rows + i * columns));
-  std::vector<std::int32_t> places(rows, rows + n * columns);
-  for (int c = 0; c < subject_.columns; ++c) {
-    if (share_.packed.codes_of(c).empty()) continue;
-    auto const a =
-        static_cast<std::size_t>(share_.packed.attribute_of()[static_cast<std::size_t>(c)]);
-    for (std::size_t i = a; i < places.size(); i += columns)
-      places[i] = share_.packed.place_of(c, places[i]);
-  }
+  PlacedRows const placed(share_.packed, rows, n);
   // Scratch arrays that no verb is using now.
   auto& device = share_.device;
-  device.upload(lanes_.rows, places.data(), n * columns * sizeof(std::int32_t));
+  device.upload(lanes_.rows, placed.places.data(), placed.places.size() * sizeof(std::int32_t));
   device.upload(lanes_.place_seed, seed.data(), n * sizeof(std::uint32_t));
-  device.upload(lanes_.place_iteration, variant.data(), n * sizeof(std::uint32_t));
+  device.upload(lanes_.place_iteration, placed.variant.data(), n * sizeof(std::uint32_t));
   prepare(0);
   run(PlaceLanes{context_, size_, lanes_.rows, lanes_.place_seed, lanes_.place_iteration},
       {static_cast<std::int64_t>(n), nullptr});
@@ -202,17 +113,10 @@ void DeviceBlock::place(std::span<std::uint32_t const> seed, std::int32_t const*
 }
 
 void DeviceBlock::retain(std::span<std::uint8_t const> keep) {
-  auto const kept =
-      static_cast<int>(std::count_if(keep.begin(), keep.end(), [](auto k) { return k != 0; }));
-  if (kept > 0 && kept < size_) {
-    // Lanes behind the new end fill the holes before it.
-    std::vector<std::int32_t> from;
-    std::vector<std::int32_t> to;
-    for (int lane = 0; lane < size_; ++lane) {
-      bool const stays = keep[static_cast<std::size_t>(lane)] != 0;
-      if (lane < kept && !stays) to.push_back(lane);
-      if (lane >= kept && stays) from.push_back(lane);
-    }
+  std::vector<std::int32_t> from;
+  std::vector<std::int32_t> to;
+  int const kept = fill_holes(keep, size_, from, to);
+  if (!from.empty()) {
     auto& device = share_.device;
     device.upload(lanes_.list, from.data(), from.size() * sizeof(std::int32_t));
     device.upload(lanes_.open, to.data(), to.size() * sizeof(std::int32_t));
@@ -244,45 +148,56 @@ void DeviceBlock::gradients(GradientSpec const& spec, Range range) {
   }
 }
 
-void DeviceBlock::test() {
+void DeviceBlock::test(Test test) {
   prepare(static_cast<std::uint64_t>(size_));
-  probe();
-  run(RecordProbed{context_}, all());
-  finish();
-}
-
-void DeviceBlock::advance(GlobalStep const& step) {
-  prepare(0);
-  run(PairRows{context_, nullptr, nullptr, lanes_.partner}, all());
-  gradients(step.gradient, all());
-  run(AdvanceLanes{context_, {step.decay, step.step, step.sign}}, all());
-  finish();
-}
-
-void DeviceBlock::begin_local(LocalStep const& step) {
-  prepare(0);
-  probe(true);
-  run(MarkOrigins{context_}, all());
-  if (step.update_interval != 0 ||
-      step.never_update) {  // otherwise every step draws its own partner
-    run(PairRows{context_, nullptr, nullptr, lanes_.partner}, all());
-    gradients(step.gradient, all());
-    run(WeighLanes{context_, nullptr, step.epsilon, true}, all());
+  switch (test) {
+    case Test::kLabels:
+      run(FindLanes{context_}, all());
+      classify_marked();
+      break;
+    case Test::kPartner:
+      probe();
+      run(RecordProbed{context_}, all());
+      break;
+    case Test::kMargins:
+      margins();
+      run(RecordMargin{context_, margin_}, all());
+      break;
   }
   finish();
 }
 
-void DeviceBlock::step_local(LocalStep const& step) {
-  prepare(static_cast<std::uint64_t>(size_));
-  run(MarkDue{context_, step.update_interval, step.never_update}, all());
-  if (!step.never_update) renew(step);
-  run(StepLanes{context_, step.step}, all());
-  classify_marked();
-  run(SettleLanes{context_, !step.never_update}, all());
+void DeviceBlock::advance(SignStep const& how) {
+  prepare(0);
+  run(PairRows{context_, nullptr, nullptr, lanes_.partner, lanes_.stride}, all());
+  gradients(how.gradient, all());
+  run(AdvanceLanes{context_, {how.decay, how.step, how.sign}}, all());
   finish();
 }
 
-void DeviceBlock::renew(LocalStep const& step) {
+void DeviceBlock::begin(WeightedStep const& how) {
+  prepare(0);
+  probe(true);
+  run(MarkOrigins{context_}, all());
+  if (!how.renews_always()) {
+    run(PairRows{context_, nullptr, nullptr, lanes_.partner, lanes_.stride}, all());
+    gradients(how.gradient, all());
+    run(WeighLanes{context_, nullptr, how.epsilon, true, lanes_.stride}, all());
+  }
+  finish();
+}
+
+void DeviceBlock::step(WeightedStep const& how) {
+  prepare(static_cast<std::uint64_t>(size_));
+  run(MarkDue{context_, how.update_interval, how.never_update}, all());
+  if (!how.never_update) renew(how);
+  run(StepLanes{context_, how.step}, all());
+  classify_marked();
+  run(SettleLanes{context_, !how.never_update}, all());
+  finish();
+}
+
+void DeviceBlock::renew(WeightedStep const& step) {
   share_.device.compact(lanes_.mark, all(), lanes_.list, lanes_.counts);
   if (subject_.label_bits > 0 && share_.table.holds_labels()) {
     run(DrawPartners{context_}, listed());
@@ -293,39 +208,32 @@ void DeviceBlock::renew(LocalStep const& step) {
                               lanes_.mark, lanes_.open, lanes_.counts + 1},
              listed());
   }
-  run(PairRows{context_, lanes_.list, nullptr, lanes_.chosen}, listed());
+  run(PairRows{context_, lanes_.list, nullptr, lanes_.chosen, lanes_.stride}, listed());
   gradients(step.gradient, listed());
-  run(WeighLanes{context_, lanes_.list, step.epsilon, false}, listed());
+  run(WeighLanes{context_, lanes_.list, step.epsilon, false, lanes_.stride}, listed());
 }
 
-void DeviceBlock::begin_adaptive() {
+void DeviceBlock::begin(OddsStep const&) {
   prepare(0);
   run(MarkOrigins{context_}, all());  // what it says of hits and labels is not used
   finish();
 }
 
-void DeviceBlock::step_adaptive(AdaptiveStep const& step, std::uint64_t* events) {
+void DeviceBlock::step(OddsStep const& how) {
   auto& device = share_.device;
   auto const movable = static_cast<std::size_t>(subject_.movable_count);
   prepare(static_cast<std::uint64_t>(size_));
   StepOdds const odds{lanes_.odds, lanes_.odds + movable};
-  device.upload(lanes_.odds, step.odds.up_to, movable * sizeof(std::int32_t));
-  device.upload(lanes_.odds + movable, step.odds.down, movable * sizeof(std::int32_t));
-  device.zero(lanes_.events, kEventsPerAttribute * movable * sizeof *events);
-  run(StepByOdds{context_, step.step, odds, margin_.move, margin_.move_step}, all());
+  device.upload(lanes_.odds, how.odds.up_to, movable * sizeof(std::int32_t));
+  device.upload(lanes_.odds + movable, how.odds.down, movable * sizeof(std::int32_t));
+  device.zero(lanes_.events, kEventsPerAttribute * movable * sizeof(std::uint64_t));
+  run(StepByOdds{context_, how.step, odds, margin_.move, margin_.move_step}, all());
   classify_marked();
-  run(SettleByOdds{context_, step.acceptance, margin_.move, margin_.move_step, lanes_.events},
+  run(SettleByOdds{context_, how.acceptance, margin_.move, margin_.move_step, lanes_.events},
       all());
   std::vector<std::uint64_t> counted(kEventsPerAttribute * movable);
-  device.download(counted.data(), lanes_.events, counted.size() * sizeof *events);
-  for (std::size_t i = 0; i < counted.size(); ++i) events[i] += counted[i];
-  finish();
-}
-
-void DeviceBlock::test_labels() {
-  prepare(static_cast<std::uint64_t>(size_));
-  run(FindLanes{context_}, all());
-  classify_marked();
+  device.download(counted.data(), lanes_.events, counted.size() * sizeof(std::uint64_t));
+  for (std::size_t i = 0; i < counted.size(); ++i) how.events[i] += counted[i];
   finish();
 }
 

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <functional>
+#include <variant>
 
 #include "kernels/device/device_subject.h"
 #include "kernels/device/device_table.h"
 #include "kernels/device/evaluator.h"
+#include "kernels/lane_block.h"
+#include "kernels/rounds/lane_memory.h"
 
 namespace fairlane {
 
@@ -33,17 +36,16 @@ class DeviceBlock final : public LaneBlock {
   int size() const override { return size_; }
   void place(std::span<std::uint32_t const> seed, std::int32_t const* rows) override;
   void retain(std::span<std::uint8_t const> keep) override;
-  void test() override;
-  void advance(GlobalStep const& step) override;
-  void begin_local(LocalStep const& step) override;
-  void step_local(LocalStep const& step) override;
-  void test_margin() override;
-  void advance_margin(std::int32_t reach) override;
-  void begin_margin() override;
-  void step_margin(std::int32_t step) override;
-  void begin_adaptive() override;
-  void step_adaptive(AdaptiveStep const& step, std::uint64_t* events) override;
-  void test_labels() override;
+  void test(Test test) override;
+  void advance(GlobalStep const& how) override {
+    std::visit([this](auto const& s) { advance(s); }, how);
+  }
+  void begin(LocalStep const& how) override {
+    std::visit([this](auto const& s) { begin(s); }, how);
+  }
+  void step(LocalStep const& how) override {
+    std::visit([this](auto const& s) { step(s); }, how);
+  }
   std::uint32_t seed(int lane) const override { return seeds_[static_cast<std::size_t>(lane)]; }
   std::uint32_t iteration(int lane) const override;
   std::uint32_t renewals(int lane) const override;
@@ -51,6 +53,14 @@ class DeviceBlock final : public LaneBlock {
   void row(int lane, std::int32_t* row) const override;
 
  private:
+  void advance(SignStep const& how);
+  void advance(NewtonStep const& how);
+  void begin(WeightedStep const& how);
+  void begin(MarginStep const& how);
+  void begin(OddsStep const& how);
+  void step(WeightedStep const& how);
+  void step(MarginStep const& how);
+  void step(OddsStep const& how);
   /// A copy of an array over lanes on the host, brought over when it is asked for after a change.
   template <class T>
   struct Mirror {
@@ -58,12 +68,8 @@ class DeviceBlock final : public LaneBlock {
     bool fresh = false;
   };
 
-  struct Layout {
-    LaneState lanes;
-    MarginLanes margin;
-    std::size_t bytes = 0;
-  };
-  static Layout lay_out(PackedSubject const& subject, int capacity, Phase phase, std::byte* base);
+  static LaneMemory lay_out(PackedSubject const& subject, int capacity, Phase phase,
+                            std::byte* base);
 
   Range all() const { return {size_, nullptr}; }
   Range listed() const { return {size_, lanes_.counts}; }
@@ -74,7 +80,8 @@ class DeviceBlock final : public LaneBlock {
   }
   /// The context of the next kernels; `inserts` new inputs may be recorded by them.
   void prepare(std::uint64_t inserts);
-  /// Ends a verb: hands overflowed visits on, and now and then waits for the device, so that the host does not run ahead.
+  /// Ends a verb: hands overflowed visits on, and now and then waits for the device, so that the
+  /// host does not run ahead.
   void finish();
   /// exact: whatever the arithmetic, since what begins a local search is known to be an IDI
   void probe(bool exact = false);
@@ -82,7 +89,7 @@ class DeviceBlock final : public LaneBlock {
   /// Gradients of the gathered rows and their partners.
   void gradients(GradientSpec const& spec, Range range);
   /// New partners and weights for the marked lanes.
-  void renew(LocalStep const& step);
+  void renew(WeightedStep const& step);
   /// Evaluates the groups of the marked lanes and records their visits.
   void classify_marked();
   void classify_in_stages();
@@ -101,7 +108,7 @@ class DeviceBlock final : public LaneBlock {
   DeviceArray<std::byte> memory_;
   LaneState lanes_;
   MarginLanes margin_;
-  LaneContext context_;
+  RecordContext context_;
   DeviceArray<std::byte> overflow_memory_;
   mutable Mirror<std::int32_t> hits_;
   mutable Mirror<std::uint32_t> iterations_;

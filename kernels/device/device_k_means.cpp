@@ -6,8 +6,8 @@ namespace fairlane {
 
 namespace {
 
-/// Squares to add up in a round: about a tenth of a second of the host's work, and what starting the device's takes is
-/// lost in it.
+/// Squares to add up in a round: about a tenth of a second of the host's work, and what starting
+/// the device's takes is lost in it.
 constexpr std::int64_t kWorthADevice = 1 << 26;
 
 class DeviceWorker final : public KMeansWorker {

@@ -8,22 +8,15 @@ void DeviceBlock::margins(bool exact) {
   evaluate(MarginTiles{lanes_.x, lanes_.stride, margin_.probe, exact}, all());
 }
 
-void DeviceBlock::test_margin() {
-  prepare(static_cast<std::uint64_t>(size_));
-  margins();
-  run(RecordMargin{context_, margin_}, all());
-  finish();
-}
-
-void DeviceBlock::advance_margin(std::int32_t reach) {
+void DeviceBlock::advance(NewtonStep const& how) {
   prepare(0);
-  run(PairRows{context_, nullptr, margin_.probe.low, margin_.probe.high}, all());
+  run(PairRows{context_, nullptr, margin_.probe.low, margin_.probe.high, lanes_.stride}, all());
   gradients({GradientKind::kMargin, 1.0F}, all());
-  run(NewtonLanes{context_, margin_, reach}, all());
+  run(NewtonLanes{context_, margin_, how.reach, lanes_.stride}, all());
   finish();
 }
 
-void DeviceBlock::begin_margin() {
+void DeviceBlock::begin(MarginStep const&) {
   prepare(0);
   margins(true);
   run(BeginMargin{context_, margin_}, all());
@@ -34,16 +27,16 @@ void DeviceBlock::begin_margin() {
 void DeviceBlock::renew_margin(bool counts) {
   share_.device.compact(lanes_.mark, all(), lanes_.list, lanes_.counts);
   run(PairSides{context_, margin_}, listed());
-  run(PairRows{context_, lanes_.list, lanes_.chosen, lanes_.second}, listed());
+  run(PairRows{context_, lanes_.list, lanes_.chosen, lanes_.second, lanes_.stride}, listed());
   gradients({GradientKind::kMargin, 1.0F}, listed());
-  run(RenewMargin{context_, margin_, counts}, listed());
+  run(RenewMargin{context_, margin_, counts, lanes_.stride}, listed());
 }
 
-void DeviceBlock::step_margin(std::int32_t step) {
+void DeviceBlock::step(MarginStep const& how) {
   prepare(static_cast<std::uint64_t>(size_));
   run(MarkStale{context_, margin_}, all());
   renew_margin(true);
-  run(MoveMargin{context_, margin_, step}, all());
+  run(MoveMargin{context_, margin_, how.step}, all());
   margins();
   run(SettleMargin{context_, margin_}, all());
   finish();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/device/device.h"
+#include "kernels/layout/plan.h"
 
 namespace fairlane {
 

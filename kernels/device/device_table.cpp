@@ -4,7 +4,7 @@
 #include <bit>
 #include <vector>
 
-#include "kernels/core/error.h"
+#include "base/error.h"
 
 namespace fairlane {
 

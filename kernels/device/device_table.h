@@ -4,11 +4,13 @@
 #include <atomic>
 
 #include "kernels/device/device.h"
+#include "kernels/layout/plan.h"
 
 namespace fairlane {
 
-/// Owns the memory of a VisitSet. Of several devices that search together each has a table with all that it visited;
-/// exchange() brings every input to the table of the part that it belongs to, which alone counts it and hands it out.
+/// Owns the memory of a VisitSet. Of several devices that search together each has a table with all
+/// that it visited; exchange() brings every input to the table of the part that it belongs to,
+/// which alone counts it and hands it out.
 class DeviceTable {
  public:
   /// label_bits   bits of all labels of a group together; dropped when a slot has no room for them
@@ -18,12 +20,13 @@ class DeviceTable {
   DeviceTable(Device& device, KeyLayout const& keys, int variants, int label_bits,
               std::uint64_t limit_bytes, int part = 0, int parts = 1);
 
-  /// Makes room for that many more inputs. False when there is none: they must go elsewhere. May wait for the device.
+  /// Makes room for that many more inputs. False when there is none: they must go elsewhere. May
+  /// wait for the device.
   bool make_room(std::uint64_t inserts);
   /// Grows at once to hold about that many inputs, as far as memory allows.
   void reserve(double inputs);
-  /// Tells the other table what this one knows of the inputs that belong to it; hands what that has no room for to the
-  /// sink. No kernel runs on either device meanwhile.
+  /// Tells the other table what this one knows of the inputs that belong to it; hands what that has
+  /// no room for to the sink. No kernel runs on either device meanwhile.
   void exchange(DeviceTable& other, VisitSink const& overflow) const;
 
   VisitSet const& set() const { return set_; }

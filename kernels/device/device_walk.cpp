@@ -5,7 +5,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "kernels/core/error.h"
+#include "base/error.h"
 #include "kernels/device/walk_kernels.h"
 
 namespace fairlane {

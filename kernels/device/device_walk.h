@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/backend.h"
 #include "kernels/device/device_subject.h"
 #include "kernels/device/evaluator.h"
+#include "kernels/walker.h"
 
 namespace fairlane {
 

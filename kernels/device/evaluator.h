@@ -1,14 +1,15 @@
 // What evaluates the model for the lanes of a block, by one of the routes.
 #pragma once
 
+#include "kernels/arithmetic.h"
 #include "kernels/device/device.h"
 #include "kernels/device/route.h"
-#include "kernels/device/shared_scorer.h"
+#include "kernels/device/scored/shared_scorer.h"
 
 namespace fairlane {
 
-/// Does what the struct of each operation says (kernels/device/tile_kernels.h) for every index of the range, in the
-/// device's order. Shared by the blocks of a backend. Throws Error(kMemory).
+/// Does what the struct of each operation says (kernels/device/tile_kernels.h) for every index of
+/// the range, in the device's order. Shared by the blocks of a backend. Throws Error(kMemory).
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
@@ -26,15 +27,17 @@ class Evaluator {
 std::unique_ptr<Evaluator> make_fused_evaluator(Subject const& host_subject, ArenaView const& arena,
                                                 Device& device);
 
-/// Layer by layer, all lanes together, in a workspace of about `bytes`. Its results are the same whatever that is.
-/// Fast arithmetic: the device's library adds the products up, and where a group then seems to have two labels, or one
-/// that is undefined, it is evaluated again exactly. So that a group may be missed, but none is found that is not one.
+/// Layer by layer, all lanes together, in a workspace of about `bytes`. Its results are the same
+/// whatever that is. Fast arithmetic: the device's library adds the products up, and where a group
+/// then seems to have two labels, or one that is undefined, it is evaluated again exactly. So that
+/// a group may be missed, but none is found that is not one.
 /// Throws Error(kMemory | kUnavailable).
 std::unique_ptr<Evaluator> make_wide_evaluator(Subject const& host_subject, ArenaView const& arena,
                                                Device& device, std::int64_t bytes,
                                                Arithmetic arithmetic = Arithmetic::kExact);
 
-/// As the wide route, with a scorer in the place of the layers. It and the scorer are used by one block after the other.
+/// As the wide route, with a scorer in the place of the layers. It and the scorer are used by one
+/// block after the other.
 /// Throws Error(kMemory).
 std::unique_ptr<Evaluator> make_scorer_evaluator(Subject const& host_subject,
                                                  ArenaView const& arena, ColumnMap const& columns,

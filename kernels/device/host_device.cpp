@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <system_error>
 
-#include "kernels/core/error.h"
+#include "base/error.h"
 
 namespace fairlane {
 
@@ -15,60 +14,8 @@ constexpr std::int64_t kLeastPart = 512;  // indices for which it pays to wake a
 
 }  // namespace
 
-HostThreads::HostThreads(int threads) {
-  try {
-    for (int i = 1; i < threads; ++i) threads_.emplace_back([this, i] { attend(i); });
-  } catch (std::system_error const&) {
-    // The machine gives no more: those that there are do the work.
-  }
-}
-
-HostThreads::~HostThreads() {
-  {
-    std::lock_guard const guard(lock_);
-    ends_ = true;
-  }
-  wake_.notify_all();
-  for (auto& thread : threads_) thread.join();
-}
-
-void HostThreads::do_part(int part) const {
-  auto const parts = static_cast<std::int64_t>(threads_.size()) + 1;
-  (*work_)(count_ * part / parts, count_ * (part + 1) / parts);
-}
-
-void HostThreads::run(std::int64_t count,
-                      std::function<void(std::int64_t, std::int64_t)> const& work) {
-  if (threads_.empty() || count < 2 * kLeastPart) {
-    work(0, count);
-    return;
-  }
-  {
-    std::lock_guard const guard(lock_);
-    work_ = &work;
-    count_ = count;
-    left_ = static_cast<int>(threads_.size());
-    ++turn_;
-  }
-  wake_.notify_all();
-  do_part(0);
-  std::unique_lock guard(lock_);
-  done_.wait(guard, [this] { return left_ == 0; });
-}
-
-void HostThreads::attend(int thread) {
-  std::unique_lock guard(lock_);
-  for (std::uint64_t seen = 0;; seen = turn_) {
-    wake_.wait(guard, [&] { return ends_ || turn_ != seen; });
-    if (ends_) return;
-    guard.unlock();
-    do_part(thread);
-    guard.lock();
-    if (--left_ == 0) done_.notify_one();
-  }
-}
-
-HostDevice::HostDevice(int threads, std::uint64_t memory) : threads_(threads) {
+HostDevice::HostDevice(int threads, std::uint64_t memory)
+    : threads_(1 + pool_.reserve(threads - 1)) {
   properties_.kind = "cpu";
   properties_.index = -1;
   properties_.name = std::to_string(threads) + (threads == 1 ? " thread" : " threads");
@@ -100,7 +47,9 @@ void HostDevice::download_later(void* to, void const* from, std::size_t bytes) {
 void HostDevice::run(LaneKernel const& kernel, Range range) {
   std::visit(
       [&](auto const& k) {
-        threads_.run(count_of(range), [&k](std::int64_t begin, std::int64_t end) {
+        std::int64_t const count = count_of(range);
+        int const parts = count < 2 * kLeastPart ? 1 : threads_;
+        pool_.split(parts, count, [&k](int, std::int64_t begin, std::int64_t end) {
           for (std::int64_t i = begin; i < end; ++i) k(i);
         });
       },

@@ -1,13 +1,10 @@
-// The host as a device: the device backend's kernels on threads of its own. For models that are no networks, whose time
-// goes into their scorer; networks have the CPU backend.
+// The host as a device: the device backend's kernels on threads of its own. For models that are no
+// networks, whose time goes into their scorer; networks have the CPU backend.
 #pragma once
 
-#include <condition_variable>
-#include <functional>
-#include <mutex>
-#include <thread>
 #include <vector>
 
+#include "base/thread_pool.h"
 #include "kernels/device/device.h"
 
 namespace fairlane {
@@ -29,33 +26,8 @@ class HostTeam {
   std::vector<typename K::Registers> registers_;
 };
 
-/// Threads that share the indices of one kernel after the other.
-class HostThreads {
- public:
-  explicit HostThreads(int threads);
-  HostThreads(HostThreads const&) = delete;
-  HostThreads& operator=(HostThreads const&) = delete;
-  ~HostThreads();
-  /// Calls work(begin, end) for parts of [0, count), which throws nothing, and waits for all of them.
-  void run(std::int64_t count, std::function<void(std::int64_t, std::int64_t)> const& work);
-
- private:
-  void attend(int thread);
-  void do_part(int part) const;
-
-  std::mutex lock_;
-  std::condition_variable wake_;
-  std::condition_variable done_;
-  std::function<void(std::int64_t, std::int64_t)> const* work_ = nullptr;
-  std::int64_t count_ = 0;
-  std::uint64_t turn_ = 0;  // kernels so far
-  int left_ = 0;            // threads that still work on this one
-  bool ends_ = false;
-  std::vector<std::thread> threads_;  // beside the caller's
-};
-
-/// Kernels over lanes run on all threads, each index once; kernels over tiles and blocks, which the host has other ways
-/// for, on the caller's.
+/// Kernels over lanes run on all threads, each index once; kernels over tiles and blocks, which the
+/// host has other ways for, on the caller's.
 class HostDevice : public Device {
  public:
   /// memory: bytes that the backend may plan with. Throws Error(kUnavailable).
@@ -85,16 +57,17 @@ class HostDevice : public Device {
     return range.count == nullptr ? range.most : std::min<std::int64_t>(range.most, *range.count);
   }
   /// Tiles of kV packs, one after the other.
-  template <class P, int kV>
+  template <Pack P, int kV>
   static void run_tiles(TileKernel const& kernel, TilePlan const& plan, Range range);
 
   DeviceProperties properties_;
 
  private:
-  HostThreads threads_;
+  ThreadPool pool_;
+  int threads_;  // with the caller's, as many as the machine gives
 };
 
-template <class P, int kV>
+template <Pack P, int kV>
 void HostDevice::run_tiles(TileKernel const& kernel, TilePlan const& plan, Range range) {
   // As a block of threads does: the subject may be read from a copy of its arena.
   std::vector<std::byte> copy;

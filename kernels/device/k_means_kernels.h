@@ -8,7 +8,8 @@
 
 namespace fairlane {
 
-/// Lowers every row's weight to that of its distance to `center`, and adds the weights of each piece of rows up.
+/// Lowers every row's weight to that of its distance to `center`, and adds the weights of each
+/// piece of rows up.
 /// first  of all centers: there are no weights yet
 /// piece  rows of a piece
 /// weight [rows], sums [pieces]
@@ -29,8 +30,8 @@ struct LowerWeights {
 
 /// Assigns every row to its nearest center, and adds the rows of each cluster up.
 /// centers  [clusters][attributes]; distance, cluster [rows]
-/// sums     [copies][clusters * (attributes + 1) + 1] codes and numbers of rows, to be added up over the copies: one would
-///          be a queue; the last word: whether a row changed
+/// sums     [copies][clusters * (attributes + 1) + 1] codes and numbers of rows, to be added up
+///          over the copies: one would be a queue; the last word: whether a row changed
 struct AssignRows {
   KMeansTask task;
   double const* centers;
@@ -59,7 +60,8 @@ struct AssignRows {
   }
 };
 
-/// The largest distance, as bits, which have the order of numbers that are not negative. found [2], zero at first
+/// The largest distance, as bits, which have the order of numbers that are not negative. found [2],
+/// zero at first
 struct RaiseFarthest {
   double const* distance;
   std::uint64_t* found;

@@ -5,8 +5,7 @@
 
 #include "kernels/device/dense_blocks.h"
 #include "kernels/device/k_means_kernels.h"
-#include "kernels/device/margin_kernels.h"
-#include "kernels/device/search_kernels.h"
+#include "kernels/device/record_kernels.h"
 #include "kernels/device/walk_kernels.h"
 #include "kernels/device/wide_kernels.h"
 

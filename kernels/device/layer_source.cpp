@@ -22,7 +22,8 @@ class LayerSource final : public ScoreSource {
              float* workspace, float* scores) override {
     auto const& net = shapes_.network;
     int const lanes = chunk.lanes;
-    // A moved column may be any; otherwise all members share the columns before the first selected one.
+    // A moved column may be any; otherwise all members share the columns before the first selected
+    // one.
     int const shared = members.kind == MemberKind::kMoves ? 0 : shapes_.prefix;
     WorkspaceCarver memory(workspace);
     int const shared_inputs = shapes_.input_of(shared);

@@ -1,14 +1,15 @@
 #include "kernels/device/route.h"
 
-#include "kernels/core/error.h"
+#include "base/error.h"
 #include "kernels/device/tile_kernels.h"
 
 namespace fairlane {
 
 namespace {
 
-/// Multiply-adds of the wide route per activation that it writes and reads. GPUs do about six multiply-adds in the time of
-/// a byte of memory; below this the activations' way to memory and back (eight bytes) would take the longer part.
+/// Multiply-adds of the wide route per activation that it writes and reads. GPUs do about six
+/// multiply-adds in the time of a byte of memory; below this the activations' way to memory and
+/// back (eight bytes) would take the longer part.
 constexpr std::int64_t kWideReuse = 64;
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "kernels/device/tile_plan.h"
+#include "kernels/layout/tile_plan.h"
 
 namespace fairlane {
 

@@ -3,8 +3,9 @@
 
 #include <memory>
 
+#include "kernels/arithmetic.h"
 #include "kernels/device/device.h"
-#include "kernels/device/shared_scorer.h"
+#include "kernels/device/scored/shared_scorer.h"
 
 namespace fairlane {
 
@@ -52,7 +53,8 @@ class ScoreSource {
 std::unique_ptr<ScoreSource> make_layer_source(Subject const& host_subject, Subject const& subject,
                                                Device& device);
 
-/// A scorer on the host, to which rows go down and from which scores come up. Throws Error(kMemory).
+/// A scorer on the host, to which rows go down and from which scores come up. Throws
+/// Error(kMemory).
 std::unique_ptr<ScoreSource> make_scorer_source(Subject const& subject, ColumnMap const& columns,
                                                 Device& device, SharedScorer& scorer);
 

@@ -1,11 +1,11 @@
-// The kernels that evaluate the network: one struct each, with its work on one tile of lanes. A warp runs a tile on a
-// GPU, with a pack spread over its threads.
+// The kernels that evaluate the network: one struct each, with its work on one tile of lanes. A
+// warp runs a tile on a GPU, with a pack spread over its threads.
 //
-// operator()<P, kV>(subject, at, m): lanes [at, at + LaneTiles<P, kV>::kTile); subject: the one to read, whose weights
-// may lie on chip; m: scratch as kNeeds asks for.
+// operator()<P, kV>(subject, at, m): lanes [at, at + LaneTiles<P, kV>::kTile); subject: the one to
+// read, whose weights may lie on chip; m: scratch as kNeeds asks for.
 #pragma once
 
-#include "kernels/device/tile_plan.h"
+#include "kernels/layout/tile_plan.h"
 
 namespace fairlane {
 
@@ -25,7 +25,7 @@ struct ProbeTiles {
   ProbeResult out;
   bool exact = false;
 
-  template <class P, int kV>
+  template <Pack P, int kV>
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
     LaneTiles<P, kV>::probe(s, x + at, stride, 1, m, decisions_from(out, at));
   }
@@ -39,7 +39,7 @@ struct ClassifyTiles {
   std::uint32_t* packed;
   std::int32_t* flags;
 
-  template <class P, int kV>
+  template <Pack P, int kV>
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
     LaneTiles<P, kV>::classify(s, x + at, stride, 1, m, packed + at, flags + at);
   }
@@ -55,14 +55,14 @@ struct ClassifySomeTiles {
   std::int32_t* found;
   std::int32_t* flags;
 
-  template <class P, int kV>
+  template <Pack P, int kV>
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
     LaneTiles<P, kV>::classify_some(s, x + at, stride, 1, m, first, last, found + at, flags + at);
   }
 };
 
-/// Partners by lot among members with another label, where labels are not kept; -1 where there is none.
-/// open_mark, open_list, open_count  scratch of the wide route: [n], [n], one
+/// Partners by lot among members with another label, where labels are not kept; -1 where there is
+/// none. open_mark, open_list, open_count  scratch of the wide route: [n], [n], one
 struct DrawPartnerTiles {
   static constexpr ScratchNeeds kNeeds = ClassifyTiles::kNeeds;
   std::int32_t const* x;
@@ -76,7 +76,7 @@ struct DrawPartnerTiles {
   std::int32_t* open_list;
   std::int32_t* open_count;
 
-  template <class P, int kV>
+  template <Pack P, int kV>
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
     LaneTiles<P, kV>::draw_partner(s, x + at, stride, 1, m,
                                    {seed + at, phase, iteration + at, run_seed}, chosen + at);
@@ -91,7 +91,7 @@ struct MarginTiles {
   MarginResult out;
   bool exact = false;
 
-  template <class P, int kV>
+  template <Pack P, int kV>
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
     LaneTiles<P, kV>::margins(s, x + at, stride, 1, m, out.from(at));
   }
@@ -105,7 +105,7 @@ struct GradientTiles {
   long stride;
   float* gradient;
 
-  template <class P, int kV>
+  template <Pack P, int kV>
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
     for (int partner = 0; partner < 2; ++partner) {
       long const i = at + partner * (stride / 2);
@@ -123,7 +123,7 @@ struct DifferenceTiles {
   long stride;
   float* gradient;
 
-  template <class P, int kV>
+  template <Pack P, int kV>
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
     for (int partner = 0; partner < 2; ++partner) {
       long const i = at + partner * (stride / 2);

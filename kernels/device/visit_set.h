@@ -1,14 +1,16 @@
-// The record of visited inputs on a device: one probe answers "seen?", "which labels?" and "who was first?".
+// The record of visited inputs on a device: one probe answers "seen?", "which labels?" and "who was
+// first?".
 //
 // Open addressing with linear probing, shared by all threads of a device. A slot is one input:
 //   word     key and flags (below); 0: free
 //   finder   complement of the least (phase, seed, iteration); only ever raised
 //   variant, key [words]   where a group's key exceeds one word
-// With one key word the slot's word is the key itself (group * variants + variant + 1), the labels of the whole group and
-// the flags, so that one compare-and-swap makes an input known. With several the word holds a tag of the hash instead; a
-// thread claims the slot, writes the key and then publishes the word, and whoever meets a claimed slot waits for it.
-// Inputs of one group start at the same place, so that a member which was never visited finds its group's labels at a
-// sibling. Which thread comes first decides nothing but places.
+// With one key word the slot's word is the key itself (group * variants + variant + 1), the labels
+// of the whole group and the flags, so that one compare-and-swap makes an input known. With several
+// the word holds a tag of the hash instead; a thread claims the slot, writes the key and then
+// publishes the word, and whoever meets a claimed slot waits for it. Inputs of one group start at
+// the same place, so that a member which was never visited finds its group's labels at a sibling.
+// Which thread comes first decides nothing but places.
 #pragma once
 
 #include "kernels/core/visit_flags.h"
@@ -32,7 +34,8 @@ struct VisitKnown {
 
 /// A view that kernels take by value; DeviceTable owns the memory.
 /// slots     [capacity][slot_words()], zero at first
-/// counters  [kCounterWords] inputs, and IDIs among them, in several places that are to be added up: one would be a queue
+/// counters  [kCounterWords] inputs, and IDIs among them, in several places that are to be added
+///           up: one would be a queue
 /// capacity  a power of two
 struct VisitSet {
   static constexpr std::uint64_t kChunk = 8;      // most members of a group that share a home
@@ -137,7 +140,8 @@ struct VisitSet {
     return static_cast<int>((bits * static_cast<std::uint64_t>(parts)) >> kBits);
   }
 
-  /// Takes in an occupied slot of another set of the same shape: its input is new here, or else keeps the least finder.
+  /// Takes in an occupied slot of another set of the same shape: its input is new here, or else
+  /// keeps the least finder.
   FL_HD void merge(std::uint64_t const* from) const {
     std::uint64_t narrow = 0;
     std::uint64_t const* key = words == 1 ? &narrow : from + 3;
@@ -147,7 +151,8 @@ struct VisitSet {
     insert({key, 1}, variant, own.labels, own.flags, ~from[1]);
   }
 
-  /// Copies an occupied slot of another set of the same shape into this one, which does not hold its input.
+  /// Copies an occupied slot of another set of the same shape into this one, which does not hold
+  /// its input.
   FL_HD void adopt(std::uint64_t const* from) const {
     std::uint64_t const h = slot_hash(from);
     for (std::uint64_t at = h >> shift();; at = (at + 1) & (capacity - 1)) {
@@ -178,7 +183,8 @@ struct VisitSet {
 #endif
   }
 
-  /// A slot's word, which with several key words does not yet say that what stands beside it can be read.
+  /// A slot's word, which with several key words does not yet say that what stands beside it can be
+  /// read.
   FL_HD std::uint64_t published(std::uint64_t const* slot) const {
     std::uint64_t word = load_relaxed(slot);
     while (words > 1 && word == kClaimed) word = load_relaxed(slot);

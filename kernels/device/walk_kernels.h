@@ -1,9 +1,10 @@
-// The kernels of a walk (kernels/core/walk.h) on a device, where a head is one group: its members are the variants.
+// The kernels of a walk (kernels/core/walk.h) on a device, where a head is one group: its members
+// are the variants.
 #pragma once
 
 #include "kernels/core/walk_tiles.h"
-#include "kernels/device/tile_plan.h"
 #include "kernels/device/wide_kernels.h"
+#include "kernels/layout/tile_plan.h"
 
 namespace fairlane {
 
@@ -29,7 +30,7 @@ struct MemberTiles {
   long stride;
   float* logits;
 
-  template <class P, int kV>
+  template <Pack P, int kV>
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
     typename LaneTiles<P, kV>::NetworkLogits const source{s, m, x + at, stride};
     source.load(0);
@@ -78,7 +79,7 @@ struct TallyTiles {
   std::uint64_t* counters;
   int copies;
 
-  template <class P, int kV>
+  template <Pack P, int kV>
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const&) const {
     constexpr int kWord = 64;
     static_assert(P::kLanes <= kWordLanes);

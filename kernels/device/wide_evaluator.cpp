@@ -148,7 +148,8 @@ class WideEvaluator final : public Evaluator {
     again(lanes, flags, evaluate);
   }
 
-  /// After a fast evaluation of lanes with those flags [n]: evaluate(those whose group may be an IDI's), exactly.
+  /// After a fast evaluation of lanes with those flags [n]: evaluate(those whose group may be an
+  /// IDI's), exactly.
   template <class Evaluate>
   void again(Lanes lanes, std::int32_t const* flags, Evaluate const& evaluate) {
     if (arithmetic_ == Arithmetic::kExact || lanes.n == 0) return;
@@ -186,8 +187,8 @@ class WideEvaluator final : public Evaluator {
     device_.run(LaneKernel(kernel), {c.chunk.n, nullptr});
   }
 
-  /// Evaluates the members of all lanes, chunk after chunk: use(logits of the chunk, lane of the arrays from which on its
-  /// places count).
+  /// Evaluates the members of all lanes, chunk after chunk: use(logits of the chunk, lane of the
+  /// arrays from which on its places count).
   template <class Use>
   void for_chunks(Lanes const& lanes, Members members, int terms, Use use) {
     auto const needs = wide_needs(shapes_, members.count, terms);

@@ -1,5 +1,6 @@
-// The kernels over lanes of the wide route: rows to evaluate are written out for DenseBlocks or for a scorer, and what the
-// scores say is accumulated as in kernels/core/lane_tiles.h. An index is a row or a lane of a chunk.
+// The kernels over lanes of the wide route: rows to evaluate are written out for DenseBlocks or for
+// a scorer, and what the scores say is accumulated as in kernels/core/lane_tiles.h. An index is a
+// row or a lane of a chunk.
 #pragma once
 
 #include "kernels/device/dense_blocks.h"
@@ -10,7 +11,8 @@ namespace fairlane {
 /// Lanes that the wide route works on together.
 /// x        [columns] codes, `stride` apart
 /// list     [n] places of the lanes, null: lane i is place i
-/// n        lanes; arrays over a chunk's lanes are `lanes` long, a multiple of four, the last lane repeated
+/// n        lanes; arrays over a chunk's lanes are `lanes` long, a multiple of four, the last lane
+///          repeated
 struct LaneChunk {
   std::int32_t const* x = nullptr;
   long stride = 0;
@@ -34,7 +36,8 @@ enum class MemberKind : std::uint8_t {
   kPair,      // the lane itself, and its partner's row half a stride behind
 };
 
-/// Writes the inputs of columns [first_column, last_column) of rows out: row r is member r / lanes of lane r % lanes.
+/// Writes the inputs of columns [first_column, last_column) of rows out: row r is member r / lanes
+/// of lane r % lanes.
 /// out  [inputs of the columns][out_stride] of row `first_row` on
 /// lot  of the chunk's places
 struct LoadMembers {
@@ -56,9 +59,10 @@ struct LoadMembers {
          [&](int c) { return out + (subject.input_of(c) - first_input) * out_stride + i; });
   }
 
-  /// at(c): where the inputs of column c of row `first_row` + i begin; apart: from one of them to the next
+  /// at(c): where the inputs of column c of row `first_row` + i begin; stride: from one of them to
+  /// the next
   template <class At>
-  FL_HD void load(std::int64_t i, long apart, At const& at) const {
+  FL_HD void load(std::int64_t i, long stride, At const& at) const {
     int const row = first_row + static_cast<int>(i);
     int const member = row / chunk.lanes;
     long const place = chunk.place(row % chunk.lanes);
@@ -68,12 +72,12 @@ struct LoadMembers {
       if (subject.encoding == nullptr) {
         *at(c) = static_cast<float>(code);
       } else {
-        encode_column<ScalarPack>(subject.encoding[c], code, at(c), apart);
+        encode_column<ScalarPack>(subject.encoding[c], code, at(c), stride);
       }
     }
     if (kind == MemberKind::kMoves && member > 0) {
       int const c = subject.movable[member - 1];
-      move_column<ScalarPack>(subject, c, chunk.x[c * chunk.stride + place], step, at(c), apart);
+      move_column<ScalarPack>(subject, c, chunk.x[c * chunk.stride + place], step, at(c), stride);
     }
     int const variant = variant_of(member, place);
     if (variant < 0) return;
@@ -83,7 +87,7 @@ struct LoadMembers {
       int const c = subject.selected_column[a];
       float* const in = at(c);
       for (int k = 0; k < subject.input_of(c + 1) - subject.input_of(c); ++k)
-        in[k * apart] = *value++;
+        in[k * stride] = *value++;
     }
   }
 
@@ -99,7 +103,8 @@ struct LoadMembers {
   }
 };
 
-/// The same rows as a scorer takes them: side by side, in its order of inputs. members.out [..][inputs]
+/// The same rows as a scorer takes them: side by side, in its order of inputs. members.out
+/// [..][inputs]
 /// model_input  [columns] where a column's inputs begin in the scorer's
 struct LoadRows {
   LoadMembers members;
@@ -111,7 +116,8 @@ struct LoadRows {
   }
 };
 
-/// Puts a scorer's answers where stored scores lie. from [..][outputs] of row `first_row` on; z [members][outputs][lanes]
+/// Puts a scorer's answers where stored scores lie. from [..][outputs] of row `first_row` on; z
+/// [members][outputs][lanes]
 struct StoreScores {
   float const* from;
   int outputs;
@@ -126,7 +132,8 @@ struct StoreScores {
   }
 };
 
-/// The variant that a row is. A lane's own combination is one of the variants: the engine sees to it.
+/// The variant that a row is. A lane's own combination is one of the variants: the engine sees to
+/// it.
 FL_HD int variant_at(Subject const& s, std::int32_t const* x, long stride) {
   for (int v = 0; v < s.variants; ++v) {
     std::int32_t const* const code = s.variant_code + static_cast<long>(v) * s.selected;
@@ -137,7 +144,9 @@ FL_HD int variant_at(Subject const& s, std::int32_t const* x, long stride) {
   return 0;
 }
 
-/// One lane's logits where they were stored; a source for LaneTiles<ScalarPack, 1>, like its NetworkLogits. Members are numbered from `first` on in the order that the kind of LoadMembers says.
+/// One lane's logits where they were stored; a source for LaneTiles<ScalarPack, 1>, like its
+/// NetworkLogits. Members are numbered from `first` on in the order that the kind of LoadMembers
+/// says.
 /// z  [members][outputs], `lanes` apart
 struct StoredLogits {
   float* z = nullptr;
@@ -159,7 +168,8 @@ struct StoredLogits {
   }
 };
 
-/// The same with one column moved; a source for differences, like NetworkMoves. x [columns], `x_stride` apart
+/// The same with one column moved; a source for differences, like NetworkMoves. x [columns],
+/// `x_stride` apart
 struct StoredMoves {
   StoredLogits logits;
   Subject const& s;
@@ -196,8 +206,8 @@ struct StoredChunk {
   }
 };
 
-/// The Stored kernels do what their namesakes in tile_kernels.h do, on lanes whose logits are stored. Results lie at the
-/// lanes' places.
+/// The Stored kernels do what their namesakes in tile_kernels.h do, on lanes whose logits are
+/// stored. Results lie at the lanes' places.
 struct ProbeStored {
   StoredChunk c;
   ProbeResult out;
@@ -288,7 +298,8 @@ struct DifferenceStored {
   }
 };
 
-/// Ends a product whose sums a library has made, as DenseBlocks ends its own. Index i is row i % rows of output i / rows.
+/// Ends a product whose sums a library has made, as DenseBlocks ends its own. Index i is row i %
+/// rows of output i / rows.
 /// sums  [outputs][stride], may be where the product's result goes
 struct FinishDense {
   Dense d;
@@ -310,7 +321,8 @@ struct FinishDense {
   }
 };
 
-/// After an evaluation that is not exact: marks the places whose groups seem to have two labels, or an undefined one.
+/// After an evaluation that is not exact: marks the places whose groups seem to have two labels, or
+/// an undefined one.
 struct MarkSuspects {
   std::int32_t const* flags;
   std::uint8_t* mark;
@@ -330,8 +342,8 @@ struct ForgetLabels {
   }
 };
 
-/// Gradients of columns that step, from those at the first layer's sums; see LaneTiles::backward_tile. Rows are a chunk's
-/// lanes, then their partners, half a stride behind.
+/// Gradients of columns that step, from those at the first layer's sums; see
+/// LaneTiles::backward_tile. Rows are a chunk's lanes, then their partners, half a stride behind.
 /// sums      [first layer's outputs], `rows` apart
 /// gradient  [columns][stride]
 struct StepGradients {

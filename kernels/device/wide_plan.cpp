@@ -65,8 +65,8 @@ BlockKernel choose_blocks(Dense const& product, DeviceLimits const& limits) {
   LargeDense const large{product};
   SmallDense const small{product};
   bool const fills = large.blocks() >= limits.multiprocessors;
-  // A large tile should do its work in about three quarters of the time, by its loads of shared memory per multiply-add.
-  // That is lost where the last one is mostly padding.
+  // A large tile should do its work in about three quarters of the time, by its loads of shared
+  // memory per multiply-add. That is lost where the last one is mostly padding.
   bool const padded = 3 * large.output_tiles() * LargeDense::kOutputs >=
                       4 * small.output_tiles() * SmallDense::kOutputs;
   if (fills && !padded) return large;

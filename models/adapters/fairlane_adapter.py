@@ -86,13 +86,20 @@ def from_sklearn(path, kind):
     if kind == "labels":
         if len(classes) == 0:
             raise ValueError(f"{path}: the model has no classes_; is it a classifier?")
-        return lambda rows: np.searchsorted(classes, model.predict(rows)), kind, len(classes)
-    outputs = (1 if len(classes) == 2 else len(classes)) or None
-    if kind == "logits":
-        return model.decision_function, kind, outputs
-    # Two classes: the second one's probability alone, so that a threshold can be set.
-    return (lambda rows: model.predict_proba(rows)[:, 1 if len(classes) == 2 else slice(None)],
-            kind, outputs)
+        outputs = len(classes)
+
+        def predict(rows):
+            return np.searchsorted(classes, model.predict(rows))
+    else:
+        outputs = (1 if len(classes) == 2 else len(classes)) or None
+
+        def predict(rows):
+            if kind == "logits":
+                return model.decision_function(rows)
+            # Two classes: the second one's probability alone, so that a threshold can be set.
+            return model.predict_proba(rows)[:, 1 if len(classes) == 2 else slice(None)]
+    predict.columns = getattr(model, "feature_names_in_", ())  # their order, where it takes a DataFrame
+    return predict, kind, outputs
 
 
 def from_xgboost(path, kind):
@@ -139,6 +146,52 @@ def from_torch(path, kind):
     return predict, kind or ("probabilities" if name in ("Sigmoid", "Softmax") else "logits"), None
 
 
+class Frames:
+    """Rows of codes as a pandas DataFrame: columns named as the domain's attributes, categories in their words.
+
+    The file is read with the first rows: `fairlane init` writes it after it has started the model.
+    """
+
+    def __init__(self, domain, order=()):
+        self.domain, self.order, self.columns = domain, [str(name) for name in order], None
+
+    def read(self):
+        import yaml  # PyYAML
+        with open(self.domain, encoding="utf-8") as file:
+            attributes = yaml.load(file, Loader=yaml.BaseLoader)["attributes"]  # every scalar is text, "no" too
+        columns = []  # name, words or None, first code or the list of codes
+        for attribute in attributes:
+            if attribute.get("encoding", "identity") != "identity":
+                raise ValueError(f"{self.domain}: {attribute['name']} has an encoding, expected codes alone: the "
+                                 "pipeline encodes")
+            words = attribute.get("categories")
+            low = 0
+            if words is not None:
+                low = (int(attribute["low"]) if "low" in attribute else
+                       int(attribute["high"]) - len(words) + 1 if "high" in attribute else 0)
+                words = np.array(words, dtype=object)
+            values = np.array([int(value) for value in attribute.get("values", ())])
+            columns.append((attribute["name"], words, values if len(values) else low))
+        missing = set(self.order) - {name for name, _, _ in columns}
+        if missing:
+            raise ValueError(f"{self.domain}: has no attribute {', '.join(sorted(missing))}, which the model takes")
+        self.columns = columns
+
+    def __call__(self, rows):
+        import pandas
+        if self.columns is None:
+            self.read()
+        if rows.shape[1] != len(self.columns):
+            raise ValueError(f"{self.domain}: has {len(self.columns)} attributes, but rows have {rows.shape[1]} codes")
+        table = {}
+        for (name, words, codes), values in zip(self.columns, rows.T.astype(np.int64)):
+            if words is not None:  # maft asks for codes beyond the last one: they get its word
+                index = np.searchsorted(codes, values) if np.ndim(codes) else values - codes
+                values = words[np.clip(index, 0, len(words) - 1)]
+            table[name] = values
+        return pandas.DataFrame(table)[self.order or list(table)]
+
+
 READERS = {".joblib": from_sklearn, ".pkl": from_sklearn, ".pickle": from_sklearn,
            ".json": from_xgboost, ".ubj": from_xgboost, ".bst": from_xgboost,
            ".keras": from_keras, ".h5": from_keras, ".hdf5": from_keras,
@@ -149,17 +202,24 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", help="FILE.py:FUNCTION, or a file: " + " ".join(READERS))
     parser.add_argument("--kind", choices=KINDS, help="what the model gives")
+    parser.add_argument("--domain", help="the domain file: a function or scikit-learn gets a pandas DataFrame with its "
+                                         "names and categories in place of codes (needs pandas and PyYAML)")
     arguments = parser.parse_args()
     reader = READERS.get(pathlib.Path(arguments.model).suffix)
     if ".py:" in arguments.model:
         reader = from_function
     if reader is None:
         parser.error(f"{arguments.model}: expected FILE.py:FUNCTION or one of {' '.join(READERS)}")
+    if arguments.domain and reader not in (from_function, from_sklearn):
+        parser.error("--domain is for scikit-learn and functions: other models take numbers")
     file = arguments.model.rpartition(":")[0] if reader is from_function else arguments.model
     sys.path.insert(0, str(pathlib.Path(file).resolve().parent))  # of what a model imports
     answers = os.dup(1)  # libraries may print when they are loaded
     os.dup2(2, 1)
     predict, kind, outputs = reader(arguments.model, arguments.kind)
+    if arguments.domain:
+        codes, frames = predict, Frames(arguments.domain, getattr(predict, "columns", ()))
+        predict = lambda rows: codes(frames(rows))  # noqa: E731
     sys.stdout.flush()
     os.dup2(answers, 1)
     os.close(answers)

@@ -1,5 +1,6 @@
-// What fairlane and its LibTorch plug-in say to each other: plain C types and one function table, because the two may
-// differ in compiler flags, C++ ABI and standard library. The plug-in shares no other code with the rest.
+// What fairlane and its LibTorch plug-in say to each other: plain C types and one function table,
+// because the two may differ in compiler flags, C++ ABI and standard library. The plug-in shares no
+// other code with the rest.
 //
 // Anything that changes here, or means something else, takes a new kTorchPluginVersion.
 #pragma once
@@ -42,7 +43,8 @@ struct TorchLayer {
   float const* bias;
 };
 
-/// A subject, in the dataset's column order; its arrays need not outlive the call they are given to.
+/// A subject, in the dataset's column order; its arrays need not outlive the call they are given
+/// to.
 /// layer          [layers]
 /// low, high      [attributes] inclusive bounds
 /// selected       [selected_count] attributes under test, ascending
@@ -61,7 +63,7 @@ struct TorchSubject {
   float cut;
 };
 
-/// A search of global and local phase (DESIGN.md, section 4).
+/// A search of global and local phase.
 /// row      [seeds][attributes]
 /// variant  [seeds] protected combination of each row
 struct TorchSearch {
@@ -108,7 +110,8 @@ struct TorchModuleFacts {
 /// A TorchScript module that the plug-in has loaded.
 struct TorchModule;
 
-/// nullptr: done. Otherwise one line that says what failed, valid until the next call on the same thread.
+/// nullptr: done. Otherwise one line that says what failed, valid until the next call on the same
+/// thread.
 using TorchStatus = char const*;
 
 /// The functions of the plug-in. None throws. `version` stays first in every version.
@@ -122,14 +125,16 @@ struct TorchPlugin {
   TorchStatus (*load)(TorchSubject const* subject, char const* device, TorchLoaded** loaded);
   void (*unload)(TorchLoaded* loaded);
   TorchStatus (*search)(TorchLoaded* loaded, TorchSearch const* search, TorchCounts* counts);
-  /// row [count][attributes]: distinct IDIs first, first + 1, ... of the last search, in the order of their keys.
+  /// row [count][attributes]: distinct IDIs first, first + 1, ... of the last search, in the order
+  /// of their keys.
   TorchStatus (*instances)(TorchLoaded const* loaded, std::int64_t first, std::int64_t count,
                            std::int32_t* row);
   /// Loads a TorchScript file, which runs code of the file, and tries it on rows of zeros.
   TorchStatus (*load_module)(char const* path, std::int32_t inputs, char const* device,
                              TorchModule** module, TorchModuleFacts* facts);
   void (*unload_module)(TorchModule* module);
-  /// rows [count][inputs], scores [count][outputs]; threads: of the CPU. Equal rows get equal scores.
+  /// rows [count][inputs], scores [count][outputs]; threads: of the CPU. Equal rows get equal
+  /// scores.
   TorchStatus (*score)(TorchModule* module, float const* rows, std::int64_t count,
                        std::int32_t threads, float* scores);
 };

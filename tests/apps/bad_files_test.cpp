@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "tests/apps/bad_input.h"
-#include "tests/models/h5_writer.h"
+#include "tests/models/keras/h5_writer.h"
 
 namespace fairlane {
 namespace {
@@ -169,6 +169,25 @@ BadInput const kOutputs[] = {
     {"DemoFolderIsAFile", nothing, {"demo", "--out", "data.csv"}, ExitCode::kOutput, {"data.csv"}},
     {"InitKeepsFiles", nothing, {"init", "model.safetensors", "data.csv", "--out", "config.yaml"},
      ExitCode::kOutput, {"config.yaml", "--force"}},
+    {"InitOverItsTable", nothing,
+     {"init", "model.safetensors", "data.csv", "--out", "./data.csv", "--force"},
+     ExitCode::kUsage, {"--out", "DATA itself"}},
+    {"InitOverItsModel", nothing,
+     {"init", "model.safetensors", "data.csv", "--out", "c.yaml", "--domain", "model.safetensors",
+      "--force"},
+     ExitCode::kUsage, {"--domain", "MODEL itself"}},
+    {"InitEmptyProtected", nothing,
+     {"init", "model.safetensors", "data.csv", "--out", "c.yaml", "--protected", ""},
+     ExitCode::kUsage, {"--protected is empty, expected A,B"}},
+    {"EmptyOut", nothing, {"run", "config.yaml", "--out", ""}, ExitCode::kUsage,
+     {"--out is empty, expected DIR"}},
+    {"EmptyPolicy", nothing, {"run", "config.yaml", "--fail-above", ""}, ExitCode::kUsage,
+     {"--fail-above is empty"}},
+    {"EmptyConfig", nothing, {"run", ""}, ExitCode::kUsage, {"CONFIG is empty"}},
+    {"EmptyMethods", nothing, {"compare", "config.yaml", "--methods", ""}, ExitCode::kUsage,
+     {"--methods is empty"}},
+    {"OutTwice", nothing, {"run", "config.yaml", "--out", "a", "--out", "b"}, ExitCode::kUsage,
+     {"--out is given 2 times, expected once"}},
     {"InitNowhere", nothing,
      {"init", "model.safetensors", "data.csv", "--out", "/proc/nonexistent/c.yaml"},
      ExitCode::kOutput, {"/proc/nonexistent"}},
@@ -202,7 +221,7 @@ BadInput const kInit[] = {
      ExitCode::kUsage, {"--protected", "'sxe'", "did you mean 'sex'?"}},
     {"InitNothingProtected", [] { write_file("t.csv", "a,b,c,d\n1,2,3,1\n2,3,4,0\n"); },
      {"init", "model.safetensors", "t.csv"}, ExitCode::kUsage, {"t.csv", "--protected"}},
-    {"InitTextLabel", [] { write_file("t.csv", "age,b,c,d\n1,2,3,yes\n2,3,4,no\n"); },
+    {"InitTextLabel", [] { write_file("t.csv", "age,b,c,d\n1,2,3,yes\n2,3,4,no\n3,4,5,maybe\n"); },
      {"init", "model.safetensors", "t.csv"}, ExitCode::kData, {"t.csv", "'d'", "'yes'"}},
     {"InitFractions", [] { write_file("t.csv", "age,b,c,d\n1,2.5,3,1\n2,3,4,0\n"); },
      {"init", "model.safetensors", "t.csv"}, ExitCode::kData, {"t.csv", "'b'", "encode"}},
@@ -220,7 +239,7 @@ BadInput const kInit[] = {
     {"InitOneHotNamedLabel", [] { write_file("t.csv", "age,job,d\n1,a,0\n2,b,1\n3,c,1\n4,e,1\n5,f,0\n"); },
      {"init", "model.safetensors", "t.csv", "--label", "d"}, ExitCode::kData,
      {"3 columns with the label", "expected 4 columns", "job 5", "give 6 inputs one-hot, 5 without"}},
-    {"InitOneHotTextLabel", [] { write_file("t.csv", "age,job,d\n1,a,yes\n2,b,no\n"); },
+    {"InitOneHotTextLabel", [] { write_file("t.csv", "age,job,d\n1,a,yes\n2,b,no\n3,b,maybe\n"); },
      {"init", "model.safetensors", "t.csv", "--label", "d"}, ExitCode::kData, {"t.csv", "'d'", "'yes'"}},
     {"InitSemicolons", [] { write_file("t.csv", "age;job;class\n1;2;0\n"); },
      {"init", "model.safetensors", "t.csv"}, ExitCode::kData, {"t.csv:1:1", "separator", "';'"}},

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/core/error.h"
+#include "base/error.h"
 #include "tests/apps/command_line.h"
 
 namespace fairlane {

@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "apps/config_yaml.h"
-#include "kernels/backend.h"
-#include "kernels/core/error.h"
+#include "base/error.h"
+#include "engine/config/config_yaml.h"
+#include "kernels/devices.h"
 #include "tests/apps/command_line.h"
+#include "tests/checkout.h"
 
 namespace fairlane {
 namespace {
@@ -183,8 +184,7 @@ TEST_F(CommandsTest, HelpAndVersion) {
 
 TEST(Configs, EveryConfigurationInTheProjectIsWellFormed) {
   int count = 0;
-  for (auto const& entry :
-       fs::recursive_directory_iterator(fs::path(FAIRLANE_SOURCE_DIR) / "configs")) {
+  for (auto const& entry : fs::recursive_directory_iterator(fs::path(source_dir()) / "configs")) {
     std::string const path = entry.path().string();
     if (!path.ends_with(".yaml") || path.ends_with(".domain.yaml")) continue;
     EXPECT_NO_THROW(read_run_config(path, {})) << path;

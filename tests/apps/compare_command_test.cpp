@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "engine/method.h"
+#include "engine/search/method.h"
 #include "tests/apps/bad_input.h"
 
 namespace fairlane {
@@ -68,9 +68,21 @@ TEST(CompareCommand, ShowsATableOfAllMethods) {
   EXPECT_NE(shown.out.find("against eidig"), std::string::npos) << shown.out;
   Outcome const json = run_fairlane({"inspect", "out", "--json"});
   EXPECT_EQ(nlohmann::json::parse(json.out)["repeats"], 2);
+  std::string const few =
+      "with 2 no p can be 0.05 or below, however much the methods differ: "
+      "expected 6 or more (--repeats)";
+  EXPECT_NE(text.out.find(few), std::string::npos) << text.out;
+  EXPECT_NE(text.err.find("2 repeats are too few"), std::string::npos) << text.err;
+  EXPECT_NE(shown.out.find(few), std::string::npos) << shown.out;
+  EXPECT_EQ(nlohmann::json::parse(json.out)["too_few_repeats"]["needed"], 6);
+  Outcome const enough = run_fairlane(
+      budgeted({"--methods", "eidig,margin", "--repeats", "4", "--out", "enough", "--json"}));
+  EXPECT_EQ(enough.code, 0) << enough.err;
+  EXPECT_FALSE(nlohmann::json::parse(enough.out).contains("too_few_repeats"));
+  EXPECT_EQ(enough.err.find("too few"), std::string::npos) << enough.err;
   write_file("out/compare.json", "{\"protected\": 3}");
   Outcome const broken = run_fairlane({"inspect", "out"});
-  EXPECT_EQ(broken.code, static_cast<int>(ExitCode::kIntegrity)) << broken.err;
+  EXPECT_EQ(broken.code, static_cast<int>(ExitCode::kData)) << broken.err;
 }
 
 }  // namespace

@@ -63,6 +63,18 @@ output: {{dir: out}}
         self.assertEqual(0, checked.returncode, checked.stderr)
         self.assertIn("asked again", checked.stdout)
 
+    def test_is_sampled_only_where_that_is_asked_for(self):
+        model = adapter(ADAPTERS / "example_rule.py:approve")
+        shares = {}
+        for name, flags in {"unasked": (), "asked": ("--samples", 300), "judged": ("--fail-above", 0.9)}.items():
+            done = self.run_model(model, "--out", name, *flags)
+            self.assertEqual(0, done.returncode, done.stderr)
+            shares[name] = json.loads((self.folder / name / "summary.json").read_text(encoding="utf-8"))["domain_share"]
+            self.assertEqual(name == "unasked", "share of the domain    not measured" in done.stdout, done.stdout)
+        self.assertIsNone(shares["unasked"]["share"])
+        self.assertEqual(300, shares["asked"]["groups"])
+        self.assertLess(shares["judged"]["high"], 0.9)
+
     def test_needs_permission(self):
         done = self.run_model("exec:touch trace", allow=())
         self.assertEqual(78, done.returncode, done.stderr)

@@ -1,10 +1,12 @@
 """Ctrl-C, SIGTERM and SIGKILL: the same command run again goes on, and ends with the bytes of a run left alone."""
+import fcntl
 import os
 import pathlib
 import random
 import signal
 import subprocess
 import tempfile
+import termios
 import time
 import unittest
 
@@ -54,7 +56,7 @@ class Interrupt(unittest.TestCase):
         self.assertFalse(self.state.parent.exists())
 
     def test_first_signal_saves(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             process = self.start()
             time.sleep(0.1)
             process.send_signal(number)
@@ -79,6 +81,44 @@ class Interrupt(unittest.TestCase):
         # Nothing more from the program; AddressSanitizer may remark on a thread that the signal met while it began.
         said = [line for line in rest.splitlines() if line.startswith("fairlane")]
         self.assertEqual((130, []), (process.returncode, said))
+
+    def test_a_terminal_that_closes_hurries_nobody(self):
+        process = self.start()
+        process.send_signal(signal.SIGSTOP)
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGCONT)
+        _, rest = process.communicate(timeout=PATIENCE)
+        self.assertEqual(75, process.returncode, rest)
+        self.assertTrue(self.state.exists())
+
+    def test_nohup_is_heeded(self):
+        def ignore():
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+        done = subprocess.Popen(command(self.out), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                preexec_fn=ignore)
+        self.assertIn("backend", done.stderr.readline())
+        done.send_signal(signal.SIGHUP)
+        _, rest = done.communicate(timeout=PATIENCE)
+        self.assertEqual(0, done.returncode, rest)
+
+    def test_a_lost_terminal_saves(self):
+        """The pseudo-terminal goes while a run draws its progress there."""
+        leader, follower = os.openpty()
+        process = subprocess.Popen(command(self.out), stdin=follower, stdout=follower, stderr=follower,
+                                   start_new_session=True,
+                                   preexec_fn=lambda: fcntl.ioctl(follower, termios.TIOCSCTTY, 0))
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        os.close(follower)
+        said = b""
+        while b"backend" not in said:
+            said += os.read(leader, 4096)
+        time.sleep(0.1)
+        os.close(leader)
+        self.assertEqual(75, process.wait(timeout=PATIENCE))
+        self.assertTrue(self.state.exists())
 
     def test_kills(self):
         chance = random.Random(8)

@@ -111,5 +111,41 @@ TEST(EstimateCommand, AgreesWithTheCount) {
   EXPECT_FALSE(fs::exists("out"));  // nothing is written
 }
 
+TEST(EstimateCommand, NeedsNoOutputDirectory) {
+  WorkingFolder const folder;
+  write_small_run();
+  edit_file("config.yaml", "output: {dir: out}\n", "");
+  Outcome const outcome = run_fairlane({"estimate", "config.yaml", "--samples", "1000"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(run_fairlane({"run", "config.yaml"}).code, static_cast<int>(ExitCode::kConfig));
+}
+
+TEST(EstimateCommand, WritesWhereItIsTold) {
+  WorkingFolder const folder;
+  write_small_run();
+  Outcome const outcome =
+      run_fairlane({"estimate", "config.yaml", "--out", "shares", "--samples", "1000", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(slurp("shares/estimate.json"), outcome.out);
+  for (char const* file : {"shares/manifest.json", "shares/DONE"}) EXPECT_TRUE(fs::exists(file));
+  // Another estimate does not replace it unasked.
+  std::vector<std::string> other = {"estimate", "config.yaml", "--out",
+                                    "shares",   "--samples",   "999"};
+  EXPECT_EQ(run_fairlane(other).code, static_cast<int>(ExitCode::kOutput));
+  other.push_back("--overwrite");
+  EXPECT_EQ(run_fairlane(other).code, 0);
+}
+
+TEST(EstimateCommand, NamesTheCountThatIsCheaper) {
+  WorkingFolder const folder;
+  write_small_run();
+  Outcome const outcome = run_fairlane({"estimate", "config.yaml", "--range", "age=1..2", "--set",
+                                        "protected=[sex]", "--samples", "5000"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  std::string const command =
+      "fairlane enumerate config.yaml --set 'protected=[sex]' --range age=1..2";
+  EXPECT_NE(outcome.err.find(command), std::string::npos) << outcome.err;
+}
+
 }  // namespace
 }  // namespace fairlane

@@ -7,8 +7,8 @@
 #include "bench/bench.h"
 #include "models/torch/plugin_api.h"
 #include "tests/apps/command_line.h"
-#include "tests/engine/golden_subject.h"
-#include "tests/engine/small_subject.h"
+#include "tests/engine/search/golden_subject.h"
+#include "tests/engine/search/small_subject.h"
 #include "tests/models/expect_error.h"
 #include "tests/plugin_dir.h"
 
@@ -91,7 +91,8 @@ INSTANTIATE_TEST_SUITE_P(Cases, LibTorchBaseline,
 
 class LibTorchGolden : public testing::TestWithParam<GoldenCase> {};
 
-/// The local phases draw other random numbers, so that the numbers of distinct IDIs differ, but not by much.
+/// The local phases draw other random numbers, so that the numbers of distinct IDIs differ, but not
+/// by much.
 TEST_P(LibTorchGolden, FindsAsMuchAsOurSearch) {
   constexpr double kSpread = 0.05;  // of counts of 500 and more; runs of ours differ by up to 3 %
   FL_NEED_TORCH(dir);

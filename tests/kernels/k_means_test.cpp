@@ -10,7 +10,7 @@
 #include "kernels/core/philox.h"
 #include "kernels/device/device_backend.h"
 #include "kernels/device/device_k_means.h"
-#include "tests/engine/small_subject.h"
+#include "tests/engine/search/small_subject.h"
 #include "tests/kernels/device/stand_in_device.h"
 
 namespace fairlane {
@@ -52,7 +52,8 @@ std::vector<std::int32_t> codes_of(Rows const& rows, unsigned seed) {
   return codes;
 }
 
-/// The definition, all of it in double and one row after the other; exact where the sums of squares are below 2^53.
+/// The definition, all of it in double and one row after the other; exact where the sums of squares
+/// are below 2^53.
 std::vector<std::int32_t> plain_k_means(RowTable const& rows, int clusters, std::uint64_t seed) {
   auto const n = static_cast<std::size_t>(rows.count);
   auto const width = static_cast<std::size_t>(rows.attributes);
@@ -151,7 +152,8 @@ INSTANTIATE_TEST_SUITE_P(Rows, KMeansThreads, ::testing::ValuesIn(kRows),
                          [](auto const& test) { return "kind" + std::to_string(test.index); });
 
 TEST(KMeans, EmptyClustersTakeTheFarthestRows) {
-  // Two distinct rows cannot fill three clusters; the third takes the farthest row, which is row 0, and does not keep it.
+  // Two distinct rows cannot fill three clusters; the third takes the farthest row, which is row 0,
+  // and does not keep it.
   std::vector<std::int32_t> const codes{5, 9, 9, 5};
   auto const cluster = k_means({codes.data(), 4, 1}, 3, kRunSeed, 1);
   EXPECT_EQ(cluster[0], cluster[3]);

@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/core/error.h"
-#include "kernels/core/subject.h"
+#include "base/error.h"
+#include "kernels/backend.h"
+#include "kernels/core/labels.h"
 #include "kernels/cpu/cpu_block.h"
 #include "tests/naive_reference.h"
 
@@ -18,7 +19,8 @@ namespace fairlane {
 /// A network with random weights over a random domain; `view` points into it.
 class RandomSubject {
  public:
-  /// widths  outputs of each layer; counts  values compared of each selected attribute (1: a single one)
+  /// widths  outputs of each layer; counts  values compared of each selected attribute (1: a single
+  ///         one)
   struct Shape {
     int attributes = 6;
     std::vector<int> widths = {8, 5, 1};

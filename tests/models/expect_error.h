@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "kernels/core/error.h"
+#include "base/error.h"
 
 namespace fairlane {
 

@@ -3,14 +3,14 @@
 #include <sstream>
 
 #include "models/network.h"
+#include "tests/checkout.h"
 #include "tests/models/temporary.h"
 
 namespace fairlane {
 namespace {
 
 std::string exported(std::string const& name) {
-  return (std::filesystem::path(FAIRLANE_SOURCE_DIR) / "tests" / "models" / "exported" / name)
-      .string();
+  return (std::filesystem::path(source_dir()) / "tests" / "models" / "exported" / name).string();
 }
 
 // The parameters of make_exported.py.

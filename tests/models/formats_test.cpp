@@ -4,12 +4,12 @@
 #include <random>
 
 #include "kernels/backend.h"
-#include "models/dataset.h"
+#include "models/data/dataset.h"
 #include "models/network.h"
 #include "tests/benchmarks.h"
-#include "tests/models/keras_archive_writer.h"
-#include "tests/models/onnx_writer.h"
-#include "tests/models/tf_checkpoint_writer.h"
+#include "tests/models/keras/archive_writer.h"
+#include "tests/models/onnx/onnx_writer.h"
+#include "tests/models/tensorflow/checkpoint_writer.h"
 
 namespace fairlane {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "tests/checkout.h"
 #include "tests/models/expect_error.h"
 #include "tests/models/temporary.h"
 #include "tests/plugin_dir.h"
@@ -36,9 +37,9 @@ TEST(LoadModel, RunsCodeOnlyWhereThatIsAllowed) {
 }
 
 TEST(LoadModel, ChoosesTheReaderByTheName) {
-  Model const command = load_model("exec:" + std::string(FAIRLANE_PYTHON) + " -I -S '" +
-                                       FAIRLANE_SOURCE_DIR + "/tests/models/exec/child.py' labels",
-                                   5, allowed());
+  Model const command = load_model(
+      "exec:" + test_python() + " -I -S '" + source_dir() + "/tests/models/exec/child.py' labels",
+      5, allowed());
   ASSERT_NE(command.scorer(), nullptr);
   EXPECT_EQ(command.inputs(), 5);
   EXPECT_EQ(command.outputs(), 4);

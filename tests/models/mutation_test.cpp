@@ -4,16 +4,16 @@
 #include <iterator>
 #include <random>
 
-#include "models/dataset.h"
-#include "models/domain.h"
+#include "models/data/dataset.h"
+#include "models/data/domain.h"
 #include "models/network.h"
-#include "models/tf_bundle.h"
-#include "models/tf_checkpoint.h"
+#include "models/tensorflow/bundle.h"
+#include "models/tensorflow/checkpoint.h"
 #include "tests/benchmarks.h"
 #include "tests/models/expect_error.h"
-#include "tests/models/keras_archive_writer.h"
-#include "tests/models/onnx_writer.h"
-#include "tests/models/tf_checkpoint_writer.h"
+#include "tests/models/keras/archive_writer.h"
+#include "tests/models/onnx/onnx_writer.h"
+#include "tests/models/tensorflow/checkpoint_writer.h"
 
 namespace fairlane {
 namespace {

@@ -1,13 +1,15 @@
-// What only a GPU can show: the backend on it finds what the CPU finds. Skipped, with the reason, where there is none.
+// What only a GPU can show: the backend on it finds what the CPU finds. Skipped, with the reason,
+// where there is none.
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "engine/walk_region.h"
-#include "kernels/core/error.h"
-#include "tests/engine/golden_subject.h"
-#include "tests/engine/run_search.h"
-#include "tests/engine/walked.h"
+#include "base/error.h"
+#include "engine/count/walk_region.h"
+#include "kernels/devices.h"
+#include "tests/engine/count/walked.h"
+#include "tests/engine/search/golden_subject.h"
+#include "tests/engine/search/run_search.h"
 #include "tests/models/expect_error.h"
 
 namespace fairlane {

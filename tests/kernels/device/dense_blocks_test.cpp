@@ -1,4 +1,5 @@
-// The wide route's matrix product, its blocks run thread after thread on the host, against plain chains of fma.
+// The wide route's matrix product, its blocks run thread after thread on the host, against plain
+// chains of fma.
 
 #include <gtest/gtest.h>
 

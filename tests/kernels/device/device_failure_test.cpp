@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/device/device_backend.h"
-#include "tests/engine/run_search.h"
+#include "tests/engine/search/run_search.h"
 #include "tests/kernels/device/stand_in_device.h"
 
 namespace fairlane {
@@ -95,7 +95,8 @@ TEST_F(DeviceFailure, OfOneDeviceEndsTheOthersToo) {
   EXPECT_LT(some, all / 2);
 }
 
-// Whichever call is the one that fails, the run ends with that error and nothing is asked of the device afterwards.
+// Whichever call is the one that fails, the run ends with that error and nothing is asked of the
+// device afterwards.
 TEST_F(DeviceFailure, EndsTheRunAtTheFirstFailure) {
   config_.global.num = 8;
   config_.local.num = 3;

@@ -1,10 +1,11 @@
-// The device backend, its kernels run by a stand-in on the host: the CPU backend's findings, however it is executed.
+// The device backend, its kernels run by a stand-in on the host: the CPU backend's findings,
+// however it is executed.
 
 #include <gtest/gtest.h>
 
 #include "kernels/device/device_backend.h"
-#include "tests/engine/golden_subject.h"
-#include "tests/engine/run_search.h"
+#include "tests/engine/search/golden_subject.h"
+#include "tests/engine/search/run_search.h"
 #include "tests/kernels/device/stand_in_device.h"
 
 namespace fairlane {
@@ -64,7 +65,8 @@ TEST_P(DeviceSearch, FindsWhatTheCpuFinds) {
     TestSubject const subject(config);
     Finished const cpu = run_search(config, subject, How{});
     EXPECT_GT(cpu.hits(), 0);
-    // From plenty of shared memory to none worth using: tiles of 4, 2 and 1 packs, weights and scratch on chip or not.
+    // From plenty of shared memory to none worth using: tiles of 4, 2 and 1 packs, weights and
+    // scratch on chip or not.
     for (int const shared : {200 << 10, 24 << 10, 8 << 10, 1 << 10}) {
       SCOPED_TRACE(shared);
       for (std::int64_t const lanes : {1, 7, 4096}) {
@@ -76,7 +78,8 @@ TEST_P(DeviceSearch, FindsWhatTheCpuFinds) {
         if (HasFatalFailure() || HasNonfatalFailure()) return;
       }
     }
-    // From room for every lane to the least there may be: all in one chunk, or four lanes and four rows at a time.
+    // From room for every lane to the least there may be: all in one chunk, or four lanes and four
+    // rows at a time.
     for (std::uint64_t const workspace : {1U << 20, 1U << 14, 1U}) {
       SCOPED_TRACE("wide, workspace " + std::to_string(workspace));
       for (std::int64_t const lanes : {1, 7, 4096}) {
@@ -136,7 +139,8 @@ TEST_P(DeviceSearch, EndsWhereABudgetEndsIt) {
   }
 }
 
-// Populations of enough lanes that every device serves a worker of its own, in one block or in several.
+// Populations of enough lanes that every device serves a worker of its own, in one block or in
+// several.
 TEST_P(DeviceSearch, SharesAPopulation) {
   TemporaryFolder const folder;
   RunConfig config = small_config(folder, shape_of(GetParam()));

@@ -1,10 +1,10 @@
 // Walks on the stand-in device count what the CPU counts.
 #include <gtest/gtest.h>
 
-#include "engine/walk_region.h"
+#include "engine/count/walk_region.h"
 #include "kernels/device/device_backend.h"
-#include "tests/engine/run_search.h"
-#include "tests/engine/walked.h"
+#include "tests/engine/count/walked.h"
+#include "tests/engine/search/run_search.h"
 #include "tests/kernels/device/stand_in_device.h"
 
 namespace fairlane {

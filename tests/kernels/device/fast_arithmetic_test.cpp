@@ -1,5 +1,6 @@
-// Fast arithmetic on the wide route: the stand-in's library adds in another order than the contract. Labels then differ,
-// but what is found is an IDI exactly, since what seems to be one is evaluated again.
+// Fast arithmetic on the wide route: the stand-in's library adds in another order than the
+// contract. Labels then differ, but what is found is an IDI exactly, since what seems to be one is
+// evaluated again.
 
 #include <gtest/gtest.h>
 
@@ -8,14 +9,14 @@
 #include "kernels/device/device_backend.h"
 #include "kernels/device/device_subject.h"
 #include "kernels/device/evaluator.h"
-#include "tests/engine/run_search.h"
+#include "tests/engine/search/run_search.h"
 #include "tests/kernels/device/stand_in_device.h"
 
 namespace fairlane {
 namespace {
 
-/// A network whose last layer adds 2^24 first and takes it off last, so that what is added between loses its fractions in
-/// an order of its own. Its first layer is exact in any order.
+/// A network whose last layer adds 2^24 first and takes it off last, so that what is added between
+/// loses its fractions in an order of its own. Its first layer is exact in any order.
 Network cancelling(SmallShape const& shape) {
   Network network = random_network(shape);
   auto& first = network.layers[0];
@@ -234,9 +235,9 @@ TEST_F(FastRows, BeginLocalSearchesAsWhatTheyAre) {
     auto const block = backend->make_block(static_cast<int>(seeds.size()), Phase::kLocal);
     block->place(seeds, origins.data());
     if (margin) {
-      block->begin_margin();
+      block->begin(MarginStep{});
     } else {
-      block->begin_local({});
+      block->begin(WeightedStep{});
     }
     for (int lane = 0; lane < block->size(); ++lane) EXPECT_TRUE(block->hit(lane)) << lane;
   }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/core/error.h"
+#include "base/error.h"
 #include "kernels/device/tile_kernels.h"
 #include "kernels/device/wide_plan.h"
 
@@ -92,8 +92,8 @@ TEST(Route, IsFusedForSmallNetworksAndWideForLargeOnes) {
   };
   constexpr Route kF = Route::kFused;
   constexpr Route kW = Route::kWide;
-  // 13-128-128-1 fits on a chip with 227 KB, but not in less. The encoded network does not fit on small chips either, but
-  // its layers are too narrow for memory to feed them.
+  // 13-128-128-1 fits on a chip with 227 KB, but not in less. The encoded network does not fit on
+  // small chips either, but its layers are too narrow for memory to feed them.
   Row const table[] = {
       {kCensus, kF, kF, kF, kF},  {kAdult, kF, kF, kF, kF},
       {kHundred, kF, kF, kF, kF}, {kEncoded, kF, kF, kF, kF},

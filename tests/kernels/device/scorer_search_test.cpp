@@ -1,15 +1,16 @@
-// A scorer's lanes: what the CPU backend finds in a network is found in the same network when nothing is known of it but
-// its scores, on the host's threads and on a device with a memory of its own.
+// A scorer's lanes: what the CPU backend finds in a network is found in the same network when
+// nothing is known of it but its scores, on the host's threads and on a device with a memory of its
+// own.
 #include <gtest/gtest.h>
 
 #include <thread>
 
-#include "engine/walk_region.h"
+#include "engine/count/walk_region.h"
 #include "kernels/device/device_backend.h"
 #include "kernels/device/host_device.h"
-#include "tests/engine/network_scorer.h"
-#include "tests/engine/run_search.h"
-#include "tests/engine/walked.h"
+#include "tests/engine/count/walked.h"
+#include "tests/engine/search/network_scorer.h"
+#include "tests/engine/search/run_search.h"
 #include "tests/kernels/device/stand_in_device.h"
 
 namespace fairlane {
@@ -61,7 +62,8 @@ TEST_P(ScorerSearch, FindsWhatIsFoundInTheNetwork) {
   config.global.num = 10;
   config.local.num = 6;
   TestSubject const network(config);
-  // Labels and differences of probabilities are the same when the model applies its last activation itself.
+  // Labels and differences of probabilities are the same when the model applies its last activation
+  // itself.
   for (ScoreKind const kind : {ScoreKind::kLogits, ScoreKind::kProbabilities}) {
     SCOPED_TRACE(name_of(kind));
     TestSubject const scorer(config, disguised(network.view(), kind));
@@ -274,7 +276,8 @@ TEST(Scorer, LabelsOnlyIsMaftOnOneHotVectors) {
   }
 }
 
-// A row without a score is neither fair nor unfair, and what else is said of its group does not depend on it.
+// A row without a score is neither fair nor unfair, and what else is said of its group does not
+// depend on it.
 TEST(Scorer, NanIsUndefined) {
   TemporaryFolder const folder;
   RunConfig config = small_config(folder, {});
@@ -329,19 +332,6 @@ TEST(Scorer, SaysWhoAnswers) {
   EXPECT_GE(make_backend_for(subject, {2}, 1, {})->block_lanes(1 << 20) *
                 make_backend_for(subject, {2}, 1, {})->subject().get().variants,
             100000);
-}
-
-TEST(HostThreads, DoEveryIndexOnce) {
-  for (int const threads : {1, 2, 5}) {
-    HostThreads pool(threads);
-    for (std::int64_t const count : {0, 1, 1023, 1024, 5000}) {
-      std::vector<std::atomic<int>> done(static_cast<std::size_t>(count));
-      pool.run(count, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) ++done[static_cast<std::size_t>(i)];
-      });
-      for (auto const& times : done) EXPECT_EQ(times, 1);
-    }
-  }
 }
 
 }  // namespace

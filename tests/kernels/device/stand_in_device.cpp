@@ -1,7 +1,7 @@
 // Tile kernels by the stand-in, with packs that fill as many lanes as on a GPU.
 #include "tests/kernels/device/stand_in_device.h"
 
-#include "tests/kernels/vector_pack.h"
+#include "tests/kernels/core/vector_pack.h"
 
 namespace fairlane {
 

@@ -1,4 +1,5 @@
-// A stand-in for a GPU: the device backend's kernels, run on the host one after the other, with faults.
+// A stand-in for a GPU: the device backend's kernels, run on the host one after the other, with
+// faults.
 #pragma once
 
 #include <cmath>
@@ -7,7 +8,7 @@
 #include <memory>
 #include <optional>
 
-#include "kernels/core/error.h"
+#include "base/error.h"
 #include "kernels/device/host_device.h"
 
 namespace fairlane {
@@ -22,8 +23,8 @@ struct HostFaults {
   std::shared_ptr<std::int64_t> calls;
 };
 
-/// A device with a memory of its own, which the host must not look into. It is filled with a pattern when it is
-/// allocated, so that nothing relies on zeros.
+/// A device with a memory of its own, which the host must not look into. It is filled with a
+/// pattern when it is allocated, so that nothing relies on zeros.
 class StandInDevice final : public HostDevice {
  public:
   explicit StandInDevice(DeviceLimits limits = small_limits(), HostFaults faults = {})
@@ -125,7 +126,8 @@ class StandInDevice final : public HostDevice {
     }
   }
 
-  /// Counts runs of tile kernels by packs per tile, and of block kernels by their place in BlockKernel, where not null.
+  /// Counts runs of tile kernels by packs per tile, and of block kernels by their place in
+  /// BlockKernel, where not null.
   void count_into(std::map<int, int>* tiles, std::map<std::size_t, int>* blocks) {
     tile_runs_ = tiles;
     block_runs_ = blocks;

@@ -25,7 +25,8 @@ struct Shape {
 
 class DeviceVisits : public ::testing::TestWithParam<Shape> {
  protected:
-  /// Keys of few distinct values, so that groups collide and recur; words beyond the first differ too.
+  /// Keys of few distinct values, so that groups collide and recur; words beyond the first differ
+  /// too.
   std::vector<std::uint64_t> group(std::uint32_t number) const {
     std::vector<std::uint64_t> key(static_cast<std::size_t>(GetParam().words));
     for (std::size_t w = 0; w < key.size(); ++w)

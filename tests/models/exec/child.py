@@ -1,4 +1,4 @@
-"""Children for tests/models/exec_scorer_test.cpp: speaks the protocol without numpy, and breaks it as its argument says."""
+"""Children for tests/models/exec/scorer_test.cpp: speaks the protocol without numpy, and breaks it as its argument says."""
 import array
 import os
 import signal
@@ -60,7 +60,7 @@ while True:
     rows = array.array("f", source.read(4 * inputs * count))
     first = rows[::inputs]
     batches += 1
-    if mode == "hangs":
+    if mode == "hangs" or (mode == "hangs-later" and batches == 2):
         time.sleep(NEVER)
     if mode == "hangs-deaf":  # does not care for the end of its input, or for requests to end
         for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -104,6 +104,8 @@ while True:
         first = array.array("f", [0.5] * (count - 1) + [float("inf")])
     if mode == "improbable":
         first = array.array("f", [0.5] * (count - 1) + [1.5])
+    if mode == "forgets":  # rows of the first batch get other scores when they are asked again
+        first = array.array("f", (-1.0 if batches == 1 and i % 3 == 0 else 1.0 for i in range(count)))
     if kind == 2:
         first = array.array("i", (int(x) % 4 for x in first))
         if mode == "bad-label":

@@ -1,6 +1,7 @@
-// A plug-in without LibTorch, to show what the loader and the bench make of a bad one. tests/CMakeLists.txt defines what is
-// bad: FAKE_ENTRY, the exported name; FAKE_VERSION; FAKE_PROBLEM, what loading a subject or a module says (or nullptr). It
-// reports the input of zeros as an IDI, and a probability of 2 for every row.
+// A plug-in without LibTorch, to show what the loader and the bench make of a bad one.
+// tests/CMakeLists.txt defines what is bad: FAKE_ENTRY, the exported name; FAKE_VERSION;
+// FAKE_PROBLEM, what loading a subject or a module says (or nullptr). It reports the input of zeros
+// as an IDI, and a probability of 2 for every row.
 #include <algorithm>
 
 #include "models/torch/plugin_api.h"

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "tests/checkout.h"
 #include "tests/models/temporary.h"
 
 namespace fairlane {
@@ -14,7 +15,7 @@ namespace fairlane {
 inline std::string write_module(TemporaryFolder const& folder, std::string const& body) {
   std::string const text = folder.write("body", body);
   std::string path = folder.file("module.pt");
-  std::string const command = std::string(FAIRLANE_PYTHON) + " '" + FAIRLANE_SOURCE_DIR +
+  std::string const command = test_python() + " '" + source_dir() +
                               "/tests/models/torch/write_module.py' '" + path + "' < '" + text +
                               "'";
   EXPECT_EQ(std::system(command.c_str()), 0);

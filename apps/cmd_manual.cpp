@@ -1,0 +1,16 @@
+// fairlane manual: the manual page, made from the commands themselves.
+#include "apps/arguments.h"
+#include "apps/commands.h"
+#include "apps/console.h"
+#include "apps/text/manual.h"
+
+namespace fairlane {
+
+Action add_manual(Arguments&) {
+  return [] {
+    print(manual_page(command_summaries()));
+    return ExitCode::kOk;
+  };
+}
+
+}  // namespace fairlane

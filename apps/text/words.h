@@ -1,0 +1,42 @@
+// Codes in words, and findings read back from a run's results.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/data/domain.h"
+
+namespace fairlane {
+
+/// A code's category name, or the code itself.
+std::string value_words(Attribute const& attribute, std::int32_t code);
+
+/// "age 45-59, education master, ..." without the columns of `left_out`.
+/// row       [attributes] codes
+/// left_out  indices of attributes
+std::string row_words(Domain const& domain, std::span<std::int32_t const> row,
+                      std::span<int const> left_out);
+
+/// Names of `names` in the domain's order, as indices. Throws Error(kBug) for a name that it lacks.
+std::vector<int> attribute_indices(Domain const& domain, std::span<std::string const> names);
+
+/// One reported pair.
+/// row   [attributes] codes
+/// pair  [protected] the counterpart's protected values, in the domain's order
+struct ReportedPair {
+  std::vector<std::int32_t> row;
+  std::vector<std::int32_t> pair;
+  std::int32_t label = 0;
+  std::int32_t pair_label = 0;
+};
+
+/// Reads at most `limit` pairs of an instances.csv, from its beginning.
+/// Throws Error(kNoInput | kData).
+std::vector<ReportedPair> read_pairs(std::string const& path, Domain const& domain,
+                                     std::span<int const> protected_columns,
+                                     std::size_t limit = static_cast<std::size_t>(-1));
+
+}  // namespace fairlane

@@ -1,0 +1,33 @@
+// Text for messages, and whole files.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlane {
+
+/// `text` with everything escaped that could break a one-line message: control and bidirectional
+/// characters, line separators and bytes that are not UTF-8. At most `limit` bytes of the text are
+/// shown, then "...".
+std::string escaped(std::string_view text, std::size_t limit = 200);
+/// escaped(text) in single quotes, for values in messages.
+std::string in_quotes(std::string_view text, std::size_t limit = 60);
+
+/// The name nearest to `word` by edit distance; empty when none is close.
+std::string nearest_name(std::string const& word, std::vector<std::string> const& names);
+/// "; did you mean 'x'?" for the name nearest to `word`, or nothing when none is close.
+std::string did_you_mean(std::string const& word, std::vector<std::string> const& names);
+
+/// Bytes of the UTF-8 character at the start of `text`; 0 when there is none or it is malformed.
+std::size_t utf8_length(std::string_view text);
+
+/// The extension of a path with its dot, in lower case; empty where there is none.
+std::string lower_extension(std::string const& path);
+
+/// The bytes of a file. Throws Error(kNoInput) as open_input() does, and when it is unreadable or
+/// larger than `limit`.
+std::string read_file(std::string const& path, std::size_t limit);
+
+}  // namespace fairlane

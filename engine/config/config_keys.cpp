@@ -1,0 +1,255 @@
+#include "engine/config/config_keys.h"
+
+#include <limits>
+#include <stdexcept>
+
+#include "engine/config/config_values.h"
+#include "engine/search/method.h"
+
+namespace fairlane {
+namespace {
+
+using Config = RunConfig;
+
+constexpr std::int64_t kMaxGlobalSeeds = std::numeric_limits<std::uint32_t>::max();
+constexpr std::int64_t kMaxLocalSteps = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMaxClusters = 10'000;
+constexpr std::int64_t kMaxIterations = 1'000'000;
+constexpr std::int64_t kMaxSamples = 100'000;
+constexpr std::int64_t kMaxFrontier = 65'536;
+
+NumberKind share() { return {0.0, 1.0, "a number 0..1"}; }
+
+NumberKind inner_share() { return {0.0, 1.0, "a number between 0 and 1, both excluded", true}; }
+
+// Steps and differences are float32 in the lanes.
+NumberKind positive_float() {
+  constexpr double kLeast = std::numeric_limits<float>::min();
+  constexpr double kMost = std::numeric_limits<float>::max();
+  return {kLeast, kMost, "a number above 0 that float32 can hold (1.18e-38..3.4e+38)"};
+}
+
+OptionalKind<IntegerKind> limit() { return {IntegerKind{1}}; }
+
+WordKind method_names() {
+  WordKind kind;
+  for (MethodSpec const& method : methods()) {
+    kind.words.push_back({method.name, std::string(method.algorithm) + "; " + method.paper});
+  }
+  return kind;
+}
+
+WordKind seedings() {
+  return {{{"round-robin", "the table's clusters in turn"},
+           {"all", "the table's rows in order"},
+           {"uniform", "random inputs of the domain"}},
+          true};
+}
+
+template <class Kind, class... Members>
+std::shared_ptr<ConfigValue const> value(Kind kind, Members... members) {
+  return std::make_shared<MemberValue<Kind, Members...>>(std::move(kind), members...);
+}
+
+std::vector<ConfigKey> all_keys() {
+  return {
+      {.name = "model",
+       .value = std::make_shared<ModelValue>(),
+       .help = "the model: a file, or exec:COMMAND",
+       .required = "the path of a model"},
+      {.name = "data",
+       .value = value(PathKind{.optional = true}, &Config::data),
+       .help = "the table, with a header row; null: none"},
+      {.name = "domain",
+       .value = value(PathKind{}, &Config::domain),
+       .help = "ranges of the attributes",
+       .required = "the path of a domain file"},
+      {.name = "protected",
+       .value = std::make_shared<ProtectedValue>(),
+       .help = "one attribute, or several tested together; {race: [0, 4]} compares these codes "
+               "alone",
+       .required = "the attributes to test, such as [age, race]"},
+      {.name = "out_of_domain",
+       .value = value(EnumKind<OutOfDomain>{}, &Config::out_of_domain),
+       .help = "rows outside the domain"},
+      {.name = "threshold",
+       .value = value(inner_share(), &Config::threshold),
+       .help = "of a model with one output: above it 1 is decided"},
+      {.name = "method",
+       .value = value(method_names(), &Config::method),
+       .help = "how the search goes"},
+      {.name = "seed",
+       .value = value(SeedKind{}, &Config::seed),
+       .help = "another seed, another search",
+       .flag = "--seed"},
+      {.name = "arithmetic",
+       .value = value(EnumKind<Arithmetic>{}, &Config::arithmetic),
+       .help = "how networks are evaluated",
+       .recorded = false},
+
+      {.name = "global.num",
+       .value = value(IntegerKind{1, kMaxGlobalSeeds}, &Config::global, &GlobalConfig::num),
+       .help = "rows to start from; inputs to test, where a method draws them"},
+      {.name = "global.clusters",
+       .value = value(IntegerKind{1, kMaxClusters}, &Config::global, &GlobalConfig::clusters),
+       .help = "clusters of the table, from which round-robin takes its rows"},
+      {.name = "global.max_iter",
+       .value = value(IntegerKind{1, kMaxIterations}, &Config::global, &GlobalConfig::max_iter),
+       .help = "tests of one seed at most, until its first finding"},
+      {.name = "global.step",
+       .value = value(StepKind{}, &Config::global, &GlobalConfig::step),
+       .help = "length of a step towards a first finding",
+       .unit = "codes"},
+      {.name = "global.decay",
+       .value = value(share(), &Config::global, &GlobalConfig::decay),
+       .help = "of the momentum (eidig, maft): what remains of the gradients before"},
+      {.name = "global.seeding",
+       .value = value(seedings(), &Config::global, &GlobalConfig::seeding),
+       .help = "where seeds come from; unless given, uniform for themis, for AEQUITAS and without "
+               "data, otherwise round-robin"},
+      {.name = "global.seeds",
+       .value = value(PathKind{.optional = true}, &Config::global, &GlobalConfig::seeds),
+       .help = "a table whose first rows are the seeds; null: none"},
+
+      {.name = "local.num",
+       .value = value(IntegerKind{0, kMaxLocalSteps}, &Config::local, &LocalConfig::num),
+       .help = "steps around each first finding; 0 leaves them out"},
+      {.name = "local.step",
+       .value = value(StepKind{}, &Config::local, &LocalConfig::step),
+       .help = "length of a step around a finding",
+       .unit = "codes"},
+      {.name = "local.update_interval",
+       .value = value(RenewalKind{}, &Config::local, &LocalConfig::update_interval),
+       .help = "steps in a row without a miss, after which the odds of the attributes are renewed; "
+               "\"inf\": never"},
+      {.name = "local.epsilon",
+       .value = value(positive_float(), &Config::local, &LocalConfig::epsilon),
+       .help = "added to gradients, so that an attribute without one has finite odds"},
+
+      {.name = "gradient.perturbation_size",
+       .value = value(positive_float(), &Config::perturbation_size),
+       .help = "h in MAFT's (p(x + h) - p(x)) / h",
+       .unit = "codes"},
+
+      {.name = "aequitas.acceptance",
+       .value = value(EnumKind<Acceptance>{}, &Config::aequitas, &AequitasConfig::acceptance),
+       .help = "whether a walk goes on from an input that is no IDI"},
+      {.name = "aequitas.lanes",
+       .value = value(IntegerKind{1, kMaxGlobalSeeds}, &Config::aequitas, &AequitasConfig::lanes),
+       .help = "walks that step together, on what all have learnt; 1: the published, sequential "
+               "rule"},
+
+      {.name = "sg.t1",
+       .value = value(share(), &Config::sg, &SymbolicConfig::t1),
+       .help = "least confidence of a predicate on an undirected path"},
+      {.name = "sg.t2",
+       .value = value(OptionalKind<NumberKind>{share()}, &Config::sg, &SymbolicConfig::t2),
+       .help = "directed tests negate only predicates with less confidence; null: all"},
+      {.name = "sg.samples",
+       .value = value(IntegerKind{1, kMaxSamples}, &Config::sg, &SymbolicConfig::samples),
+       .help = "rows that a surrogate tree is fitted to"},
+      {.name = "sg.frontier",
+       .value = value(IntegerKind{1, kMaxFrontier}, &Config::sg, &SymbolicConfig::frontier),
+       .help = "inputs that are tested and explained at once; 1: the published sequence"},
+      {.name = "sg.surrogate",
+       .value = value(EnumKind<Surrogate>{}, &Config::sg, &SymbolicConfig::surrogate),
+       .help = "what explains the model around an input"},
+      {.name = "sg.neighbours",
+       .value = value(EnumKind<Neighbours>{}, &Config::sg, &SymbolicConfig::neighbours),
+       .help = "the rows that a surrogate tree is fitted to"},
+      {.name = "sg.solver",
+       .value = value(EnumKind<ToggleSolver>{}, &Config::sg, &SymbolicConfig::solver),
+       .help = "the values that take a path with a negated predicate"},
+      {.name = "sg.order",
+       .value = value(EnumKind<QueueOrder>{}, &Config::sg, &SymbolicConfig::order),
+       .help = "what is tested first",
+       .before = "\"program\""},
+
+      {.name = "budget.seeds",
+       .value = value(limit(), &Config::budget, &BudgetConfig::seeds),
+       .help = "stop after so many seeds"},
+      {.name = "budget.iterations",
+       .value = value(limit(), &Config::budget, &BudgetConfig::iterations),
+       .help = "stop after so many tests and steps"},
+      {.name = "budget.evaluations",
+       .value = value(limit(), &Config::budget, &BudgetConfig::evaluations),
+       .help = "stop after so many evaluations of the model, by the method's definition",
+       .before = "null"},
+      {.name = "budget.instances",
+       .value = value(limit(), &Config::budget, &BudgetConfig::instances),
+       .help = "stop after so many distinct IDIs"},
+      {.name = "budget.seconds",
+       .value = value(OptionalKind<NumberKind>{positive_float()}, &Config::budget,
+                      &BudgetConfig::seconds),
+       .help = "stop after so many seconds",
+       .unit = "s"},
+
+      {.name = "output.dir",
+       .value = value(ResultsKind{}, &Config::output, &OutputConfig::dir),
+       .help = "directory for the results",
+       .required = "the directory for the results (or --out)",
+       .flag = "--out"},
+      {.name = "output.format",
+       .value = value(EnumKind<OutputFormat>{"parquet", "this build has no Arrow"}, &Config::output,
+                      &OutputConfig::format),
+       .help = "how findings are written"},
+      {.name = "output.trace",
+       .value = value(SwitchKind{}, &Config::output, &OutputConfig::trace),
+       .help = "also write global.csv: what became of every seed"},
+      {.name = "output.path_coverage",
+       .value = value(SwitchKind{}, &Config::output, &OutputConfig::path_coverage),
+       .help = "also count the paths of a reference tree that the tests take, as sg always does",
+       .before = "false"},
+  };
+}
+
+constexpr ConfigSection kSections[] = {
+    {.name = "global", .help = "The global phase: from seeds to first findings."},
+    {.name = "local", .help = "The local phase: steps around each first finding."},
+    {.name = "gradient", .help = "Differences that stand for gradients."},
+    {.name = "aequitas", .help = "The AEQUITAS methods alone.", .in_every_manifest = false},
+    {.name = "sg", .help = "Symbolic generation alone.", .in_every_manifest = false},
+    {.name = "budget",
+     .help = "Limits on a run, checked where a seed ends; null: none. It ends at the first one "
+             "that it reaches."},
+    {.name = "output", .help = "What is written."},
+};
+
+}  // namespace
+
+std::string either_of(std::vector<Choice> const& choices) {
+  std::string text;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == choices.size() ? " or " : ", ") + choices[i].name;
+  }
+  return text;
+}
+
+std::span<ConfigKey const> config_keys() {
+  static std::vector<ConfigKey> const keys = all_keys();
+  return keys;
+}
+
+ConfigKey const* find_key(std::string_view name) {
+  for (ConfigKey const& key : config_keys()) {
+    if (name == key.name) return &key;
+  }
+  return nullptr;
+}
+
+std::span<ConfigSection const> config_sections() { return kSections; }
+
+ConfigSection const& section_named(std::string_view name) {
+  for (ConfigSection const& section : kSections) {
+    if (name == section.name) return section;
+  }
+  throw std::out_of_range("no section " + std::string(name));
+}
+
+KeyName split_key(std::string_view name) {
+  auto const dot = name.find('.');
+  if (dot == std::string_view::npos) return {"", std::string(name)};
+  return {std::string(name.substr(0, dot)), std::string(name.substr(dot + 1))};
+}
+
+}  // namespace fairlane

@@ -1,0 +1,178 @@
+// The configuration of a run as plain values, and the words of its choices; config_keys.cpp says
+// what each key means.
+#pragma once
+
+#ifdef __CUDACC__
+#error "nvcc compiles kernels only: no header of models, engine or apps"
+#endif
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/config/words.h"
+#include "kernels/arithmetic.h"
+#include "kernels/core/adaptive_steps.h"
+#include "models/data/dataset.h"
+#include "models/model.h"
+
+namespace fairlane {
+
+/// One attribute under test; `values` empty compares all its values.
+struct ProtectedAttribute {
+  std::string name;
+  std::vector<std::int32_t> values;
+};
+
+template <>
+inline constexpr std::array kEnumWords<Arithmetic> = std::to_array<Word<Arithmetic>>(
+    {{Arithmetic::kExact, "exact", "the same bits on every machine"},
+     {Arithmetic::kFast, "fast",
+      "a GPU multiplies the matrices of wide networks by cuBLAS, which may miss findings"}});
+
+template <>
+inline constexpr std::array kEnumWords<OutOfDomain> = std::to_array<Word<OutOfDomain>>(
+    {{OutOfDomain::kError, "error", "the run ends with a list of them"},
+     {OutOfDomain::kDrop, "drop", "they are left out"},
+     {OutOfDomain::kClip, "clip", "they are moved to the nearest bounds"}});
+
+enum class OutputFormat { kCsv, kNpy, kNone };
+template <>
+inline constexpr std::array kEnumWords<OutputFormat> = std::to_array<Word<OutputFormat>>(
+    {{OutputFormat::kCsv, "csv", "`instances.csv`"},
+     {OutputFormat::kNpy, "npy", "`instances.npy`, `scores.npy` and their columns"},
+     {OutputFormat::kNone, "none", "counts alone"}});
+
+/// update_interval of "inf": weights are never renewed.
+inline constexpr std::uint32_t kNeverUpdate = std::numeric_limits<std::uint32_t>::max();
+
+struct GlobalConfig {
+  std::int64_t num = 1000;
+  int clusters = 4;
+  int max_iter = 10;
+  double step = 1.0;
+  double decay = 0.5;
+  std::string seeding;  // round-robin, all, uniform; empty: what suits the method
+  std::string seeds;    // empty: none
+};
+
+struct LocalConfig {
+  std::int64_t num = 1000;
+  double step = 1.0;
+  std::uint32_t update_interval = 5;
+  double epsilon = 1.0e-6;
+};
+
+template <>
+inline constexpr std::array kEnumWords<Acceptance> = std::to_array<Word<Acceptance>>(
+    {{Acceptance::kMetropolis, "metropolis",
+      "the authors' program: always, but from an IDI with probability 1/e"},
+     {Acceptance::kAlways, "always", "the paper's algorithm"},
+     {Acceptance::kReset, "reset", "MAFT's port: never, the walk goes back to its origin"}});
+
+struct AequitasConfig {
+  Acceptance acceptance = Acceptance::kMetropolis;
+  std::int64_t lanes = 64;
+};
+
+/// How symbolic generation (sg) explains a model around an input.
+enum class Surrogate { kPerInstance, kCached };
+template <>
+inline constexpr std::array kEnumWords<Surrogate> = std::to_array<Word<Surrogate>>(
+    {{Surrogate::kPerInstance, "per-instance", "a decision tree for every tested input"},
+     {Surrogate::kCached, "cached", "one tree for all: fewer evaluations, mostly fewer IDIs"}});
+
+/// From where the rows come that a surrogate is fitted to.
+enum class Neighbours { kMarginal, kLocal };
+template <>
+inline constexpr std::array kEnumWords<Neighbours> = std::to_array<Word<Neighbours>>(
+    {{Neighbours::kMarginal, "marginal",
+      "every column from the table's, whatever the input, as in the authors' program"},
+     {Neighbours::kLocal, "local", "half of the columns are the input's own"}});
+
+/// Which values satisfy the predicates of a path.
+enum class ToggleSolver { kSticky, kLowest };
+template <>
+inline constexpr std::array kEnumWords<ToggleSolver> = std::to_array<Word<ToggleSolver>>(
+    {{ToggleSolver::kSticky, "sticky", "those nearest to the input's, as in the paper"},
+     {ToggleSolver::kLowest, "lowest", "the lowest ones"}});
+
+/// What comes first in the queue, where the kinds of tests (directed, seeds, undirected) do not
+/// decide.
+enum class QueueOrder { kLeaf, kConfidence, kProgram };
+template <>
+inline constexpr std::array kEnumWords<QueueOrder> = std::to_array<Word<QueueOrder>>(
+    {{QueueOrder::kLeaf, "leaf",
+      "directed, the toggled predicate nearest to its path's leaf; ties: what came first"},
+     {QueueOrder::kConfidence, "confidence",
+      "directed, the path with the least average confidence; ties: what came first"},
+     {QueueOrder::kProgram, "program",
+      "the same; ties: the least row, and seeds among them, as in the authors' program"}});
+
+struct SymbolicConfig {
+  double t1 = 0.3;
+  std::optional<double> t2;
+  int samples = 5000;
+  int frontier = 1;
+  Surrogate surrogate = Surrogate::kPerInstance;
+  ToggleSolver solver = ToggleSolver::kSticky;
+  Neighbours neighbours = Neighbours::kMarginal;
+  QueueOrder order = QueueOrder::kLeaf;
+};
+
+/// Limits on a run; absent = none. They end it behind a seed, but seconds wherever it then is.
+struct BudgetConfig {
+  std::optional<std::int64_t> seeds;
+  std::optional<std::int64_t> iterations;
+  std::optional<std::int64_t> evaluations;
+  std::optional<std::int64_t> instances;
+  std::optional<double> seconds;
+};
+
+struct OutputConfig {
+  std::string dir;
+  OutputFormat format = OutputFormat::kCsv;
+  bool trace = false;
+  bool path_coverage = false;
+};
+
+/// Paths are resolved (relative to the YAML file, or to the working directory for command-line
+/// values).
+struct RunConfig {
+  std::string source;  // the YAML file, for messages
+  std::string model;
+  std::string
+      model_folder;  // in which a model that is a command runs; empty: the working directory
+  std::string data;  // empty: none
+  std::string domain;
+  std::vector<ProtectedAttribute> protected_attributes;
+  OutOfDomain out_of_domain = OutOfDomain::kError;
+  double threshold = 0.5;
+  std::string method = "eidig";
+  std::uint64_t seed = 42;
+  Arithmetic arithmetic = Arithmetic::kExact;
+  GlobalConfig global;
+  LocalConfig local;
+  double perturbation_size = 1.0;
+  AequitasConfig aequitas;
+  SymbolicConfig sg;
+  BudgetConfig budget;
+  OutputConfig output;
+  std::map<std::string, std::string> positions;  // key -> file:line:column, for messages
+};
+
+/// How to execute; not part of the manifest.
+struct Execution {
+  std::string backend = "auto";  // auto, cpu, cpu:avx2 ..., cuda, cuda:N, cuda:N,M, cuda:all
+  int threads = 0;               // 0: all cores
+  int batch = 0;                 // lanes per block, 0: chosen
+  std::string route;             // of a GPU, for measuring: fused, wide; empty: chosen
+  double checkpoint = 300.0;     // seconds at least between two saved states, 0: only when stopped
+  std::uint64_t memory = 0;      // bytes for the record of visited inputs, 0: half of the machine's
+  ModelOptions model;            // how models that are no networks are run
+};
+
+}  // namespace fairlane

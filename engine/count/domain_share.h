@@ -1,0 +1,34 @@
+// The share of a domain that is discriminatory, as a run shows it beside what its search found.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "engine/results/report.h"
+
+namespace fairlane {
+
+/// Groups that are sampled where nobody asks for more.
+inline constexpr std::int64_t kDomainSamples = 10'000;
+
+/// execution     whose threads and model options are used; the samples are evaluated on the CPU
+/// samples       so many groups; otherwise as many as are quickly evaluated, kDomainSamples at
+///               most, and none of a model that is a program
+/// stop          set by a signal: what is known by then is the result, or that it was interrupted
+/// decide_above  go on sampling, up to 64 times as many, until the interval does not hold this
+///               share
+struct DomainShareOptions {
+  Execution execution;
+  std::optional<std::int64_t> samples;
+  std::optional<double> decide_above;
+  std::atomic<bool> const* stop = nullptr;
+};
+
+/// Counts all groups where there are no more than would be sampled, otherwise estimates the share
+/// of inputs that are IDIs, with a confidence of 95 %. A function of the configuration and the
+/// options alone. Throws Error.
+DomainShare measure_domain_share(RunConfig const& config, TestSubject const& subject,
+                                 DomainShareOptions const& options);
+
+}  // namespace fairlane

@@ -1,0 +1,241 @@
+#include "engine/count/enumerate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/stopwatch.h"
+#include "base/text.h"
+#include "engine/count/walk_report.h"
+#include "engine/count/walk_search.h"
+#include "engine/record/findings.h"
+#include "engine/record/output_dir.h"
+#include "engine/results/instances_reader.h"
+#include "engine/results/report.h"
+
+namespace fairlane {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr char const* kCounts = "counts.json";
+constexpr std::size_t kLongestCounts = std::size_t{1} << 30;
+constexpr std::size_t kVisitsAtOnce = 1 << 14;
+
+/// What of the manifest is enumerate's own.
+std::string walk_json(EnumerateOptions const& options, Shard const& shard) {
+  Json ranges = Json::object();
+  for (auto const& range : options.region.ranges) ranges[range.attribute] = {range.low, range.high};
+  Json json;
+  json["ranges"] = std::move(ranges);
+  json["from_data"] = options.region.from_data;
+  json["rows"] = options.region.rows;
+  json["shard"] = {shard.index, shard.count};
+  json["instances"] = options.instances.all ? Json("all") : Json(options.instances.sample);
+  return json.dump();
+}
+
+/// One enumeration on its way.
+class Enumeration {
+ public:
+  Enumeration(RunConfig const& config, EnumerateOptions const& options)
+      : config_(config),
+        options_(options),
+        subject_(config, options.execution.model),
+        out_(config.output.dir, manifest(options.shard), options.overwrite),
+        backend_(make_backend(subject_, options.execution, config.seed, {}, options.notice)),
+        walker_(backend_->make_walker(walk_lists(subject_, options.region))),
+        counts_(walker_->plan()),
+        findings_(*backend_, walker_->plan(), options.instances, config.seed) {}
+
+  std::string run();
+
+ private:
+  std::string manifest(Shard const& shard) const {
+    return manifest_json(config_, subject_, Cut{}, {{"enumerate", walk_json(options_, shard)}});
+  }
+  void tell(std::string const& line) const {
+    if (options_.notice) options_.notice(line);
+  }
+  /// Groups before part i of the shards.
+  std::int64_t boundary(std::int64_t i) const {
+    std::int64_t const unit = walker_->plan().unit();
+    std::int64_t const units = walker_->plan().groups() / unit;
+    std::int64_t const count = options_.shard.count;
+    return (units / count * i + std::min(i, units % count)) * unit;
+  }
+  void merge();
+  void add_shard(std::string const& dir, std::vector<bool>& present);
+  void add_instances(std::string const& dir);
+  void write_findings(Summary& summary);
+  void write_counts();
+
+  RunConfig const& config_;
+  EnumerateOptions const& options_;
+  TestSubject const subject_;
+  OutputDir out_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Walker> walker_;
+  GroupCounts counts_;
+  WalkFindings findings_;
+};
+
+std::string Enumeration::run() {
+  Stopwatch const start;
+  if (options_.merge.empty()) {
+    for (auto const& notice : subject_.notices()) tell(notice);
+    tell("backend: " + backend_->name());
+    walk_groups(
+        *walker_, subject_.view(), boundary(options_.shard.index - 1),
+        boundary(options_.shard.index), thread_count(options_.execution), options_,
+        {out_.state_path(), manifest(options_.shard), out_.path(), options_.execution.checkpoint},
+        counts_, findings_);
+  } else {
+    merge();
+  }
+  WalkReport report{subject_, walker_->plan(), counts_, options_.shard.count == 1};
+  report.walk_seconds = start.seconds();
+  Stopwatch const write_start;
+  findings_.finish();
+  if (findings_.wanted()) write_findings(report.written);
+  if (options_.shard.count > 1) write_counts();
+  out_.write("values.csv", values_csv(report));
+  if (walker_->plan().get().counts_pairs) out_.write("pairs.csv", pairs_csv(report));
+  report.write_seconds = write_start.seconds();
+  report.total_seconds = start.seconds();
+  std::string summary = walk_summary_json(report);
+  out_.write("summary.json", summary);
+  out_.finish();
+  return summary;
+}
+
+void Enumeration::write_findings(Summary& summary) {
+  auto const& subject = backend_->subject();
+  Findings found(subject, out_.partial("spill"), memory_limit(options_.execution) / kRecordShares);
+  auto const words = static_cast<std::size_t>(subject.keys().words);
+  std::vector<std::uint64_t> group;
+  std::vector<std::uint32_t> variant;
+  std::vector<std::int32_t> row(static_cast<std::size_t>(subject.get().columns));
+  auto const& instances = findings_.instances();
+  for (std::size_t at = 0; at < instances.size(); at += kVisitsAtOnce) {
+    std::size_t const n = std::min(kVisitsAtOnce, instances.size() - at);
+    group.resize(n * words);
+    variant.resize(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      walker_->plan().row(instances[at + i].group, row.data());
+      subject.group_key(row.data(), &group[i * words]);
+      variant[i] = static_cast<std::uint32_t>(instances[at + i].variant);
+    }
+    std::vector<std::uint64_t> const finder(n, kFoundByWalk);
+    std::vector<std::uint8_t> const state(n, kVisitHit);
+    found.add_distinct(
+        {n, static_cast<int>(words), group.data(), variant.data(), finder.data(), state.data()},
+        std::numeric_limits<std::uint64_t>::max());
+  }
+  found.finish(std::numeric_limits<std::uint64_t>::max());
+  summary.found = found.counts();
+  write_instances(config_, subject_, found, *backend_, out_, summary);
+}
+
+void Enumeration::write_counts() {
+  Json json;
+  json["groups"] = counts_.groups;
+  json["counters"] = counts_.counters;
+  json["lists"] = counts_.list_groups;
+  out_.write(kCounts, json.dump() + "\n");
+}
+
+void Enumeration::merge() {
+  auto const count = static_cast<std::int64_t>(options_.merge.size());
+  std::vector<bool> present(static_cast<std::size_t>(count), false);
+  for (auto const& dir : options_.merge) add_shard(dir, present);
+}
+
+void Enumeration::add_shard(std::string const& dir, std::vector<bool>& present) {
+  auto const count = static_cast<std::int64_t>(present.size());
+  // Relative paths in a manifest depend on where it lies, so the expected text is made for that
+  // place.
+  RunConfig shard_config = config_;
+  shard_config.output.dir = dir;
+  std::string const text = read_file(dir + "/manifest.json", kLongestCounts);
+  std::int64_t index = 0;
+  for (std::int64_t i = 1; i <= count && index == 0; ++i) {
+    if (text == manifest_json(shard_config, subject_, Cut{},
+                              {{"enumerate", walk_json(options_, {i, count})}}))
+      index = i;
+  }
+  if (index == 0) {
+    try {
+      Json::parse(text).items();
+    } catch (JsonError const& e) {
+      throw Error(ExitCode::kData,
+                  fmt::format("{}/manifest.json: is not a manifest of this program: {}",
+                              escaped(dir), escaped(e.what())));
+    }
+    throw Error(ExitCode::kIntegrity,
+                fmt::format("{}/manifest.json: is not that of a shard K/{} of this walk; "
+                            "merge all shards of one --shard k/N, with the same configuration and "
+                            "flags",
+                            escaped(dir), count));
+  }
+  if (present[static_cast<std::size_t>(index - 1)]) {
+    throw Error(ExitCode::kUsage,
+                fmt::format("--merge: {} holds shard {}/{}, which another directory holds too",
+                            escaped(dir), index, count));
+  }
+  present[static_cast<std::size_t>(index - 1)] = true;
+  std::string const path = dir + "/" + kCounts;
+  std::string const counts_text = read_file(path, kLongestCounts);
+  GroupCounts part(walker_->plan());
+  try {
+    auto const json = Json::parse(counts_text);
+    part.groups = json.at("groups").get<std::int64_t>();
+    auto counters = json.at("counters").get<std::vector<std::uint64_t>>();
+    auto lists = json.at("lists").get<std::vector<std::vector<std::uint64_t>>>();
+    bool same = counters.size() == part.counters.size() && lists.size() == part.list_groups.size();
+    for (std::size_t l = 0; same && l < lists.size(); ++l)
+      same = lists[l].size() == part.list_groups[l].size();
+    if (!same) throw Error(ExitCode::kIntegrity, "its arrays have other sizes than this walk's");
+    part.counters = std::move(counters);
+    part.list_groups = std::move(lists);
+  } catch (std::exception const& e) {
+    throw Error(ExitCode::kData, fmt::format("{}: holds no counts of this walk: {}", escaped(path),
+                                             escaped(e.what())));
+  }
+  counts_.add(part);
+  if (findings_.wanted()) add_instances(dir);
+}
+
+void Enumeration::add_instances(std::string const& dir) {
+  auto const& packed = backend_->subject();
+  InstanceFile file(dir, config_.output.format, instance_columns(subject_),
+                    static_cast<std::size_t>(packed.get().columns));
+  InstanceBlock block;
+  while (file.next(block)) {
+    file.parse(
+        block,
+        [&](std::int64_t, InstanceRecord const& record) {
+          std::int64_t const group = walker_->plan().group_of(record.row);
+          int const variant = packed.variant_of(record.row);
+          if (group < 0 || variant < 0) {
+            throw Error(ExitCode::kIntegrity,
+                        fmt::format("{}: an instance lies outside the walk", escaped(dir)));
+          }
+          findings_.add_one({findings_.order_of(group, variant), group, variant, 0});
+        },
+        [&](std::int64_t number, char const* what) {
+          throw Error(ExitCode::kIntegrity,
+                      fmt::format("{}: {}: {}", escaped(dir), file.place(number), what));
+        });
+  }
+}
+
+}  // namespace
+
+std::string enumerate(RunConfig const& config, EnumerateOptions const& options) {
+  return Enumeration(config, options).run();
+}
+
+}  // namespace fairlane

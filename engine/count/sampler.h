@@ -1,0 +1,76 @@
+// Uniform samples of a subject's region, counted in batches.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "engine/config/run_config.h"
+#include "engine/count/binomial_interval.h"
+#include "engine/count/group_counts.h"
+#include "engine/count/walk_region.h"
+
+namespace fairlane {
+
+/// What samples of one subject say.
+/// sampled  inputs
+/// hits     IDIs among them
+/// layout   of the counters
+struct Samples {
+  std::int64_t sampled = 0;
+  std::int64_t hits = 0;
+  GroupCounts counts;
+  CountLayout layout;
+
+  /// A sampled input in a group that discriminates, or may, can itself be an IDI.
+  Hits inputs() const { return {hits, counts.possibly_discriminatory()}; }
+  Hits groups() const { return {counts.discriminatory(), counts.possibly_discriminatory()}; }
+  void add(Samples const& more);
+};
+
+/// One subject's region, sampled in batches that depend on nothing but the seed and their number.
+class Sampler {
+ public:
+  /// Of a region with rows, the data's rows within it are taken, in random order. Throws Error.
+  Sampler(RunConfig const& config, Execution const& execution, WalkRegion const& region);
+  Sampler(Sampler const&) = delete;
+  Sampler& operator=(Sampler const&) = delete;
+
+  TestSubject const& subject() const { return subject_; }
+  Backend& backend() { return *backend_; }
+  /// Groups of the region, each of which a sample is likely to be with the same probability.
+  double groups() const;
+  std::int64_t rows() const { return static_cast<std::int64_t>(rows_.size()); }
+
+  /// Inputs from `begin` on, before `end`, as many as are taken before it pauses; more may follow
+  /// from there. Throws Error.
+  /// pauses  asked before every batch, by any thread
+  /// take    what a batch adds, one at a time
+  using Pauses = std::function<bool()>;
+  using Take = std::function<void(Samples const&)>;
+  Samples draw(std::int64_t begin, std::int64_t end, Pauses const& pauses, Take const& take);
+
+ private:
+  ValueList drawn(std::int64_t begin, std::int64_t count) const;
+  ValueList listed(std::int64_t begin, std::int64_t count) const;
+  Samples take_batch(std::int64_t begin, std::int64_t count);
+  /// Counts the groups of a list. mixed: takes the discriminatory ones
+  Samples evaluate(ValueList list, std::function<void(WalkPlan const&, std::int64_t)> const& mixed);
+  Samples evaluate_drawn(std::int64_t begin, std::int64_t count);
+  Samples evaluate_rows(std::int64_t begin, std::int64_t count);
+  /// IDIs among rows [..][attributes].
+  std::int64_t count_hits(std::vector<std::int32_t> const& rows);
+
+  TestSubject const subject_;
+  std::unique_ptr<Backend> backend_;
+  bool takes_rows_;
+  std::vector<ValueList> lists_;    // of what is sampled
+  std::vector<std::int64_t> rows_;  // of the data, where these are evaluated instead
+  int threads_;
+  ThreadPool pool_;
+  std::uint64_t seed_;
+};
+
+}  // namespace fairlane

@@ -1,0 +1,31 @@
+// A walk's counts as files.
+#pragma once
+
+#include <string>
+
+#include "engine/count/group_counts.h"
+#include "engine/results/report.h"
+
+namespace fairlane {
+
+/// complete  whether the counts are of the whole walk, not of a shard
+/// written   signature and severity of the instances that were written, if any
+struct WalkReport {
+  TestSubject const& subject;
+  WalkPlan const& plan;
+  GroupCounts const& counts;
+  bool complete = true;
+  Summary written = {};
+  double walk_seconds = 0.0;
+  double write_seconds = 0.0;
+  double total_seconds = 0.0;
+};
+
+/// summary.json of `enumerate`.
+std::string walk_summary_json(WalkReport const& report);
+/// attribute,value,groups,discriminatory_groups: where it happens. groups is empty for a shard.
+std::string values_csv(WalkReport const& report);
+/// The protected combinations in pairs: in how many groups the first has the greater label.
+std::string pairs_csv(WalkReport const& report);
+
+}  // namespace fairlane

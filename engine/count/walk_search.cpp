@@ -1,0 +1,438 @@
+#include "engine/count/walk_search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+#include <optional>
+
+#include "base/error.h"
+#include "base/shared_stack.h"
+#include "base/stopwatch.h"
+#include "base/workers.h"
+#include "engine/count/walk_skip.h"
+#include "engine/job/job.h"
+#include "kernels/core/philox.h"
+
+namespace fairlane {
+namespace {
+
+constexpr double kSliceSeconds = 1.0;   // between two looks at the clock and at Ctrl-C
+constexpr int kPilotChunks = 4;         // of each thread, to learn the speed
+constexpr double kLeastForPilot = 1.0;  // seconds of a walk that is worth a sample of boxes to skip
+constexpr double kPilotShare = 0.005;   // of the expected time
+constexpr double kLongestPilot = 2.0;
+constexpr std::size_t kDescribed = 4096;  // instances checked at once
+constexpr std::size_t kSpareSample = 1 << 16;
+
+}  // namespace
+
+WalkFindings::WalkFindings(Backend& backend, WalkPlan const& plan, WantedInstances wanted,
+                           std::uint64_t seed)
+    : backend_(backend), plan_(plan), wanted_(wanted), seed_(seed) {}
+
+std::uint64_t WalkFindings::order_of(std::int64_t group, std::int32_t variant) const {
+  auto const number = static_cast<std::uint64_t>(group);
+  auto const words = philox<ScalarPack>(
+      static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(Phase::kSample),
+      static_cast<std::uint32_t>(number >> 32), static_cast<std::uint32_t>(variant), seed_);
+  return static_cast<std::uint64_t>(words.w[0]) << 32 | words.w[1];
+}
+
+void WalkFindings::add(std::vector<std::int64_t> const& groups) {
+  int const variants = backend_.subject().get().variants;
+  try {
+    for (std::int64_t const group : groups) {
+      for (int v = 0; v < variants; ++v) {
+        std::uint64_t const order = wanted_.all ? 0 : order_of(group, v);
+        instances_.push_back({order, group, v, 0});
+      }
+      if (!wanted_.all &&
+          instances_.size() > 2 * static_cast<std::size_t>(wanted_.sample) + kSpareSample)
+        prune();
+    }
+  } catch (std::bad_alloc const&) {
+    throw Error(ExitCode::kMemory,
+                fmt::format("the walk's {} IDIs so far do not fit in memory; write a sample "
+                            "(--instances N), or walk in shards (--shard k/N)",
+                            instances_.size()));
+  }
+}
+
+void WalkFindings::prune() {
+  drop_undefined(checked_);
+  auto const sample = static_cast<std::size_t>(wanted_.sample);
+  if (!wanted_.all && instances_.size() > sample) {
+    std::nth_element(instances_.begin(), instances_.begin() + static_cast<std::ptrdiff_t>(sample),
+                     instances_.end());
+    instances_.resize(sample);
+  }
+  checked_ = instances_.size();
+}
+
+void WalkFindings::finish() { prune(); }
+
+// Members of a discriminatory group whose own label is undefined are no IDIs.
+void WalkFindings::drop_undefined(std::size_t from) {
+  auto const& subject = backend_.subject();
+  if (subject.get().finite) return;
+  auto const width = static_cast<std::size_t>(subject.get().columns);
+  std::vector<std::int32_t> rows;
+  std::vector<Description> descriptions;
+  std::size_t kept = from;
+  for (std::size_t at = from; at < instances_.size(); at += kDescribed) {
+    std::size_t const n = std::min(kDescribed, instances_.size() - at);
+    rows.resize(n * width);
+    descriptions.resize(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      plan_.row(instances_[at + i].group, &rows[i * width]);
+      subject.set_variant(instances_[at + i].variant, &rows[i * width]);
+    }
+    backend_.describe(rows.data(), n, descriptions.data());
+    for (std::size_t i = 0; i < n; ++i) {
+      if (descriptions[i].pair_variant >= 0) instances_[kept++] = instances_[at + i];
+    }
+  }
+  instances_.resize(kept);
+}
+
+namespace {
+
+/// Heads [begin, end) that lie in a node. fresh: its level is not its parent's, so that it may be
+/// tried
+struct Part {
+  WalkNode node;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  bool fresh = true;
+};
+
+/// One walk on its way.
+class WalkSearch : private JobTask {
+ public:
+  WalkSearch(Walker& walker, SubjectView const& view, std::int64_t begin, std::int64_t end,
+             int threads, EnumerateOptions const& options, JobOptions job, GroupCounts& counts,
+             WalkFindings& findings)
+      : walker_(walker),
+        cut_(view.cut),
+        network_(view.network),
+        can_skip_(view.scorer == nullptr),
+        tree_(walker.plan(), view),
+        threads_(threads),
+        options_(options),
+        counts_(counts),
+        findings_(findings),
+        group_size_(walker.plan().get().groups),
+        begin_(begin / group_size_),
+        end_(end / group_size_),
+        job_(*this, std::move(job)) {
+    add_part(begin_, end_);
+    started_ = heads_left();
+    if (can_skip_ && options.skipping == Skipping::kAlways) levels_ = ~LevelSet{0};
+  }
+
+  void run() { job_.run(); }
+
+ private:
+  class Worker;
+
+  void work() override;
+  void write_state(CheckpointWriter& state) override;
+  void read_state(CheckpointReader const& state) override;
+  /// Of what was left when this session began.
+  std::string done() const override {
+    return fmt::format("{} of {} groups", (started_ - heads_left()) * group_size_,
+                       started_ * group_size_);
+  }
+  bool can_save() const override { return is_whole_; }
+  char const* name() const override { return "walk"; }
+  std::string resumed_text(std::string const& done) const override;
+  std::string stopped_text(std::string const& what, std::string const& done,
+                           std::string const& place) const override;
+
+  void add_part(std::int64_t begin, std::int64_t end) {
+    if (begin < end) parts_.push_back({tree_.root(), begin, end});
+  }
+  std::int64_t heads_left() const;
+  /// Works on the parts with all threads until `heads` are evaluated, or for a slice's time.
+  void walk_slice(std::int64_t heads);
+  /// The same. Where a scorer fails meanwhile, all is as before, unless instances were collected
+  /// in it.
+  void walk_or_go_back(std::int64_t heads);
+  /// Chooses what to skip. Returns the expected seconds.
+  double look_ahead();
+  void tell_expected(double seconds, double left);
+  /// Brings the job's progress up to date.
+  void count_progress();
+  void report(double seconds);
+
+  Walker& walker_;
+  float cut_;
+  BoundedNetwork network_;
+  bool can_skip_;  // there is a network, of which something can be proven
+  WalkTree tree_;
+  int threads_;
+  EnumerateOptions const& options_;
+  GroupCounts& counts_;
+  WalkFindings& findings_;
+  Workers workers_;
+  std::mutex lock_;  // of counts_ and findings_
+  std::int64_t group_size_;
+  std::int64_t begin_;
+  std::int64_t end_;
+  std::vector<Part> parts_;                 // what is left, the first of it last
+  std::atomic<std::int64_t> evaluated_{0};  // heads, in this slice
+  LevelSet levels_ = 0;                     // that are tried
+  std::int64_t started_ = 0;                // heads left when this session began
+  bool is_whole_ = true;                    // what is left, counted and found belongs together
+  Job job_;
+};
+
+/// One thread's part in a slice.
+class WalkSearch::Worker {
+ public:
+  explicit Worker(WalkSearch& search)
+      : search_(search),
+        chunk_(search.walker_.chunk()),
+        counter_(search.walker_),
+        counts_(search.walker_.plan()) {
+    if (search.levels_ != 0) prover_.emplace(search.network_, search.cut_, search.tree_);
+    if (search.findings_.wanted()) take_ = [this](std::int64_t group) { found_.push_back(group); };
+  }
+
+  /// Counts a part, or puts its parts on the stack.
+  void step(Part const& part, std::vector<Part>& rest) {
+    auto const& tree = search_.tree_;
+    std::int64_t const heads = tree.heads(part.node);
+    int const level = level_of(heads);
+    if (part.fresh && (search_.levels_ >> level & 1) != 0 && part.begin == part.node.first &&
+        part.end == part.node.first + heads) {
+      if (auto const label = prover_->common_label(part.node)) {
+        counts_.add_uniform(search_.walker_.plan().counters(), heads * search_.group_size_, *label);
+        return;
+      }
+    }
+    LevelSet const smaller = search_.levels_ & ((LevelSet{1} << level) - 1);
+    WalkNode low;
+    WalkNode high;
+    if (smaller != 0 && tree.split(part.node, low, high)) {
+      push(high, level, part, rest);
+      push(low, level, part, rest);
+      return;
+    }
+    std::int64_t const chunks = (part.end - part.begin) / chunk_;
+    if (chunks > 1) {
+      std::int64_t const middle = part.begin + chunks / 2 * chunk_;
+      rest.push_back({part.node, middle, part.end, false});
+      rest.push_back({part.node, part.begin, middle, false});
+      return;
+    }
+    evaluate(part.begin, part.end);
+  }
+
+  /// Hands everything over.
+  void finish() {
+    flush();
+    std::lock_guard const guard(search_.lock_);
+    search_.counts_.add(counts_);
+  }
+
+ private:
+  void push(WalkNode const& node, int above, Part const& part, std::vector<Part>& rest) {
+    std::int64_t const heads = search_.tree_.heads(node);
+    std::int64_t const begin = std::max(part.begin, node.first);
+    std::int64_t const end = std::min(part.end, node.first + heads);
+    if (begin < end) rest.push_back({node, begin, end, level_of(heads) < above});
+  }
+
+  /// Evaluates heads, together with those before them where they are neighbours: walkers take many
+  /// at once.
+  void evaluate(std::int64_t begin, std::int64_t end) {
+    if (begin != run_end_) flush();
+    if (run_begin_ == run_end_) run_begin_ = begin;
+    run_end_ = end;
+    while (run_end_ - run_begin_ >= chunk_) count(chunk_);
+  }
+  void flush() {
+    if (run_begin_ < run_end_) count(run_end_ - run_begin_);
+  }
+  void count(std::int64_t heads) {
+    search_.evaluated_.fetch_add(heads, std::memory_order_relaxed);
+    counter_.count(run_begin_, heads, counts_, take_);
+    run_begin_ += heads;
+    if (found_.empty()) return;
+    std::lock_guard const guard(search_.lock_);
+    search_.findings_.add(found_);
+    found_.clear();
+  }
+
+  WalkSearch& search_;
+  std::int64_t chunk_;
+  GroupCounter counter_;
+  GroupCounts counts_;
+  std::optional<NodeProver> prover_;
+  GroupCounter::Take take_;
+  std::vector<std::int64_t> found_;
+  std::int64_t run_begin_ = 0;  // heads that are about to be evaluated
+  std::int64_t run_end_ = 0;
+};
+
+void WalkSearch::work() {
+  job_.progress().begin(0, counts_.groups + started_ * group_size_, counts_.groups);
+  Stopwatch const start;
+  walk_or_go_back(walker_.chunk() * threads_ * kPilotChunks);
+  if (!parts_.empty()) {
+    double const seconds = start.seconds();
+    tell_expected(seconds, look_ahead());
+  }
+  while (!parts_.empty()) {
+    job_.check_stop();
+    walk_or_go_back(std::numeric_limits<std::int64_t>::max());
+    report(start.seconds());
+    if (!parts_.empty() && job_.due()) job_.save_on_the_way();
+  }
+}
+
+std::string WalkSearch::resumed_text(std::string const&) const {
+  return fmt::format("going on after {} groups", counts_.groups);
+}
+
+std::string WalkSearch::stopped_text(std::string const& what, std::string const& done,
+                                     std::string const&) const {
+  return fmt::format("{} after {}; their state is saved: the same command goes on from there", what,
+                     done);
+}
+
+void WalkSearch::walk_or_go_back(std::int64_t heads) {
+  bool const goes_back = !can_skip_ && !findings_.wanted();
+  auto const parts = goes_back ? parts_ : std::vector<Part>{};
+  auto const counts = goes_back ? counts_ : GroupCounts{};
+  is_whole_ = false;
+  try {
+    walk_slice(heads);
+  } catch (Error const&) {
+    if (!goes_back) throw;
+    parts_ = parts;
+    counts_ = counts;
+    is_whole_ = true;
+    throw;
+  }
+  is_whole_ = true;
+  count_progress();
+}
+
+void WalkSearch::walk_slice(std::int64_t heads) {
+  Stopwatch const start;
+  std::sort(parts_.begin(), parts_.end(),
+            [](Part const& a, Part const& b) { return a.begin > b.begin; });
+  evaluated_ = 0;
+  SharedStack<Part> stack(std::move(parts_));
+  workers_.run(threads_, [&](int) {
+    Worker worker(*this);
+    stack.work([&](Part const& part, std::vector<Part>& rest) { worker.step(part, rest); },
+               [&] {
+                 return workers_.failed() || evaluated_.load() >= heads ||
+                        start.seconds() > kSliceSeconds;
+               });
+    worker.finish();
+  });
+  parts_ = std::move(stack.items());
+}
+
+std::int64_t WalkSearch::heads_left() const {
+  std::int64_t heads = 0;
+  for (Part const& part : parts_) heads += part.end - part.begin;
+  return heads;
+}
+
+double WalkSearch::look_ahead() {
+  double const left = job_.seconds_left();
+  if (!can_skip_ || options_.skipping != Skipping::kWhereFaster || left < kLeastForPilot)
+    return left;
+  double const per_head = left * threads_ / static_cast<double>(heads_left());
+  SkipChoice const choice = pilot_skipping(network_, cut_, tree_, begin_, end_, threads_, per_head,
+                                           std::min(left * kPilotShare, kLongestPilot));
+  levels_ = choice.levels;
+  return left * choice.seconds_per_head / per_head;
+}
+
+void WalkSearch::tell_expected(double seconds, double left) {
+  auto const variants = static_cast<double>(walker_.plan().counters().variants);
+  auto const group_size = static_cast<double>(group_size_);
+  double const groups = static_cast<double>(heads_left()) * group_size;
+  double const rate =
+      static_cast<double>(started_ - heads_left()) * group_size * variants / seconds;
+  std::string const size = fmt::format("{:.4g} groups of {:.0f} inputs each", groups, variants);
+  if (left > options_.most_seconds) {
+    throw Error(
+        ExitCode::kConfig,
+        fmt::format("the walk over {} would take about {:.3g} s here, at {:.3g} inputs/s, and "
+                    "{:.3g} s are given; walk a part of the domain (--range, --tuple, --rows, "
+                    "--shard), give it more (budget.seconds), or use `fairlane estimate` for the "
+                    "rate or `fairlane verify` for proofs",
+                    size, left, rate, options_.most_seconds));
+  }
+  if (!options_.notice) return;
+  options_.notice(fmt::format("{}: about {:.1f} s at {:.3g} inputs/s{}", size, left, rate,
+                              levels_ != 0 ? ", skipping what is proven to hold no IDI" : ""));
+}
+
+void WalkSearch::count_progress() {
+  auto& progress = job_.progress();
+  progress.done = counts_.groups;
+  progress.instances = static_cast<std::int64_t>(counts_.counters[CountLayout::kInstances]);
+}
+
+void WalkSearch::report(double seconds) {
+  if (!options_.progress) return;
+  auto const& progress = job_.progress();
+  options_.progress(
+      {progress.done, progress.total, progress.instances, seconds, job_.seconds_left()});
+}
+
+void WalkSearch::read_state(CheckpointReader const& state) {
+  auto const left = state.values<std::int64_t>("left");
+  parts_.clear();
+  for (std::size_t i = 0; i + 1 < left.size(); i += 2)
+    add_part(left[i] / group_size_, left[i + 1] / group_size_);
+  auto const done = state.values<std::int64_t>("done");
+  counts_.groups = done.at(0);
+  counts_.skipped = done.at(1);
+  counts_.counters = state.values<std::uint64_t>("counters");
+  for (std::size_t l = 0; l < counts_.list_groups.size(); ++l)
+    counts_.list_groups[l] = state.values<std::uint64_t>("list" + std::to_string(l));
+  for (auto const& instance : state.values<WalkInstance>("instances")) findings_.add_one(instance);
+  started_ = heads_left();
+}
+
+void WalkSearch::write_state(CheckpointWriter& state) {
+  is_whole_ = false;  // a scorer may fail in it
+  findings_.finish();
+  is_whole_ = true;
+  std::vector<std::int64_t> left;  // begin and end of groups, one range after the other
+  for (Part const& part : parts_) {
+    left.push_back(part.begin * group_size_);
+    left.push_back(part.end * group_size_);
+  }
+  state.add("left", left);
+  state.add("done", std::vector<std::int64_t>{counts_.groups, counts_.skipped});
+  state.add("counters", counts_.counters);
+  for (std::size_t l = 0; l < counts_.list_groups.size(); ++l)
+    state.add("list" + std::to_string(l), counts_.list_groups[l]);
+  state.add("instances", findings_.instances());
+}
+
+}  // namespace
+
+void walk_groups(Walker& walker, SubjectView const& view, std::int64_t begin, std::int64_t end,
+                 int threads, EnumerateOptions const& options, StateFile const& state,
+                 GroupCounts& counts, WalkFindings& findings) {
+  JobOptions job;
+  job.stop = options.stop;
+  job.tell = options.notice;
+  job.state = state;
+  WalkSearch(walker, view, begin, end, threads, options, std::move(job), counts, findings).run();
+}
+
+}  // namespace fairlane

@@ -1,0 +1,270 @@
+#include "engine/record/findings.h"
+
+#include <algorithm>
+
+#include "engine/record/record_sorter.h"
+
+namespace fairlane {
+namespace {
+
+// Kind of a record, in the highest bits of its first word: IDIs sort before everything else.
+constexpr std::uint64_t kIdi = 0;
+constexpr std::uint64_t kMiss = 1;
+constexpr std::uint64_t kUndefined = 2;
+constexpr std::uint64_t kUncertain = 3;  // no IDI, unless by an undefined member of its similar set
+constexpr std::uint64_t kKeyMask = (std::uint64_t{1} << kRowKeyBits) - 1;
+constexpr std::size_t kBatch = 1U << 14;  // IDIs handed out at once
+
+std::uint64_t kind_of(std::uint8_t state) {
+  if ((state & kVisitUndefined) != 0) return kUndefined;
+  if ((state & kVisitHit) != 0) return kIdi;
+  return (state & kVisitUncertain) != 0 ? kUncertain : kMiss;
+}
+
+}  // namespace
+
+struct Findings::Impl {
+  Impl(PackedSubject const& subject, std::string dir, std::uint64_t limit)
+      : codec(subject),
+        spill_dir(std::move(dir)),
+        memory_limit(limit),
+        words(static_cast<std::size_t>(codec.words())),
+        records({codec.words(), true, spill_dir, "instances", limit}) {}
+
+  /// record [visits.count][words + 1]
+  void encode(Visits const& visits, std::uint64_t* record) const;
+  void count_groups();
+  RecordSorter::Options group_sorter() const;
+  /// Sorts the groups of the IDIs, of which it returns the number.
+  std::int64_t sort_groups(RecordSorter& groups) const;
+  /// Calls take(record) for the IDIs that count.
+  template <class Each>
+  void for_each_idi(Each const& each) const;
+
+  RowCodec codec;
+  std::string spill_dir;
+  std::uint64_t memory_limit;
+  std::size_t words;
+  RecordSorter records;  // row key with its kind, finder
+  bool repeats = false;  // some inputs may come twice: everything is sorted
+  std::uint64_t cut = 0;
+  FindingCounts counts;
+};
+
+template <class Each>
+void Findings::Impl::for_each_idi(Each const& each) const {
+  std::size_t const stride = records.stride();
+  records.for_each([&](std::uint64_t const* record, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i, record += stride) {
+      if (record[0] > kKeyMask) return false;
+      if (record[words] < cut) each(record);
+    }
+    return true;
+  });
+}
+
+Findings::Findings(PackedSubject const& subject, std::string spill_dir, std::uint64_t memory_limit)
+    : impl_(std::make_unique<Impl>(subject, std::move(spill_dir), memory_limit)) {}
+
+Findings::~Findings() = default;
+
+void Findings::Impl::encode(Visits const& visits, std::uint64_t* record) const {
+  auto const group_words = static_cast<std::size_t>(visits.words);
+  for (std::size_t i = 0; i < visits.count; ++i, record += words + 1) {
+    codec.key(visits.group + i * group_words, visits.variant[i], record);
+    record[0] |= kind_of(visits.state[i]) << kRowKeyBits;
+    record[words] = visits.finder[i];
+  }
+}
+
+void Findings::add(Visits const& visits) {
+  Impl& m = *impl_;
+  m.repeats = true;
+  m.encode(visits, m.records.append(visits.count));
+  m.records.commit(visits.count);
+}
+
+void Findings::add_from(VisitRecord& from, std::uint64_t cut) {
+  Impl& m = *impl_;
+  m.repeats = true;
+  std::size_t const size = stride();
+  from.collect([&](Visits const& visits) {
+    std::uint64_t* const first = m.records.append(visits.count);
+    m.encode(visits, first);
+    std::uint64_t* to = first;
+    for (std::size_t i = 0; i < visits.count; ++i) {
+      if (visits.finder[i] >= cut) continue;
+      to = std::copy_n(first + i * size, size, to);
+    }
+    m.records.commit(static_cast<std::size_t>(to - first) / size);
+  });
+}
+
+void Findings::save(VisitRecord& from, TakeRecords const& take) {
+  Impl& m = *impl_;
+  std::vector<std::uint64_t> records;
+  from.collect([&](Visits const& visits) {  // first: what has no room left there is added here
+    records.resize(visits.count * stride());
+    m.encode(visits, records.data());
+    take(records.data(), visits.count);
+  });
+  m.records.for_each_so_far(take);
+}
+
+void Findings::for_each_visit(VisitRecord& from, TakeVisit const& take) {
+  std::vector<std::uint64_t> key(impl_->words);
+  save(from, [&](std::uint64_t const* record, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i, record += stride()) {
+      std::copy_n(record, key.size(), key.begin());
+      key[0] &= kKeyMask;
+      take(key.data(), record[key.size()]);
+    }
+  });
+}
+
+void Findings::restore(std::uint64_t const* records, std::size_t count) {
+  Impl& m = *impl_;
+  m.repeats = true;
+  std::copy_n(records, count * stride(), m.records.append(count));
+  m.records.commit(count);
+}
+
+std::size_t Findings::stride() const { return impl_->records.stride(); }
+
+void Findings::collect(VisitRecord& from, std::uint64_t cut) {
+  from.collect([&](Visits const& visits) { add_distinct(visits, cut); });
+}
+
+void Findings::add_distinct(Visits const& visits, std::uint64_t cut) {
+  Impl& m = *impl_;
+  if (m.repeats) {
+    add(visits);
+    return;
+  }
+  auto const group_words = static_cast<std::size_t>(visits.words);
+  std::uint64_t* const first = m.records.append(visits.count);
+  std::uint64_t* record = first;
+  for (std::size_t i = 0; i < visits.count; ++i) {
+    if (visits.finder[i] >= cut) continue;
+    ++m.counts.unique_generated;
+    std::uint64_t const kind = kind_of(visits.state[i]);
+    if (kind == kUndefined) ++m.counts.undefined;
+    if (kind == kUncertain) ++m.counts.undefined_similar;
+    if (kind != kIdi) continue;
+    m.codec.key(visits.group + i * group_words, visits.variant[i], record);
+    record[m.words] = visits.finder[i];
+    record += m.words + 1;
+  }
+  m.records.commit(static_cast<std::size_t>(record - first) / (m.words + 1));
+}
+
+void Findings::finish(std::uint64_t cut) {
+  Impl& m = *impl_;
+  m.cut = cut;
+  m.records.finish();
+  if (m.repeats) {
+    std::size_t const stride = m.records.stride();
+    m.records.for_each([&](std::uint64_t const* record, std::size_t n) {
+      for (std::size_t i = 0; i < n; ++i, record += stride) {
+        if (record[m.words] >= cut) continue;
+        ++m.counts.unique_generated;
+        std::uint64_t const kind = record[0] >> kRowKeyBits;
+        if (kind == kUndefined) ++m.counts.undefined;
+        if (kind == kUncertain) ++m.counts.undefined_similar;
+      }
+      return true;
+    });
+  }
+  m.count_groups();
+}
+
+RecordSorter::Options Findings::Impl::group_sorter() const {
+  // The records, sorted and half the limit at most, stay in memory meanwhile.
+  return {codec.words(), false, spill_dir, "groups", memory_limit / 2};
+}
+
+std::int64_t Findings::Impl::sort_groups(RecordSorter& groups) const {
+  std::int64_t instances = 0;
+  std::uint64_t* to = nullptr;
+  std::size_t room = 0;
+  std::size_t used = 0;
+  for_each_idi([&](std::uint64_t const* record) {
+    ++instances;
+    if (used == room) {
+      if (room > 0) groups.commit(used);
+      room = kBatch;
+      used = 0;
+      to = groups.append(room);
+    }
+    codec.group_of_key(record, to);
+    // Neighbours often share a group; no need to sort it twice.
+    std::size_t same = 0;
+    while (used > 0 && same < words && to[same] == *(to + same - words)) ++same;
+    if (same == words) return;
+    to += words;
+    ++used;
+  });
+  if (room > 0) groups.commit(used);
+  groups.finish();
+  return instances;
+}
+
+void Findings::Impl::count_groups() {
+  RecordSorter groups(group_sorter());
+  counts.unique_instances = sort_groups(groups);
+  groups.for_each([&](std::uint64_t const*, std::size_t n) {
+    counts.unique_groups += static_cast<std::int64_t>(n);
+    return true;
+  });
+}
+
+void Findings::for_each_group(TakeRows const& take) const {
+  Impl const& m = *impl_;
+  RecordSorter groups(m.group_sorter());
+  m.sort_groups(groups);
+  auto const width = static_cast<std::size_t>(m.codec.attributes());
+  std::vector<std::int32_t> rows;
+  groups.for_each([&](std::uint64_t const* keys, std::size_t n) {
+    for (std::size_t first = 0; first < n; first += kBatch) {
+      std::size_t const count = std::min(kBatch, n - first);
+      rows.resize(count * width);
+      for (std::size_t i = 0; i < count; ++i)
+        m.codec.row_of_key(keys + (first + i) * m.words, &rows[i * width]);
+      take(rows.data(), count);
+    }
+    return true;
+  });
+}
+
+FindingCounts const& Findings::counts() const { return impl_->counts; }
+
+RowCodec const& Findings::codec() const { return impl_->codec; }
+
+void Findings::for_each_key(TakeKeys const& take) const {
+  Impl const& m = *impl_;
+  std::vector<std::uint64_t> keys(kBatch * m.words);
+  std::vector<std::uint64_t> finders(kBatch);
+  std::size_t n = 0;
+  m.for_each_idi([&](std::uint64_t const* record) {
+    for (std::size_t w = 0; w < m.words; ++w) keys[n * m.words + w] = record[w];
+    finders[n] = record[m.words];
+    if (++n == kBatch) {
+      take(keys.data(), finders.data(), n);
+      n = 0;
+    }
+  });
+  if (n > 0) take(keys.data(), finders.data(), n);
+}
+
+void Findings::for_each(Take const& take) const {
+  Impl const& m = *impl_;
+  auto const width = static_cast<std::size_t>(m.codec.attributes());
+  std::vector<std::int32_t> rows;
+  for_each_key([&](std::uint64_t const* keys, std::uint64_t const* finders, std::size_t n) {
+    rows.resize(n * width);
+    for (std::size_t i = 0; i < n; ++i) m.codec.row_of_key(keys + i * m.words, &rows[i * width]);
+    take(rows.data(), finders, n);
+  });
+}
+
+}  // namespace fairlane

@@ -1,0 +1,151 @@
+#include "engine/results/run.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "base/error.h"
+#include "base/stopwatch.h"
+#include "engine/results/recall.h"
+#include "engine/search/symbolic/path_coverage.h"
+#include "engine/subject/label_agreement.h"
+
+namespace fairlane {
+namespace {
+
+double ratio(std::int64_t part, std::int64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
+}
+
+Summary summarize(TestSubject const& subject, SearchResult const& result,
+                  FindingCounts const& found) {
+  Summary summary;
+  for (std::int32_t const a : subject.selected()) {
+    summary.protected_attributes.push_back(
+        subject.domain().attributes[static_cast<std::size_t>(a)].name);
+  }
+  if (subject.model().scorer()) summary.scores = name_of(subject.model().scores());
+  summary.variants = subject.variants();
+  summary.search = result.counts;
+  summary.found = found;
+  summary.success_rate = ratio(found.unique_instances, found.unique_generated);
+  summary.evaluations_per_instance = ratio(result.counts.model_evaluations, found.unique_instances);
+  summary.cut = result.cut.reason;
+  summary.search_seconds = result.search_seconds;
+  return summary;
+}
+
+/// Inputs of the domain that a search could meet.
+double domain_inputs(TestSubject const& subject) {
+  auto inputs = static_cast<double>(subject.variants());
+  auto const& attributes = subject.domain().attributes;
+  for (std::size_t a = 0; a < attributes.size(); ++a) {
+    auto const& selected = subject.selected();
+    if (std::ranges::find(selected, static_cast<std::int32_t>(a)) == selected.end())
+      inputs *= static_cast<double>(attributes[a].code_count());
+  }
+  return inputs;
+}
+
+/// The share that an enumeration or a sample knows, at least what the run itself has found.
+std::optional<DomainShare> find_domain_share(RunConfig const& config, TestSubject const& subject,
+                                             RunOptions const& options,
+                                             std::optional<EnumeratedTotals> const& totals,
+                                             FindingCounts const& found) {
+  if (totals) return totals->share;
+  if (!options.domain_share) return std::nullopt;
+  DomainShare share = options.domain_share(config, subject);
+  if (share.skipped.empty()) {
+    double const known = static_cast<double>(found.unique_instances) / domain_inputs(subject);
+    share.low = std::max(share.low, known);
+    share.share = std::max(share.share, share.low);
+    share.high = std::max(share.high, share.share);
+  }
+  return share;
+}
+
+}  // namespace
+
+Summary run(RunConfig const& config, RunOptions const& options) {
+  Stopwatch const start;
+  auto const tell = [&](std::string const& line) {
+    if (options.notice) options.notice(line);
+  };
+  TestSubject const subject(config, options.execution.model);
+  MethodSpec const& method = find_method(config.method);
+  require_usable(method, subject);
+  for (auto const& notice : subject.notices()) tell(notice);
+  std::optional<EnumeratedTotals> totals;
+  if (!options.against.empty()) totals = read_totals(options.against, config, subject);
+  // A run that repeats one which the clock ended is the same run.
+  Cut const known = options.search.replay.value_or(Cut{});
+  std::string const manifest = manifest_json(config, subject, known);
+  OutputDir out(config.output.dir, manifest, options.overwrite);
+
+  std::unique_ptr<Findings> findings;
+  VisitSink const overflow = [&](Visits const& visits) { findings->add(visits); };
+  auto const backend = options.backend ? options.backend(subject, overflow)
+                                       : make_backend(subject, options.execution, config.seed,
+                                                      overflow, tell, config.arithmetic);
+  findings = std::make_unique<Findings>(backend->subject(), out.partial("spill"),
+                                        memory_limit(options.execution) / kRecordShares);
+  SeedSource const seeds(config, method, subject, backend.get());
+  tell("backend: " + backend->name());
+
+  SearchOptions search_options = options.search;
+  search_options.trace = search_options.trace || config.output.trace;
+  search_options.threads = thread_count(options.execution);
+  search_options.tell = tell;
+  search_options.findings = findings.get();
+  bool const saves = can_resume(config, method);
+  if (saves) {
+    search_options.state = StateFile{out.state_path(), manifest, out.path(),
+                                     options.execution.checkpoint, options.now};
+  } else {
+    open_checkpoint(out.state_path(), manifest, tell);  // another run's is removed
+  }
+  SearchResult const result = search(config, method, seeds, *backend, search_options);
+
+  Stopwatch const write_start;
+  std::optional<PathCoverage> coverage;
+  if (config.output.path_coverage || method.kind == SearchKind::kSymbolic)
+    coverage = path_coverage(subject, config.seed, *backend, *findings, result.cut.finder);
+  findings->collect(*backend, result.cut.finder);
+  findings->finish(result.cut.finder);
+  Summary summary = summarize(subject, result, findings->counts());
+  summary.method = method.name;
+  summary.arithmetic = backend->arithmetic();
+  summary.path_coverage = coverage;
+  if (totals) {
+    summary.all_instances = totals->instances;
+    summary.all_groups = totals->groups;
+  }
+  summary.cluster_seconds = seeds.cluster_seconds();
+  try {
+    Stopwatch const sample_start;
+    summary.domain_share = find_domain_share(config, subject, options, totals, findings->counts());
+    if (options.agreement) {
+      if (auto const agreed = label_agreement(subject, *backend))
+        summary.agreement = agreed->share();
+    }
+    summary.sample_seconds = sample_start.seconds();
+    write_instances(config, subject, *findings, *backend, out, summary);
+  } catch (Error const& error) {
+    if (!saves || !is_model_failure(error)) throw;
+    throw Error(ExitCode::kStopped,
+                std::string(error.what()) +
+                    "; the search is done and its state saved: the same command goes on");
+  }
+  if (config.output.trace) write_trace(config, subject, result, out);
+  if (!options.search.replay && std::strcmp(result.cut.reason, "seconds") == 0) {
+    out.set_manifest(manifest_json(config, subject, result.cut));
+  }
+  summary.write_seconds = write_start.seconds();
+  summary.total_seconds = start.seconds() + result.earlier_seconds;
+  out.write("summary.json", summary_json(summary));
+  findings.reset();
+  out.finish();
+  return summary;
+}
+
+}  // namespace fairlane

@@ -1,0 +1,185 @@
+// The state that the phases of a search share; private to engine/search/search.cpp and its phases.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "base/workers.h"
+#include "engine/search/search_task.h"
+#include "engine/search/step_adaptation.h"
+
+namespace fairlane {
+
+/// Global IDIs and the seeds that led to them.
+/// seed [count], rows [count][attributes]
+struct GlobalHits {
+  std::vector<std::uint32_t> seed;
+  std::vector<std::int32_t> rows;
+};
+
+/// One search on its way. The phases share its state; each has a file of its own: random_phase.cpp,
+/// global_phase.cpp, local_phase.cpp, adaptive_phase.cpp; what is saved of it is
+/// lockstep_state.cpp's.
+class LockstepSearch : public SearchTask {
+ public:
+  LockstepSearch(RunConfig const& config, MethodSpec const& method, SeedSource const& seeds,
+                 Backend& backend, SearchOptions const& options)
+      : SearchTask(config, seeds, backend, options),
+        method_(method),
+        attributes_(backend.subject().get().columns) {}
+
+ private:
+  /// All phases.
+  void search() override;
+  void write_state(CheckpointWriter& state) override;
+  void read_state(CheckpointReader const& state) override;
+  std::string done() const override;
+  /// A round that has failed has made visits which the clock might later not count.
+  bool can_save() const override { return !fails_midway_; }
+  void random_phase();
+  /// Tests draws [first_draw, end).
+  void random_round(std::int64_t first_draw, std::int64_t end);
+  void global_phase();
+  void global_worker(WorkList& seeds, int wanted_lanes, GlobalHits& hits);
+  /// Writes outcomes of lanes that ended; keep[lane] = 0 for those.
+  bool retire(LaneBlock& block, bool after_step, std::vector<std::uint8_t>& keep, GlobalHits& hits);
+  void collect_origins();
+  void local_phase();
+  /// steps: that every origin takes.
+  void local_worker(WorkList& origins, int wanted_lanes, std::int64_t steps);
+  /// The local phase of origins [begin, end), as far as a repeated run's cut lets each of them.
+  void search_around(std::int64_t begin, std::int64_t end);
+  /// Origins that step together.
+  /// blocks      in the order in which they take origins; block b is worker b % workers's
+  /// adaptation  of the next step
+  /// events      [workers] of the step that is being taken
+  /// over        time is up
+  struct Population {
+    std::vector<std::unique_ptr<LaneBlock>> blocks;
+    int workers = 1;
+    std::optional<StepAdaptation> adaptation;
+    std::vector<std::vector<std::uint64_t>> events;
+    bool over = false;
+  };
+  /// Room for a population of so many lanes.
+  Population make_population(std::int64_t lanes);
+  /// AEQUITAS: the local phase of origins [begin, end), which begin where a population does.
+  void adaptive_local(std::int64_t begin, std::int64_t end, std::int64_t steps);
+  void adaptive_worker(Population& population, int worker, std::int64_t begin, std::int64_t end,
+                       std::int64_t steps);
+  /// After a step of all lanes, while the workers rest.
+  static void learn(Population& population);
+  /// After the last step of origins [first, last).
+  void end_population(Population const& population, std::int64_t first, std::int64_t last);
+  void cut_global();
+  void cut_local(std::int64_t done);
+  /// Tests that a seed takes at most: fewer than max_iter() where a repeated run's clock ended it.
+  std::uint32_t tests_of(std::size_t seed) const {
+    return seed_limits_.empty() ? max_iter() : std::min(max_iter(), seed_limits_[seed]);
+  }
+  void limit_seeds();
+  /// Limits of a repeated run's origins; none where the clock ended the global phase.
+  std::span<StepLimit const> origin_limits() const {
+    if (!options_.replay) return {};
+    return options_.replay->unfinished;
+  }
+  /// How far lanes have come that are on their way, for what the clock ends and for what is saved:
+  /// never less than in an earlier session, whose visits count too.
+  void note_seeds(LaneBlock const& block);
+  void note_steps(std::int64_t origin, std::int64_t steps, std::uint32_t renewals);
+  /// Origins after which the budgets of evaluations and instances are reached, -1 when the first
+  /// `done` do not reach them; by which one.
+  std::int64_t origins_for_budgets(std::int64_t done, char const*& reason);
+  /// Origins after which the budget of instances is reached, -1 when the first `done` do not reach
+  /// it.
+  std::int64_t origins_for_instances(std::int64_t done);
+  /// Same for the budget of model evaluations; what is left of it after so many origins; and how
+  /// many more are worth searching at once.
+  std::int64_t origins_for_evaluations(std::int64_t done) const;
+  double evaluations_left(std::int64_t origins) const;
+  std::int64_t evaluations_wave(std::int64_t done) const;
+  std::vector<std::uint64_t> hit_finders();
+  /// Model evaluations that a seed's global phase takes by the method's definition, as if nothing
+  /// were cached.
+  double seed_evaluations(GlobalOutcome const& outcome) const;
+  /// Same of so many steps of an origin's local phase, which renewed its gradients so many times.
+  double origin_evaluations(std::int64_t steps, double renewals) const;
+  double origin_evaluations(std::int64_t origin) const {
+    auto const at = static_cast<std::size_t>(origin);
+    return origin_evaluations(steps_[at], renewals_[at]);
+  }
+  void count() override;
+
+  /// Between two rounds of a worker's block, of which note() writes how far its lanes have come;
+  /// whether the time is over.
+  template <class Note>
+  bool between_rounds(Note const& note) {
+    check_stop(note);
+    if (job_.saves() && (workers_.rest_called() || job_.due())) {
+      workers_.call_for_rest();
+      note();
+      workers_.rest([this] { job_.save_on_the_way(); });
+      check_stop(note);
+    }
+    if (!job_.late()) return false;
+    note();
+    return true;
+  }
+  /// Ends a worker when the user wants it, or when another one has failed, which tells what
+  /// happened.
+  template <class Note>
+  void check_stop(Note const& note) const {
+    bool const failed = workers_.failed();
+    if (!failed && !job_.stopped()) return;
+    note();
+    if (failed) throw Error(ExitCode::kStopped, "another worker has failed");
+    job_.check_stop();
+  }
+  void report(std::int64_t done, std::int64_t iterations) const {
+    if (options_.progress == nullptr) return;
+    options_.progress->done.fetch_add(done, std::memory_order_relaxed);
+    options_.progress->iterations.fetch_add(iterations, std::memory_order_relaxed);
+    options_.progress->instances.store(static_cast<std::int64_t>(backend_.instances()),
+                                       std::memory_order_relaxed);
+  }
+  std::uint32_t max_iter() const {
+    return adaptive() ? 1 : static_cast<std::uint32_t>(config_.global.max_iter);
+  }
+  bool adaptive() const { return method_.kind == SearchKind::kAdaptive; }
+  double gradient_cost() const {
+    return method_.evaluations_per_gradient > 0.0 ? method_.evaluations_per_gradient
+                                                  : 1.0 + attributes_;
+  }
+  double variants() const { return backend_.subject().get().variants; }
+  /// Tests of one input after which a budget of model evaluations is reached.
+  std::int64_t tests_within(std::int64_t evaluations) const {
+    std::int64_t const each = backend_.subject().get().variants;
+    return evaluations / each + (evaluations % each != 0 ? 1 : 0);
+  }
+  StepAdaptation new_adaptation() const {
+    return {method_, backend_.subject().get().movable_count,
+            static_cast<std::int32_t>(config_.local.step)};
+  }
+
+  MethodSpec const& method_;
+  int attributes_;
+  Workers workers_;
+  std::vector<GlobalHits> hits_;  // [workers]
+  GlobalHits origins_;            // starting points of the local phase: distinct hits by least seed
+  std::vector<std::uint8_t> global_done_;     // [seeds]
+  std::vector<std::uint8_t> local_done_;      // [origins]
+  std::vector<std::uint32_t> steps_;          // [origins] taken
+  std::vector<std::uint32_t> renewals_;       // [origins]
+  std::vector<std::uint32_t> seed_limits_;    // [seeds] of a repeated run; empty: none
+  std::optional<StepAdaptation> adaptation_;  // AEQUITAS: after the last population that is done
+  std::int64_t local_counted_ = 0;            // origins that count
+  bool fails_midway_ = false;                 // in a round, of which some visits were made
+};
+
+}  // namespace fairlane

@@ -1,0 +1,62 @@
+#include "engine/search/search_task.h"
+
+#include <cstring>
+
+namespace fairlane {
+namespace {
+
+constexpr char const* kVisits = "visits";  // section: uint64 [visits][stride], see Findings
+constexpr std::size_t kRecordsAtOnce = std::size_t{1} << 16;
+
+/// A search may take the configured seconds, unless it repeats a run, whose end is known.
+JobOptions job_options(RunConfig const& config, SearchOptions const& options) {
+  JobOptions job = options;
+  if (!options.replay) job.seconds = config.budget.seconds;
+  return job;
+}
+
+}  // namespace
+
+SearchTask::SearchTask(RunConfig const& config, SeedSource const& seeds, Backend& backend,
+                       SearchOptions const& options)
+    : config_(config),
+      seeds_(seeds),
+      backend_(backend),
+      options_(options),
+      job_(*this, job_options(config, options)) {}
+
+SearchResult SearchTask::run() {
+  job_.run();
+  count();
+  result_.search_seconds = job_.seconds();
+  result_.earlier_seconds = job_.earlier_seconds();
+  return std::move(result_);
+}
+
+void SearchTask::work() {
+  search();
+  // Instances are described by asking a scorer again, which may fail.
+  if (job_.saves() && !backend_.subject().is_network()) job_.save();
+}
+
+void SearchTask::write_visits(CheckpointWriter& state) {
+  state.section(kVisits);
+  Findings& findings = *options_.findings;
+  findings.save(backend_, [&](std::uint64_t const* records, std::size_t n) {
+    state.write(records, n * findings.stride() * sizeof *records);
+  });
+}
+
+void SearchTask::read_visits(CheckpointReader const& state) {
+  Findings& findings = *options_.findings;
+  std::size_t const stride = findings.stride();
+  std::vector<std::uint64_t> records;
+  state.read(kVisits, kRecordsAtOnce * stride * sizeof(std::uint64_t),
+             [&](void const* data, std::size_t bytes) {
+               records.resize(bytes / sizeof(std::uint64_t));
+               std::memcpy(records.data(), data, bytes);
+               findings.restore(records.data(), records.size() / stride);
+             });
+}
+
+}  // namespace fairlane

@@ -1,0 +1,407 @@
+#include "engine/subject/subject.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/thread_pool.h"
+#include "kernels/devices.h"
+
+namespace fairlane {
+namespace {
+
+constexpr std::size_t kLongestPath = 4096;
+constexpr std::size_t kListedNames = 20;  // attributes named in one message
+
+// Where a key stands, as the start of a message.
+std::string place_of(RunConfig const& config, std::string const& key) {
+  auto const found = config.positions.find(key);
+  std::string const& place = found != config.positions.end() ? found->second : config.source;
+  return place.empty() ? key + ": " : fmt::format("{}: {}: ", escaped(place, kLongestPath), key);
+}
+
+Error bad_config(RunConfig const& config, std::string const& key, std::string const& what) {
+  return Error(ExitCode::kConfig, place_of(config, key) + what);
+}
+
+std::vector<std::string> names_of(Domain const& domain, bool only_flagged) {
+  std::vector<std::string> names;
+  for (auto const& attribute : domain.attributes) {
+    if (attribute.is_protected || !only_flagged) names.push_back(attribute.name);
+  }
+  return names;
+}
+
+std::string list_names(std::vector<std::string> const& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i == kListedNames) return text + fmt::format(", ... ({} in all)", names.size());
+    text += (i == 0 ? "" : ", ") + escaped(names[i], 60);
+  }
+  return text;
+}
+
+// The compared values of a selected attribute, ascending.
+std::vector<std::int32_t> compared_values(RunConfig const& config, ProtectedAttribute const& wanted,
+                                          Attribute const& attribute) {
+  std::vector<std::int32_t> values = wanted.values;
+  if (values.empty()) {
+    std::int64_t const count = attribute.code_count();
+    if (count > kMaxVariants) {
+      throw bad_config(config, "protected",
+                       fmt::format("{} has {} values, at most {} combinations are supported; list "
+                                   "the values to compare",
+                                   in_quotes(wanted.name), count, kMaxVariants));
+    }
+    for (std::int64_t i = 0; i < count; ++i) values.push_back(attribute.code_at(i));
+  }
+  std::sort(values.begin(), values.end());
+  auto const twice = std::adjacent_find(values.begin(), values.end());
+  if (twice != values.end()) {
+    throw bad_config(config, "protected",
+                     fmt::format("{} lists the value {} twice", in_quotes(wanted.name), *twice));
+  }
+  for (std::int32_t const value : values) {
+    if (!attribute.allows(value)) {
+      throw bad_config(config, "protected",
+                       fmt::format("{} lists the value {}, expected {} as in the domain",
+                                   in_quotes(wanted.name), value, attribute.codes_text()));
+    }
+  }
+  if (values.size() < 2) {
+    throw bad_config(config, "protected",
+                     fmt::format("{} has the single value {} to compare, expected at least two",
+                                 in_quotes(wanted.name), values.front()));
+  }
+  return values;
+}
+
+std::uint64_t physical_memory() {
+  constexpr std::uint64_t kAssumed = 4ULL << 30;  // where the system does not tell
+  long const pages = sysconf(_SC_PHYS_PAGES);
+  long const size = sysconf(_SC_PAGESIZE);
+  std::uint64_t bytes = pages > 0 && size > 0
+                            ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size)
+                            : kAssumed;
+  // A container may have less than its machine; "max" there reads as no number.
+  std::ifstream group("/sys/fs/cgroup/memory.max");
+  std::uint64_t limit = 0;
+  if (group >> limit && limit > 0) bytes = std::min(bytes, limit);
+  return bytes;
+}
+
+// GPUs that this build can use, at most so many.
+std::vector<int> usable_devices(std::size_t most) {
+  std::vector<int> usable;
+  for (auto const& device : cuda_devices(most)) {
+    if (device.problem.empty()) usable.push_back(device.index);
+  }
+  return usable;
+}
+
+// The GPUs of "0" or "0,2"; none when it is no such list.
+std::vector<int> device_numbers(std::string const& text) {
+  std::vector<int> numbers;
+  char const* const end = text.data() + text.size();
+  for (char const* from = text.data();; ++from) {
+    int number = 0;
+    auto const [to, error] = std::from_chars(from, end, number);
+    if (error != std::errc() || number < 0 || (to != end && *to != ',')) return {};
+    numbers.push_back(number);
+    if (to == end) return numbers;
+    from = to;
+  }
+}
+
+// The table, whose values are the bounds that the domain leaves open.
+std::optional<Dataset> read_data(RunConfig const& config, Domain& domain) {
+  std::optional<Dataset> data;
+  if (!config.data.empty()) data = read_csv(config.data, domain);
+  resolve_bounds(domain, data ? &*data : nullptr);
+  return data;
+}
+
+ModelOptions in_folder(ModelOptions options, std::string const& folder) {
+  options.folder = folder;
+  return options;
+}
+
+}  // namespace
+
+TestSubject::TestSubject(RunConfig const& config, ModelOptions const& options)
+    : domain_(read_domain_yaml(config.domain)),
+      data_(read_data(config, domain_)),
+      model_(load_model(config.model, domain_.columns(), in_folder(options, config.model_folder))) {
+  check_inputs(config);
+  check_features(model_, domain_);
+  if (!(config.threshold > 0.0 && config.threshold < 1.0)) {
+    throw bad_config(config, "threshold",
+                     fmt::format("is {}, expected a number between 0 and 1", config.threshold));
+  }
+  if (model_.outputs() > 1 && config.threshold != 0.5) {
+    throw bad_config(
+        config, "threshold",
+        fmt::format("is {}, but {} has {} outputs and decides by the largest; leave it "
+                    "at 0.5",
+                    config.threshold, escaped(config.model, kLongestPath), model_.outputs()));
+  }
+  describe_attributes(config);
+  select_protected(config);
+  if (data_) {
+    std::int64_t const rows = data_->count();
+    apply_out_of_domain(*data_, domain_, config.out_of_domain);
+    if (data_->dropped > 0) {
+      notices_.push_back(fmt::format("{}: {} of {} rows lie outside the domain and were dropped",
+                                     escaped(config.data, kLongestPath), data_->dropped, rows));
+    }
+    if (data_->clipped > 0) {
+      notices_.push_back(fmt::format("{}: {} of {} rows lay outside the domain and were clipped",
+                                     escaped(config.data, kLongestPath), data_->clipped, rows));
+    }
+    keep_compared_rows(*data_, config.data);
+  }
+  if (!config.global.seeds.empty()) {
+    seed_rows_ = read_csv(config.global.seeds, domain_);
+    apply_out_of_domain(*seed_rows_, domain_, OutOfDomain::kError);
+    keep_compared_rows(*seed_rows_, config.global.seeds);
+  }
+  for (auto const& values : values_) value_spans_.emplace_back(values);
+  if (!model_.scorer()) layers_ = model_.network("a search").views();
+  view_.network = layers_;
+  view_.low = low_;
+  view_.high = high_;
+  view_.flagged = flagged_;
+  view_.selected = selected_;
+  view_.values = value_spans_;
+  view_.scorer = model_.scorer().get();
+  view_.scores = model_.scores();
+  view_.cut = label_cut(view_.scores, config.threshold);
+  if (view_.scores == ScoreKind::kLabels) {
+    notices_.push_back(
+        fmt::format("the model gives labels only: {}; its one-hot vectors stand for probabilities",
+                    escaped(config.model, kLongestPath)));
+  }
+  view_.codes = code_spans_;
+  view_.immutable = immutable_;
+  view_.encodings = encodings_;
+}
+
+void TestSubject::check_inputs(RunConfig const& config) const {
+  int const columns = domain_.columns();
+  if (model_.inputs() == columns) return;
+  std::string const model = escaped(config.model, kLongestPath);
+  std::string const domain = escaped(config.domain, kLongestPath);
+  if (!domain_.encodes()) {
+    throw Error(
+        ExitCode::kData,
+        fmt::format("{}: takes {} inputs, but the domain {} has {} attributes; expected one "
+                    "attribute per input, in the model's order{}",
+                    model, model_.inputs(), domain, columns,
+                    model_.inputs() > columns
+                        ? "; an attribute with several inputs needs an `encoding`"
+                        : ""));
+  }
+  throw Error(ExitCode::kData,
+              fmt::format("{}: takes {} inputs, but the {} attributes of the domain {} are encoded "
+                          "as {} columns; expected the model's inputs, in its order",
+                          model, model_.inputs(), domain_.size(), domain, columns));
+}
+
+void TestSubject::describe_attributes(RunConfig const& config) {
+  encoding_tables_.resize(domain_.attributes.size());
+  for (std::size_t a = 0; a < domain_.attributes.size(); ++a) {
+    auto const& attribute = domain_.attributes[a];
+    low_.push_back(*attribute.low);
+    high_.push_back(*attribute.high);
+    flagged_.push_back(attribute.is_protected ? 1 : 0);
+    immutable_.push_back(attribute.immutable ? 1 : 0);
+    code_spans_.emplace_back(attribute.values);
+    try {
+      encodings_.push_back(encoding_view(attribute, encoding_tables_[a]));
+    } catch (Error const& error) {
+      throw Error(error.code(),
+                  fmt::format("{}: {}", escaped(config.domain, kLongestPath), error.what()));
+    }
+  }
+}
+
+bool TestSubject::can_move() const {
+  for (std::size_t a = 0; a < immutable_.size(); ++a) {
+    bool const tested =
+        std::binary_search(selected_.begin(), selected_.end(), static_cast<std::int32_t>(a));
+    if (!tested && immutable_[a] == 0) return true;
+  }
+  return false;
+}
+
+void TestSubject::select_protected(RunConfig const& config) {
+  auto const flagged = names_of(domain_, true);
+  if (config.protected_attributes.empty()) {
+    throw bad_config(config, "protected",
+                     flagged.empty()
+                         ? fmt::format("is missing; name at least one attribute of {}",
+                                       escaped(config.domain, kLongestPath))
+                         : fmt::format("is missing; {} flags {}: name one or several of them",
+                                       escaped(config.domain, kLongestPath), list_names(flagged)));
+  }
+  std::vector<ProtectedAttribute const*> by_attribute(static_cast<std::size_t>(domain_.size()));
+  for (auto const& wanted : config.protected_attributes) {
+    int const attribute = domain_.find(wanted.name);
+    if (attribute < 0) {
+      auto const names = names_of(domain_, false);
+      std::string hint = did_you_mean(wanted.name, names);
+      if (hint.empty()) hint = fmt::format("; expected one of {}", list_names(names));
+      throw bad_config(config, "protected",
+                       fmt::format("{} is no attribute of {}{}", in_quotes(wanted.name),
+                                   escaped(config.domain, kLongestPath), hint));
+    }
+    auto& slot = by_attribute[static_cast<std::size_t>(attribute)];
+    if (slot != nullptr) {
+      throw bad_config(config, "protected",
+                       fmt::format("{} is named twice", in_quotes(wanted.name)));
+    }
+    slot = &wanted;
+  }
+  if (config.protected_attributes.size() == by_attribute.size()) {
+    throw bad_config(config, "protected",
+                     fmt::format("names all {} attributes, expected at least one that may vary",
+                                 by_attribute.size()));
+  }
+  for (std::size_t a = 0; a < by_attribute.size(); ++a) {
+    if (by_attribute[a] == nullptr) continue;
+    selected_.push_back(static_cast<std::int32_t>(a));
+    values_.push_back(compared_values(config, *by_attribute[a], domain_.attributes[a]));
+    if (flagged_[a] == 0) {
+      notices_.push_back(
+          fmt::format("protected: {} is not flagged as protected in {}; it is treated "
+                      "as if it were, so labels may differ in the last bit from runs "
+                      "that do not select it",
+                      in_quotes(domain_.attributes[a].name), escaped(config.domain, kLongestPath)));
+    }
+  }
+}
+
+void TestSubject::keep_compared_rows(Dataset& data, std::string const& what) {
+  auto const stride = static_cast<std::size_t>(data.attributes);
+  auto const count = static_cast<std::size_t>(data.count());
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::int32_t const* row = data.rows.data() + i * stride;
+    bool compared = true;
+    for (std::size_t s = 0; s < selected_.size() && compared; ++s) {
+      compared = std::binary_search(values_[s].begin(), values_[s].end(),
+                                    row[static_cast<std::size_t>(selected_[s])]);
+    }
+    if (!compared) continue;
+    if (kept != i) {
+      std::copy_n(row, stride, data.rows.data() + kept * stride);
+      if (!data.labels.empty()) data.labels[kept] = data.labels[i];
+      if (!data.lines.empty()) data.lines[kept] = data.lines[i];
+    }
+    ++kept;
+  }
+  if (kept == count) return;
+  if (kept == 0) {
+    throw Error(
+        ExitCode::kData,
+        fmt::format("{}: none of {} rows has protected values among the compared ones; list "
+                    "other values under protected",
+                    escaped(what, kLongestPath), count));
+  }
+  data.rows.resize(kept * stride);
+  if (!data.labels.empty()) data.labels.resize(kept);
+  if (!data.lines.empty()) data.lines.resize(kept);
+  notices_.push_back(
+      fmt::format("{}: {} of {} rows have protected values that are not compared and "
+                  "were left out",
+                  escaped(what, kLongestPath), count - kept, count));
+}
+
+std::int64_t TestSubject::variants() const {
+  std::int64_t product = 1;
+  for (auto const& values : values_) product *= static_cast<std::int64_t>(values.size());
+  return product;
+}
+
+float label_cut(ScoreKind scores, double threshold) {
+  if (scores != ScoreKind::kLogits) return static_cast<float>(threshold);
+  if (threshold == 0.5) return 0.0F;
+  return static_cast<float>(std::log(threshold / (1.0 - threshold)));
+}
+
+std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution const& execution,
+                                      std::uint64_t seed, VisitSink overflow,
+                                      std::function<void(std::string const&)> notice,
+                                      Arithmetic arithmetic) {
+  std::string const& wanted = execution.backend;
+  std::string const kind = wanted.substr(0, wanted.find(':'));
+  bool const has_part = kind.size() < wanted.size();
+  std::string const part = has_part ? wanted.substr(kind.size() + 1) : "";
+  bool const known = kind == "cuda"
+                         ? !has_part || part == "all" || !device_numbers(part).empty()
+                         : (kind == "cpu" && !(has_part && part.empty())) || wanted == "auto";
+  if (!known) {
+    throw Error(ExitCode::kUsage,
+                fmt::format("backend {}: expected auto, cpu, cpu:ISA, cuda, cuda:N, cuda:N,M or "
+                            "cuda:all{}",
+                            in_quotes(wanted), did_you_mean(kind, {"auto", "cpu", "cuda"})));
+  }
+  bool const is_network = !subject.model().scorer();
+  std::vector<int> devices;
+  // A scorer's time goes into itself: it gets a GPU's lanes only where they are asked for.
+  if (kind == "cuda" || (kind == "auto" && is_network)) {
+    devices =
+        has_part && part != "all" ? device_numbers(part) : usable_devices(has_part ? SIZE_MAX : 1);
+    if (kind == "cuda" && devices.empty()) {
+      throw Error(ExitCode::kUnavailable, fmt::format("backend {}: {}; use auto or cpu",
+                                                      in_quotes(wanted), cuda_problem()));
+    }
+  }
+  std::unique_ptr<Backend> backend;
+  if (!devices.empty()) {
+    DeviceOptions options;
+    options.devices = devices;
+    options.lanes = execution.batch;
+    options.route = execution.route;
+    options.seed = seed;
+    options.memory_limit = execution.memory / kRecordShares;
+    options.overflow = std::move(overflow);
+    options.notice = notice;
+    options.arithmetic = arithmetic;
+    options.threads = thread_count(execution);
+    backend = make_cuda_backend(subject.view(), options);
+  } else {
+    CpuOptions options;
+    options.threads = thread_count(execution);
+    options.lanes = execution.batch;
+    options.isa = part;
+    options.seed = seed;
+    options.memory_limit = memory_limit(execution) / kRecordShares;
+    options.overflow = std::move(overflow);
+    backend = is_network ? make_cpu_backend(subject.view(), options)
+                         : make_scorer_backend(subject.view(), options);
+  }
+  if (backend->arithmetic() != arithmetic && notice) {
+    notice(is_network ? fmt::format("arithmetic: exact; {} has no faster one for this network",
+                                    backend->name())
+                      : "arithmetic: fast has no meaning for a model that is no network");
+  }
+  return backend;
+}
+
+int thread_count(Execution const& execution) {
+  return execution.threads > 0 ? execution.threads : machine_threads();
+}
+
+std::uint64_t memory_limit(Execution const& execution) {
+  return execution.memory > 0 ? execution.memory : physical_memory() / 2;
+}
+
+}  // namespace fairlane

@@ -1,0 +1,91 @@
+// What a run tests: model, resolved domain, data and the protected selection, checked against each
+// other.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/config/run_config.h"
+#include "kernels/backend.h"
+#include "models/data/dataset.h"
+#include "models/data/domain.h"
+#include "models/model.h"
+
+namespace fairlane {
+
+/// A loaded and validated subject. Move-only; `view()` stays valid while it lives unmoved.
+class TestSubject {
+ public:
+  /// Loads everything that the configuration names and checks it against each other, before any
+  /// work starts.
+  /// Throws Error(kNoInput | kData | kConfig) naming the file or the key. notices() then tells what
+  /// a person should know.
+  explicit TestSubject(RunConfig const& config, ModelOptions const& options = {});
+  TestSubject(TestSubject const&) = delete;
+  TestSubject& operator=(TestSubject const&) = delete;
+
+  SubjectView const& view() const { return view_; }
+  Model const& model() const { return model_; }
+  Domain const& domain() const { return domain_; }
+  /// Rows that may serve as seeds: inside the domain, protected values among the compared ones.
+  Dataset const* data() const { return data_ ? &*data_ : nullptr; }
+  /// Rows of global.seeds, if given.
+  Dataset const* seed_rows() const { return seed_rows_ ? &*seed_rows_ : nullptr; }
+  std::vector<std::int32_t> const& selected() const { return selected_; }
+  std::vector<std::vector<std::int32_t>> const& values() const { return values_; }
+  /// Number of protected combinations.
+  std::int64_t variants() const;
+  /// Lines such as "12 of 48842 rows lie outside the domain and were dropped".
+  std::vector<std::string> const& notices() const { return notices_; }
+  /// Whether a search can change anything: some attribute that is not under test is not immutable.
+  bool can_move() const;
+
+ private:
+  void check_inputs(RunConfig const& config) const;
+  void describe_attributes(RunConfig const& config);
+  void select_protected(RunConfig const& config);
+  void keep_compared_rows(Dataset& data, std::string const& what);
+
+  Domain domain_;
+  std::optional<Dataset> data_;
+  Model model_;
+  std::optional<Dataset> seed_rows_;
+  std::vector<std::int32_t> low_;
+  std::vector<std::int32_t> high_;
+  std::vector<std::uint8_t> flagged_;
+  std::vector<std::uint8_t> immutable_;
+  std::vector<std::span<std::int32_t const>> code_spans_;  // into domain_
+  std::vector<std::vector<float>> encoding_tables_;
+  std::vector<EncodingView> encodings_;
+  std::vector<std::int32_t> selected_;
+  std::vector<std::vector<std::int32_t>> values_;
+  std::vector<std::span<std::int32_t const>> value_spans_;
+  std::vector<LayerView> layers_;
+  SubjectView view_;
+  std::vector<std::string> notices_;
+};
+
+/// Above which score a model of one output decides 1: the threshold itself for probabilities; for
+/// logits 0 for 0.5, else ln(t / (1 - t)), rounded once to float32.
+float label_cut(ScoreKind scores, double threshold);
+
+/// Makes the backend that `execution` asks for. `auto` is the first GPU that can be used, otherwise
+/// the CPU. overflow takes visits beyond the memory limit, notice lines for people. arithmetic:
+/// fast where the backend has it, which a notice says otherwise. Throws Error(kUnavailable | kUsage
+/// | kMemory).
+std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution const& execution,
+                                      std::uint64_t seed, VisitSink overflow,
+                                      std::function<void(std::string const&)> notice = {},
+                                      Arithmetic arithmetic = Arithmetic::kExact);
+
+/// Worker threads that `execution` asks for (at least 1) and bytes for the record of visited
+/// inputs.
+int thread_count(Execution const& execution);
+std::uint64_t memory_limit(Execution const& execution);
+/// That memory is shared equally by the backend's table and the findings taken from it.
+inline constexpr std::uint64_t kRecordShares = 2;
+
+}  // namespace fairlane

@@ -1,0 +1,104 @@
+// Lanes that advance together: what the engine asks of a device in every round of a search.
+//
+// A block holds lanes [0, size). Lanes are independent: a lane's path depends on its row, its seed
+// number and the run's seed alone, never on the block, the thread or the device. Rows cross this
+// interface in the dataset's order. A method is a test and two steps of these; see MethodSpec in
+// engine/search/method.h.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <variant>
+
+#include "kernels/core/adaptive_steps.h"
+#include "kernels/core/gradients.h"
+
+namespace fairlane {
+
+/// What a test finds out about an input's similar set.
+enum class Test : std::uint8_t {
+  kLabels,   // whether it is an IDI, from the record where its group is known
+  kPartner,  // evaluates it in full: also the partner with the largest output difference
+  kMargins,  // evaluates it in full: also the members nearest to and farthest from the boundary
+};
+
+/// Global step along the signs of both gradients, at the input and its partner. sign -1 walks
+/// against the gradient. After Test::kPartner.
+struct SignStep {
+  GradientSpec gradient;
+  float decay = 0.5F;
+  std::int32_t step = 1;
+  std::int32_t sign = -1;
+};
+
+/// Global Newton step towards the nearest member's decision boundary (kernels/core/margin.h).
+/// reach: least range of a move. After Test::kMargins.
+struct NewtonStep {
+  std::int32_t reach = 1;
+};
+
+using GlobalStep = std::variant<SignStep, NewtonStep>;
+
+/// Local step drawn with weights from the gradients at the input and its partner.
+struct WeightedStep {
+  GradientSpec gradient;
+  std::int32_t step = 1;
+  std::uint32_t update_interval =
+      5;  // successes in a row before partner and weights are renewed; 0 = before every step
+  bool never_update = false;  // "inf": the first weights for ever
+  float epsilon = 1.0e-6F;
+
+  /// Whether every step draws its own partner, so that the first weights are not used.
+  bool renews_always() const { return update_interval == 0 && !never_update; }
+};
+
+/// Local step that keeps one member on either side of the boundary (kernels/core/margin.h).
+struct MarginStep {
+  std::int32_t step = 1;
+};
+
+/// Local step of AEQUITAS, from origins that are known to be IDIs.
+/// odds    of the round, on the host
+/// events  [movable][2][2] in kernel column order, out: every step is added, see event_of()
+struct OddsStep {
+  StepOdds odds;
+  std::int32_t step = 1;
+  Acceptance acceptance = Acceptance::kMetropolis;
+  std::uint64_t* events = nullptr;
+};
+
+using LocalStep = std::variant<WeightedStep, MarginStep, OddsStep>;
+
+/// Lanes that advance together. One thread uses a block at a time.
+class LaneBlock {
+ public:
+  virtual ~LaneBlock() = default;
+  virtual int capacity() const = 0;
+  virtual int size() const = 0;
+
+  /// Appends lanes. seed [n], rows [n][attributes]. Iteration, momentum and streak start at zero.
+  virtual void place(std::span<std::uint32_t const> seed, std::int32_t const* rows) = 0;
+  /// Drops the lanes with keep [size] == 0; the others close up in unspecified order.
+  virtual void retain(std::span<std::uint8_t const> keep) = 0;
+
+  /// Counts one more iteration for every lane, tests its input and records the visit.
+  virtual void test(Test test) = 0;
+  /// Moves every lane's input by a global step; what stands there is not tested.
+  virtual void advance(GlobalStep const& step) = 0;
+  /// Makes the lanes' inputs the origins of a local search: first partners and gradients.
+  virtual void begin(LocalStep const& step) = 0;
+  /// One local round: counts an iteration, renews gradients where due, draws, steps, tests,
+  /// records, and takes back what the step does not accept.
+  virtual void step(LocalStep const& step) = 0;
+
+  virtual std::uint32_t seed(int lane) const = 0;
+  virtual std::uint32_t iteration(int lane) const = 0;
+  /// Renewals of gradients since the lane was placed.
+  virtual std::uint32_t renewals(int lane) const = 0;
+  /// Whether the last test or step met an IDI.
+  virtual bool hit(int lane) const = 0;
+  /// row [attributes] in dataset order.
+  virtual void row(int lane, std::int32_t* row) const = 0;
+};
+
+}  // namespace fairlane

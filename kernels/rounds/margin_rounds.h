@@ -1,0 +1,175 @@
+// The stages of a round of the margin method that ask neither the network nor the record; see
+// kernels/core/margin.h for its decisions and search_rounds.h for what a stage is.
+#pragma once
+
+#include "kernels/core/margin.h"
+#include "kernels/rounds/search_rounds.h"
+
+namespace fairlane {
+
+/// What the margin method keeps beside LaneState; arrays over lanes with its stride.
+/// probe             results of the last MarginTiles; its side_a and side_b are the current sides
+/// slope_a, slope_b  [columns] gradients of both sides' margins where they were last taken
+/// tried             [movable] moves that missed here; misses, stale: see core/margin.h
+/// hit_*             the probe's best sides, members and margins at the current IDI
+/// margin_a, margin_b  margins of the sides at the current IDI
+/// move, move_step   index and step of the last move
+struct MarginLanes {
+  MarginResult probe;
+  float* slope_a = nullptr;
+  float* slope_b = nullptr;
+  std::uint8_t* tried = nullptr;
+  std::int32_t* misses = nullptr;
+  std::int32_t* stale = nullptr;
+  std::int32_t* hit_side_a = nullptr;
+  std::int32_t* hit_side_b = nullptr;
+  std::int32_t* hit_member_a = nullptr;
+  std::int32_t* hit_member_b = nullptr;
+  float* hit_margin_a = nullptr;
+  float* hit_margin_b = nullptr;
+  float* margin_a = nullptr;
+  float* margin_b = nullptr;
+  std::int32_t* move = nullptr;
+  std::int32_t* move_step = nullptr;
+};
+
+/// What the last probe found in a lane, which is an IDI: where its next sides come from.
+FL_HD void keep_margins(MarginLanes const& m, long lane) {
+  m.margin_a[lane] = m.probe.margin_a[lane];
+  m.margin_b[lane] = m.probe.margin_b[lane];
+  m.hit_side_a[lane] = m.probe.best_a[lane];
+  m.hit_side_b[lane] = m.probe.best_b[lane];
+  m.hit_member_a[lane] = m.probe.member_a[lane];
+  m.hit_member_b[lane] = m.probe.member_b[lane];
+  m.hit_margin_a[lane] = m.probe.best_margin_a[lane];
+  m.hit_margin_b[lane] = m.probe.best_margin_b[lane];
+}
+
+/// After MarginTiles: whether a lane's input is an IDI.
+FL_HD void note_margins(LaneContext const& c, MarginLanes const& m, long lane) {
+  c.lanes.hit[lane] = margin_hit(m.probe.label[lane], m.probe.flags[lane]) ? 1 : 0;
+}
+
+/// Newton step of every lane, from the gradients at its members with the least and the largest
+/// margin. behind: as PairRows has it
+struct NewtonLanes {
+  LaneContext c;
+  MarginLanes m;
+  std::int32_t reach;
+  long behind;
+
+  FL_HD void operator()(std::int64_t lane) const {
+    auto const& s = c.lanes;
+    LaneDraw const draw{s.seed[lane], s.iteration[lane], c.run_seed};
+    if ((s.flags[lane] & kGroupUndefined) != 0) {
+      random_step(c.subject, draw, s.x + lane, s.stride);
+    } else {
+      newton_step(c.subject, draw, s.gradient + lane, s.gradient + behind + lane, 2 * s.stride,
+                  m.probe.low_margin[lane], reach, s.x + lane, s.stride);
+    }
+    c.compute_key(lane);
+  }
+};
+
+/// After MarginTiles: where every lane stands becomes the origin of its local search; marks all for
+/// their first sides.
+struct BeginMargin {
+  LaneContext c;
+  MarginLanes m;
+
+  FL_HD void operator()(std::int64_t lane) const {
+    auto const& s = c.lanes;
+    note_margins(c, m, lane);
+    if (s.hit[lane] != 0) {
+      c.keep_row(lane);
+      c.keep_key(lane);
+      keep_margins(m, lane);
+    }
+    m.misses[lane] = 0;
+    for (int i = 0; i < c.subject.movable_count; ++i) m.tried[i * s.stride + lane] = 0;
+    s.mark[lane] = 1;
+  }
+};
+
+/// Begins a local iteration and marks lanes whose gradients are due.
+struct MarkStale {
+  LaneContext c;
+  MarginLanes m;
+
+  FL_HD void operator()(std::int64_t lane) const {
+    ++c.lanes.iteration[lane];
+    c.lanes.mark[lane] = margin_renewal_due(c.subject, m.stale[lane] != 0, m.misses[lane],
+                                            m.margin_a[lane], m.margin_b[lane])
+                             ? 1
+                             : 0;
+  }
+};
+
+/// The members whose gradients the listed lanes want: chosen and second.
+struct PairSides {
+  LaneContext c;
+  MarginLanes m;
+
+  FL_HD void operator()(std::int64_t i) const {
+    auto const& s = c.lanes;
+    s.chosen[i] = m.hit_member_a[s.list[i]];
+    s.second[i] = m.hit_member_b[s.list[i]];
+  }
+};
+
+/// New sides for the listed lanes, from the gradients at their members. counts: as a renewal;
+/// behind: as PairRows has it
+struct RenewMargin {
+  LaneContext c;
+  MarginLanes m;
+  bool counts;
+  long behind;
+
+  FL_HD void operator()(std::int64_t i) const {
+    auto const& s = c.lanes;
+    long const lane = s.list[i];
+    for (int k = 0; k < c.subject.columns; ++k) {
+      m.slope_a[k * s.stride + lane] = s.gradient[k * 2 * s.stride + i];
+      m.slope_b[k * s.stride + lane] = s.gradient[k * 2 * s.stride + behind + i];
+    }
+    m.probe.side_a[lane] = m.hit_side_a[lane];
+    m.probe.side_b[lane] = m.hit_side_b[lane];
+    m.margin_a[lane] = m.hit_margin_a[lane];
+    m.margin_b[lane] = m.hit_margin_b[lane];
+    m.stale[lane] = 0;
+    s.renewals[lane] += counts ? 1 : 0;
+  }
+};
+
+/// Draws a lane's move with words 0 and 1 of the round's draw, and steps.
+FL_HD void move_margin(LaneContext const& c, MarginLanes const& m, long lane, std::int32_t step,
+                       std::uint32_t word, std::uint32_t direction_word) {
+  auto const& s = c.lanes;
+  auto const move =
+      choose_margin_move(c.subject,
+                         {s.x + lane, m.slope_a + lane, m.slope_b + lane, m.tried + lane, s.stride,
+                          m.margin_a[lane], m.margin_b[lane]},
+                         step, word, direction_word);
+  m.move[lane] = move.index;
+  m.move_step[lane] = move.step;
+  if (move.index >= 0) c.move(lane, c.subject.movable[move.index], move.step);
+}
+
+/// After MarginTiles of the local phase and the record of the visit: what a hit and a miss do to a
+/// lane beside its row.
+FL_HD void settle_margin(LaneContext const& c, MarginLanes const& m, long lane) {
+  auto const& s = c.lanes;
+  bool const hit = s.hit[lane] != 0;
+  note_margin_move(c.subject, hit, {m.move[lane], m.move_step[lane]}, m.tried + lane, s.stride);
+  if (hit) {
+    keep_margins(m, lane);
+    c.keep_key(lane);
+    m.misses[lane] = 0;
+    m.stale[lane] = 1;
+  } else {
+    c.return_key(lane);
+    ++m.misses[lane];
+  }
+}
+
+}  // namespace fairlane

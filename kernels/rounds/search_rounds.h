@@ -1,0 +1,310 @@
+// The stages of a round of the gradient-guided and random searches that ask neither the network nor
+// the record of visits. A struct each, its arguments as members, its work on one lane as
+// operator(): an index is a lane, or where a stage has a list, a place in it. A device runs them as
+// kernels, the CPU in loops; where the CPU's loop has a form over packs it is one of LaneSteps, and
+// these call the same form for one lane.
+#pragma once
+
+#include "kernels/core/steps.h"
+#include "kernels/rounds/lane_state.h"
+
+namespace fairlane {
+
+/// Code of selected attribute a in a variant.
+FL_HD std::int32_t variant_code(Subject const& s, std::int32_t variant, int a) {
+  return s.variant_code[static_cast<long>(variant) * s.selected + a];
+}
+
+/// Appends lanes [first, ..). rows [n][attributes] in dataset order, codes as kernels have them;
+/// seed, variant [n]
+struct PlaceLanes {
+  LaneContext c;
+  std::int64_t first;
+  std::int32_t const* rows;
+  std::uint32_t const* seed;
+  std::uint32_t const* variant;
+
+  FL_HD void operator()(std::int64_t i) const {
+    auto const& s = c.lanes;
+    long const lane = first + i;
+    for (int k = 0; k < c.subject.columns; ++k) {
+      s.x[k * s.stride + lane] = rows[i * c.subject.columns + c.columns.attribute_of[k]];
+      if (c.phase == Phase::kGlobal) {
+        s.momentum[k * s.stride + lane] = 0.0F;
+        s.partner_momentum[k * s.stride + lane] = 0.0F;
+      }
+    }
+    c.compute_key(lane);
+    s.variant[lane] = variant[i];
+    s.seed[lane] = seed[i];
+    s.iteration[lane] = 0;
+    s.hit[lane] = 0;
+    s.renewals[lane] = 0;
+    if (c.phase == Phase::kLocal) s.streak[lane] = 0;
+  }
+};
+
+/// Lane from[i] becomes lane to[i]: what outlives a round of the global phase. No lane is in both
+/// lists.
+struct MoveLanes {
+  LaneContext c;
+  MarginResult probe;  // of the margin method
+  std::int32_t const* from;
+  std::int32_t const* to;
+
+  FL_HD void operator()(std::int64_t i) const {
+    auto const& s = c.lanes;
+    long const source = from[i];
+    long const target = to[i];
+    for (int k = 0; k < c.subject.columns; ++k) {
+      s.x[k * s.stride + target] = s.x[k * s.stride + source];
+      s.momentum[k * s.stride + target] = s.momentum[k * s.stride + source];
+      s.partner_momentum[k * s.stride + target] = s.partner_momentum[k * s.stride + source];
+    }
+    for (int w = 0; w < c.words; ++w) s.key[w * s.stride + target] = s.key[w * s.stride + source];
+    s.variant[target] = s.variant[source];
+    s.seed[target] = s.seed[source];
+    s.iteration[target] = s.iteration[source];
+    s.hit[target] = s.hit[source];
+    s.labels[target] = s.labels[source];
+    s.partner[target] = s.partner[source];
+    s.flags[target] = s.flags[source];
+    s.renewals[target] = s.renewals[source];
+    probe.low[target] = probe.low[source];
+    probe.high[target] = probe.high[source];
+    probe.low_margin[target] = probe.low_margin[source];
+  }
+};
+
+/// After a full evaluation: whether a lane's input is an IDI.
+FL_HD void note_probed(LaneContext const& c, long lane) {
+  c.lanes.hit[lane] = c.lanes.pair[lane] >= 0 ? 1 : 0;
+}
+
+/// VisitFlag bits of a fully evaluated lane, whose hit is set.
+FL_HD std::uint32_t probed_flags(LaneContext const& c, long lane) {
+  auto const& s = c.lanes;
+  return visit_flags(s.hit[lane] != 0, s.label[lane] == kUndefinedLabel,
+                     (s.flags[lane] & kGroupUndefined) != 0);
+}
+
+/// After a group's classification: hit and labels of the lane at place i of the list. Returns its
+/// VisitFlag bits.
+/// probed  the rows were evaluated in full, since members may be undefined: label in the first
+///         stage, pair in chosen
+FL_HD std::uint32_t note_classified(LaneContext const& c, long i, long lane, bool probed) {
+  auto const& s = c.lanes;
+  bool const hit = probed ? s.chosen[i] >= 0 : (s.found_flags[i] & kGroupMixed) != 0;
+  bool const undefined = probed && s.stages[0].label[i] == kUndefinedLabel;
+  s.hit[lane] = hit ? 1 : 0;
+  s.labels[lane] = s.found_labels[i];
+  return visit_flags(hit, undefined, (s.found_flags[i] & kGroupUndefined) != 0);
+}
+
+/// Gathers every lane's row and, behind it, the row of its partner, itself where all outputs are
+/// equal.
+/// list    [..] lanes, null: the index is the lane
+/// first   [..] variants of the row itself, null: as it is; second [..] those of the partner, as
+///         first
+/// behind  places from a row to its partner's
+struct PairRows {
+  LaneContext c;
+  std::int32_t const* list;
+  std::int32_t const* first;
+  std::int32_t const* second;
+  long behind;
+
+  FL_HD void operator()(std::int64_t i) const {
+    auto const& s = c.lanes;
+    long const lane = list == nullptr ? i : list[i];
+    std::int32_t* const own = s.rows + i;
+    std::int32_t* const partner = own + behind;
+    for (int k = 0; k < c.subject.columns; ++k) {
+      own[k * 2 * s.stride] = partner[k * 2 * s.stride] = s.x[k * s.stride + lane];
+    }
+    set_variants(i, own, partner);
+  }
+
+  /// Gives both rows at place i their variants.
+  FL_HD void set_variants(std::int64_t i, std::int32_t* own, std::int32_t* partner) const {
+    for (int a = 0; a < c.subject.selected; ++a) {
+      long const at = c.subject.selected_column[a] * 2 * c.lanes.stride;
+      if (first != nullptr && first[i] >= 0) own[at] = variant_code(c.subject, first[i], a);
+      if (second != nullptr && second[i] >= 0) partner[at] = variant_code(c.subject, second[i], a);
+    }
+  }
+};
+
+/// Momentum and sign step of every lane, from the gradients at it and its partner.
+struct AdvanceLanes {
+  LaneContext c;
+  AdvanceSpec spec;
+
+  FL_HD void operator()(std::int64_t lane) const {
+    auto const& s = c.lanes;
+    LaneSteps<ScalarPack>::advance(c.subject, spec, s.gradient + lane, s.gradient + s.stride + lane,
+                                   2 * s.stride, s.momentum + lane, s.partner_momentum + lane,
+                                   s.x + lane, s.stride, 1);
+    c.compute_key(lane);
+  }
+};
+
+/// After a full evaluation of every lane: where it stands becomes the origin of its local search.
+struct MarkOrigins {
+  LaneContext c;
+
+  FL_HD void operator()(std::int64_t lane) const {
+    c.keep_row(lane);
+    c.keep_key(lane);
+    note_probed(c, lane);
+    c.lanes.origin_labels[lane] = c.lanes.labels[lane];
+  }
+};
+
+/// Counts a renewal of a lane's partner and weights.
+FL_HD void count_renewal(LaneContext const& c, long lane) {
+  c.lanes.streak[lane] = 0;
+  ++c.lanes.renewals[lane];
+}
+
+/// Weights of the local draw from the gradients at the gathered lanes and their partners.
+/// list     [..] lanes, null: the index is the lane
+/// initial  they are the origin's weights too, and do not count as a renewal
+/// behind   as PairRows has it
+struct WeighLanes {
+  LaneContext c;
+  std::int32_t const* list;
+  float epsilon;
+  bool initial;
+  long behind;
+
+  FL_HD void operator()(std::int64_t i) const {
+    auto const& s = c.lanes;
+    long const lane = list == nullptr ? i : list[i];
+    LaneSteps<ScalarPack>::attribute_weights(c.subject, epsilon, s.gradient + i,
+                                             s.gradient + behind + i, 2 * s.stride, 1,
+                                             s.weights + lane, s.stride, s.total + lane);
+    if (!initial) return count_renewal(c, lane);
+    c.keep_weights(lane);
+  }
+};
+
+/// Begins a local iteration and marks lanes whose partner and weights are due.
+struct MarkDue {
+  LaneContext c;
+  std::uint32_t update_interval;
+  bool never;
+
+  FL_HD void operator()(std::int64_t lane) const {
+    ++c.lanes.iteration[lane];
+    auto const streak = static_cast<std::uint32_t>(c.lanes.streak[lane]);
+    c.lanes.mark[lane] = !never && streak >= update_interval ? 1 : 0;
+  }
+};
+
+/// A lane's new partner by lot among members with another label. Labels are kept.
+FL_HD std::int32_t draw_partner(LaneContext const& c, long lane, std::uint32_t word) {
+  return static_cast<std::int32_t>(pick_partner(word, c.lanes.labels[lane], c.subject.label_bits,
+                                                c.subject.variants, c.lanes.variant[lane]));
+}
+
+/// New partners for the listed lanes.
+struct DrawPartners {
+  LaneContext c;
+
+  FL_HD void operator()(std::int64_t i) const {
+    long const lane = c.lanes.list[i];
+    c.lanes.chosen[i] = draw_partner(c, lane, c.draw(lane, 0).w[2]);
+  }
+};
+
+/// Gathers the rows of the listed lanes and what their draws depend on, and makes their places
+/// ready for classification.
+struct GatherRows {
+  LaneContext c;
+
+  FL_HD void operator()(std::int64_t i) const {
+    auto const& s = c.lanes;
+    long const lane = s.list[i];
+    for (int k = 0; k < c.subject.columns; ++k)
+      s.rows[k * 2 * s.stride + i] = s.x[k * s.stride + lane];
+    s.place_seed[i] = s.seed[lane];
+    s.place_iteration[i] = s.iteration[lane];
+    s.found_labels[i] = 0;
+    begin_classification(i);
+  }
+
+  /// Place i is on its way through the stages of classification.
+  FL_HD void begin_classification(std::int64_t i) const {
+    c.lanes.found_flags[i] = 0;
+    c.lanes.stages[0].begin(i, static_cast<std::int32_t>(i), kUndefinedLabel);
+  }
+};
+
+/// After one stage of classification: keeps what it found, and marks the places that go on.
+struct KeepStage {
+  LaneContext c;
+  int stage;  // which of the two
+
+  FL_HD void operator()(std::int64_t i) const {
+    auto const& from = c.lanes.stages[stage];
+    c.lanes.found_flags[from.place[i]] |= from.flags[i];
+    c.lanes.mark[i] = (from.flags[i] & kGroupMixed) == 0 ? 1 : 0;
+  }
+};
+
+/// Brings the rows that go on, list `open`, side by side for the next stage.
+struct NextStage {
+  LaneContext c;
+  int stage;  // the one that has ended
+
+  FL_HD void operator()(std::int64_t i) const {
+    auto const& s = c.lanes;
+    auto const& from = s.stages[stage];
+    long const source = s.open[i];
+    for (int k = 0; k < c.subject.columns; ++k) {
+      std::int32_t* const row = s.rows + k * 2 * s.stride;
+      row[(1 - stage) * s.stride + i] = row[stage * s.stride + source];
+    }
+    s.stages[1 - stage].begin(i, from.place[source], from.label[source]);
+  }
+};
+
+/// A lane's streak after a local step.
+FL_HD std::int32_t streak_after(bool hit, std::int32_t streak) { return hit ? streak + 1 : 0; }
+
+/// A miss returns to its origin.
+struct SettleLanes {
+  LaneContext c;
+  bool restore_weights;
+
+  FL_HD void operator()(std::int64_t lane) const {
+    auto const& s = c.lanes;
+    bool const hit = s.hit[lane] != 0;
+    s.streak[lane] = streak_after(hit, s.streak[lane]);
+    if (hit) return;
+    s.labels[lane] = s.origin_labels[lane];
+    c.return_key(lane);
+    c.return_row(lane);
+    if (restore_weights) c.return_weights(lane);
+  }
+};
+
+/// A lane goes to where its step by the odds of AEQUITAS led, or not.
+/// choice  what was drawn, as event_of() takes it; moved: by how much that column moved
+/// word    word 2 of the round's draw
+FL_HD void settle_by_odds(LaneContext const& c, long lane, Acceptance acceptance,
+                          std::int32_t choice, std::int32_t moved, std::uint32_t word) {
+  auto const& s = c.lanes;
+  bool const hit = s.hit[lane] != 0;
+  if (accepts_step(acceptance, hit, s.streak[lane] == 0, word)) {
+    s.streak[lane] = hit ? 0 : s.streak[lane] + 1;
+  } else if (acceptance == Acceptance::kReset) {
+    c.return_row(lane);
+    c.return_key(lane);
+  } else {
+    c.move(lane, c.subject.movable[choice / 2], -moved);
+  }
+}
+
+}  // namespace fairlane

@@ -1,0 +1,82 @@
+// Visited inputs: who met each of them first, how they are handed over, and the record that a
+// backend keeps of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "kernels/core/philox.h"
+#include "kernels/core/visit_flags.h"
+
+namespace fairlane {
+
+/// When and by whom an input was first visited, ordered by (phase, seed, iteration).
+struct Finder {
+  static constexpr int kIterationBits = 31;
+
+  static constexpr std::uint64_t pack(Phase phase, std::uint32_t seed, std::uint32_t iteration) {
+    return (static_cast<std::uint64_t>(phase) << 63) |
+           (static_cast<std::uint64_t>(seed) << kIterationBits) | iteration;
+  }
+  static constexpr Phase phase(std::uint64_t finder) {
+    return (finder >> 63) != 0 ? Phase::kLocal : Phase::kGlobal;
+  }
+  static constexpr std::uint32_t seed(std::uint64_t finder) {
+    return static_cast<std::uint32_t>((finder >> kIterationBits) & 0xFFFFFFFFU);
+  }
+  static constexpr std::uint32_t iteration(std::uint64_t finder) {
+    return static_cast<std::uint32_t>(finder & ((1ULL << kIterationBits) - 1));
+  }
+};
+
+/// Finder of an instance that no search found, but a walk over all: before any search's.
+inline constexpr std::uint64_t kFoundByWalk = Finder::pack(Phase::kGlobal, 0, 0);
+
+/// Visited inputs in bulk.
+/// group    [count][words] key of the non-protected values (KeyLayout)
+/// variant  [count] protected combination
+/// finder   [count] packed Finder, the least of all visits that this backend recorded in one place
+/// state    [count] kVisitHit, kVisitUndefined, kVisitUncertain, or 0
+struct Visits {
+  std::size_t count = 0;
+  int words = 1;
+  std::uint64_t const* group = nullptr;
+  std::uint32_t const* variant = nullptr;
+  std::uint64_t const* finder = nullptr;
+  std::uint8_t const* state = nullptr;
+};
+inline constexpr std::uint8_t kVisitHit = 1;        // an IDI
+inline constexpr std::uint8_t kVisitUndefined = 2;  // its own output is not finite
+inline constexpr std::uint8_t kVisitUncertain = 4;  // no IDI, but a similar input is undefined
+
+/// State of a visit from a record's flags, which may have other bits beside.
+FL_HD std::uint8_t visit_state(std::uint64_t flags) {
+  if ((flags & (kHitFlag | kUndefinedFlag)) == 0)
+    return (flags & kIrregularFlag) != 0 ? kVisitUncertain : std::uint8_t{0};
+  return static_cast<std::uint8_t>(((flags & kHitFlag) != 0 ? kVisitHit : 0) |
+                                   ((flags & kUndefinedFlag) != 0 ? kVisitUndefined : 0));
+}
+
+using VisitSink = std::function<void(Visits const&)>;
+
+/// The record of the inputs that a backend's blocks have visited, each with its least finder.
+class VisitRecord {
+ public:
+  virtual ~VisitRecord() = default;
+  /// Distinct inputs recorded so far (approximate while blocks run) and memory of the record in
+  /// bytes.
+  virtual std::uint64_t visited() const = 0;
+  /// IDIs among them.
+  virtual std::uint64_t instances() const = 0;
+  virtual std::uint64_t table_bytes() const = 0;
+  /// Whether visits went to the overflow sink: the table then misses some.
+  virtual bool overflowed() const = 0;
+  /// Hands out everything recorded; inputs may occur twice when the table overflowed its memory
+  /// limit.
+  virtual void collect(VisitSink const& sink) = 0;
+  /// Makes room for about that many inputs in all, between phases.
+  virtual void reserve(double inputs) = 0;
+};
+
+}  // namespace fairlane

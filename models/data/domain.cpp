@@ -1,0 +1,160 @@
+#include "models/data/domain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "models/data/dataset.h"
+
+namespace fairlane {
+namespace {
+
+// The data's range of one column.
+struct Range {
+  std::int32_t low;
+  std::int32_t high;
+};
+
+Range range_of(Dataset const& data, std::size_t column) {
+  Range range{std::numeric_limits<std::int32_t>::max(), std::numeric_limits<std::int32_t>::min()};
+  auto const stride = static_cast<std::size_t>(data.attributes);
+  for (std::size_t i = column; i < data.rows.size(); i += stride) {
+    range.low = std::min(range.low, data.rows[i]);
+    range.high = std::max(range.high, data.rows[i]);
+  }
+  return range;
+}
+
+}  // namespace
+
+std::int64_t Attribute::code_count() const {
+  return values.empty() ? std::int64_t{*high} - *low + 1 : static_cast<std::int64_t>(values.size());
+}
+
+std::int32_t Attribute::code_at(std::int64_t i) const {
+  return values.empty() ? static_cast<std::int32_t>(*low + i) : values[static_cast<std::size_t>(i)];
+}
+
+std::int64_t Attribute::index_of(std::int32_t code) const {
+  if (!values.empty()) {
+    auto const found = std::lower_bound(values.begin(), values.end(), code);
+    return found == values.end() || *found != code ? -1 : found - values.begin();
+  }
+  constexpr std::int64_t kLowest = std::numeric_limits<std::int32_t>::min();
+  if (high && code > *high) return -1;
+  std::int64_t const index = code - (low ? std::int64_t{*low} : kLowest);
+  return index < 0 ? -1 : index;
+}
+
+std::int32_t Attribute::nearest(std::int32_t code) const {
+  if (values.empty()) return std::clamp(code, low.value_or(code), high.value_or(code));
+  auto const above = std::lower_bound(values.begin(), values.end(), code);
+  if (above == values.begin()) return values.front();
+  if (above == values.end()) return values.back();
+  std::int32_t const below = *(above - 1);
+  return std::int64_t{code} - below <= std::int64_t{*above} - code ? below : *above;
+}
+
+std::string Attribute::codes_text() const {
+  constexpr std::size_t kShown = 12;
+  auto const bound = [](std::optional<std::int32_t> const& code) {
+    return code ? std::to_string(*code) : std::string("data");
+  };
+  if (values.empty()) return bound(low) + ".." + bound(high);
+  std::string text = "one of ";
+  for (std::size_t i = 0; i < values.size() && i < kShown; ++i)
+    text += (i == 0 ? "" : ", ") + std::to_string(values[i]);
+  if (values.size() > kShown)
+    text += fmt::format(", ..., {} ({} in all)", values.back(), values.size());
+  return text;
+}
+
+bool Domain::encodes() const {
+  return std::any_of(attributes.begin(), attributes.end(), [](Attribute const& attribute) {
+    return attribute.encoding.kind != EncodingKind::kIdentity;
+  });
+}
+
+int Domain::columns() const {
+  std::int64_t count = 0;
+  for (auto const& attribute : attributes) count += encoded_width(attribute);
+  return static_cast<int>(std::min<std::int64_t>(count, kMaxCode));
+}
+
+void Domain::encode(std::int32_t const* row, std::vector<double>& inputs) const {
+  for (std::size_t a = 0; a < attributes.size(); ++a) {
+    Attribute const& attribute = attributes[a];
+    Encoding const& encoding = attribute.encoding;
+    auto const index = static_cast<std::size_t>(attribute.index_of(row[a]));
+    switch (encoding.kind) {
+      case EncodingKind::kIdentity:
+        inputs.push_back(row[a]);
+        break;
+      case EncodingKind::kAffine:
+        inputs.push_back(static_cast<float>((row[a] - encoding.mean) / encoding.std));
+        break;
+      case EncodingKind::kTable:
+        inputs.insert(inputs.end(), encoding.rows[index].begin(), encoding.rows[index].end());
+        break;
+      case EncodingKind::kOneHot:
+        for (std::size_t i = encoding.drop_first ? 1 : 0;
+             i < static_cast<std::size_t>(attribute.code_count()); ++i)
+          inputs.push_back(i == index ? 1.0 : 0.0);
+        break;
+    }
+  }
+}
+
+int Domain::find(std::string const& wanted) const {
+  for (std::size_t i = 0; i < attributes.size(); ++i) {
+    if (attributes[i].name == wanted) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+double Domain::inputs() const {
+  double product = 1.0;
+  for (auto const& attribute : attributes) {
+    if (!attribute.low || !attribute.high) return std::numeric_limits<double>::quiet_NaN();
+    product *= static_cast<double>(attribute.code_count());
+  }
+  return product;
+}
+
+void resolve_bounds(Domain& domain, Dataset const* data) {
+  std::string const source = escaped(domain.source);
+  for (std::size_t i = 0; i < domain.attributes.size(); ++i) {
+    Attribute& attribute = domain.attributes[i];
+    if (attribute.low && attribute.high) continue;
+    std::string const missing = attribute.low ? "high" : attribute.high ? "low" : "low and high";
+    if (data == nullptr || data->count() == 0) {
+      throw Error(ExitCode::kConfig,
+                  fmt::format("{}: attribute {} has no {}, and there is no data to take them from; "
+                              "write the bounds or give a table",
+                              source, in_quotes(attribute.name), missing));
+    }
+    if (data->attributes != domain.size()) {
+      throw Error(ExitCode::kBug,
+                  fmt::format("{}: the table has {} attributes, expected {}", escaped(data->source),
+                              data->attributes, domain.size()));
+    }
+    Range const range = range_of(*data, i);
+    if (!attribute.low) attribute.low = range.low;
+    if (!attribute.high) attribute.high = range.high;
+    if (*attribute.low > *attribute.high) {
+      throw Error(
+          ExitCode::kConfig,
+          fmt::format(
+              "{}: attribute {} has low {} > high {} once {} comes from {}; write both bounds",
+              source, in_quotes(attribute.name), *attribute.low, *attribute.high, missing,
+              escaped(data->source)));
+    }
+  }
+}
+
+}  // namespace fairlane

@@ -1,0 +1,82 @@
+// The input domain: named attributes with integer codes low..high.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/data/encoding.h"
+
+namespace fairlane {
+
+struct Dataset;
+
+/// Codes must be exact in float32.
+inline constexpr std::int32_t kMaxCode = 1 << 24;
+
+/// One attribute. Bounds are inclusive codes; absent bounds are taken from the data.
+struct Attribute {
+  std::string name;
+  std::optional<std::int32_t> low;
+  std::optional<std::int32_t> high;
+  bool is_protected = false;
+  std::vector<std::string> categories;  // names of the codes, ascending; empty when numeric
+  std::vector<double> bins;  // right-closed bin edges of a binned raw column; kept for `prepare`
+  bool immutable = false;    // no search changes it
+  std::vector<std::int32_t> values = {};  // the codes that may occur, ascending; empty: low..high
+  Encoding encoding = {};
+
+  /// How many codes there are, and the i-th of them. Bounds are resolved.
+  std::int64_t code_count() const;
+  std::int32_t code_at(std::int64_t i) const;
+  /// Number of a code among those that may occur, or -1; an absent bound excludes nothing.
+  std::int64_t index_of(std::int32_t code) const;
+  bool allows(std::int32_t code) const { return index_of(code) >= 0; }
+  /// The code that may occur nearest to one that may not, the lower of two.
+  std::int32_t nearest(std::int32_t code) const;
+  /// "0..9" or "one of 1, 4, 7", for messages; "data" for an absent bound.
+  std::string codes_text() const;
+};
+
+/// What a cell of the label column stands for, where it is no class number.
+struct LabelName {
+  std::string text;
+  std::int32_t label = 0;
+};
+
+/// A domain; its attribute order is the model's input order: its inputs are the attributes' columns
+/// side by side.
+struct Domain {
+  std::string source;  // file, for messages
+  std::string name;
+  std::string label = "label";
+  std::vector<LabelName> labels = {};  // of the label column's cells; empty: they are class numbers
+  std::vector<Attribute> attributes;
+
+  int size() const { return static_cast<int>(attributes.size()); }
+  /// Index of the attribute of that name, or -1.
+  int find(std::string const& name) const;
+  /// Number of inputs, as a double (it may exceed 2^64); NaN while a bound is absent.
+  double inputs() const;
+  /// Whether some attribute is not simply one input, its code.
+  bool encodes() const;
+  /// Number of the model's inputs: the attributes' columns. Bounds are resolved.
+  int columns() const;
+  /// Appends the model's inputs for a row of codes, from the domain file's words alone, without the
+  /// kernels' tables.
+  void encode(std::int32_t const* row, std::vector<double>& inputs) const;
+};
+
+/// Reads a domain file (YAML). Throws Error(kNoInput | kConfig) with file:line:column.
+Domain read_domain_yaml(std::string const& path);
+/// Same, from text; `source` names it in messages.
+Domain parse_domain_yaml(std::string const& text, std::string const& source);
+/// Text of a domain file, one attribute per line.
+std::string format_domain_yaml(Domain const& domain);
+
+/// Fills absent bounds with the data's minimum and maximum. Throws Error(kConfig) if a bound is
+/// absent and no data is given.
+void resolve_bounds(Domain& domain, Dataset const* data);
+
+}  // namespace fairlane

@@ -1,0 +1,46 @@
+// ONNX graphs that are a chain of dense layers, activations and scalings.
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "models/network.h"
+#include "models/onnx/chain.h"
+#include "models/onnx/steps.h"
+
+namespace fairlane {
+namespace {
+
+using onnx::Model;
+using onnx::Node;
+using onnx::Steps;
+using onnx::Wiring;
+
+constexpr std::size_t kMaxFileBytes = std::size_t{1} << 31;  // what Protocol Buffers allow
+
+}  // namespace
+
+Network parse_onnx(std::string_view bytes, std::string const& source) {
+  Model const model = onnx::decode_model(bytes, source);
+  std::string const writer = model.producer.empty()
+                                 ? std::string()
+                                 : fmt::format(", by {} {}", escaped(model.producer, 40),
+                                               escaped(model.producer_version, 40));
+  std::string const file = escaped(source, 4096);
+  Wiring const wiring(model, bytes.size());
+  onnx::Chain const chain = onnx::find_chain(
+      model, wiring,
+      {&Steps::knows, fmt::format("a network of {}", fmt::join(Steps::operators(), ", "))}, file);
+  Steps steps(model, wiring, source);
+  steps.begin(chain);
+  for (Node const* const node : chain.nodes) steps.apply(*node);
+  Network network = std::move(steps).layers().finish(
+      source, fmt::format("ONNX (operator set {}{})", model.opset, writer));
+  network.features = chain.features();
+  return network;
+}
+
+Network read_onnx(std::string const& path) {
+  return parse_onnx(read_file(path, kMaxFileBytes), path);
+}
+
+}  // namespace fairlane

@@ -1,0 +1,271 @@
+// What a pass of a command means: it is not given where outputs are undefined, where nothing was
+// checked, or where the files are no longer those of the run.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/sha256.h"
+#include "tests/apps/command_line.h"
+
+namespace fairlane {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr int kIntegrity = static_cast<int>(ExitCode::kIntegrity);
+constexpr int kPolicy = static_cast<int>(ExitCode::kPolicy);
+
+json parsed(Outcome const& outcome) { return json::parse(outcome.out, nullptr, false); }
+
+/// No output of this network is finite.
+void undefine_all() {
+  Network network = small_network();
+  network.layers[0].bias = {3e38F, 3e38F};
+  network.layers[1].weights = {3e38F, 3e38F};
+  write_safetensors(network, "model.safetensors");
+}
+
+/// Outputs are infinite from an income of 7 on. Of the ten incomes two discriminate (4 and 5),
+/// three are unknown.
+void undefine_some() {
+  Network network = small_network();
+  DenseLayer& hidden = network.layers[0];
+  hidden.outputs = 3;
+  hidden.weights = {0.0F, 0.0F, 0.0F, 1.0F, 0.0F, 1e20F, 0.0F, 1.0F, 0.0F};
+  hidden.bias = {0.0F, 0.0F, -6.5e20F};
+  DenseLayer& last = network.layers[1];
+  last.inputs = 3;
+  last.weights = {1.0F, 1.5F, 1e20F};
+  write_safetensors(network, "model.safetensors");
+}
+
+/// A million groups instead of 100, of which the same share discriminates.
+void enlarge_domain() {
+  edit_file("domain.yaml", "name: age, low: 0, high: 9", "name: age, low: 0, high: 99999");
+}
+
+class Trust : public testing::Test {
+ protected:
+  void SetUp() override { write_small_run(); }
+  WorkingFolder folder_;
+};
+
+TEST_F(Trust, NothingDefinedIsNoPass) {
+  undefine_all();
+  Outcome const run = run_fairlane({"run", "config.yaml", "-q"});
+  EXPECT_EQ(run.code, kIntegrity);
+  EXPECT_THAT(run.out, StartsWith("undefined "));
+  EXPECT_THAT(run.err,
+              HasSubstr("model.safetensors: the output of every tried input is undefined"));
+  EXPECT_EQ(run_fairlane({"run", "config.yaml", "-q", "--fail-above", "1"}).code, kIntegrity);
+  Outcome const check = run_fairlane({"check", "out"});
+  EXPECT_EQ(check.code, kIntegrity);
+  EXPECT_THAT(check.out, StartsWith("undefined "));
+  EXPECT_THAT(check.err, HasSubstr("nothing was checked"));
+  Outcome const walk = run_fairlane({"enumerate", "config.yaml", "--out", "all", "-q"});
+  EXPECT_EQ(walk.code, kIntegrity);
+  EXPECT_THAT(walk.out, StartsWith("undefined              all 200 evaluated inputs"));
+  EXPECT_THAT(walk.out, HasSubstr("0  (0.0000 to 100.0000 % of all groups)"));
+  Outcome const estimate = run_fairlane({"estimate", "config.yaml", "-q", "--samples", "2000"});
+  EXPECT_EQ(estimate.code, kIntegrity);
+  EXPECT_THAT(estimate.out, StartsWith("undefined              all 4,000 evaluated inputs"));
+  EXPECT_THAT(estimate.out, HasSubstr("0.0000 %  (0.0000 to 100.0000 %)"));
+}
+
+TEST_F(Trust, SomeUndefinedWidenEveryShare) {
+  undefine_some();
+  Outcome const text = run_fairlane({"run", "config.yaml", "-q"});
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(text.out, StartsWith("undefined "));
+  json const summary = parsed(run_fairlane({"run", "config.yaml", "-q", "--json"}));
+  EXPECT_GT(summary.at("undefined"), 0);
+  json const& share = summary.at("domain_share");
+  EXPECT_EQ(share.at("source"), "count");
+  EXPECT_EQ(share.at("undefined_groups"), 30);
+  EXPECT_EQ(share.at("low"), 0.2);
+  EXPECT_EQ(share.at("high"), 0.5);
+  EXPECT_EQ(run_fairlane({"check", "out"}).code, 0);
+  json const counted =
+      parsed(run_fairlane({"enumerate", "config.yaml", "--out", "all", "-q", "--json"}));
+  EXPECT_EQ(counted.at("counts").at("undefined_groups"), 30);
+  EXPECT_EQ(counted.at("success_rate_high"), 0.5);
+  json const estimated =
+      parsed(run_fairlane({"estimate", "config.yaml", "-q", "--json", "--samples", "4000"}));
+  for (char const* score : {"success_rate", "causal_score"}) {
+    EXPECT_NEAR(estimated.at(score).at("low").get<double>(), 0.2, 0.03);
+    EXPECT_NEAR(estimated.at(score).at("high").get<double>(), 0.5, 0.03);
+  }
+  json const known =
+      parsed(run_fairlane({"run", "config.yaml", "-q", "--json", "--against", "all"}));
+  EXPECT_EQ(known.at("domain_share").at("source"), "enumeration");
+  EXPECT_EQ(known.at("domain_share").at("high"), 0.5);
+}
+
+TEST_F(Trust, APolicyDoesNotPassWhatIsUndefined) {
+  undefine_some();
+  for (bool const large : {false, true}) {
+    SCOPED_TRACE(large);
+    if (large) enlarge_domain();
+    auto const judged = [&](char const* rate) {
+      return run_fairlane({"run", "config.yaml", "--overwrite", "--fail-above", rate});
+    };
+    EXPECT_EQ(judged("0.05").code, kPolicy);
+    Outcome const undecided = judged("0.3");
+    EXPECT_EQ(undecided.code, kIntegrity);
+    EXPECT_THAT(undecided.err, HasSubstr("--fail-above 30.00 %: undecided"));
+    EXPECT_THAT(undecided.err, HasSubstr("undefined outputs"));
+    EXPECT_EQ(judged("0.55").code, 0);
+  }
+}
+
+TEST_F(Trust, APolicyJudgesTheShareOfTheDomain) {
+  auto const judged = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"run", "config.yaml", "--overwrite", "--fail-above"});
+    return run_fairlane(flags);
+  };
+  // Every fifth group; of what the search tries it is another share.
+  EXPECT_EQ(judged({"0.2"}).code, 0);
+  EXPECT_EQ(judged({"0.1999"}).code, kPolicy);
+  enlarge_domain();
+  EXPECT_EQ(judged({"0.21"}).code, 0);
+  EXPECT_EQ(judged({"0.19"}).code, kPolicy);
+  EXPECT_EQ(judged({"0.205", "--samples", "500"}).code, kIntegrity);
+  EXPECT_EQ(judged({"0.205"}).code, 0) << "as many samples as it takes";
+  Outcome const undecided = judged({"0.2"});
+  EXPECT_EQ(undecided.code, kIntegrity);
+  EXPECT_THAT(undecided.err, HasSubstr("by a sample of"));
+  EXPECT_EQ(judged({"0"}).code, kPolicy) << "a finding is above nothing";
+  Outcome const nothing = judged({"0.1", "--samples", "0"});
+  EXPECT_EQ(nothing.code, static_cast<int>(ExitCode::kUsage));
+  EXPECT_THAT(nothing.err, HasSubstr("--samples"));
+}
+
+TEST_F(Trust, TheShareOfTheDomainChangesNothingElse) {
+  enlarge_domain();
+  json const with = parsed(run_fairlane({"run", "config.yaml", "-q", "--json", "--out", "with"}));
+  json const again = parsed(run_fairlane(
+      {"run", "config.yaml", "-q", "--json", "--out", "again", "--threads", "3", "--batch", "7"}));
+  json without = parsed(
+      run_fairlane({"run", "config.yaml", "-q", "--json", "--out", "without", "--samples", "0"}));
+  json const& share = with.at("domain_share");
+  EXPECT_EQ(share.at("source"), "sample");
+  EXPECT_EQ(share.at("groups"), 10'000);
+  EXPECT_EQ(share.at("confidence"), 0.95);
+  EXPECT_LE(share.at("low"), 0.2);
+  EXPECT_GE(share.at("high"), 0.2);
+  EXPECT_LT(share.at("high").get<double>() - share.at("low").get<double>(), 0.02);
+  EXPECT_EQ(share, again.at("domain_share"));
+  EXPECT_FALSE(without.contains("domain_share"));
+  without["domain_share"] = share;
+  without["timing"] = with.at("timing");
+  EXPECT_EQ(without, with);
+  EXPECT_EQ(slurp("with/instances.csv"), slurp("without/instances.csv"));
+  EXPECT_EQ(slurp("with/manifest.json"), slurp("without/manifest.json"));
+  std::string const text = run_fairlane({"run", "config.yaml", "--out", "with"}).out;
+  EXPECT_THAT(text, HasSubstr("share of the domain"));
+  EXPECT_THAT(text, HasSubstr("by a sample of 10,000"));
+  EXPECT_THAT(text, HasSubstr("share of tried inputs"));
+  EXPECT_THAT(text, Not(HasSubstr("success rate")));
+}
+
+TEST_F(Trust, ARunSaysHowOftenTheModelAgreesWithTheTable) {
+  int agreed = 0;
+  for (int i = 0; i < 40; ++i) {  // as write_small_run writes the table, and small_network decides
+    int const income = i * 7 % 10;
+    bool const decision = income + 1.5 * (i % 2) > 5.25;
+    agreed += decision == (income > 4) ? 1 : 0;
+  }
+  Outcome const run = run_fairlane({"run", "config.yaml", "-q", "--json"});
+  EXPECT_EQ(parsed(run).at("agreement"), agreed / 40.0);
+  EXPECT_THAT(run_fairlane({"inspect", "out"}).out, HasSubstr("agreement"));
+  undefine_all();  // which is not the same as deciding 0
+  run_fairlane({"run", "config.yaml", "-q", "--overwrite"});
+  EXPECT_EQ(json::parse(slurp("out/summary.json")).at("agreement"), 0.0);
+  edit_file("domain.yaml", "label: class", "label: unknown");
+  json const unlabelled =
+      parsed(run_fairlane({"run", "config.yaml", "-q", "--overwrite", "--json"}));
+  EXPECT_FALSE(unlabelled.contains("agreement"));
+}
+
+TEST_F(Trust, ARecordedRunIsNotRepeatedWithOtherInputs) {
+  ASSERT_EQ(run_fairlane({"run", "config.yaml"}).code, 0);
+  for (char const* file : {"model.safetensors", "data.csv", "domain.yaml"}) {
+    SCOPED_TRACE(file);
+    std::string const before = slurp(file);
+    std::string const recorded = sha256_file(file);
+    if (std::string(file) == "model.safetensors") {
+      Network network = small_network();
+      network.layers.back().bias = {-6.25F};
+      write_safetensors(network, file);
+    } else {
+      write_file(file, before + (std::string(file) == "data.csv" ? "1,2,1,0\n" : "# changed\n"));
+    }
+    Outcome const refused = run_fairlane({"run", "out/manifest.json", "--out", "again"});
+    EXPECT_EQ(refused.code, static_cast<int>(ExitCode::kData));
+    for (std::string const& part :
+         {std::string(file), recorded, sha256_file(file), std::string("--allow-changed-inputs")})
+      EXPECT_THAT(refused.err, HasSubstr(part));
+    EXPECT_FALSE(fs::exists("again"));
+    Outcome const allowed =
+        run_fairlane({"run", "out/manifest.json", "--out", "other", "--allow-changed-inputs"});
+    EXPECT_EQ(allowed.code, 0) << allowed.err;
+    EXPECT_THAT(allowed.err, HasSubstr("this is not the recorded run"));
+    EXPECT_NE(slurp("other/manifest.json"), slurp("out/manifest.json"));
+    write_file(file, before);
+    fs::remove_all("other");
+  }
+  EXPECT_EQ(run_fairlane({"run", "out/manifest.json", "--out", "again"}).code, 0);
+  EXPECT_EQ(slurp("again/manifest.json"), slurp("out/manifest.json"));
+  Outcome const useless = run_fairlane({"run", "config.yaml", "--allow-changed-inputs"});
+  EXPECT_EQ(useless.code, static_cast<int>(ExitCode::kUsage));
+}
+
+TEST_F(Trust, WithoutPairsNothingIsChecked) {
+  ASSERT_EQ(run_fairlane({"run", "config.yaml", "--set", "output.format=none"}).code, 0);
+  Outcome const check = run_fairlane({"check", "out"});
+  EXPECT_EQ(check.code, kIntegrity);
+  EXPECT_THAT(check.err, HasSubstr("out: nothing was checked: output.format is none"));
+}
+
+TEST_F(Trust, AnEditedEnumerationIsRefused) {
+  auto const against = [] {
+    return run_fairlane({"run", "config.yaml", "-q", "--overwrite", "--against", "all"});
+  };
+  ASSERT_EQ(run_fairlane({"enumerate", "config.yaml", "--out", "all"}).code, 0);
+  ASSERT_EQ(against().code, 0);
+  std::string const summary = slurp("all/summary.json");
+  auto const number = [](json const& value) { return value.dump(); };
+  for (char const* name : {"unique_groups", "unique_instances", "groups", "undefined_groups"}) {
+    SCOPED_TRACE(name);
+    json edited = json::parse(summary);
+    auto& count = edited["counts"][name];
+    count = count.get<int>() + 2;
+    // An edit that keeps the rates in step is noticed as well.
+    edited["group_rate"] =
+        edited["counts"]["unique_groups"].get<double>() / edited["counts"]["groups"].get<double>();
+    edited["success_rate"] = edited["counts"]["unique_instances"].get<double>() /
+                             edited["counts"]["inputs"].get<double>();
+    write_file("all/summary.json", number(edited));
+    Outcome const outcome = against();
+    EXPECT_EQ(outcome.code, kIntegrity);
+    EXPECT_THAT(outcome.err, HasSubstr("--against: all: "));
+  }
+  write_file("all/summary.json", summary);
+  EXPECT_EQ(against().code, 0);
+  edit_file("all/values.csv", "income,4,10,10", "income,4,10,9");
+  EXPECT_THAT(against().err, HasSubstr("values.csv 19 for income"));
+  fs::remove("all/DONE");
+  Outcome const unfinished = against();
+  EXPECT_EQ(unfinished.code, kIntegrity);
+  EXPECT_THAT(unfinished.err, HasSubstr("DONE"));
+}
+
+}  // namespace
+}  // namespace fairlane

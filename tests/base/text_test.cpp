@@ -1,0 +1,23 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace fairlane {
+namespace {
+
+TEST(Text, NearestName) {
+  std::vector<std::string> const names = {"age", "race", "gender", "hours-per-week"};
+  EXPECT_EQ(nearest_name("rcae", names), "race");
+  EXPECT_EQ(nearest_name("Gender", names), "gender");
+  EXPECT_EQ(nearest_name("hours_per_week", names), "hours-per-week");
+  EXPECT_EQ(nearest_name("income", names), "");
+  EXPECT_EQ(nearest_name("x", names), "");
+  EXPECT_EQ(nearest_name("", names), "");
+  EXPECT_EQ(nearest_name("age", {}), "");
+}
+
+}  // namespace
+}  // namespace fairlane

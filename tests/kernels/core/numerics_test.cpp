@@ -1,0 +1,246 @@
+#include "kernels/core/numerics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+namespace fairlane {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+/// Distance of a result from the exact value in units of the last place of a float32 of that size.
+double ulps(float got, long double exact) {
+  constexpr int kDigits = 24;
+  constexpr int kLeastExponent = -149;
+  int const exponent = exact == 0.0L ? kLeastExponent : std::ilogb(exact) - (kDigits - 1);
+  return static_cast<double>(std::fabs(static_cast<long double>(got) - exact) /
+                             std::ldexp(1.0L, std::max(exponent, kLeastExponent)));
+}
+
+struct Worst {
+  double error = 0.0;
+  float at = 0.0F;
+};
+
+/// Largest error over [low, high]: every `stride`-th float32, both bounds included.
+template <class Function, class Exact>
+Worst sweep(float low, float high, std::uint32_t stride, Function function, Exact exact) {
+  // Floats in order of value as integers in order.
+  auto const ordered = [](float x) {
+    std::int64_t const bits = ScalarPack::bits_of(x);
+    return bits >= 0 ? bits
+                     : static_cast<std::int64_t>(std::numeric_limits<std::int32_t>::min()) - bits;
+  };
+  auto const value = [](std::int64_t n) {
+    return ScalarPack::float_of(
+        static_cast<std::int32_t>(n >= 0 ? n : std::numeric_limits<std::int32_t>::min() - n));
+  };
+  Worst worst;
+  std::int64_t const last = ordered(high);
+  for (std::int64_t n = ordered(low);; n = std::min(last, n + stride)) {
+    float const x = value(n);
+    double const error = ulps(function(x), exact(static_cast<long double>(x)));
+    if (!(error <= worst.error)) worst = {error, x};
+    if (n == last) break;
+  }
+  return worst;
+}
+
+void report(char const* name, Worst const& worst) {
+  ::testing::Test::RecordProperty(name, std::to_string(worst.error));
+  std::printf("  %-24s largest error %.4f ulp, at %a\n", name, worst.error,
+              static_cast<double>(worst.at));
+}
+
+long double exact_sigmoid(long double x) { return 1.0L / (1.0L + std::exp(-x)); }
+
+// A stride that is prime and leaves about half a million values in the widest sweep.
+constexpr std::uint32_t kStride = 4001;
+// Below it 1 + exp(-x) is infinite: the sigmoid is zero, although float32 could hold a denormal.
+constexpr float kSigmoidLowest = -88.72283F;
+
+float sigmoid1(float x) { return sigmoid<ScalarPack>(x); }
+float exp1(float x) {
+  auto const e = exp_twofold<ScalarPack>(x, 0.0F);
+  return e.high + e.low;
+}
+float tanh1(float x) { return tanh<ScalarPack>(x); }
+float expm1_1(float x) { return expm1_negative<ScalarPack>(x); }
+
+// The series ends at r^7 and is summed in float32: a fifth of a unit beside the last rounding.
+TEST(Numerics, ExpIsCorrectlyRoundedAlmostAlways) {
+  constexpr double kExpUlps = 0.73;
+  auto const exact = [](long double x) { return std::exp(x); };
+  Worst const worst =
+      sweep(-80.0F, 88.72283F, kStride, exp1, exact);  // below, the low part is denormal
+  report("exp", worst);
+  EXPECT_LE(worst.error, kExpUlps) << worst.at;
+
+  constexpr int kDraws = 300'000;
+  constexpr double kShare = 0.02;
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> uniform(-80.0F, 88.0F);
+  int wrong = 0;
+  for (int i = 0; i < kDraws; ++i) {
+    float const x = uniform(random);
+    wrong += exp1(x) != static_cast<float>(std::exp(static_cast<long double>(x))) ? 1 : 0;
+  }
+  std::printf("  exp is not correctly rounded for %d of %d arguments\n", wrong, kDraws);
+  EXPECT_LE(wrong, kShare * kDraws);
+}
+
+// Denormal results are rounded more than once; the scale is still right.
+TEST(Numerics, ExpReachesDenormalsZeroAndInfinity) {
+  constexpr double kDenormalUlps = 1.0;
+  auto const exact = [](long double x) { return std::exp(x); };
+  Worst const worst = sweep(-105.0F, -80.0F, kStride, exp1, exact);
+  report("exp, denormal", worst);
+  EXPECT_LE(worst.error, kDenormalUlps) << worst.at;
+  EXPECT_EQ(exp1(0.0F), 1.0F);
+  EXPECT_EQ(exp1(-104.5F), 0.0F);
+  EXPECT_EQ(exp1(-kInfinity), 0.0F);
+  EXPECT_EQ(exp1(89.0F), kInfinity);
+  EXPECT_EQ(exp1(kInfinity), kInfinity);
+  EXPECT_TRUE(std::isnan(exp1(kNan)));
+}
+
+// 1 / (1 + exp(-x)) as the authors' programs compute it: exp, the sum and the quotient round half a
+// unit each, and a unit of the sum may be two of the quotient. More accurate would leave the golden
+// paths: where a sigmoid saturates to 1 decides where gradients vanish.
+TEST(Numerics, SigmoidErrsAsTheFormulaDoes) {
+  constexpr double kSigmoidUlps = 2.481;
+  // The largest error of all float32 arguments, found by trying every one.
+  constexpr float kWorst = -0x1.0a2bd8p+4F;
+  EXPECT_NEAR(ulps(sigmoid1(kWorst), exact_sigmoid(static_cast<long double>(kWorst))), kSigmoidUlps,
+              1e-3);
+  Worst const worst = sweep(kSigmoidLowest, 120.0F, kStride, sigmoid1, exact_sigmoid);
+  report("sigmoid", worst);
+  EXPECT_LE(worst.error, kSigmoidUlps) << worst.at;
+  EXPECT_GT(worst.error, 1.0) << "more accurate than the authors' formula: is that on purpose?";
+}
+
+TEST(Numerics, SigmoidIsTheFloatFormula) {
+  std::mt19937 random(2);
+  std::uniform_real_distribution<float> uniform(-100.0F, 100.0F);
+  int differ = 0;
+  constexpr int kDraws = 200'000;
+  for (int i = 0; i < kDraws; ++i) {
+    float const x = uniform(random);
+    float const e = static_cast<float>(std::exp(-static_cast<long double>(x)));
+    float const formula = 1.0F / (1.0F + e);
+    differ += sigmoid1(x) != formula ? 1 : 0;
+  }
+  constexpr double kShare =
+      0.01;  // where exp is not correctly rounded; for most x > 0 it does not show
+  EXPECT_LE(differ, kShare * kDraws);
+}
+
+TEST(Numerics, SigmoidSaturates) {
+  EXPECT_EQ(sigmoid1(0.0F), 0.5F);
+  // exp(-x) is lost in 1 + exp(-x) once it is at most 2^-24: the first such float32 is above 24 ln
+  // 2.
+  float const saturated = 16.6355324F;
+  EXPECT_EQ(sigmoid1(saturated), 1.0F);
+  EXPECT_LT(sigmoid1(std::nextafter(saturated, 0.0F)), 1.0F);
+  EXPECT_GT(sigmoid1(kSigmoidLowest), 0.0F);
+  EXPECT_EQ(sigmoid1(-89.0F), 0.0F);
+  EXPECT_EQ(sigmoid1(kInfinity), 1.0F);
+  EXPECT_EQ(sigmoid1(-kInfinity), 0.0F);
+  EXPECT_TRUE(std::isnan(sigmoid1(kNan)));
+}
+
+TEST(Numerics, SigmoidNeverDecreases) {
+  float before = 0.0F;
+  for (float x = -120.0F; x < 20.0F; x += 1.0F / 512.0F) {
+    float const p = sigmoid1(x);
+    ASSERT_GE(p, before) << x;
+    before = p;
+  }
+}
+
+TEST(Numerics, TanhIsWithinThreeUnits) {
+  constexpr double kTanhUlps = 3.0;
+  Worst const worst =
+      sweep(-20.0F, 20.0F, kStride, tanh1, [](long double x) { return std::tanh(x); });
+  report("tanh", worst);
+  EXPECT_LE(worst.error, kTanhUlps) << worst.at;
+  EXPECT_EQ(tanh1(0.0F), 0.0F);
+  EXPECT_EQ(tanh1(kInfinity), 1.0F);
+  EXPECT_EQ(tanh1(-kInfinity), -1.0F);
+  EXPECT_TRUE(std::isnan(tanh1(kNan)));
+  for (float const x : {0.25F, 1.5F, 7.0F}) EXPECT_EQ(tanh1(-x), -tanh1(x));
+}
+
+TEST(Numerics, Expm1IsWithinTwoUnits) {
+  constexpr double kExpm1Ulps = 2.0;
+  Worst const worst =
+      sweep(-110.0F, -0.0F, kStride, expm1_1, [](long double x) { return std::expm1(x); });
+  report("expm1", worst);
+  EXPECT_LE(worst.error, kExpm1Ulps) << worst.at;
+  EXPECT_EQ(expm1_1(0.0F), 0.0F);
+  EXPECT_EQ(expm1_1(-kInfinity), -1.0F);
+  EXPECT_TRUE(std::isnan(expm1_1(kNan)));
+}
+
+TEST(Numerics, SoftmaxIsWithinOneUnit) {
+  constexpr double kSoftmaxUlps = 1.0;
+  constexpr int kMost = 5;
+  constexpr int kDraws = 200'000;
+  std::mt19937 random(3);
+  Worst worst;
+  for (int i = 0; i < kDraws; ++i) {
+    int const count = 2 + i % (kMost - 1);
+    // logits far apart and near each other
+    float const scale = std::ldexp(1.0F, i % 8 - 2);
+    std::normal_distribution<float> normal(0.0F, scale);
+    float z[kMost];
+    float p[kMost];
+    float terms[2 * kMost];
+    for (int c = 0; c < count; ++c) z[c] = normal(random);
+    softmax<ScalarPack>(z, count, 1, p, terms);
+    long double sum = 0.0L;
+    for (int c = 0; c < count; ++c) sum += std::exp(static_cast<long double>(z[c]));
+    for (int c = 0; c < count; ++c) {
+      long double const exact = std::exp(static_cast<long double>(z[c])) / sum;
+      if (exact < 1e-37L) continue;  // denormals have fewer digits
+      double const error = ulps(p[c], exact);
+      if (error > worst.error) worst = {error, z[c]};
+    }
+  }
+  report("softmax", worst);
+  EXPECT_LE(worst.error, kSoftmaxUlps) << worst.at;
+}
+
+TEST(Numerics, SoftmaxOfExtremes) {
+  float terms[6];
+  float equal[3] = {4.0F, 4.0F, 4.0F};
+  softmax<ScalarPack>(equal, 3, 1, equal, terms);
+  EXPECT_EQ(equal[0], 1.0F / 3.0F);
+  EXPECT_EQ(equal[0], equal[2]);
+  float far[3] = {1e30F, 0.0F, -1e30F};
+  softmax<ScalarPack>(far, 3, 1, far, terms);
+  EXPECT_EQ(far[0], 1.0F);
+  EXPECT_EQ(far[1], 0.0F);
+  EXPECT_EQ(far[2], 0.0F);
+  float beyond[3] = {2e38F, -2e38F, 0.0F};  // a distance that is no float32
+  softmax<ScalarPack>(beyond, 3, 1, beyond, terms);
+  EXPECT_EQ(beyond[0], 1.0F);
+  EXPECT_EQ(beyond[1], 0.0F);
+  EXPECT_EQ(beyond[2], 0.0F);
+  float bad[3] = {kNan, 0.0F, 1.0F};
+  softmax<ScalarPack>(bad, 3, 1, bad, terms);
+  EXPECT_TRUE(std::isnan(bad[0]));
+}
+
+TEST(Numerics, FiniteMeansNeitherInfiniteNorNan) {
+  EXPECT_TRUE(is_finite<ScalarPack>(std::numeric_limits<float>::max()));
+  EXPECT_TRUE(is_finite<ScalarPack>(0.0F));
+  for (float const x : {kInfinity, -kInfinity, kNan}) EXPECT_FALSE(is_finite<ScalarPack>(x));
+}
+
+}  // namespace
+}  // namespace fairlane
