@@ -10,37 +10,31 @@
 #include "base/text.h"
 
 namespace fairlane {
-namespace {
-
-Error usage(std::string const& what) { return Error(ExitCode::kUsage, what); }
-
-class CliArgument final : public Argument {
- public:
-  explicit CliArgument(CLI::Option& option) : option_(option) {}
-  Argument* type_name(std::string const& name) override {
-    option_.type_name(name);
-    return this;
-  }
-  Argument* required(bool value) override {
-    option_.required(value);
-    return this;
-  }
-  Argument* one_at_a_time() override {
-    option_.allow_extra_args(false);
-    return this;
-  }
-  Argument* delimiter(char character) override {
-    option_.delimiter(character);
-    return this;
-  }
-
- private:
-  CLI::Option& option_;
-};
-
-}  // namespace
-
 struct Arguments::Parser {
+  class CliArgument final : public Argument {
+   public:
+    explicit CliArgument(CLI::Option& option) : option_(option) {}
+    Argument* type_name(std::string const& name) override {
+      option_.type_name(name);
+      return this;
+    }
+    Argument* required(bool value) override {
+      option_.required(value);
+      return this;
+    }
+    Argument* one_at_a_time() override {
+      option_.allow_extra_args(false);
+      return this;
+    }
+    Argument* delimiter(char character) override {
+      option_.delimiter(character);
+      return this;
+    }
+
+   private:
+    CLI::Option& option_;
+  };
+
   Parser(std::string const& name, std::string const& description)
       : command(name), app(description, fmt::format("fairlane {}", name)) {
     app.allow_extras();
@@ -51,7 +45,7 @@ struct Arguments::Parser {
     for (std::string const& extra : app.remaining()) {
       if (extra == "--") continue;
       if (extra.size() < 2 || extra[0] != '-') {
-        throw usage(fmt::format("{}: unexpected argument {}", command, in_quotes(extra)));
+        throw usage_error(fmt::format("{}: unexpected argument {}", command, in_quotes(extra)));
       }
       std::vector<std::string> flags;
       for (CLI::Option const* option : app.get_options()) {
@@ -60,7 +54,8 @@ struct Arguments::Parser {
       std::string const flag = extra.substr(0, extra.find('='));
       std::string suggestion = did_you_mean(flag, flags);
       if (suggestion.empty()) suggestion = fmt::format("; see 'fairlane {} --help'", command);
-      throw usage(fmt::format("{}: unknown option {}{}", command, in_quotes(flag), suggestion));
+      throw usage_error(
+          fmt::format("{}: unknown option {}{}", command, in_quotes(flag), suggestion));
     }
   }
 
@@ -71,8 +66,8 @@ struct Arguments::Parser {
       for (std::string const& value : option->results()) {
         if (!value.empty()) continue;
         std::string const expected = option->get_positional() ? "" : option->get_type_name();
-        throw usage(fmt::format("{}: {} is empty{}{}", command, option->get_name(),
-                                expected.empty() ? "" : ", expected ", expected));
+        throw usage_error(fmt::format("{}: {} is empty{}{}", command, option->get_name(),
+                                      expected.empty() ? "" : ", expected ", expected));
       }
     }
   }
@@ -81,8 +76,8 @@ struct Arguments::Parser {
   void check_counts() const {
     for (CLI::Option const* option : app.get_options()) {
       if (option->get_expected_max() != 1 || option->count() < 2) continue;
-      throw usage(fmt::format("{}: {} is given {} times, expected once", command,
-                              option->get_name(), option->count()));
+      throw usage_error(fmt::format("{}: {} is given {} times, expected once", command,
+                                    option->get_name(), option->count()));
     }
   }
 
@@ -117,10 +112,11 @@ bool Arguments::parse(std::vector<std::string> words) {
     return false;
   } catch (CLI::RequiredError const& error) {
     parser_->check_extras();  // a misspelt flag is the likelier cause
-    throw usage(fmt::format("{}: {}; see 'fairlane {} --help'", command, error.what(), command));
+    throw usage_error(
+        fmt::format("{}: {}; see 'fairlane {} --help'", command, error.what(), command));
   } catch (CLI::ParseError const& error) {
     parser_->check_counts();
-    throw usage(fmt::format("{}: {}", command, error.what()));
+    throw usage_error(fmt::format("{}: {}", command, error.what()));
   }
   parser_->check_extras();
   parser_->check_values();

@@ -38,8 +38,6 @@ constexpr Command kCommands[] = {
 /// Commands of later versions.
 constexpr char const* kPlanned[] = {"verify", "prepare", "train", "retrain", "sweep", "report"};
 
-Error usage(std::string const& what) { return Error(ExitCode::kUsage, what); }
-
 std::string general_help() {
   std::string text =
       "Fairlane looks for people whose decision changes when nothing but a protected attribute "
@@ -60,12 +58,13 @@ Command const& find_command(std::string const& name) {
   }
   for (char const* planned : kPlanned) {
     if (name == planned) {
-      throw usage(fmt::format("command {}: this version does not have it yet, expected one of {}",
-                              in_quotes(name), fmt::join(names, ", ")));
+      throw usage_error(
+          fmt::format("command {}: this version does not have it yet, expected one of {}",
+                      in_quotes(name), fmt::join(names, ", ")));
     }
   }
-  throw usage(fmt::format("unknown command {}, expected one of {}{}", in_quotes(name),
-                          fmt::join(names, ", "), did_you_mean(name, names)));
+  throw usage_error(fmt::format("unknown command {}, expected one of {}{}", in_quotes(name),
+                                fmt::join(names, ", "), did_you_mean(name, names)));
 }
 
 ExitCode run_command(Command const& command, std::vector<std::string> const& words) {
@@ -80,7 +79,7 @@ ExitCode run_command(Command const& command, std::vector<std::string> const& wor
 
 ExitCode dispatch(std::vector<std::string> const& arguments) {
   if (arguments.empty()) {
-    throw usage("no command; see 'fairlane --help', or try 'fairlane demo'");
+    throw usage_error("no command; see 'fairlane --help', or try 'fairlane demo'");
   }
   std::string const& first = arguments.front();
   if (first == "--help" || first == "-h") {
@@ -92,8 +91,8 @@ ExitCode dispatch(std::vector<std::string> const& arguments) {
     return ExitCode::kOk;
   }
   if (first.size() > 1 && first[0] == '-') {
-    throw usage(fmt::format("unknown option {}{}; options follow the command", in_quotes(first),
-                            did_you_mean(first, {"--help", "--version"})));
+    throw usage_error(fmt::format("unknown option {}{}; options follow the command",
+                                  in_quotes(first), did_you_mean(first, {"--help", "--version"})));
   }
   return run_command(find_command(first), {arguments.begin() + 1, arguments.end()});
 }

@@ -49,9 +49,8 @@ LibTorchUse libtorch_use(std::string const& word) {
   if (word.empty() || word == "auto") return LibTorchUse::kAuto;
   if (word == "on") return LibTorchUse::kOn;
   if (word == "off") return LibTorchUse::kOff;
-  throw Error(ExitCode::kUsage,
-              fmt::format("--libtorch: {}, expected auto, on or off{}", in_quotes(word),
-                          did_you_mean(word, {"auto", "on", "off"})));
+  throw usage_error(fmt::format("--libtorch: {}, expected auto, on or off{}", in_quotes(word),
+                                did_you_mean(word, {"auto", "on", "off"})));
 }
 
 Json forward_json(ForwardResult const& r) {
@@ -185,7 +184,7 @@ ExitCode bench(BenchArguments const& arguments) {
   auto const repetitions = static_cast<int>(parse_integer(
       "--repetitions", arguments.quick ? "3" : arguments.repetitions, 1, kMostRepetitions));
   if (!arguments.libtorch.empty() && arguments.config.path.empty()) {
-    throw Error(ExitCode::kUsage, "bench: --libtorch compares the searches of a CONFIG; give one");
+    throw usage_error("bench: --libtorch compares the searches of a CONFIG; give one");
   }
   Json json;
   json["version"] = FAIRLANE_VERSION;

@@ -34,8 +34,7 @@ struct EnumerateArguments {
 Shard parse_shard(std::string const& text) {
   std::size_t const slash = text.find('/');
   if (slash == std::string::npos) {
-    throw Error(ExitCode::kUsage,
-                fmt::format("--shard is {}, expected K/N, such as 1/4", in_quotes(text)));
+    throw usage_error(fmt::format("--shard is {}, expected K/N, such as 1/4", in_quotes(text)));
   }
   Shard shard;
   shard.count = parse_integer("--shard K/N: N", text.substr(slash + 1), 1, kMostShards);
@@ -47,8 +46,8 @@ WantedInstances parse_instances(std::string const& text) {
   if (text == "none") return {};
   if (text == "all") return {true, 0};
   if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos) {
-    throw Error(ExitCode::kUsage,
-                fmt::format("--instances is {}, expected none, all or a number", in_quotes(text)));
+    throw usage_error(
+        fmt::format("--instances is {}, expected none, all or a number", in_quotes(text)));
   }
   return {false, parse_integer("--instances", text, 0, kMostSample)};
 }
@@ -64,12 +63,11 @@ ExitCode run_enumerate(EnumerateArguments const& arguments) {
   options.merge = arguments.merge;
   if (arguments.no_skip) options.skipping = Skipping::kNever;
   if (!options.merge.empty() && !arguments.shard.empty())
-    throw Error(ExitCode::kUsage, "--merge adds shards up to the whole: leave --shard out");
+    throw usage_error("--merge adds shards up to the whole: leave --shard out");
   RunConfig const config = arguments.config.config();
   if (config.budget.seconds) options.most_seconds = *config.budget.seconds;
   if (options.instances.any() && config.output.format == OutputFormat::kNone) {
-    throw Error(ExitCode::kUsage,
-                "--instances: output.format is none, expected csv or npy to write them");
+    throw usage_error("--instances: output.format is none, expected csv or npy to write them");
   }
 
   WorkFrame frame(console);

@@ -57,7 +57,7 @@ ExitCode run_estimate(EstimateArguments const& arguments) {
   if (!arguments.trials.empty()) {
     options.trials = parse_integer("--trials", arguments.trials, 2, kMostTrials);
     if (!options.samples)
-      throw Error(ExitCode::kUsage, "--trials needs --samples N, the samples of each trial");
+      throw usage_error("--trials needs --samples N, the samples of each trial");
   }
   if (!arguments.search.empty())
     options.search_above = parse_number("--search-above", arguments.search, 0.0, 1.0);
@@ -73,9 +73,9 @@ ExitCode run_estimate(EstimateArguments const& arguments) {
   options.overwrite = arguments.overwrite;
   options.enumeration = enumeration(arguments);
   if (options.region.rows && config.data.empty())
-    throw Error(ExitCode::kUsage, "--rows needs rows, and the configuration names no `data`");
+    throw usage_error("--rows needs rows, and the configuration names no `data`");
   if (options.region.rows && options.samples)
-    throw Error(ExitCode::kUsage, "--samples: --rows evaluates all rows; expected one of the two");
+    throw usage_error("--samples: --rows evaluates all rows; expected one of the two");
   WorkFrame frame(console);
   frame.lead(options, estimate_progress_text);
   std::string const json = estimate(config, options);

@@ -51,8 +51,8 @@ std::vector<std::string> split_names(char const* option, std::string const& text
     std::size_t const comma = text.find(',', begin);
     std::string const name = text.substr(begin, comma - begin);
     if (name.empty()) {
-      throw Error(ExitCode::kUsage, fmt::format("{} is {}, expected names such as age,race", option,
-                                                in_quotes(text)));
+      throw usage_error(
+          fmt::format("{} is {}, expected names such as age,race", option, in_quotes(text)));
     }
     names.push_back(name);
     if (comma == std::string::npos) return names;
@@ -155,8 +155,8 @@ void refuse_inputs(InitArguments const& arguments) {
                         std::string const& input) {
     std::error_code ec;
     if (!fs::equivalent(path, input, ec)) return;
-    throw Error(ExitCode::kUsage, fmt::format("{} is {}, which is {} itself, expected another file",
-                                              flag, in_quotes(path), what));
+    throw usage_error(fmt::format("{} is {}, which is {} itself, expected another file", flag,
+                                  in_quotes(path), what));
   };
   for (auto const& [what, input] :
        {std::pair("MODEL", arguments.model), std::pair("DATA", arguments.data)}) {
@@ -257,8 +257,8 @@ ExitCode init(InitArguments arguments) {
     arguments.domain = fs::path(arguments.out).replace_extension(".domain.yaml").string();
   }
   if (relative_path(arguments.domain, "") == relative_path(arguments.out, "")) {
-    throw Error(ExitCode::kUsage, fmt::format("--domain and --out are both {}, expected two files",
-                                              in_quotes(arguments.out)));
+    throw usage_error(fmt::format("--domain and --out are both {}, expected two files",
+                                  in_quotes(arguments.out)));
   }
   refuse_inputs(arguments);
   if (!arguments.force) {

@@ -323,8 +323,7 @@ ExitCode inspect(InspectArguments const& arguments) {
   bool const is_directory = std::filesystem::is_directory(arguments.path, ec);
   bool const is_table = !is_directory && has_suffix(arguments.path, ".csv");
   if (!arguments.domain.empty() && !is_table && !runs_code(arguments.path)) {
-    throw Error(
-        ExitCode::kUsage,
+    throw usage_error(
         fmt::format("inspect: DOMAIN is {}, but {} is no .csv table, nor a model that needs one",
                     in_quotes(arguments.domain), in_quotes(arguments.path)));
   }

@@ -44,9 +44,8 @@ RunConfig recorded_config(RunArguments const& arguments, Console const& console,
                           std::optional<Cut>& replay) {
   ConfigOptions const& options = arguments.config;
   if (!options.set.empty() || !options.seed.empty()) {
-    throw Error(ExitCode::kUsage,
-                fmt::format("{}: a recorded run is repeated as it is, without {}", options.path,
-                            options.set.empty() ? "--seed" : "--set"));
+    throw usage_error(fmt::format("{}: a recorded run is repeated as it is, without {}",
+                                  options.path, options.set.empty() ? "--seed" : "--set"));
   }
   open_input(options.path);  // says what else the path is
   std::string const dir = std::filesystem::path(options.path).parent_path().string();
@@ -78,9 +77,9 @@ std::function<DomainShare(RunConfig const&, TestSubject const&)> domain_share(
     options.samples = parse_integer("--samples", arguments.samples, 0, kMostSamples);
   if (options.samples == 0) {
     if (fail_above && arguments.against.empty()) {
-      throw Error(ExitCode::kUsage,
-                  "--fail-above needs the share of the domain: expected --samples above 0, or "
-                  "--against DIR");
+      throw usage_error(
+          "--fail-above needs the share of the domain: expected --samples above 0, or "
+          "--against DIR");
     }
     return {};
   }
@@ -133,8 +132,7 @@ ExitCode run_config(RunArguments const& arguments) {
   options.domain_share = domain_share(arguments, options.execution, fail_above);
   bool const repeats = repeats_manifest(arguments.config.path);
   if (arguments.allow_changed_inputs && !repeats) {
-    throw Error(ExitCode::kUsage,
-                "--allow-changed-inputs: expected a manifest.json, whose run is repeated");
+    throw usage_error("--allow-changed-inputs: expected a manifest.json, whose run is repeated");
   }
   RunConfig const config = repeats ? recorded_config(arguments, console, options.search.replay)
                                    : arguments.config.config();

@@ -107,9 +107,8 @@ void check_backend_name(std::string const& name) {
   std::vector<std::string> names = {"auto", "cpu", "cuda"};
   for (std::string const& isa : cpu_instruction_sets()) names.push_back("cpu:" + isa);
   if (std::find(names.begin() + 3, names.end(), name) != names.end()) return;
-  throw Error(ExitCode::kUsage,
-              fmt::format("--backend is {}, expected one of {}{}", in_quotes(name),
-                          fmt::join(names, ", "), did_you_mean(name, names)));
+  throw usage_error(fmt::format("--backend is {}, expected one of {}{}", in_quotes(name),
+                                fmt::join(names, ", "), did_you_mean(name, names)));
 }
 
 }  // namespace fairlane

@@ -63,9 +63,8 @@ bool is_dumb_terminal() {
 spdlog::level::level_enum find_level(std::string const& name) {
   std::vector<std::string> const names = {"trace", "debug", "info", "warn", "error", "off"};
   if (std::find(names.begin(), names.end(), name) == names.end()) {
-    throw Error(ExitCode::kUsage,
-                fmt::format("--log-level is {}, expected one of {}{}", in_quotes(name),
-                            fmt::join(names, ", "), did_you_mean(name, names)));
+    throw usage_error(fmt::format("--log-level is {}, expected one of {}{}", in_quotes(name),
+                                  fmt::join(names, ", "), did_you_mean(name, names)));
   }
   return spdlog::level::from_str(name);
 }
@@ -195,8 +194,8 @@ std::int64_t parse_integer(std::string const& flag, std::string const& text, std
   std::int64_t value = 0;
   auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (ec != std::errc() || end != text.data() + text.size() || value < low || value > high) {
-    throw Error(ExitCode::kUsage, fmt::format("{} is {}, expected a whole number {}..{}", flag,
-                                              in_quotes(text), low, high));
+    throw usage_error(
+        fmt::format("{} is {}, expected a whole number {}..{}", flag, in_quotes(text), low, high));
   }
   return value;
 }
@@ -206,8 +205,8 @@ double parse_number(std::string const& flag, std::string const& text, double low
   auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
   bool const read = ec == std::errc() && end == text.data() + text.size();
   if (!read || !(value >= low && value <= high)) {
-    throw Error(ExitCode::kUsage, fmt::format("{} is {}, expected a number {}..{}", flag,
-                                              in_quotes(text), low, high));
+    throw usage_error(
+        fmt::format("{} is {}, expected a number {}..{}", flag, in_quotes(text), low, high));
   }
   return value;
 }

@@ -15,8 +15,7 @@ namespace {
 AttributeRange parse_range(std::string const& text) {
   std::size_t const equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
-    throw Error(
-        ExitCode::kUsage,
+    throw usage_error(
         fmt::format("--range is {}, expected NAME=LOW..HIGH or NAME=VALUE", in_quotes(text)));
   }
   AttributeRange range;
@@ -38,8 +37,7 @@ std::vector<std::string> parse_tuple(std::string const& text) {
   bool const known = text.size() > kSource.size() &&
                      text.compare(text.size() - kSource.size(), kSource.size(), kSource) == 0;
   if (!known) {
-    throw Error(ExitCode::kUsage,
-                fmt::format("--tuple is {}, expected NAME,NAME=from-data", in_quotes(text)));
+    throw usage_error(fmt::format("--tuple is {}, expected NAME,NAME=from-data", in_quotes(text)));
   }
   std::string const list = text.substr(0, text.size() - kSource.size());
   std::vector<std::string> names;

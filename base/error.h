@@ -36,4 +36,12 @@ class Error : public std::runtime_error {
   ExitCode code_;
 };
 
+/// What is wrong with a file that was read: "where: what".
+inline Error data_error(std::string const& where, std::string const& what) {
+  return {ExitCode::kData, where + ": " + what};
+}
+
+/// What is wrong with a command line.
+inline Error usage_error(std::string const& what) { return {ExitCode::kUsage, what}; }
+
 }  // namespace fairlane

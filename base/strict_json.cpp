@@ -13,7 +13,7 @@
 namespace fairlane {
 namespace {
 
-using Library = nlohmann::json;
+using StrictLibrary = nlohmann::json;
 
 /// What is open at some place of a document, and what may not be opened there.
 class OpenParts {
@@ -56,23 +56,23 @@ class OpenParts {
 };
 
 /// Makes a Json of what the library reads, and throws for what may not be there.
-class Builder final : public nlohmann::json_sax<Library> {
+class JsonBuilder final : public nlohmann::json_sax<StrictLibrary> {
  public:
   /// most_values: that the document can hold, whatever it claims
-  Builder(std::string_view bytes, OpenParts open, std::size_t most_values)
+  JsonBuilder(std::string_view bytes, OpenParts open, std::size_t most_values)
       : bytes_(bytes), open_(std::move(open)), most_values_(most_values) {}
 
   Json take() { return std::move(root_); }
 
   bool null() override { return add(nullptr); }
   bool boolean(bool value) override { return add(value); }
-  bool number_integer(Library::number_integer_t value) override { return add(value); }
-  bool number_unsigned(Library::number_unsigned_t value) override { return add(value); }
-  bool number_float(Library::number_float_t value, std::string const&) override {
+  bool number_integer(StrictLibrary::number_integer_t value) override { return add(value); }
+  bool number_unsigned(StrictLibrary::number_unsigned_t value) override { return add(value); }
+  bool number_float(StrictLibrary::number_float_t value, std::string const&) override {
     return add(value);
   }
   bool string(std::string& value) override { return add(std::move(value)); }
-  bool binary(Library::binary_t&) override { throw open_.error("has binary data"); }
+  bool binary(StrictLibrary::binary_t&) override { throw open_.error("has binary data"); }
   bool start_object(std::size_t size) override {
     open_.open_object();
     return start(size, Json::object());
@@ -89,7 +89,7 @@ class Builder final : public nlohmann::json_sax<Library> {
   bool start_array(std::size_t size) override { return start(size, Json::array()); }
   bool end_array() override { return end(); }
   bool parse_error(std::size_t byte, std::string const&,
-                   Library::exception const& problem) override {
+                   StrictLibrary::exception const& problem) override {
     constexpr int kOtherErrors = 200;  // below are the library's parse errors
     if (problem.id < kOtherErrors) throw open_.malformed(byte, bytes_);
     throw open_.error(fmt::format("malformed {}: {}", open_.format(), escaped(problem.what())));
@@ -143,21 +143,21 @@ class Builder final : public nlohmann::json_sax<Library> {
   Json root_;
 };
 
-Json parse(std::string_view bytes, Library::input_format_t format, OpenParts open) {
+Json parse(std::string_view bytes, StrictLibrary::input_format_t format, OpenParts open) {
   // Every value takes a byte at least: an array of nulls may claim any length.
-  Builder builder(bytes, std::move(open), bytes.size());
-  Library::sax_parse(bytes.begin(), bytes.end(), &builder, format);
+  JsonBuilder builder(bytes, std::move(open), bytes.size());
+  StrictLibrary::sax_parse(bytes.begin(), bytes.end(), &builder, format);
   return builder.take();
 }
 
 }  // namespace
 
 Json parse_strict_json(std::string_view text, std::string const& where, int max_depth) {
-  return parse(text, Library::input_format_t::json, OpenParts(where, "JSON", max_depth));
+  return parse(text, StrictLibrary::input_format_t::json, OpenParts(where, "JSON", max_depth));
 }
 
 Json parse_strict_ubjson(std::string_view bytes, std::string const& where, int max_depth) {
-  return parse(bytes, Library::input_format_t::ubjson, OpenParts(where, "UBJSON", max_depth));
+  return parse(bytes, StrictLibrary::input_format_t::ubjson, OpenParts(where, "UBJSON", max_depth));
 }
 
 }  // namespace fairlane

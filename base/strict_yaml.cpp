@@ -23,9 +23,10 @@ namespace {
 
 // Builds the tree from yaml-cpp's events. Its own Node would resolve aliases and drop repeated keys
 // silently.
-class Builder : public YAML::EventHandler {
+class YamlBuilder : public YAML::EventHandler {
  public:
-  Builder(std::string const& source, YamlLimits const& limits) : source_(source), limits_(limits) {}
+  YamlBuilder(std::string const& source, YamlLimits const& limits)
+      : source_(source), limits_(limits) {}
 
   YamlNode take() { return std::move(root_); }
 
@@ -267,13 +268,13 @@ YamlNode parse_strict_yaml(std::string_view text, std::string const& source,
   // yaml-cpp takes an open quote for closed when only a line end follows it.
   text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
   if (text.empty()) fail_at(source, 1, 1, "is empty");
-  Builder builder(source, limits);
+  YamlBuilder builder(source, limits);
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
     if (!parser.HandleNextDocument(builder)) fail_at(source, 1, 1, "is empty");
     YamlNode root = builder.take();
-    Builder rest(source, limits);
+    YamlBuilder rest(source, limits);
     if (parser.HandleNextDocument(rest)) {
       YamlNode const second = rest.take();
       fail_at(source, std::max(second.line, 1), std::max(second.column, 1),

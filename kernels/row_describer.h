@@ -17,6 +17,9 @@ struct Description {
   float severity = 0.0F;
 };
 
+/// Rows worth handing over at once: enough to fill a device's tiles.
+inline constexpr std::size_t kDescribedAtOnce = 4096;
+
 /// Evaluates rows. Any thread, several at once.
 class RowDescriber {
  public:

@@ -12,10 +12,6 @@
 namespace fairlane {
 namespace {
 
-Error bad(std::string const& where, std::string const& what) {
-  return Error(ExitCode::kData, fmt::format("{}: {}", where, what));
-}
-
 double at(std::vector<double> const& values, std::size_t i) {
   return values.size() == 1 ? values[0] : values[i];
 }
@@ -32,10 +28,11 @@ std::vector<float> narrowed(std::vector<double> const& values, bool rounded, cha
                                   : std::copysign(std::numeric_limits<float>::infinity(),
                                                   static_cast<float>(value > 0 ? 1 : -1));
     if (!rounded && !std::isnan(value) && static_cast<double>(narrow) != value) {
-      throw bad(where, fmt::format(
-                           "{}[{}] is {}, which float32 cannot hold exactly; rounding would change "
-                           "the network: save it in float32",
-                           kind, result.size(), value));
+      throw data_error(
+          where,
+          fmt::format("{}[{}] is {}, which float32 cannot hold exactly; rounding would change "
+                      "the network: save it in float32",
+                      kind, result.size(), value));
     }
     result.push_back(narrow);
   }
@@ -47,10 +44,11 @@ std::vector<float> narrowed(std::vector<double> const& values, bool rounded, cha
 void LayerChain::expect_width(std::int64_t width, std::string const& where) {
   std::int64_t const most = layers_.empty() ? kMaxInputs : kMaxUnits;
   if (width < 1 || width > most) {
-    throw bad(where, fmt::format("there are {} values here, expected 1..{}", width, most));
+    throw data_error(where, fmt::format("there are {} values here, expected 1..{}", width, most));
   }
   if (width_ && *width_ != width) {
-    throw bad(where, fmt::format("expects {} values, but there are {} here", width, *width_));
+    throw data_error(where,
+                     fmt::format("expects {} values, but there are {} here", width, *width_));
   }
   width_ = width;
 }
@@ -60,16 +58,16 @@ void LayerChain::dense(std::string name, std::int64_t inputs, std::int64_t outpu
                        std::string const& where) {
   expect_width(inputs, where);
   if (outputs < 1 || outputs > kMaxUnits) {
-    throw bad(where, fmt::format("has {} outputs, expected 1..{}", outputs, kMaxUnits));
+    throw data_error(where, fmt::format("has {} outputs, expected 1..{}", outputs, kMaxUnits));
   }
   if (layers_.size() >= static_cast<std::size_t>(kMaxLayers)) {
-    throw bad(where, fmt::format("is one of more than {} dense layers", kMaxLayers));
+    throw data_error(where, fmt::format("is one of more than {} dense layers", kMaxLayers));
   }
   auto const rows = static_cast<std::size_t>(inputs);
   auto const columns = static_cast<std::size_t>(outputs);
   if (weights.size() != rows * columns || (!bias.empty() && bias.size() != columns)) {
-    throw bad(where, fmt::format("has {} weights and {} biases, expected {} and {}", weights.size(),
-                                 bias.size(), rows * columns, columns));
+    throw data_error(where, fmt::format("has {} weights and {} biases, expected {} and {}",
+                                        weights.size(), bias.size(), rows * columns, columns));
   }
   bool const folded = pending_.has_value();
   if (folded) {
@@ -112,7 +110,7 @@ void LayerChain::scale_last(Scaling const& by) {
 void LayerChain::scaling(std::vector<double> scale, std::vector<double> shift,
                          std::string const& where) {
   for (auto const* part : {&scale, &shift}) {
-    if (part->empty()) throw bad(where, "has an empty list of factors");
+    if (part->empty()) throw data_error(where, "has an empty list of factors");
     if (part->size() > 1) expect_width(static_cast<std::int64_t>(part->size()), where);
   }
   Scaling const by = {std::move(scale), std::move(shift), where};
@@ -139,11 +137,11 @@ void LayerChain::scaling(std::vector<double> scale, std::vector<double> shift,
 void LayerChain::activation(Activation activation, float alpha, std::string const& where) {
   if (activation == Activation::kLinear) return;
   if (layers_.empty()) {
-    throw bad(where, "an activation before the first Dense layer is not supported");
+    throw data_error(where, "an activation before the first Dense layer is not supported");
   }
   Layer& layer = layers_.back();
   if (layer.activation != Activation::kLinear) {
-    throw bad(
+    throw data_error(
         where,
         fmt::format(
             "activation {} follows activation {} of layer {}; two in a row are not supported",
@@ -159,7 +157,8 @@ bool LayerChain::ends_with(Activation activation) const {
 
 Network LayerChain::finish(std::string const& source, std::string format) && {
   if (pending_) {
-    throw bad(pending_->where, "scales values that no dense layer takes, which is not supported");
+    throw data_error(pending_->where,
+                     "scales values that no dense layer takes, which is not supported");
   }
   Network network;
   network.source = source;

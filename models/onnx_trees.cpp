@@ -20,7 +20,7 @@ namespace {
 
 using onnx::Node;
 
-constexpr std::size_t kMaxFileBytes = std::size_t{1} << 31;  // what Protocol Buffers allow
+constexpr std::size_t kMaxOnnxBytes = std::size_t{1} << 31;  // what Protocol Buffers allow
 constexpr std::string_view kClassifier = "TreeEnsembleClassifier";
 
 Error bad(Node const& node, std::string const& what) {
@@ -352,7 +352,7 @@ std::optional<TreeEnsemble> parse_onnx_trees(std::string_view bytes, std::string
 }
 
 std::optional<TreeEnsemble> load_onnx_trees(std::string const& path) {
-  return parse_onnx_trees(read_file(path, kMaxFileBytes), path);
+  return parse_onnx_trees(read_file(path, kMaxOnnxBytes), path);
 }
 
 }  // namespace fairlane

@@ -99,9 +99,9 @@ TableColumn const* named_label(Table const& table, std::vector<TableColumn const
   auto const names = names_of(columns);
   auto const found = std::find(names.begin(), names.end(), wanted);
   if (found == names.end()) {
-    throw Error(ExitCode::kUsage, fmt::format("--label: {} has no column {}{}",
-                                              escaped(table.source, table.source.size()),
-                                              in_quotes(wanted), did_you_mean(wanted, names)));
+    throw usage_error(fmt::format("--label: {} has no column {}{}",
+                                  escaped(table.source, table.source.size()), in_quotes(wanted),
+                                  did_you_mean(wanted, names)));
   }
   return columns[static_cast<std::size_t>(found - names.begin())];
 }
@@ -341,8 +341,8 @@ std::vector<Drawn> draw_named(Table const& table, std::vector<NamedInput> const&
   std::vector<TableColumn const*> others = columns;
   for (NamedInput const& input : inputs) {
     if (input.column == label) {
-      throw Error(ExitCode::kUsage, fmt::format("--label: {} is an input of the model",
-                                                in_quotes(input.column->name)));
+      throw usage_error(
+          fmt::format("--label: {} is an input of the model", in_quotes(input.column->name)));
     }
     std::erase(others, input.column);
     if (input.categories.empty()) {
@@ -376,9 +376,9 @@ std::vector<TableColumn const*> kept_columns(Table const& table,
   }
   for (std::string const& name : drop) {
     if (std::ranges::count(names, name) > 0) continue;
-    throw Error(ExitCode::kUsage, fmt::format("--drop: {} has no column {}{}",
-                                              escaped(table.source, table.source.size()),
-                                              in_quotes(name), did_you_mean(name, names)));
+    throw usage_error(fmt::format("--drop: {} has no column {}{}",
+                                  escaped(table.source, table.source.size()), in_quotes(name),
+                                  did_you_mean(name, names)));
   }
   return columns;
 }

@@ -30,9 +30,9 @@ ProtectedColumns flag_protected(std::string const& source, std::vector<std::stri
   for (std::string const& name : wanted) {
     int const index = domain.find(name);
     if (index < 0) {
-      throw Error(ExitCode::kUsage, fmt::format("--protected: {} has no attribute {}{}",
-                                                escaped(source, source.size()), in_quotes(name),
-                                                did_you_mean(name, names)));
+      throw usage_error(fmt::format("--protected: {} has no attribute {}{}",
+                                    escaped(source, source.size()), in_quotes(name),
+                                    did_you_mean(name, names)));
     }
     domain.attributes[static_cast<std::size_t>(index)].is_protected = true;
   }
@@ -49,10 +49,10 @@ ProtectedColumns flag_protected(std::string const& source, std::vector<std::stri
     by_size.push_back(&attribute);
   }
   if (by_size.empty()) {
-    throw Error(ExitCode::kUsage,
-                fmt::format("{}: no column is named like a protected attribute (age, sex, race, "
-                            "...); name them with --protected a,b",
-                            escaped(source, source.size())));
+    throw usage_error(
+        fmt::format("{}: no column is named like a protected attribute (age, sex, race, "
+                    "...); name them with --protected a,b",
+                    escaped(source, source.size())));
   }
   std::stable_sort(by_size.begin(), by_size.end(), [](Attribute const* a, Attribute const* b) {
     return values_of(*a) < values_of(*b);

@@ -246,9 +246,9 @@ std::string completion_script(std::string const& shell,
   if (shell == "bash") return bash_script(commands);
   if (shell == "zsh") return zsh_script(commands);
   if (shell == "fish") return fish_script(commands);
-  throw Error(ExitCode::kUsage, fmt::format("completion: unknown shell {}, expected one of {}{}",
-                                            in_quotes(shell), fmt::join(completion_shells(), ", "),
-                                            did_you_mean(shell, completion_shells())));
+  throw usage_error(fmt::format("completion: unknown shell {}, expected one of {}{}",
+                                in_quotes(shell), fmt::join(completion_shells(), ", "),
+                                did_you_mean(shell, completion_shells())));
 }
 
 }  // namespace fairlane

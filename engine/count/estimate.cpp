@@ -25,15 +25,15 @@ namespace {
 constexpr double kShowEvery = 0.2;  // seconds
 
 // Sections of the state.
-constexpr char const* kLooks = "looks";        // int64 [2] the next look, and samples until then
+constexpr char const* kLooksKey = "looks";     // int64 [2] the next look, and samples until then
 constexpr char const* kSampled = "sampled";    // int64 [4] inputs, IDIs; groups, skipped ones
 constexpr char const* kCounters = "counters";  // uint64 [CountLayout::size]
 constexpr char const* kLayout = "layout";      // int32 [3] variants, subsets, pairs
 constexpr char const* kTrialSums =
     "trials";  // double [4] trials, sum and sum of squares, undefined groups
-constexpr char const* kSets = "sets";              // text, see SetSearch
-constexpr char const* kConfidence = "confidence";  // double [1]; [0]: of all inputs
-constexpr char const* kKnown = "is_known";         // uint8 [1] whether sampling has ended
+constexpr char const* kSets = "sets";                 // text, see SetSearch
+constexpr char const* kConfidenceKey = "confidence";  // double [1]; [0]: of all inputs
+constexpr char const* kKnown = "is_known";            // uint8 [1] whether sampling has ended
 
 Json share_json(KnownShare const& known) {
   return {{"share", known.share}, {"low", known.interval.low}, {"high", known.interval.high}};
@@ -242,7 +242,7 @@ std::string Estimation::done() const {
 
 void Estimation::write_state(CheckpointWriter& state) {
   auto const& samples = estimate_.samples;
-  state.add(kLooks, std::vector<std::int64_t>{estimate_.look, estimate_.end});
+  state.add(kLooksKey, std::vector<std::int64_t>{estimate_.look, estimate_.end});
   state.add(kSampled, std::vector<std::int64_t>{samples.sampled, samples.hits,
                                                 samples.counts.groups, samples.counts.skipped});
   state.add(kCounters, samples.counts.counters);
@@ -250,7 +250,7 @@ void Estimation::write_state(CheckpointWriter& state) {
                                                samples.layout.pairs ? 1 : 0});
   std::vector<double> confidence;
   if (estimate_.confidence) confidence.push_back(*estimate_.confidence);
-  state.add(kConfidence, confidence);
+  state.add(kConfidenceKey, confidence);
   state.add(kTrialSums, std::vector<double>{static_cast<double>(trials_), sum_, squares_,
                                             static_cast<double>(undefined_groups_)});
   state.add(kKnown, std::vector<std::uint8_t>{static_cast<std::uint8_t>(is_known_ ? 1 : 0)});
@@ -262,7 +262,7 @@ void Estimation::write_state(CheckpointWriter& state) {
 }
 
 void Estimation::read_state(CheckpointReader const& state) {
-  auto const looks = state.values<std::int64_t>(kLooks);
+  auto const looks = state.values<std::int64_t>(kLooksKey);
   estimate_.look = static_cast<int>(looks.at(0));
   estimate_.end = looks.at(1);
   auto const sampled = state.values<std::int64_t>(kSampled);
@@ -274,7 +274,7 @@ void Estimation::read_state(CheckpointReader const& state) {
   samples.counts.counters = state.values<std::uint64_t>(kCounters);
   auto const layout = state.values<std::int32_t>(kLayout);
   samples.layout = {layout.at(0), layout.at(1), layout.at(2) != 0};
-  for (double const confidence : state.values<double>(kConfidence))
+  for (double const confidence : state.values<double>(kConfidenceKey))
     estimate_.confidence = confidence;
   auto const trials = state.values<double>(kTrialSums);
   trials_ = static_cast<std::int64_t>(trials.at(0));

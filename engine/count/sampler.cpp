@@ -9,8 +9,7 @@
 namespace fairlane {
 namespace {
 
-constexpr std::int64_t kBatch = 1 << 15;  // samples drawn and evaluated at once
-constexpr std::size_t kDescribed = 4096;
+constexpr std::int64_t kBatch = 1 << 15;           // samples drawn and evaluated at once
 constexpr std::uint32_t kOrderDraw = 0xFFFFFFFFU;  // of the rows' order; the others number lists
 
 /// A number below `size` from a sample's words.
@@ -153,10 +152,10 @@ Samples Sampler::evaluate_rows(std::int64_t begin, std::int64_t count) {
 
 std::int64_t Sampler::count_hits(std::vector<std::int32_t> const& rows) {
   std::size_t const width = static_cast<std::size_t>(backend_->subject().get().columns);
-  std::vector<Description> descriptions(kDescribed);
+  std::vector<Description> descriptions(kDescribedAtOnce);
   std::int64_t hits = 0;
-  for (std::size_t at = 0; at < rows.size(); at += kDescribed * width) {
-    std::size_t const n = std::min(kDescribed, (rows.size() - at) / width);
+  for (std::size_t at = 0; at < rows.size(); at += kDescribedAtOnce * width) {
+    std::size_t const n = std::min(kDescribedAtOnce, (rows.size() - at) / width);
     backend_->describe(&rows[at], n, descriptions.data());
     hits +=
         std::count_if(descriptions.begin(), descriptions.begin() + static_cast<std::ptrdiff_t>(n),

@@ -23,7 +23,6 @@ constexpr int kPilotChunks = 4;         // of each thread, to learn the speed
 constexpr double kLeastForPilot = 1.0;  // seconds of a walk that is worth a sample of boxes to skip
 constexpr double kPilotShare = 0.005;   // of the expected time
 constexpr double kLongestPilot = 2.0;
-constexpr std::size_t kDescribed = 4096;  // instances checked at once
 constexpr std::size_t kSpareSample = 1 << 16;
 
 }  // namespace
@@ -81,8 +80,8 @@ void WalkFindings::drop_undefined(std::size_t from) {
   std::vector<std::int32_t> rows;
   std::vector<Description> descriptions;
   std::size_t kept = from;
-  for (std::size_t at = from; at < instances_.size(); at += kDescribed) {
-    std::size_t const n = std::min(kDescribed, instances_.size() - at);
+  for (std::size_t at = from; at < instances_.size(); at += kDescribedAtOnce) {
+    std::size_t const n = std::min(kDescribedAtOnce, instances_.size() - at);
     rows.resize(n * width);
     descriptions.resize(n);
     for (std::size_t i = 0; i < n; ++i) {

@@ -11,7 +11,7 @@
 namespace fairlane {
 namespace {
 
-constexpr std::int64_t kLeastLanes = 128;
+constexpr std::int64_t kLeastWalkLanes = 128;
 constexpr int kCopies = 1024;                  // of the counters, where they are small
 constexpr std::uint64_t kCopyBytes = 8 << 20;  // that all copies may take,
 constexpr std::uint64_t kCopyShare = 64;       // and of the free memory
@@ -146,9 +146,9 @@ class DeviceWalker final : public Walker {
     std::uint64_t room = ~std::uint64_t{0};
     for (auto const& on : devices)
       room = std::min(room, on.device->properties().free_memory / kMemoryShare);
-    std::int64_t const wanted = std::min(std::max(most, kLeastLanes), plan_.get().heads);
+    std::int64_t const wanted = std::min(std::max(most, kLeastWalkLanes), plan_.get().heads);
     std::int64_t lanes = wanted;
-    while (lanes > kLeastLanes &&
+    while (lanes > kLeastWalkLanes &&
            static_cast<std::uint64_t>(lanes) * WalkMember::bytes_per_lane(packed.get()) > room)
       lanes /= 2;
     std::int64_t const planned = lanes;
@@ -161,7 +161,7 @@ class DeviceWalker final : public Walker {
         }
         break;
       } catch (Error const& error) {
-        if (error.code() != ExitCode::kMemory || lanes / 2 < kLeastLanes) throw;
+        if (error.code() != ExitCode::kMemory || lanes / 2 < kLeastWalkLanes) throw;
       }
     }
     if (lanes < planned && notice) {

@@ -18,11 +18,6 @@ constexpr char const* kConfig = "config.json";
 constexpr char const* kWeights = "model.weights.h5";
 constexpr char const* kMetadata = "metadata.json";
 
-Error bad(Hdf5File const& file, std::string const& place, std::string const& what) {
-  return Error(ExitCode::kData,
-               fmt::format("{}:{}: {}", escaped(file.source(), 4096), escaped(place), what));
-}
-
 // Weights under numbers, in groups named by class.
 class NumberedWeights : public KerasWeights {
  public:
@@ -34,7 +29,7 @@ class NumberedWeights : public KerasWeights {
         return;
       }
     }
-    throw bad(file, "/", "has no group layers");
+    throw file.error("/", "has no group layers");
   }
 
   Hdf5File const& file() const override { return file_; }
@@ -43,26 +38,24 @@ class NumberedWeights : public KerasWeights {
                                 std::vector<std::string> const& names) const override {
     std::string const group = fmt::format("{}/{}/vars", root_, layer.group);
     if (!file_.has_group(group)) {
-      throw bad(file_, group,
-                fmt::format("has no such group, expected the weights of layer {}",
-                            in_quotes(layer.name)));
+      throw file_.error(group, fmt::format("has no such group, expected the weights of layer {}",
+                                           in_quotes(layer.name)));
     }
     // Groups are numbered by class; since Keras 3.4 each also says whose it is.
     auto const owner = file_.strings(group, "name");
     if (owner && *owner != std::vector<std::string>{layer.name}) {
-      throw bad(file_, group,
-                fmt::format("holds the weights of layer {}, expected those of {}",
-                            in_quotes(owner->empty() ? std::string() : owner->front()),
-                            in_quotes(layer.name)));
+      throw file_.error(group,
+                        fmt::format("holds the weights of layer {}, expected those of {}",
+                                    in_quotes(owner->empty() ? std::string() : owner->front()),
+                                    in_quotes(layer.name)));
     }
     std::vector<std::string> paths;
     for (std::size_t i = 0; i < names.size(); ++i) paths.push_back(fmt::format("{}/{}", group, i));
     bool const counts = layer.kind == KerasLayer::Kind::kNormalization;  // rows seen, the last
     std::string const next = fmt::format("{}/{}", group, names.size() + (counts ? 1 : 0));
     if (file_.has(next)) {
-      throw bad(
-          file_, next,
-          fmt::format("is one weight too many, expected one each of {}", fmt::join(names, ", ")));
+      throw file_.error(next, fmt::format("is one weight too many, expected one each of {}",
+                                          fmt::join(names, ", ")));
     }
     return paths;
   }

@@ -40,10 +40,6 @@ struct Layer {
   std::string where;
 };
 
-Error bad(std::string const& where, std::string const& what) {
-  return Error(ExitCode::kData, fmt::format("{}: {}", where, what));
-}
-
 std::string shown(Json const& value) { return escaped(value.dump(), kShownJson); }
 
 // A member, or null JSON when it is absent.
@@ -66,14 +62,15 @@ std::optional<double> number_member(Json const& config, char const* key, std::st
   }
   if (value->is_null()) return std::nullopt;
   if (!value->is_number())
-    throw bad(where, fmt::format("{} is {}, expected a number", key, shown(*value)));
+    throw data_error(where, fmt::format("{} is {}, expected a number", key, shown(*value)));
   return value->get<double>();
 }
 
 bool flag_member(Layer const& layer, char const* key, bool absent) {
   Json const& value = member(*layer.config, key);
   if (!value.is_null() && !value.is_boolean()) {
-    throw bad(layer.where, fmt::format("{} is {}, expected true or false", key, shown(value)));
+    throw data_error(layer.where,
+                     fmt::format("{} is {}, expected true or false", key, shown(value)));
   }
   return value.is_null() ? absent : value.get<bool>();
 }
@@ -93,8 +90,8 @@ std::vector<double> numbers_member(Layer const& layer, char const* key) {
     numbers.push_back(number.get<double>());
   }
   if (numbers.empty()) {
-    throw bad(layer.where, fmt::format("{} is {}, expected a number or a list of numbers", key,
-                                       shown(member(*layer.config, key))));
+    throw data_error(layer.where, fmt::format("{} is {}, expected a number or a list of numbers",
+                                              key, shown(member(*layer.config, key))));
   }
   return numbers;
 }
@@ -108,12 +105,13 @@ float slope(Json const& config, float absent, std::string const& where) {
 
 Shape relu(Json const& config, std::string const& where) {
   if (auto const most = number_member(config, "max_value", where)) {
-    throw bad(where, fmt::format("ReLU with max_value {} is not supported, expected none", *most));
+    throw data_error(where,
+                     fmt::format("ReLU with max_value {} is not supported, expected none", *most));
   }
   if (auto const threshold = number_member(config, "threshold", where);
       threshold.value_or(0.0) != 0.0) {
-    throw bad(where,
-              fmt::format("ReLU with threshold {} is not supported, expected 0", *threshold));
+    throw data_error(
+        where, fmt::format("ReLU with threshold {} is not supported, expected 0", *threshold));
   }
   float const negative = slope(config, 0.0F, where);
   if (negative == 0.0F) return {Activation::kRelu, 0.0F};
@@ -125,8 +123,8 @@ Shape softmax(Json const& config, std::string const& where) {
   bool const is_last = axis.is_null() || axis == -1 || axis == 1 || axis == Json::array({-1}) ||
                        axis == Json::array({1});
   if (!is_last)
-    throw bad(where,
-              fmt::format("Softmax over axis {} is not supported, expected -1", shown(axis)));
+    throw data_error(
+        where, fmt::format("Softmax over axis {} is not supported, expected -1", shown(axis)));
   return {Activation::kSoftmax, 0.0F};
 }
 
@@ -146,8 +144,8 @@ Shape named_activation(std::string const& name, std::string const& where) {
   if (found != kShapes.end()) return found->second;
   std::vector<std::string> names;
   for (auto const& entry : kShapes) names.push_back(entry.first);
-  throw bad(where, fmt::format("activation {} is not supported, expected one of {}",
-                               in_quotes(name), fmt::join(names, ", ")));
+  throw data_error(where, fmt::format("activation {} is not supported, expected one of {}",
+                                      in_quotes(name), fmt::join(names, ", ")));
 }
 
 // An activation that is a layer class; nothing when the class is none.
@@ -168,10 +166,10 @@ Shape read_activation(Json const& value, std::string const& where) {
   if (auto const* const class_name = text_member(value, "class_name")) {
     if (auto const shape = class_activation(*class_name, member(value, "config"), where))
       return *shape;
-    throw bad(where,
-              fmt::format("activation of class {} is not supported", in_quotes(*class_name)));
+    throw data_error(
+        where, fmt::format("activation of class {} is not supported", in_quotes(*class_name)));
   }
-  throw bad(where, fmt::format("activation is {}, expected a name", shown(value)));
+  throw data_error(where, fmt::format("activation is {}, expected a name", shown(value)));
 }
 
 // The inputs that a layer's batch_input_shape declares; Dense on more than one axis is refused.
@@ -182,13 +180,14 @@ std::optional<std::int64_t> declared_inputs(Layer const& layer) {
     bool const flat = shape.is_array() && shape.size() == 2 &&
                       (shape[1].is_null() || shape[1].is_number_unsigned());
     if (!flat) {
-      throw bad(layer.where, fmt::format("{} is {}, expected [null, inputs]", key, shown(shape)));
+      throw data_error(layer.where,
+                       fmt::format("{} is {}, expected [null, inputs]", key, shown(shape)));
     }
     if (shape[1].is_null()) return std::nullopt;
     std::uint64_t const inputs = shape[1].get<std::uint64_t>();
     if (inputs < 1 || inputs > static_cast<std::uint64_t>(kMaxInputs)) {
-      throw bad(layer.where,
-                fmt::format("{} is {}, expected 1..{} inputs", key, shown(shape), kMaxInputs));
+      throw data_error(layer.where, fmt::format("{} is {}, expected 1..{} inputs", key,
+                                                shown(shape), kMaxInputs));
     }
     return static_cast<std::int64_t>(inputs);
   }
@@ -199,7 +198,8 @@ void read_dense(Layer const& layer, KerasLayer& dense) {
   Json const& units = member(*layer.config, "units");
   if (!units.is_number_unsigned() || units.get<std::uint64_t>() < 1 ||
       units.get<std::uint64_t>() > static_cast<std::uint64_t>(kMaxUnits)) {
-    throw bad(layer.where, fmt::format("units is {}, expected 1..{}", shown(units), kMaxUnits));
+    throw data_error(layer.where,
+                     fmt::format("units is {}, expected 1..{}", shown(units), kMaxUnits));
   }
   dense.units = units.get<std::int64_t>();
   dense.use_bias = flag_member(layer, "use_bias", true);
@@ -214,7 +214,8 @@ void need_last_axis(Layer const& layer) {
   bool const is_last = axis.is_null() || axis == -1 || axis == 1 || axis == Json::array({-1}) ||
                        axis == Json::array({1});
   if (!is_last) {
-    throw bad(layer.where, fmt::format("axis {} is not supported, expected -1", shown(axis)));
+    throw data_error(layer.where,
+                     fmt::format("axis {} is not supported, expected -1", shown(axis)));
   }
 }
 
@@ -231,14 +232,14 @@ void read_normalization(Layer const& layer, KerasLayer& result) {
   result.first = numbers_member(layer, "mean");
   result.second = numbers_member(layer, "variance");
   if (result.first.empty() != result.second.empty()) {
-    throw bad(layer.where, "gives one of mean and variance, expected both or neither");
+    throw data_error(layer.where, "gives one of mean and variance, expected both or neither");
   }
 }
 
 void read_rescaling(Layer const& layer, KerasLayer& result) {
   result.first = numbers_member(layer, "scale");
   result.second = numbers_member(layer, "offset");
-  if (result.first.empty()) throw bad(layer.where, "has no scale");
+  if (result.first.empty()) throw data_error(layer.where, "has no scale");
   if (result.second.empty()) result.second = {0.0};
 }
 
@@ -280,10 +281,11 @@ std::optional<KerasLayer> read_computing_layer(Layer const& layer) {
   } else if (has_no_effect(layer.class_name)) {
     return std::nullopt;
   } else {
-    throw bad(layer.where,
-              fmt::format("layer class {} is not supported, expected Dense layers, activations, "
-                          "BatchNormalization, Normalization and Rescaling",
-                          in_quotes(layer.class_name)));
+    throw data_error(
+        layer.where,
+        fmt::format("layer class {} is not supported, expected Dense layers, activations, "
+                    "BatchNormalization, Normalization and Rescaling",
+                    in_quotes(layer.class_name)));
   }
   return result;
 }
@@ -292,11 +294,12 @@ Layer read_layer(Json const& entry, std::size_t index, std::string const& where)
   auto const* const class_name = text_member(entry, "class_name");
   Json const& config = member(entry, "config");
   std::string const here = fmt::format("{}: layer {}", where, index);
-  if (class_name == nullptr) throw bad(here, "has no class_name");
-  if (!config.is_object()) throw bad(here, fmt::format("{} has no config", in_quotes(*class_name)));
+  if (class_name == nullptr) throw data_error(here, "has no class_name");
+  if (!config.is_object())
+    throw data_error(here, fmt::format("{} has no config", in_quotes(*class_name)));
   auto const* const name = text_member(config, "name");
   if (name == nullptr || name->empty())
-    throw bad(here, fmt::format("{} has no name", in_quotes(*class_name)));
+    throw data_error(here, fmt::format("{} has no name", in_quotes(*class_name)));
   Layer layer{*class_name, *name, &config, {}};
   layer.where = fmt::format("{}: layer {} ({})", where, in_quotes(*name), escaped(*class_name, 40));
   return layer;
@@ -384,7 +387,7 @@ std::vector<Layer> order_chain(Json const& config, Json const& entries,
   Names const inputs = ends_of(member(config, "input_layers"));
   Names const outputs = ends_of(member(config, "output_layers"));
   if (inputs.empty() || outputs.size() != 1) {
-    throw bad(
+    throw data_error(
         where,
         fmt::format(
             "the Functional model has input_layers {} and output_layers {}, expected one of each, "
@@ -398,7 +401,7 @@ std::vector<Layer> order_chain(Json const& config, Json const& entries,
     Json const& nodes = member(entries[i], "inbound_nodes");
     if (nodes.is_null() || (nodes.is_array() && nodes.empty())) {
       if (std::ranges::count(inputs, layers[i].name) == 0)
-        throw bad(layers[i].where, "is not connected to the input of the Functional model");
+        throw data_error(layers[i].where, "is not connected to the input of the Functional model");
       if (inputs.size() == 1) start = i;
       continue;
     }
@@ -409,11 +412,12 @@ std::vector<Layer> order_chain(Json const& config, Json const& entries,
       continue;
     }
     if (sources.size() != 1) {
-      throw bad(layers[i].where, "has several inputs or uses; only a chain of layers is supported");
+      throw data_error(layers[i].where,
+                       "has several inputs or uses; only a chain of layers is supported");
     }
     auto const [before, is_new] = successor.emplace(sources[0], i);
     if (!is_new) {
-      throw bad(
+      throw data_error(
           layers[i].where,
           fmt::format("takes the output of {}, which already feeds {}; only a chain of layers is "
                       "supported",
@@ -421,7 +425,7 @@ std::vector<Layer> order_chain(Json const& config, Json const& entries,
     }
   }
   if (!start) {
-    throw bad(
+    throw data_error(
         where,
         fmt::format("the Functional model has no input layer {}{}", in_quotes(inputs[0]),
                     inputs.size() == 1 ? "" : ", or nothing joins its inputs of a value each"));
@@ -434,7 +438,7 @@ std::vector<Layer> order_chain(Json const& config, Json const& entries,
     chain.push_back(layers[next->second]);
   }
   if (chain.size() != length || chain.back().name != outputs[0]) {
-    throw bad(
+    throw data_error(
         where,
         fmt::format(
             "the layers of the Functional model are not one chain from {} to {}; it breaks at {}",
@@ -448,17 +452,18 @@ std::vector<Layer> order_chain(Json const& config, Json const& entries,
 KerasConfig parse_keras_config(std::string_view json, std::string const& where) {
   Json const root = parse_strict_json(json, where, kMaxDepth);
   auto const* const kind = text_member(root, "class_name");
-  if (kind == nullptr) throw bad(where, "has no class_name, expected 'Sequential' or 'Functional'");
+  if (kind == nullptr)
+    throw data_error(where, "has no class_name, expected 'Sequential' or 'Functional'");
   bool const functional = *kind == "Functional" || *kind == "Model";
   if (!functional && *kind != "Sequential") {
-    throw bad(where,
-              fmt::format("model class {} is not supported, expected 'Sequential' or 'Functional'",
-                          in_quotes(*kind)));
+    throw data_error(
+        where, fmt::format("model class {} is not supported, expected 'Sequential' or 'Functional'",
+                           in_quotes(*kind)));
   }
   Json const& config = member(root, "config");
   Json const& entries =
       config.is_array() ? config : member(config, "layers");  // before Keras 2.2.3, a list
-  if (!entries.is_array() || entries.empty()) throw bad(where, "has no layers");
+  if (!entries.is_array() || entries.empty()) throw data_error(where, "has no layers");
 
   std::vector<Layer> layers;
   std::set<std::string> names;
@@ -469,7 +474,7 @@ KerasConfig parse_keras_config(std::string_view json, std::string const& where) 
     std::string const& class_name = layers.back().class_name;
     groups[layers.back().name] = group_name(class_name, of_one_class[class_name]++);
     if (!names.insert(layers.back().name).second)
-      throw bad(layers.back().where, "another layer has the same name");
+      throw data_error(layers.back().where, "another layer has the same name");
   }
   KerasConfig result;
   if (functional) layers = order_chain(config, entries, layers, where, result.features);
@@ -488,7 +493,7 @@ KerasConfig parse_keras_config(std::string_view json, std::string const& where) 
     computing->group = groups.at(layer.name);
     result.layers.push_back(std::move(*computing));
   }
-  if (!has_dense) throw bad(where, "has no Dense layer");
+  if (!has_dense) throw data_error(where, "has no Dense layer");
   return result;
 }
 

@@ -15,11 +15,6 @@ namespace {
 
 constexpr std::size_t kMaxNameChunks = 4096;
 
-Error bad(Hdf5File const& file, std::string const& place, std::string const& what) {
-  return Error(ExitCode::kData,
-               fmt::format("{}:{}: {}", escaped(file.source(), 4096), escaped(place), what));
-}
-
 // A list of names. Keras cuts lists that exceed HDF5's limit on attributes into name0, name1, ...
 std::vector<std::string> read_names(Hdf5File const& file, std::string const& group,
                                     std::string const& attribute) {
@@ -33,7 +28,7 @@ std::vector<std::string> read_names(Hdf5File const& file, std::string const& gro
     }
     all.insert(all.end(), part->begin(), part->end());
   }
-  throw bad(file, group, fmt::format("has no attribute {}", attribute));
+  throw file.error(group, fmt::format("has no attribute {}", attribute));
 }
 
 // "dense/kernel:0" -> "kernel"
@@ -46,8 +41,8 @@ std::string base_name(std::string const& weight) {
 std::string weights_root(Hdf5File const& file) {
   if (file.has_group("/model_weights")) return "/model_weights";
   if (file.strings("/", "layer_names")) return "";
-  throw bad(file, "/",
-            "has no group model_weights; save the whole model with model.save('NAME.h5')");
+  throw file.error("/",
+                   "has no group model_weights; save the whole model with model.save('NAME.h5')");
 }
 
 // Weights under their names, which each layer's group lists.
@@ -63,15 +58,14 @@ class NamedWeights : public KerasWeights {
   std::vector<std::string> find(KerasLayer const& layer,
                                 std::vector<std::string> const& names) const override {
     if (std::find(layers_.begin(), layers_.end(), layer.name) == layers_.end()) {
-      throw bad(file_, root_.empty() ? "/" : root_,
-                fmt::format("layer_names does not list {} of model_config{}", in_quotes(layer.name),
-                            did_you_mean(layer.name, layers_)));
+      throw file_.error(root_.empty() ? "/" : root_,
+                        fmt::format("layer_names does not list {} of model_config{}",
+                                    in_quotes(layer.name), did_you_mean(layer.name, layers_)));
     }
     std::string const group = fmt::format("{}/{}", root_, layer.name);
     if (!file_.has_group(group)) {
-      throw bad(file_, group,
-                fmt::format("has no such group, expected the weights of layer {}",
-                            in_quotes(layer.name)));
+      throw file_.error(group, fmt::format("has no such group, expected the weights of layer {}",
+                                           in_quotes(layer.name)));
     }
     std::vector<std::string> paths(names.size());
     for (std::string const& weight : read_names(file_, group, "weight_names")) {
@@ -81,16 +75,16 @@ class NamedWeights : public KerasWeights {
           static_cast<std::size_t>(std::find(names.begin(), names.end(), base) - names.begin());
       if (at == names.size() || !paths[at].empty()) {
         bool const unused_bias = base == "bias" && !layer.use_bias;
-        throw bad(file_, group,
-                  unused_bias ? "weight_names lists a bias, but use_bias is false"
-                              : fmt::format("weight_names lists {}, expected one each of {}",
-                                            in_quotes(weight), fmt::join(names, ", ")));
+        throw file_.error(group, unused_bias
+                                     ? "weight_names lists a bias, but use_bias is false"
+                                     : fmt::format("weight_names lists {}, expected one each of {}",
+                                                   in_quotes(weight), fmt::join(names, ", ")));
       }
       paths[at] = fmt::format("{}/{}", group, weight);
     }
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (paths[i].empty()) {
-        throw bad(file_, group, fmt::format("weight_names lists no {}", names[i]));
+        throw file_.error(group, fmt::format("weight_names lists no {}", names[i]));
       }
     }
     return paths;
@@ -109,20 +103,20 @@ Network read_keras_h5(std::string const& path) {
   auto const text = file.strings("/", "model_config");
   if (!text) {
     if (file.has_group("/layers")) {
-      throw bad(
-          file, "/",
+      throw file.error(
+          "/",
           "holds weights without their configuration (save_weights); save the whole model with "
           "model.save('NAME.keras')");
     }
     bool const weights_only = file.strings("/", "layer_names").has_value();
-    throw bad(file, "/",
-              weights_only
-                  ? "holds weights without model_config (save_weights); save the whole model with "
-                    "model.save('NAME.h5')"
-                  : "has no attribute model_config; is it a Keras model?");
+    throw file.error(
+        "/", weights_only
+                 ? "holds weights without model_config (save_weights); save the whole model with "
+                   "model.save('NAME.h5')"
+                 : "has no attribute model_config; is it a Keras model?");
   }
   if (text->size() != 1)
-    throw bad(file, "/", fmt::format("model_config has {} strings, expected 1", text->size()));
+    throw file.error("/", fmt::format("model_config has {} strings, expected 1", text->size()));
   KerasConfig const config =
       parse_keras_config(text->front(), escaped(path, 4096) + ":model_config");
   return build_keras_network(config, NamedWeights(file), path, "Keras HDF5");

@@ -24,11 +24,6 @@ constexpr std::uint64_t kMaxStrings = std::uint64_t{1} << 16;
 constexpr std::size_t kMaxStringBytes =
     std::size_t{1} << 26;  // of one attribute; corrupt lists may repeat long ones
 
-Error located(std::string const& source, std::string const& place, Malformed const& malformed) {
-  return Error(ExitCode::kData,
-               fmt::format("{}:{}: {}", escaped(source, 4096), escaped(place), malformed.what));
-}
-
 std::uint64_t read_bits(char const* bytes, std::size_t size, bool big_endian) {
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < size; ++i) {
@@ -95,7 +90,7 @@ Hdf5File::~Hdf5File() = default;
 bool Hdf5File::has(std::string const& path) const try {
   return impl_->find(path).has_value();
 } catch (Malformed const& malformed) {
-  throw located(source_, path, malformed);
+  throw error(path, malformed.what);
 }
 
 bool Hdf5File::has_group(std::string const& path) const try {
@@ -107,7 +102,7 @@ bool Hdf5File::has_group(std::string const& path) const try {
   }
   return false;
 } catch (Malformed const& malformed) {
-  throw located(source_, path, malformed);
+  throw error(path, malformed.what);
 }
 
 std::optional<std::vector<std::string>> Hdf5File::strings(std::string const& object,
@@ -151,7 +146,7 @@ std::optional<std::vector<std::string>> Hdf5File::strings(std::string const& obj
   }
   return result;
 } catch (Malformed const& malformed) {
-  throw located(source_, object, malformed);
+  throw error(object, malformed.what);
 }
 
 Hdf5Tensor Hdf5File::tensor(std::string const& path) const try {
@@ -199,7 +194,11 @@ Hdf5Tensor Hdf5File::tensor(std::string const& path) const try {
   }
   return tensor;
 } catch (Malformed const& malformed) {
-  throw located(source_, path, malformed);
+  throw error(path, malformed.what);
+}
+
+Error Hdf5File::error(std::string const& path, std::string const& what) const {
+  return data_error(fmt::format("{}:{}", escaped(source_, 4096), escaped(path)), what);
 }
 
 }  // namespace fairlane

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
+
 namespace fairlane {
 
 /// A tensor as stored, converted to float32.
@@ -48,6 +50,8 @@ class Hdf5File {
                                                   std::string const& attribute) const;
   /// A dataset of float32, float16, or float64 whose values float32 holds exactly.
   Hdf5Tensor tensor(std::string const& path) const;
+  /// What is wrong at a path inside the file, for throwing.
+  Error error(std::string const& path, std::string const& what) const;
 
  private:
   struct Impl;

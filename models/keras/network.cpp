@@ -14,11 +14,6 @@ namespace {
 
 constexpr double kLeastDeviation = 1e-7;  // Normalization divides by no less
 
-Error bad(Hdf5File const& file, std::string const& place, std::string const& what) {
-  return Error(ExitCode::kData,
-               fmt::format("{}:{}: {}", escaped(file.source(), 4096), escaped(place), what));
-}
-
 // A tensor of this shape; -1 stands for any size.
 Hdf5Tensor read_weight(Hdf5File const& file, std::string const& path,
                        std::vector<std::int64_t> const& expected) {
@@ -33,8 +28,8 @@ Hdf5Tensor read_weight(Hdf5File const& file, std::string const& path,
       wanted += fmt::format("{}{}", wanted.empty() ? "" : ", ",
                             size < 0 ? "inputs" : fmt::format("{}", size));
     }
-    throw bad(file, path,
-              fmt::format("has shape [{}], expected [{}]", fmt::join(tensor.shape, ", "), wanted));
+    throw file.error(
+        path, fmt::format("has shape [{}], expected [{}]", fmt::join(tensor.shape, ", "), wanted));
   }
   return tensor;
 }

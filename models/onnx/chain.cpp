@@ -13,10 +13,6 @@ namespace {
 
 constexpr int kMaxSteps = 16;  // nodes between an input and what joins it; ends circles
 
-Error bad(std::string const& where, std::string const& what) {
-  return Error(ExitCode::kData, fmt::format("{}: {}", where, what));
-}
-
 std::string name_list(std::vector<std::string_view> const& names) {
   std::string text;
   for (auto const& name : names) text += (text.empty() ? "" : ", ") + in_quotes(name);
@@ -26,7 +22,7 @@ std::string name_list(std::vector<std::string_view> const& names) {
 // The output that holds scores; labels stand beside it in what scikit-learn's converter writes.
 Value const& scores(Model const& model, std::string const& source) {
   auto const& outputs = model.outputs;
-  if (outputs.empty()) throw bad(source + ":graph", "has no output");
+  if (outputs.empty()) throw data_error(source + ":graph", "has no output");
   if (outputs.size() == 1) return outputs[0];
   std::vector<Value const*> candidates;
   for (Value const& output : outputs) {
@@ -35,10 +31,11 @@ Value const& scores(Model const& model, std::string const& source) {
   if (candidates.size() != 1) {
     std::vector<std::string_view> names;
     for (Value const& output : outputs) names.push_back(output.name);
-    throw bad(source + ":graph",
-              fmt::format("has {} outputs of scores among {}, expected one: export the model with "
-                          "its scores as the only output",
-                          candidates.size(), name_list(names)));
+    throw data_error(
+        source + ":graph",
+        fmt::format("has {} outputs of scores among {}, expected one: export the model with "
+                    "its scores as the only output",
+                    candidates.size(), name_list(names)));
   }
   return *candidates[0];
 }
@@ -53,17 +50,18 @@ std::string_view computed_input(Wiring const& wiring, Node const& node) {
   // The shape of a Reshape may be computed from the very values that it reshapes.
   if (node.op == "Reshape" && !node.inputs.empty()) return node.inputs[0];
   if (computed.size() != 1) {
-    throw bad(node.where,
-              computed.empty()
-                  ? std::string("takes no computed value, expected one")
-                  : fmt::format("combines {}; only a chain of layers from one input is supported",
-                                name_list(computed)));
+    throw data_error(
+        node.where,
+        computed.empty()
+            ? std::string("takes no computed value, expected one")
+            : fmt::format("combines {}; only a chain of layers from one input is supported",
+                          name_list(computed)));
   }
   bool const either_side =
       node.op == "Add" || node.op == "Sub" || node.op == "Mul" || node.op == "Div";
   if (!either_side && computed[0] != node.inputs[0]) {
-    throw bad(node.where,
-              fmt::format("takes {} elsewhere, expected it first", in_quotes(computed[0])));
+    throw data_error(node.where,
+                     fmt::format("takes {} elsewhere, expected it first", in_quotes(computed[0])));
   }
   return computed[0];
 }
@@ -122,11 +120,11 @@ Chain find_chain(Model const& model, Wiring const& wiring, ChainOperators const&
   while ((input = wiring.input(name)) == nullptr) {
     Node const* const node = wiring.producer(name);
     if (node == nullptr) {
-      throw bad(file + ":graph",
-                fmt::format("{} is no input, and no node computes it", in_quotes(name)));
+      throw data_error(file + ":graph",
+                       fmt::format("{} is no input, and no node computes it", in_quotes(name)));
     }
     if (chain.nodes.size() >= model.nodes.size())
-      throw bad(node->where, "depends on its own output");
+      throw data_error(node->where, "depends on its own output");
     if (auto columns = joined_inputs(wiring, *node)) {
       chain.inputs = std::move(*columns);
       chain.named = true;
@@ -134,7 +132,7 @@ Chain find_chain(Model const& model, Wiring const& wiring, ChainOperators const&
     }
     if (!operators.knows(*node)) {
       bool const classical = node->domain.substr(0, 10) == "ai.onnx.ml";
-      throw bad(
+      throw data_error(
           node->where,
           fmt::format(
               "operator {} is not supported, expected {}{}", in_quotes(node->op),
@@ -143,8 +141,8 @@ Chain find_chain(Model const& model, Wiring const& wiring, ChainOperators const&
     }
     std::size_t const output = scores_output(*node);
     if (node->outputs.size() <= output || node->outputs[output] != name) {
-      throw bad(node->where, fmt::format("{} is not its {} output", in_quotes(name),
-                                         output == 0 ? "first" : "second"));
+      throw data_error(node->where, fmt::format("{} is not its {} output", in_quotes(name),
+                                                output == 0 ? "first" : "second"));
     }
     chain.nodes.push_back(node);
     name = computed_input(wiring, *node);

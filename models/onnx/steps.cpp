@@ -19,10 +19,6 @@ constexpr double kDefaultLeaky = 0.01;
 constexpr double kDefaultElu = 1.0;
 constexpr double kDefaultEpsilon = 1e-5;  // of BatchNormalization
 
-Error bad(std::string const& where, std::string const& what) {
-  return Error(ExitCode::kData, fmt::format("{}: {}", where, what));
-}
-
 }  // namespace
 
 Steps::Steps(Model const& model, Wiring const& wiring, std::string const& source)
@@ -43,10 +39,11 @@ void Steps::apply(Node const& node) {
   bool const keeps_values = node.op == "Cast" || node.op == "Identity" || node.op == "Squeeze" ||
                             node.op == "Reshape" || node.op == "Flatten" || node.op == "Unsqueeze";
   if (decided_ && keeps_values) return;
-  if (decided_) throw bad(node.where, "computes with labels, which is not supported");
+  if (decided_) throw data_error(node.where, "computes with labels, which is not supported");
   if (mirrored_ && !keeps_values && node.op != "ZipMap" && node.op != "ArrayFeatureExtractor" &&
       node.op != "Normalizer" && node.op != "ArgMax") {
-    throw bad(node.where, "computes with the scores of a classifier, which is not supported");
+    throw data_error(node.where,
+                     "computes with the scores of a classifier, which is not supported");
   }
   (this->*table().at(node.op))(node);
   untouched_ = untouched_ && keeps_values;
@@ -91,21 +88,21 @@ std::map<std::string_view, Steps::Step> const& Steps::table() {
 
 void Steps::need_matrix(Node const& node) const {
   if (rank_ != 2) {
-    throw bad(node.where,
-              fmt::format("takes values of {} dimensions, expected [rows, values]", rank_));
+    throw data_error(node.where,
+                     fmt::format("takes values of {} dimensions, expected [rows, values]", rank_));
   }
 }
 
 void Steps::need_axis(Node const& node, std::int64_t axis) const {
   if (axis != -1 && axis != 1) {
-    throw bad(node.where, fmt::format("axis is {}, expected 1 or -1", axis));
+    throw data_error(node.where, fmt::format("axis is {}, expected 1 or -1", axis));
   }
 }
 
 void Steps::need_inputs(Node const& node, std::size_t least, std::size_t most) const {
   if (node.inputs.size() < least || node.inputs.size() > most) {
-    throw bad(node.where,
-              fmt::format("has {} inputs, expected {}..{}", node.inputs.size(), least, most));
+    throw data_error(
+        node.where, fmt::format("has {} inputs, expected {}..{}", node.inputs.size(), least, most));
   }
 }
 
@@ -138,11 +135,12 @@ void Steps::begin(Chain const& chain) {
 
 void Steps::begin(Value const& input) {
   std::string const where = fmt::format("{}:graph.input {}", source_, in_quotes(input.name));
-  if (!input.is_tensor || input.type == kString) throw bad(where, "is no tensor of numbers");
+  if (!input.is_tensor || input.type == kString) throw data_error(where, "is no tensor of numbers");
   if (!input.sizes) return;
   auto const& sizes = *input.sizes;
   if (sizes.size() < 2) {
-    throw bad(where, fmt::format("has {} dimensions, expected [rows, attributes]", sizes.size()));
+    throw data_error(where,
+                     fmt::format("has {} dimensions, expected [rows, attributes]", sizes.size()));
   }
   rank_ = sizes.size();
   if (sizes[0] > 0) rows_ = sizes[0];
@@ -157,8 +155,8 @@ void Steps::begin(Value const& input) {
 
 Constant Steps::operand(Node const& node, std::size_t index) const {
   if (!wiring_.is_constant(node.inputs[index])) {
-    throw bad(node.where, fmt::format("input {} is {}, expected a constant", index,
-                                      in_quotes(node.inputs[index])));
+    throw data_error(node.where, fmt::format("input {} is {}, expected a constant", index,
+                                             in_quotes(node.inputs[index])));
   }
   return wiring_.constant(node.inputs[index]);
 }
@@ -170,8 +168,8 @@ std::vector<double> Steps::per_unit(Node const& node, std::size_t index) const {
   bool const row = shape.size() <= 2 && (shape.empty() || static_cast<std::size_t>(shape.back()) ==
                                                               constant.values.size());
   if (!row || constant.values.empty() || (rank_ != 2 && constant.values.size() != 1)) {
-    throw bad(node.where, fmt::format("input {} has shape [{}], expected one value per unit", index,
-                                      fmt::join(shape, ", ")));
+    throw data_error(node.where, fmt::format("input {} has shape [{}], expected one value per unit",
+                                             index, fmt::join(shape, ", ")));
   }
   return std::move(constant.values);
 }
@@ -180,12 +178,13 @@ void Steps::gemm(Node const& node) {
   need_matrix(node);
   need_inputs(node, 2, 3);
   if (node.integer("transA", 0) != 0) {
-    throw bad(node.where, fmt::format("transA is {}, expected 0", node.integer("transA", 0)));
+    throw data_error(node.where,
+                     fmt::format("transA is {}, expected 0", node.integer("transA", 0)));
   }
   Constant const weights = operand(node, 1);
   if (weights.shape.size() != 2) {
-    throw bad(node.where, fmt::format("weights have shape [{}], expected two dimensions",
-                                      fmt::join(weights.shape, ", ")));
+    throw data_error(node.where, fmt::format("weights have shape [{}], expected two dimensions",
+                                             fmt::join(weights.shape, ", ")));
   }
   bool const outputs_first = node.integer("transB", 0) != 0;
   std::int64_t const inputs = weights.shape[outputs_first ? 1 : 0];
@@ -225,8 +224,8 @@ void Steps::mat_mul(Node const& node) {
   need_inputs(node, 2, 2);
   Constant weights = operand(node, 1);
   if (weights.shape.size() != 2) {
-    throw bad(node.where, fmt::format("weights have shape [{}], expected [inputs, outputs]",
-                                      fmt::join(weights.shape, ", ")));
+    throw data_error(node.where, fmt::format("weights have shape [{}], expected [inputs, outputs]",
+                                             fmt::join(weights.shape, ", ")));
   }
   layers_.dense(std::string(node.name.empty() ? node.op : node.name), weights.shape[0],
                 weights.shape[1], std::move(weights.values), {}, node.where);
@@ -247,7 +246,7 @@ void Steps::arithmetic(Node const& node) {
     }
     layers_.scaling({constant_first ? -1.0 : 1.0}, std::move(values), node.where);
   } else if (constant_first) {
-    throw bad(node.where, "divides a constant by computed values, which is not supported");
+    throw data_error(node.where, "divides a constant by computed values, which is not supported");
   } else {
     for (double& value : values) value = 1.0 / value;
     layers_.scaling(std::move(values), {0.0}, node.where);
@@ -265,10 +264,10 @@ void Steps::arg_max(Node const& node) {
   need_matrix(node);
   need_axis(node, node.integer("axis", 0));
   if (node.integer("select_last_index", 0) != 0) {
-    throw bad(node.where, "select_last_index is 1, expected 0: ties go to the lowest class");
+    throw data_error(node.where, "select_last_index is 1, expected 0: ties go to the lowest class");
   }
   if (layers_.width() == 1 && !layers_.ends_with(Activation::kSigmoid)) {
-    throw bad(node.where, "decides among one value; export the model without ArgMax");
+    throw data_error(node.where, "decides among one value; export the model without ArgMax");
   }
   decided_ = true;
 }
@@ -276,7 +275,7 @@ void Steps::arg_max(Node const& node) {
 void Steps::flatten(Node const& node) {
   std::int64_t const axis = node.integer("axis", 1);
   if (axis != 1 && !(axis == -1 && rank_ == 2)) {
-    throw bad(node.where, fmt::format("axis is {}, expected 1", axis));
+    throw data_error(node.where, fmt::format("axis is {}, expected 1", axis));
   }
   rank_ = 2;
 }
@@ -285,7 +284,8 @@ void Steps::reshape(Node const& node) {
   need_inputs(node, 1, 2);
   if (node.inputs.size() == 2 && !wiring_.is_constant(node.inputs[1])) {
     if (layers_.width() != 1 || rank_ > 2) {
-      throw bad(node.where, "has a computed shape, expected a constant such as [-1, values]");
+      throw data_error(node.where,
+                       "has a computed shape, expected a constant such as [-1, values]");
     }
     rank_ = 1;  // one value per row stays what it is
     return;
@@ -297,9 +297,9 @@ void Steps::reshape(Node const& node) {
     shape = old->integers;  // before operator set 5
   }
   auto const fail = [&] {
-    return bad(node.where,
-               fmt::format("has shape [{}], expected one that keeps rows apart: [-1, values]",
-                           fmt::join(shape, ", ")));
+    return data_error(
+        node.where, fmt::format("has shape [{}], expected one that keeps rows apart: [-1, values]",
+                                fmt::join(shape, ", ")));
   };
   if (shape.size() == 1 && layers_.width() == 1 && rank_ <= 2) {
     rank_ = 1;
@@ -325,8 +325,8 @@ std::vector<std::int64_t> Steps::integers(Node const& node, std::size_t index) c
   std::vector<std::int64_t> result;
   for (double const value : operand(node, index).values) {
     if (!(std::fabs(value) <= kMostSize) || value != std::floor(value)) {
-      throw bad(node.where,
-                fmt::format("holds {} in its operand {}, expected an integer", value, index));
+      throw data_error(
+          node.where, fmt::format("holds {} in its operand {}, expected an integer", value, index));
     }
     result.push_back(static_cast<std::int64_t>(value));
   }
@@ -346,9 +346,9 @@ void Steps::squeeze(Node const& node) {
   bool const last = dropped.empty() || dropped == std::vector<std::int64_t>{1} ||
                     dropped == std::vector<std::int64_t>{-1};
   if (rank_ != 2 || layers_.width() != 1 || !last) {
-    throw bad(node.where,
-              fmt::format("drops the axes [{}], expected the last one of one value per row",
-                          fmt::join(dropped, ", ")));
+    throw data_error(node.where,
+                     fmt::format("drops the axes [{}], expected the last one of one value per row",
+                                 fmt::join(dropped, ", ")));
   }
   rank_ = 1;
 }
@@ -357,9 +357,10 @@ void Steps::unsqueeze(Node const& node) {
   auto const added = axes(node);
   bool const last = added == std::vector<std::int64_t>{1} || added == std::vector<std::int64_t>{-1};
   if (rank_ != 1 || !last) {
-    throw bad(node.where, fmt::format("adds the axes [{}] to values of {} dimensions, expected the "
-                                      "last one to one value per row",
-                                      fmt::join(added, ", "), rank_));
+    throw data_error(node.where,
+                     fmt::format("adds the axes [{}] to values of {} dimensions, expected the "
+                                 "last one to one value per row",
+                                 fmt::join(added, ", "), rank_));
   }
   rank_ = 2;
 }
@@ -369,14 +370,15 @@ void Steps::cast(Node const& node) {
   bool const integers = to == kInt32 || to == kInt64;
   // Inputs are integer codes, which every type but the smallest holds.
   if (to == kFloat || to == kDouble || (untouched_ && integers)) return;
-  throw bad(node.where, fmt::format("casts to element type {}, expected {} (float) or {} (double)",
-                                    to, static_cast<int>(kFloat), static_cast<int>(kDouble)));
+  throw data_error(node.where,
+                   fmt::format("casts to element type {}, expected {} (float) or {} (double)", to,
+                               static_cast<int>(kFloat), static_cast<int>(kDouble)));
 }
 
 void Steps::dropout(Node const& node) {
   if (node.inputs.size() > 2 && !node.inputs[2].empty() &&
       operand(node, 2).values != std::vector<double>{0.0}) {
-    throw bad(node.where, "is in training mode; export the model for inference");
+    throw data_error(node.where, "is in training mode; export the model for inference");
   }
 }
 
@@ -384,14 +386,14 @@ void Steps::batch_normalization(Node const& node) {
   need_matrix(node);
   need_inputs(node, 5, 5);
   if (node.integer("training_mode", 0) != 0) {
-    throw bad(node.where, "is in training mode; export the model for inference");
+    throw data_error(node.where, "is in training mode; export the model for inference");
   }
   std::vector<std::vector<double>> parts;
   for (std::size_t i = 1; i < 5; ++i) {
     parts.push_back(per_unit(node, i));
     if (parts.back().size() != parts.front().size()) {
-      throw bad(node.where, fmt::format("input {} has {} values, expected {}", i,
-                                        parts.back().size(), parts.front().size()));
+      throw data_error(node.where, fmt::format("input {} has {} values, expected {}", i,
+                                               parts.back().size(), parts.front().size()));
     }
   }
   double const epsilon =
@@ -418,8 +420,9 @@ void Steps::scaler(Node const& node) {
     return list.size() == 1 || list.size() == size;
   };
   if (offsets.empty() || scale.empty() || !fits(offsets) || !fits(scale)) {
-    throw bad(node.where, fmt::format("has {} offsets and {} scales, expected as many of each",
-                                      offsets.size(), scale.size()));
+    throw data_error(node.where,
+                     fmt::format("has {} offsets and {} scales, expected as many of each",
+                                 offsets.size(), scale.size()));
   }
   std::vector<double> shift;
   for (std::size_t i = 0; i < size; ++i) {
@@ -434,7 +437,7 @@ void Steps::concat(Node const& node) {
                            rank_ == 2;
   need_axis(node, node.integer("axis", 0));
   if (!two_classes) {
-    throw bad(node.where, "joins values, expected 1 - p and p behind one sigmoid");
+    throw data_error(node.where, "joins values, expected 1 - p and p behind one sigmoid");
   }
 }
 
@@ -452,7 +455,8 @@ void Steps::normalizer(Node const& node) {
   bool const adds_up = layers_.ends_with(Activation::kSoftmax) ||
                        (mirrored_ && layers_.ends_with(Activation::kSigmoid));
   if (!adds_up || node.text("norm", "MAX") != "L1") {
-    throw bad(node.where, "normalizes other values than the probabilities of all classes (L1)");
+    throw data_error(node.where,
+                     "normalizes other values than the probabilities of all classes (L1)");
   }
 }
 
@@ -460,8 +464,8 @@ void Steps::normalizer(Node const& node) {
 void Steps::feature_extractor(Node const& node) {
   need_inputs(node, 2, 2);
   if (!mirrored_ || integers(node, 1) != std::vector<std::int64_t>{1}) {
-    throw bad(node.where,
-              "picks values, expected the second score of a LinearClassifier of two classes");
+    throw data_error(
+        node.where, "picks values, expected the second score of a LinearClassifier of two classes");
   }
   mirrored_ = false;
 }

@@ -10,11 +10,7 @@
 namespace fairlane::onnx {
 namespace {
 
-constexpr int kMaxSteps = 16;  // nodes between an initializer and its use
-
-Error bad(std::string const& where, std::string const& what) {
-  return Error(ExitCode::kData, fmt::format("{}: {}", where, what));
-}
+constexpr int kMaxConstantSteps = 16;  // nodes between an initializer and its use
 
 // Operators between an initializer and its use; none changes a value.
 bool passes_constants(Node const& node) {
@@ -28,7 +24,8 @@ bool passes_constants(Node const& node) {
 
 Constant transposed(Node const& node, Constant of) {
   if (of.shape.size() != 2) {
-    throw bad(node.where, fmt::format("transposes {} dimensions, expected 2", of.shape.size()));
+    throw data_error(node.where,
+                     fmt::format("transposes {} dimensions, expected 2", of.shape.size()));
   }
   Attribute const* const order = node.attribute("perm");
   if (order != nullptr && order->integers == std::vector<std::int64_t>{0, 1}) return of;
@@ -56,7 +53,7 @@ Wiring::Wiring(Model const& model, std::size_t file_bytes) : left_(file_bytes) {
     for (auto const& output : node.outputs) {
       if (output.empty()) continue;  // an optional one that is left out
       if (!producers_.emplace(output, &node).second || initializers_.count(output) != 0) {
-        throw bad(node.where, fmt::format("{} is computed twice", in_quotes(output)));
+        throw data_error(node.where, fmt::format("{} is computed twice", in_quotes(output)));
       }
     }
   }
@@ -74,7 +71,7 @@ Value const* Wiring::input(std::string_view name) const {
 }
 
 bool Wiring::is_constant(std::string_view name) const {
-  for (int steps = 0; steps < kMaxSteps; ++steps) {
+  for (int steps = 0; steps < kMaxConstantSteps; ++steps) {
     if (initializers_.count(name) != 0) return true;
     Node const* const node = producer(name);
     if (node == nullptr) return false;
@@ -87,7 +84,7 @@ bool Wiring::is_constant(std::string_view name) const {
 
 Constant Wiring::constant(std::string_view name) const {
   std::vector<Node const*> on_the_way;
-  while (on_the_way.size() < static_cast<std::size_t>(kMaxSteps)) {
+  while (on_the_way.size() < static_cast<std::size_t>(kMaxConstantSteps)) {
     auto const found = initializers_.find(name);
     Node const* const node = found == initializers_.end() ? producer(name) : nullptr;
     bool const is_source =
@@ -121,7 +118,7 @@ std::optional<std::string_view> Wiring::two_class_scores(Node const& node) const
 
 Constant Wiring::decoded(std::string_view tensor, std::string const& where) const {
   if (tensor.size() / sizeof(float) > left_) {
-    throw bad(where, "is used again and again, in all more often than the file is long");
+    throw data_error(where, "is used again and again, in all more often than the file is long");
   }
   Constant result = decode_tensor(tensor, where);
   left_ -= std::min(left_, result.values.size());
@@ -141,7 +138,7 @@ Constant Wiring::of_constant(Node const& node) const {
       return {count(one.integers.size()), {one.integers.begin(), one.integers.end()}};
     }
   }
-  throw bad(node.where, "has no value that is a number");
+  throw data_error(node.where, "has no value that is a number");
 }
 
 }  // namespace fairlane::onnx

@@ -25,7 +25,7 @@ constexpr std::int32_t kMissingMask = 12;
 constexpr std::int32_t kMissingIsZero = 4;
 constexpr float kZero = 1e-35F;  // up to this magnitude an input counts as zero
 // The greatest x for which 1 / (1 + exp(-x)) is one half in double: the label is 1 above it.
-constexpr double kSigmoidCut = 0x1.8p-53;
+constexpr double kDoubleSigmoidCut = 0x1.8p-53;
 
 // The lines NAME=VALUE of one part of the file.
 class Section {
@@ -140,7 +140,7 @@ std::vector<float> threshold_boundaries(double threshold, std::int32_t type, boo
 }
 
 // Inputs whose integer part is in the set go left, all others, and those below 0, right.
-std::vector<float> category_boundaries(std::vector<std::uint32_t> const& bits) {
+std::vector<float> boundaries_of_bits(std::vector<std::uint32_t> const& bits) {
   std::vector<float> result;
   bool inside = false;
   std::size_t const end = bits.size() * 32;
@@ -216,7 +216,7 @@ void read_tree(Section const& section, TreeEnsemble& ensemble, int first_sum) {
               fmt::format("has {} before {} at index {}, expected ascending numbers", ends[k],
                           ends[k + 1], k));
         }
-        boundaries = category_boundaries({bits.begin() + ends[k], bits.begin() + ends[k + 1]});
+        boundaries = boundaries_of_bits({bits.begin() + ends[k], bits.begin() + ends[k + 1]});
       } else {
         boundaries = threshold_boundaries(threshold[i], type[i], left_first);
       }
@@ -252,7 +252,7 @@ int read_objective(Section const& header, double& cut) {
                          fmt::format("has {}, expected a slope above 0", in_quotes(word)));
     }
   }
-  cut = kSigmoidCut / slope;
+  cut = kDoubleSigmoidCut / slope;
   return 1;
 }
 

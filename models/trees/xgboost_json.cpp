@@ -20,7 +20,7 @@ namespace {
 constexpr std::int32_t kMaxCategory = 1 << 24;  // XGBoost's, what float32 holds
 // The greatest margin for which XGBoost's float32 sigmoid gives one half: 1 + exp(-x) still rounds
 // to 2. Its label is 1 when the probability lies above one half.
-constexpr float kSigmoidCut = 0x1.8p-24F;
+constexpr float kFloatSigmoidCut = 0x1.8p-24F;
 
 // A parameter, which the file holds as a string.
 template <class Number>
@@ -76,7 +76,7 @@ struct Objective {
 
 Objective read_objective(JsonField const& field) {
   std::string const name = field.text();
-  if (name == "binary:logistic") return {false, true, kSigmoidCut};
+  if (name == "binary:logistic") return {false, true, kFloatSigmoidCut};
   if (name == "binary:logitraw") return {false, false, 0.0F};
   if (name == "multi:softprob" || name == "multi:softmax") return {true, false, 0.0F};
   throw field.error(
@@ -88,7 +88,7 @@ Objective read_objective(JsonField const& field) {
 
 // Boundaries of a set of categories; those in the set go right, everything else left. An input
 // stands for the category of its integer part.
-std::vector<float> category_boundaries(std::vector<std::int32_t> categories) {
+std::vector<float> boundaries_of_list(std::vector<std::int32_t> categories) {
   std::sort(categories.begin(), categories.end());
   std::vector<float> result;
   std::int64_t next = -1;  // after the last category of the run
@@ -134,7 +134,7 @@ std::vector<std::vector<float>> read_categories(JsonField const& tree, std::size
     }
     auto const from = categories.begin() + static_cast<std::ptrdiff_t>(first);
     result[static_cast<std::size_t>(at[i])] =
-        category_boundaries({from, from + static_cast<std::ptrdiff_t>(count)});
+        boundaries_of_list({from, from + static_cast<std::ptrdiff_t>(count)});
   }
   return result;
 }

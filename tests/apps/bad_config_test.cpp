@@ -10,8 +10,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Words const kRun = run_words();
-
 std::string config_with(std::string const& line) { return slurp("config.yaml") + line + "\n"; }
 
 // One mistake in two lines or three; a formatter would make them ten.
@@ -225,9 +223,9 @@ class BadConfigTest : public testing::TestWithParam<BadInput> {};
 
 TEST_P(BadConfigTest, IsOneLineThatNamesThePlace) { expect_one_line(GetParam()); }
 
-INSTANTIATE_TEST_SUITE_P(CommandLine, BadConfigTest, testing::ValuesIn(kCommandLine), name_of);
-INSTANTIATE_TEST_SUITE_P(MissingFiles, BadConfigTest, testing::ValuesIn(kMissingFiles), name_of);
-INSTANTIATE_TEST_SUITE_P(Configs, BadConfigTest, testing::ValuesIn(kConfigs), name_of);
+INSTANTIATE_TEST_SUITE_P(CommandLine, BadConfigTest, testing::ValuesIn(kCommandLine), case_name);
+INSTANTIATE_TEST_SUITE_P(MissingFiles, BadConfigTest, testing::ValuesIn(kMissingFiles), case_name);
+INSTANTIATE_TEST_SUITE_P(Configs, BadConfigTest, testing::ValuesIn(kConfigs), case_name);
 
 }  // namespace
 }  // namespace fairlane

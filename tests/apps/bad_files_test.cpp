@@ -14,8 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Words const kRun = run_words();
-
 std::string keras_json(std::string const& activation) {
   return R"({"class_name":"Sequential","config":{"name":"s","layers":[)"
          R"({"class_name":"Dense","config":{"name":"dense","units":1,"use_bias":true,"activation":")" +
@@ -252,11 +250,11 @@ class BadFilesTest : public testing::TestWithParam<BadInput> {};
 
 TEST_P(BadFilesTest, IsOneLineThatNamesThePlace) { expect_one_line(GetParam()); }
 
-INSTANTIATE_TEST_SUITE_P(Domains, BadFilesTest, testing::ValuesIn(kDomains), name_of);
-INSTANTIATE_TEST_SUITE_P(Tables, BadFilesTest, testing::ValuesIn(kTables), name_of);
-INSTANTIATE_TEST_SUITE_P(Models, BadFilesTest, testing::ValuesIn(kModels), name_of);
-INSTANTIATE_TEST_SUITE_P(Outputs, BadFilesTest, testing::ValuesIn(kOutputs), name_of);
-INSTANTIATE_TEST_SUITE_P(Init, BadFilesTest, testing::ValuesIn(kInit), name_of);
+INSTANTIATE_TEST_SUITE_P(Domains, BadFilesTest, testing::ValuesIn(kDomains), case_name);
+INSTANTIATE_TEST_SUITE_P(Tables, BadFilesTest, testing::ValuesIn(kTables), case_name);
+INSTANTIATE_TEST_SUITE_P(Models, BadFilesTest, testing::ValuesIn(kModels), case_name);
+INSTANTIATE_TEST_SUITE_P(Outputs, BadFilesTest, testing::ValuesIn(kOutputs), case_name);
+INSTANTIATE_TEST_SUITE_P(Init, BadFilesTest, testing::ValuesIn(kInit), case_name);
 
 }  // namespace
 }  // namespace fairlane

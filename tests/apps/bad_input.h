@@ -26,10 +26,13 @@ struct BadInput {
 
 /// The name of a test in lists.
 inline void PrintTo(BadInput const& bad, std::ostream* out) { *out << bad.name; }
-inline std::string name_of(testing::TestParamInfo<BadInput> const& info) { return info.param.name; }
+inline std::string case_name(testing::TestParamInfo<BadInput> const& info) {
+  return info.param.name;
+}
 
 inline void nothing() {}
 inline Words run_words() { return {"run", "config.yaml"}; }
+inline Words const kRun = run_words();
 /// run with `--set` of one value.
 inline Words with(std::string const& set) { return {"run", "config.yaml", "--set", set}; }
 inline void use_model(std::string const& path) {

@@ -48,6 +48,10 @@ class Redirection {
   int saved_ = -1;
 };
 
+inline bool contains(std::string const& text, std::string const& part) {
+  return text.find(part) != std::string::npos;
+}
+
 /// Runs `fairlane arguments...`. stdout: where it goes, a file of its own when empty.
 inline Outcome run_fairlane(std::vector<std::string> arguments,
                             std::string const& stdout_path = "") {

@@ -22,7 +22,7 @@ Words budgeted(Words const& flags) {
 }
 
 // clang-format off
-BadInput const kFlags[] = {
+BadInput const kCompareFlags[] = {
     {"NoBudget", nothing, compare_with({}), ExitCode::kConfig,
      {"config.yaml", "budget", "--set budget.evaluations="}},
     {"BudgetOfInstances", nothing, budgeted({"--set", "budget.instances=3"}), ExitCode::kConfig,
@@ -44,7 +44,7 @@ BadInput const kFlags[] = {
 
 class BadCompareFlags : public testing::TestWithParam<BadInput> {};
 TEST_P(BadCompareFlags, AreOneLine) { expect_one_line(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Flags, BadCompareFlags, testing::ValuesIn(kFlags),
+INSTANTIATE_TEST_SUITE_P(Flags, BadCompareFlags, testing::ValuesIn(kCompareFlags),
                          [](auto const& bad) { return std::string(bad.param.name); });
 
 TEST(CompareCommand, ShowsATableOfAllMethods) {

@@ -13,10 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool contains(std::string const& text, std::string const& part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// Writes model.safetensors: logit = bias + weights * inputs.
 void write_logistic(std::vector<float> const& weights, float bias) {
   DenseLayer layer;

@@ -15,10 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
 
-bool contains(std::string const& text, std::string const& part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// Writes a network of one layer: logits = bias + weights * inputs.
 /// weights  [inputs][outputs]
 void write_layer(std::string const& path, int inputs, std::vector<float> const& weights,

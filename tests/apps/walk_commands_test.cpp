@@ -29,7 +29,7 @@ void enumerate_sex() {
 
 // One mistake in two lines or three; a formatter would make them ten.
 // clang-format off
-BadInput const kFlags[] = {
+BadInput const kWalkFlags[] = {
     {"RangeWithoutValue", nothing, enumerate_with({"--range", "age"}), ExitCode::kUsage,
      {"--range", "'age'", "NAME=LOW..HIGH"}},
     {"RangeNoNumber", nothing, enumerate_with({"--range", "age=x..2"}), ExitCode::kUsage,
@@ -79,7 +79,7 @@ BadInput const kFlags[] = {
 
 class BadWalkFlags : public testing::TestWithParam<BadInput> {};
 TEST_P(BadWalkFlags, AreOneLine) { expect_one_line(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Flags, BadWalkFlags, testing::ValuesIn(kFlags), name_of);
+INSTANTIATE_TEST_SUITE_P(Flags, BadWalkFlags, testing::ValuesIn(kWalkFlags), case_name);
 
 TEST(EnumerateCommand, CountsShowsAndIsChecked) {
   WorkingFolder const folder;
@@ -90,9 +90,9 @@ TEST(EnumerateCommand, CountsShowsAndIsChecked) {
   EXPECT_NE(text.out.find("200 inputs in 100 groups"), std::string::npos) << text.out;
   Outcome const checked = run_fairlane({"check", "all"});
   EXPECT_EQ(checked.code, 0) << checked.err;
-  Outcome const json = run_fairlane(
+  Outcome const printed = run_fairlane(
       {"enumerate", "config.yaml", "--out", "all", "--instances", "all", "--json", "-q"});
-  auto const summary = nlohmann::json::parse(json.out);
+  auto const summary = nlohmann::json::parse(printed.out);
   EXPECT_EQ(summary["counts"]["inputs"], 200);
   EXPECT_TRUE(fs::exists("all/values.csv"));
   EXPECT_TRUE(fs::exists("all/pairs.csv"));

@@ -18,7 +18,7 @@
 namespace fairlane {
 namespace {
 
-constexpr unsigned kSeed = 20240;
+constexpr unsigned kMutationSeed = 20240;
 
 // Cuts the text short, or changes, removes or repeats a few bytes of it.
 std::string mutate(std::string text, std::mt19937& random, bool keep_length) {
@@ -58,7 +58,7 @@ int refused(std::string const& good, int count, bool keep_length,
             std::function<void(std::string const&)> const& read) {
   int result = 0;
   for (int i = 0; i < count; ++i) {
-    std::mt19937 random(kSeed + static_cast<unsigned>(i));
+    std::mt19937 random(kMutationSeed + static_cast<unsigned>(i));
     std::string const bad = mutate(good, random, keep_length);
     try {
       read(bad);
@@ -68,7 +68,7 @@ int refused(std::string const& good, int count, bool keep_length,
         EXPECT_GE(static_cast<unsigned char>(*c), 0x20) << "mutation " << i << ": " << error.what();
       }
     } catch (std::exception const& error) {
-      ADD_FAILURE() << "mutation " << i << " of seed " << kSeed << ": " << error.what();
+      ADD_FAILURE() << "mutation " << i << " of seed " << kMutationSeed << ": " << error.what();
     }
   }
   return result;

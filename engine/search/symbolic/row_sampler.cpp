@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kernels/core/philox.h"
 #include "kernels/core/labels.h"
+#include "kernels/core/philox.h"
 
 namespace fairlane {
 namespace {

@@ -22,11 +22,11 @@
 namespace fairlane {
 namespace {
 
-using Row = std::array<std::int32_t, kDemoAttributes>;
+using DemoRow = std::array<std::int32_t, kDemoAttributes>;
 
 // Restated here, so that the test does not lean on the tables under test.
-constexpr Row kLow = {1, 1, 0, 0, 0, 0, 0, 1, 1};
-constexpr Row kHigh = {4, 5, 5, 2, 3, 4, 1, 3, 5};
+constexpr DemoRow kLow = {1, 1, 0, 0, 0, 0, 0, 1, 1};
+constexpr DemoRow kHigh = {4, 5, 5, 2, 3, 4, 1, 3, 5};
 
 std::filesystem::path demo_file(char const* name) {
   return std::filesystem::path(source_dir()) / "configs" / "demo" / name;
@@ -39,8 +39,8 @@ std::string read_text(std::filesystem::path const& path) {
 }
 
 /// Calls `visit` for every input of the domain.
-void for_every_input(std::function<void(Row const&)> const& visit) {
-  Row row = kLow;
+void for_every_input(std::function<void(DemoRow const&)> const& visit) {
+  DemoRow row = kLow;
   while (true) {
     visit(row);
     std::size_t k = row.size();
@@ -54,7 +54,7 @@ void for_every_input(std::function<void(Row const&)> const& visit) {
 }
 
 /// The rule in one expression, from the sentences.
-int label_by_sentence(Row const& r) {
+int label_by_sentence(DemoRow const& r) {
   bool const old_north_part_time = r[0] == 4 && r[4] == 0 && r[7] == 1;
   bool const woman_pays = r[6] == 0 && r[1] > 3 && r[2] > 2;
   int const points = 2 * r[1] + r[2] + 2 * r[7] + r[8];
@@ -65,7 +65,7 @@ TEST(DemoCensus, LabelIsTheSentencesOnTheWholeDomain) {
   std::int64_t inputs = 0;
   std::int64_t approved = 0;
   std::int64_t differ = 0;
-  for_every_input([&](Row const& row) {
+  for_every_input([&](DemoRow const& row) {
     ++inputs;
     approved += demo_label(row);
     differ += demo_label(row) != label_by_sentence(row) ? 1 : 0;
@@ -80,9 +80,9 @@ TEST(DemoCensus, PlantedConditionsAreExactlyTheInputsWhoseDecisionChanges) {
     auto const column = static_cast<std::size_t>(rule.attribute);
     std::int64_t affected = 0;
     std::int64_t differ = 0;
-    for_every_input([&](Row const& row) {
+    for_every_input([&](DemoRow const& row) {
       bool changes = false;
-      Row other = row;
+      DemoRow other = row;
       for (other[column] = kLow[column]; other[column] <= kHigh[column]; ++other[column]) {
         changes = changes || label_by_sentence(other) != label_by_sentence(row);
       }
@@ -114,7 +114,7 @@ TEST(DemoCensus, CountsAreTheDocumentedOnes) {
     PlantedCount const count = count_planted(expected.selected);
     std::int64_t affected = 0;
     for_every_input(
-        [&](Row const& row) { affected += planted_affected(row, expected.selected) ? 1 : 0; });
+        [&](DemoRow const& row) { affected += planted_affected(row, expected.selected) ? 1 : 0; });
     EXPECT_EQ(count.inputs, 216000);
     EXPECT_EQ(count.groups, expected.groups);
     EXPECT_EQ(count.discriminatory_groups, expected.discriminatory_groups);
@@ -201,7 +201,7 @@ TEST(DemoCensus, RowsStayInTheDomainAndFollowTheRule) {
   std::array<std::set<std::int32_t>, kDemoAttributes> seen;
   while (std::getline(lines, line)) {
     ASSERT_EQ(line.size(), 2U * kDemoAttributes + 1U) << line;
-    Row row{};
+    DemoRow row{};
     for (std::size_t k = 0; k < row.size(); ++k) {
       row[k] = line[2 * k] - '0';
       ASSERT_GE(row[k], kLow[k]) << line;
@@ -222,7 +222,7 @@ TEST(DemoCensus, LargerTableBeginsWithTheSmallerOne) {
 }
 
 TEST(DemoCensus, ColumnsThatAreNotProtectedAreRefused) {
-  Row const row = kLow;
+  DemoRow const row = kLow;
   std::array<int, 1> const beyond = {kDemoAttributes};
   EXPECT_THROW(planted_affected(row, kDemoRegion), Error);
   EXPECT_THROW(count_planted(beyond), Error);

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-EnumerateOptions on(int threads) {
+EnumerateOptions enumerate_on(int threads) {
   EnumerateOptions options;
   options.execution.backend = "cpu";
   options.execution.threads = threads;
@@ -32,7 +32,7 @@ class Enumerate : public ::testing::TestWithParam<char const*> {
 };
 
 TEST_P(Enumerate, CountsAndWritesWhatBruteForceFinds) {
-  EnumerateOptions options = on(2);
+  EnumerateOptions options = enumerate_on(2);
   options.instances.all = true;
   std::string const dir = folder_.file("all");
   enumerate(to(config_, dir), options);
@@ -55,7 +55,7 @@ TEST_P(Enumerate, CountsAndWritesWhatBruteForceFinds) {
 
 // An input is an IDI in one exactly when it is in the other.
 TEST_P(Enumerate, HoldsWhatARunFinds) {
-  EnumerateOptions options = on(1);
+  EnumerateOptions options = enumerate_on(1);
   options.instances.all = true;
   std::string const all = folder_.file("all");
   enumerate(to(config_, all), options);
@@ -90,21 +90,21 @@ TEST_P(Enumerate, IsTheSameForAnyThreadsShardsAndInterruptions) {
        {WantedInstances{}, WantedInstances{true, 0}, WantedInstances{false, 25}}) {
     SCOPED_TRACE(wanted.all ? "all" : std::to_string(wanted.sample));
     std::string const tag = wanted.all ? "all" : std::to_string(wanted.sample);
-    EnumerateOptions options = on(1);
+    EnumerateOptions options = enumerate_on(1);
     options.instances = wanted;
     std::string const one = folder_.file("one" + tag);
     enumerate(to(config_, one), options);
 
-    EnumerateOptions three = on(3);
+    EnumerateOptions three = enumerate_on(3);
     three.instances = wanted;
     enumerate(to(config_, folder_.file("three" + tag)), three);
     expect_same_output(one, folder_.file("three" + tag));
 
     constexpr int kShards = 7;
-    EnumerateOptions merged = on(2);
+    EnumerateOptions merged = enumerate_on(2);
     merged.instances = wanted;
     for (int k = 1; k <= kShards; ++k) {
-      EnumerateOptions shard = on(2);
+      EnumerateOptions shard = enumerate_on(2);
       shard.instances = wanted;
       shard.shard = {k, kShards};
       std::string const dir = folder_.file("shard" + tag + std::to_string(k));
@@ -135,7 +135,7 @@ TEST(EnumerateBig, GoesOnWhereItWasStopped) {
   SmallShape shape;
   shape.ranges = {4, 9, 8, 9, 3, 11, 9, 8, 3};
   RunConfig const config = small_config(folder, shape);
-  EnumerateOptions options = on(2);
+  EnumerateOptions options = enumerate_on(2);
   options.instances.sample = 100;
   enumerate(to(config, folder.file("once")), options);
 
@@ -181,8 +181,8 @@ TEST(EnumerateBig, CountsHalfAMillionInputs) {
     }
     std::int64_t discriminatory = 0;
     for (auto const& [group, labels] : groups) discriminatory += differ(labels) ? 1 : 0;
-    auto const summary =
-        nlohmann::json::parse(enumerate(to(config, folder.file(name_of_kind({kind, 0}))), on(2)));
+    auto const summary = nlohmann::json::parse(
+        enumerate(to(config, folder.file(name_of_kind({kind, 0}))), enumerate_on(2)));
     EXPECT_EQ(summary["counts"]["inputs"], 513'216);
     EXPECT_EQ(summary["counts"]["unique_groups"], discriminatory);
     EXPECT_EQ(summary["counts"]["unique_instances"], discriminatory * subject.variants());
@@ -194,7 +194,7 @@ TEST(EnumerateBig, RefusesWhatWouldTakeTooLong) {
   SmallShape shape;
   shape.ranges.assign(18, 9);
   RunConfig const config = small_config(folder, shape);
-  EnumerateOptions options = on(2);
+  EnumerateOptions options = enumerate_on(2);
   expect_error(ExitCode::kConfig, {"would take about", "fairlane estimate", "fairlane verify"},
                [&] { enumerate(config, options); });
   EXPECT_FALSE(fs::exists(config.output.dir + "/summary.json"));
@@ -219,13 +219,13 @@ TEST(EnumerateBig, SaysWhatIsWrongWithARegion) {
                                   {{{}, {{"a1"}, {"a1", "a2"}}, false}, "'a1'", "twice"},
                                   {{{}, {{"a1"}}, true}, "--tuple", "--rows"}};
   for (auto const& bad : cases) {
-    EnumerateOptions options = on(1);
+    EnumerateOptions options = enumerate_on(1);
     options.region = bad.region;
     expect_error(ExitCode::kUsage, {bad.first, bad.second}, [&] { enumerate(config, options); });
   }
   RunConfig without = config;
   without.data.clear();
-  EnumerateOptions options = on(1);
+  EnumerateOptions options = enumerate_on(1);
   options.region.rows = true;
   expect_error(ExitCode::kUsage, {"--rows", "no `data`"}, [&] { enumerate(without, options); });
 }
@@ -234,7 +234,7 @@ TEST(Recall, IsTheShareOfWhatThereIs) {
   TemporaryFolder const folder;
   RunConfig config = small_config(folder, {});
   std::string const all = folder.file("all");
-  enumerate(to(config, all), on(1));
+  enumerate(to(config, all), enumerate_on(1));
   TestSubject const subject(config);
   BruteCounts const brute = brute_counts(subject.view());
   RunOptions options;
@@ -252,7 +252,7 @@ TEST(Recall, IsTheShareOfWhatThereIs) {
   other.threshold = 0.6;
   expect_error(ExitCode::kUsage, {"--against", "another model"},
                [&] { run(to(other, folder.file("other")), options); });
-  EnumerateOptions part = on(1);
+  EnumerateOptions part = enumerate_on(1);
   part.region.ranges = {{"a1", 0, 1}};
   enumerate(to(config, folder.file("part")), part);
   options.against = folder.file("part");

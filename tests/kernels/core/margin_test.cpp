@@ -12,13 +12,12 @@
 #include <set>
 #include <vector>
 
+#include "tests/kernels/core/special_values.h"
 #include "tests/kernels/draws.h"
 #include "tests/naive_reference.h"
 
 namespace fairlane {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 /// MarginChoice over variants, against the doc comments: least and largest margin of the first
 /// variant's label, best members of either side.

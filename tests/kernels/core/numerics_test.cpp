@@ -1,4 +1,5 @@
 #include "kernels/core/numerics.h"
+#include "tests/kernels/core/special_values.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +9,6 @@
 
 namespace fairlane {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 /// Distance of a result from the exact value in units of the last place of a float32 of that size.
 double ulps(float got, long double exact) {

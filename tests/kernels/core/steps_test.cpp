@@ -10,13 +10,11 @@
 #include <vector>
 
 #include "kernels/core/labels.h"
+#include "tests/kernels/core/special_values.h"
 #include "tests/kernels/draws.h"
 
 namespace fairlane {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 TEST(Steps, SignsAgreeOrNothingMoves) {
   EXPECT_EQ(sign_of<One>(0.25F), 1);

@@ -20,13 +20,13 @@ attributes:
   - {name: "37", low: -3, high: 3, protected: false}
 )";
 
-Domain parse(std::string const& text) { return parse_domain_yaml(text, "d.yaml"); }
+Domain parse_domain(std::string const& text) { return parse_domain_yaml(text, "d.yaml"); }
 
 // A domain with one attribute of these contents.
 std::string one(std::string const& contents) { return "attributes:\n  - {" + contents + "}\n"; }
 
 void expect_config_error(std::string const& text, std::initializer_list<std::string> parts) {
-  expect_error(ExitCode::kConfig, parts, [&] { parse(text); });
+  expect_error(ExitCode::kConfig, parts, [&] { parse_domain(text); });
 }
 
 void expect_equal(Domain const& a, Domain const& b) {
@@ -51,7 +51,7 @@ void expect_equal(Domain const& a, Domain const& b) {
 }
 
 TEST(DomainYaml, ReadsEveryField) {
-  Domain const domain = parse(kGood);
+  Domain const domain = parse_domain(kGood);
   EXPECT_EQ(domain.source, "d.yaml");
   EXPECT_EQ(domain.name, "people");
   EXPECT_EQ(domain.label, "income");
@@ -69,12 +69,13 @@ TEST(DomainYaml, ReadsEveryField) {
   EXPECT_EQ(domain.find("hours"), 2);
   EXPECT_EQ(domain.find("Hours"), -1);
   EXPECT_TRUE(std::isnan(domain.inputs()));
-  expect_equal(domain, parse(format_domain_yaml(domain)));
+  expect_equal(domain, parse_domain(format_domain_yaml(domain)));
 }
 
 TEST(DomainYaml, ReadsLabels) {
-  Domain const domain = parse("labels: {no: 0, \"-1\": 1, '<=50K': 2}\nattributes: [{name: a}]\n");
-  Domain const again = parse(format_domain_yaml(domain));
+  Domain const domain =
+      parse_domain("labels: {no: 0, \"-1\": 1, '<=50K': 2}\nattributes: [{name: a}]\n");
+  Domain const again = parse_domain(format_domain_yaml(domain));
   for (Domain const& one : {domain, again}) {
     ASSERT_EQ(one.labels.size(), 3U);
     EXPECT_EQ(one.labels[0].text, "no");
@@ -83,7 +84,7 @@ TEST(DomainYaml, ReadsLabels) {
     EXPECT_EQ(one.labels[2].text, "<=50K");
     EXPECT_EQ(one.labels[2].label, 2);
   }
-  EXPECT_TRUE(parse(kGood).labels.empty());
+  EXPECT_TRUE(parse_domain(kGood).labels.empty());
   std::string const rest = "\nattributes: [{name: a}]\n";
   expect_config_error("labels: [no, yes]" + rest, {"d.yaml:1:9", "a list", "{no: 0, yes: 1}"});
   expect_config_error("labels: {}" + rest, {"an empty map"});
@@ -92,7 +93,7 @@ TEST(DomainYaml, ReadsLabels) {
 }
 
 TEST(DomainYaml, ReadsValueListsAndEncodings) {
-  Domain const domain = parse(R"(attributes:
+  Domain const domain = parse_domain(R"(attributes:
   - {name: a, values: [1, 4, 7], immutable: true, encoding: one-hot, categories: [x, y, z]}
   - {name: b, low: 17, high: 90, encoding: {affine: {mean: 38.6, std: 13.25}}}
   - {name: c, low: 0, high: 2, encoding: {one-hot: {drop: first}}}
@@ -119,7 +120,7 @@ TEST(DomainYaml, ReadsValueListsAndEncodings) {
   EXPECT_EQ(a[3].encoding.rows[1], (std::vector<float>{-1.0F, 0.1F}));
   EXPECT_EQ(encoded_width(a[4]), 1);
   EXPECT_TRUE(domain.encodes());
-  expect_equal(domain, parse(format_domain_yaml(domain)));
+  expect_equal(domain, parse_domain(format_domain_yaml(domain)));
   std::vector<float> table;
   EncodingView const affine = encoding_view(a[1], table);
   ASSERT_EQ(table.size(), 74U);
@@ -173,7 +174,7 @@ TEST(DomainYaml, RejectsValueListsAndEncodingsThatContradict) {
 }
 
 TEST(Domain, RowsOutsideAListOfValues) {
-  Domain const domain = parse(one("name: a, values: [1, 4, 7]"));
+  Domain const domain = parse_domain(one("name: a, values: [1, 4, 7]"));
   Dataset data;
   data.source = "t.csv";
   data.attributes = 1;
@@ -188,10 +189,11 @@ TEST(Domain, RowsOutsideAListOfValues) {
 }
 
 TEST(DomainYaml, CategoriesSettleAbsentBounds) {
-  EXPECT_EQ(parse(one("name: a, low: 5, categories: [x, y]")).attributes[0].high, 6);
-  EXPECT_EQ(parse(one("name: a, high: 5, categories: [x, y]")).attributes[0].low, 4);
-  EXPECT_EQ(parse(one("name: a, low: 0, high: 9")).inputs(), 10.0);
-  EXPECT_EQ(parse("attributes: [{name: a, low: -16777216, high: 16777216}]").inputs(), 33554433.0);
+  EXPECT_EQ(parse_domain(one("name: a, low: 5, categories: [x, y]")).attributes[0].high, 6);
+  EXPECT_EQ(parse_domain(one("name: a, high: 5, categories: [x, y]")).attributes[0].low, 4);
+  EXPECT_EQ(parse_domain(one("name: a, low: 0, high: 9")).inputs(), 10.0);
+  EXPECT_EQ(parse_domain("attributes: [{name: a, low: -16777216, high: 16777216}]").inputs(),
+            33554433.0);
 }
 
 TEST(DomainYaml, FormatSurvivesStrangeNames) {
@@ -201,7 +203,7 @@ TEST(DomainYaml, FormatSurvivesStrangeNames) {
   domain.attributes.push_back({"a, b]", 0, 1, true, {"\n\t", "'"}, {}});
   domain.attributes.push_back({"größe", -1, 5, false, {}, {0.1, 1e30}});
   domain.attributes.push_back({"~", {}, {}, false, {}, {}});
-  expect_equal(domain, parse(format_domain_yaml(domain)));
+  expect_equal(domain, parse_domain(format_domain_yaml(domain)));
 }
 
 TEST(DomainYaml, RejectsWithPlaceAndHint) {
@@ -255,7 +257,7 @@ TEST(DomainYaml, RejectsYamlThatHidesThings) {
   expect_config_error(std::string(1 << 20, '['), {"nested"});
   std::string intervals = "attributes:\n  - name: a\n    categories:\n";
   for (int i = 0; i < 40; ++i) intervals += "      - \"[" + std::to_string(i) + ", x)\"\n";
-  EXPECT_EQ(parse(intervals).attributes[0].high, 39) << "brackets in quotes are no nesting";
+  EXPECT_EQ(parse_domain(intervals).attributes[0].high, 39) << "brackets in quotes are no nesting";
   expect_config_error(std::string((1 << 24) + 1, ' '), {"expected at most 16777216"});
 }
 
@@ -268,7 +270,8 @@ TEST(DomainYaml, FilesAreFoundOrNamed) {
 }
 
 TEST(Domain, ResolveBounds) {
-  Domain domain = parse("attributes: [{name: a}, {name: b, low: 0}, {name: c, low: 2, high: 3}]");
+  Domain domain =
+      parse_domain("attributes: [{name: a}, {name: b, low: 0}, {name: c, low: 2, high: 3}]");
   expect_error(ExitCode::kConfig, {"'a'", "no low and high", "no data"},
                [&] { resolve_bounds(domain, nullptr); });
   Dataset data;
@@ -283,7 +286,7 @@ TEST(Domain, ResolveBounds) {
   EXPECT_EQ(domain.attributes[1].high, 6);
   EXPECT_EQ(domain.attributes[2].high, 3);
   EXPECT_NO_THROW(resolve_bounds(domain, nullptr));
-  Domain above = parse("attributes: [{name: a}, {name: b, low: 10}, {name: c}]");
+  Domain above = parse_domain("attributes: [{name: a}, {name: b, low: 10}, {name: c}]");
   expect_error(ExitCode::kConfig, {"'b'", "low 10 > high 6", "t.csv"},
                [&] { resolve_bounds(above, &data); });
 }
@@ -297,7 +300,7 @@ TEST(DomainYaml, ReadsTheBenchmarkDomains) {
     Domain const domain = read_domain_yaml(entry.path().string());
     EXPECT_GE(domain.size(), 12);
     EXPECT_GT(domain.inputs(), 1e6);
-    expect_equal(domain, parse(format_domain_yaml(domain)));
+    expect_equal(domain, parse_domain(format_domain_yaml(domain)));
   }
   EXPECT_GE(count, 6);
 }

@@ -6,24 +6,20 @@
 #include "models/network.h"
 #include "tests/models/expect_error.h"
 #include "tests/models/keras/archive_writer.h"
+#include "tests/models/keras/sequential.h"
 
 namespace fairlane {
 namespace {
 
-std::string layer(std::string const& class_name, std::string const& name,
-                  std::string const& rest = "") {
+std::string keras3_layer(std::string const& class_name, std::string const& name,
+                         std::string const& rest = "") {
   return fmt::format(
       R"({{"module": "keras.layers", "class_name": "{}", "config": {{"name": "{}"{}{}}}}})",
       class_name, name, rest.empty() ? "" : ", ", rest);
 }
 
-std::string const kFirst = layer("Dense", "in", R"("units": 2, "activation": "relu")");
-std::string const kSecond = layer("Dense", "out", R"("units": 1, "activation": "sigmoid")");
-
-std::string sequential(std::vector<std::string> const& layers) {
-  return fmt::format(R"({{"class_name": "Sequential", "config": {{"name": "s", "layers": [{}]}}}})",
-                     fmt::join(layers, ", "));
-}
+std::string const kFirst = keras3_layer("Dense", "in", R"("units": 2, "activation": "relu")");
+std::string const kSecond = keras3_layer("Dense", "out", R"("units": 1, "activation": "sigmoid")");
 
 // Weights of two Dense layers, 2 -> 2 -> 1.
 std::string weights(TemporaryFolder const& folder, std::vector<KerasGroup> const& more = {},
@@ -69,9 +65,10 @@ TEST(KerasArchive, FoldsScalings) {
                         {{{2}, {2, 4}}, {{2}, {1, 1}}, {{2}, {0, 3}}, {{2}, {3, 15}}}}});
   Network const network = read(
       folder,
-      sequential({layer("Rescaling", "r", R"("scale": 2.0, "offset": [1.0, 3.0])"),
-                  layer("Normalization", "norm", R"("axis": [-1], "mean": null, "variance": null)"),
-                  kFirst, layer("BatchNormalization", "bn", R"("epsilon": 1.0)"), kSecond}),
+      sequential(
+          {keras3_layer("Rescaling", "r", R"("scale": 2.0, "offset": [1.0, 3.0])"),
+           keras3_layer("Normalization", "norm", R"("axis": [-1], "mean": null, "variance": null)"),
+           kFirst, keras3_layer("BatchNormalization", "bn", R"("epsilon": 1.0)"), kSecond}),
       bytes);
   ASSERT_EQ(network.layers.size(), 2U);
   // x -> x + 0, x -> 0.5 x + 0.25: what rescaling and normalization make together.
@@ -83,9 +80,9 @@ TEST(KerasArchive, FoldsScalings) {
   // Constants of the configuration, the other way round.
   Network const inverse =
       read(folder,
-           sequential(
-               {layer("Normalization", "n", R"("mean": [[5.0]], "variance": 4.0, "invert": true)"),
-                kFirst, kSecond}),
+           sequential({keras3_layer("Normalization", "n",
+                                    R"("mean": [[5.0]], "variance": 4.0, "invert": true)"),
+                       kFirst, kSecond}),
            weights(folder));
   EXPECT_EQ(inverse.layers[0].weights, (std::vector<float>{2, 4, 6, 8}));
   EXPECT_EQ(inverse.layers[0].bias, (std::vector<float>{20.5F, 29.5F}));
@@ -98,21 +95,21 @@ TEST(KerasArchive, NamesWhatIsWrong) {
                           std::initializer_list<std::string> parts) {
     expect_error(ExitCode::kData, parts, [&] { read(folder, config, bytes); });
   };
-  expect(sequential({kFirst, layer("Conv1D", "c"), kSecond}), weights(folder),
+  expect(sequential({kFirst, keras3_layer("Conv1D", "c"), kSecond}), weights(folder),
          {"m.keras:config.json", "'c'", "Conv1D"});
-  expect(sequential({layer("Dense", "other", R"("units": 2)"), kSecond}), weights(folder),
+  expect(sequential({keras3_layer("Dense", "other", R"("units": 2)"), kSecond}), weights(folder),
          {"m.keras:model.weights.h5:/layers/dense/vars", "'in'", "'other'"});
-  expect(sequential({kFirst, kSecond, layer("Dense", "third", R"("units": 1)")}), weights(folder),
-         {"/layers/dense_2/vars", "no such group", "'third'"});
-  expect(sequential({kFirst, layer("Dense", "out", R"("units": 3)")}), weights(folder),
+  expect(sequential({kFirst, kSecond, keras3_layer("Dense", "third", R"("units": 1)")}),
+         weights(folder), {"/layers/dense_2/vars", "no such group", "'third'"});
+  expect(sequential({kFirst, keras3_layer("Dense", "out", R"("units": 3)")}), weights(folder),
          {"/layers/dense_1/vars/0", "[2, 1]", "[2, 3]"});
-  expect(sequential({kFirst, layer("Dense", "out", R"("units": 1, "use_bias": false)")}),
+  expect(sequential({kFirst, keras3_layer("Dense", "out", R"("units": 1, "use_bias": false)")}),
          weights(folder), {"/layers/dense_1/vars/1", "too many"});
-  expect(sequential({kFirst, kSecond, layer("Rescaling", "r", R"("scale": 2.0)")}), weights(folder),
-         {"'r'", "no dense layer"});
-  expect(sequential({layer("Normalization", "n", R"("axis": 0)"), kFirst, kSecond}),
+  expect(sequential({kFirst, kSecond, keras3_layer("Rescaling", "r", R"("scale": 2.0)")}),
+         weights(folder), {"'r'", "no dense layer"});
+  expect(sequential({keras3_layer("Normalization", "n", R"("axis": 0)"), kFirst, kSecond}),
          weights(folder), {"'n'", "axis 0"});
-  expect(sequential({layer("Normalization", "n", R"("mean": 1.0)"), kFirst, kSecond}),
+  expect(sequential({keras3_layer("Normalization", "n", R"("mean": 1.0)"), kFirst, kSecond}),
          weights(folder), {"'n'", "mean and variance"});
   expect(good, "no HDF5", {"m.keras:model.weights.h5", "is not HDF5"});
   expect("{", weights(folder), {"m.keras:config.json", "malformed JSON"});

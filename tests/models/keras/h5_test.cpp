@@ -6,6 +6,7 @@
 #include "tests/benchmarks.h"
 #include "tests/models/expect_error.h"
 #include "tests/models/keras/h5_writer.h"
+#include "tests/models/keras/sequential.h"
 #include "tests/models/temporary.h"
 
 namespace fairlane {
@@ -65,11 +66,6 @@ std::string layer(std::string const& class_name, std::string const& name,
                   std::string const& rest = "") {
   return fmt::format(R"({{"class_name": "{}", "config": {{"name": "{}"{}{}}}}})", class_name, name,
                      rest.empty() ? "" : ", ", rest);
-}
-
-std::string sequential(std::vector<std::string> const& layers) {
-  return fmt::format(R"({{"class_name": "Sequential", "config": {{"name": "s", "layers": [{}]}}}})",
-                     fmt::join(layers, ", "));
 }
 
 std::string first(std::string const& rest = R"("activation": "relu")") {

@@ -11,18 +11,13 @@
 #include "models/trees/scorer.h"
 #include "tests/checkout.h"
 #include "tests/models/temporary.h"
+#include "tests/models/trees/label_of.h"
 
 namespace fairlane {
 namespace {
 
 std::filesystem::path folder() {
   return std::filesystem::path(source_dir()) / "tests/models/trees";
-}
-
-int label_of(TreeScorer const& scorer, float const* scores) {
-  if (scorer.outputs() > 1)
-    return static_cast<int>(std::max_element(scores, scores + scorer.outputs()) - scores);
-  return scores[0] > (scorer.kind() == ScoreKind::kLogits ? 0.0F : 0.5F) ? 1 : 0;
 }
 
 class TreeGolden : public testing::TestWithParam<std::string> {};

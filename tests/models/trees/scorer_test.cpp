@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/models/expect_error.h"
+#include "tests/models/trees/label_of.h"
 
 namespace fairlane {
 namespace {
@@ -78,12 +79,6 @@ std::vector<Real> naive_sums(TreeEnsemble const& trees, float const* row) {
   }
   for (Real& sum : sums) sum /= static_cast<Real>(trees.divisor);
   return sums;
-}
-
-int label_of(TreeScorer const& scorer, float const* scores) {
-  if (scorer.outputs() > 1)
-    return static_cast<int>(std::max_element(scores, scores + scorer.outputs()) - scores);
-  return scores[0] > (scorer.kind() == ScoreKind::kLogits ? 0.0F : 0.5F) ? 1 : 0;
 }
 
 std::vector<float> random_rows(std::mt19937& random, int inputs, std::size_t count) {
