@@ -10,6 +10,7 @@
 #include "apps/config_options.h"
 #include "apps/console.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "bench/bench.h"

@@ -14,6 +14,7 @@
 #include "apps/demo/embedded.h"
 #include "apps/files.h"
 #include "apps/text/words.h"
+#include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "engine/config/config_yaml.h"

@@ -14,6 +14,7 @@
 #include "apps/text/compare_text.h"
 #include "apps/text/summary_text.h"
 #include "apps/text/words.h"
+#include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "engine/results/report.h"

@@ -1,11 +1,7 @@
 #include "apps/files.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 
@@ -14,40 +10,17 @@
 #include "base/text.h"
 
 namespace fairlane {
-namespace {
-
 namespace fs = std::filesystem;
-
-Error failure(ExitCode code, std::string const& path, std::string const& what) {
-  return Error(code, fmt::format("{}: {}", escaped(path, path.size()), what));
-}
-
-}  // namespace
 
 void write_text_file(std::string const& path, std::string_view text) {
   fs::path const folder = fs::path(path).parent_path();
   std::error_code ec;
   if (!folder.empty()) fs::create_directories(folder, ec);
-  if (ec) throw failure(ExitCode::kOutput, path, "its folder cannot be created: " + ec.message());
-  std::string const partial = fmt::format("{}.{}.partial", path, getpid());
-  std::FILE* const file = std::fopen(partial.c_str(), "wb");
-  if (file == nullptr) {
-    throw failure(ExitCode::kOutput, path,
-                  fmt::format("cannot be created: {}", std::strerror(errno)));
-  }
-  bool const written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  bool const closed = std::fclose(file) == 0;
-  if (!written || !closed) {
-    std::string const reason = std::strerror(errno);
-    fs::remove(partial, ec);
-    throw failure(ExitCode::kDisk, path, "cannot be written: " + reason);
-  }
-  fs::rename(partial, path, ec);
   if (ec) {
-    std::string const reason = ec.message();
-    fs::remove(partial, ec);
-    throw failure(ExitCode::kOutput, path, "cannot be created: " + reason);
+    throw Error(ExitCode::kOutput, fmt::format("{}: its folder cannot be created: {}",
+                                               escaped(path, path.size()), ec.message()));
   }
+  write_whole_file(path, text, ExitCode::kOutput);
 }
 
 std::string relative_path(std::string const& path, std::string const& base) {

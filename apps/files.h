@@ -6,7 +6,7 @@
 
 namespace fairlane {
 
-/// Writes a whole file: to a temporary neighbour first, then renamed. Creates the folder.
+/// Writes a whole file as write_whole_file() does, and its folder where there is none.
 /// Throws Error(kOutput) when it cannot be created, Error(kDisk) when writing fails.
 void write_text_file(std::string const& path, std::string_view text);
 

@@ -9,16 +9,22 @@
 #include <cstring>
 #include <system_error>
 
-#include "base/error.h"
 #include "base/text.h"
 
 namespace fairlane {
 namespace {
 
 constexpr std::size_t kLongestPath = 4096;
+constexpr std::size_t kBufferBytes = 1U << 16;
 
 Error failure(std::string const& path, std::string const& what) {
   return Error(ExitCode::kNoInput, fmt::format("{}: {}", escaped(path, kLongestPath), what));
+}
+
+// What could not be done to a file that is written, and what the system says of it.
+Error unwritten(std::string const& path, char const* what, ExitCode code = ExitCode::kDisk) {
+  return Error(code,
+               fmt::format("{}: {}: {}", escaped(path, kLongestPath), what, std::strerror(errno)));
 }
 
 Error cannot_be_opened(std::string const& path) {
@@ -36,6 +42,17 @@ char const* kind_of(mode_t mode) {
 void require_regular(std::string const& path, struct stat const& info) {
   if (S_ISREG(info.st_mode)) return;
   throw failure(path, fmt::format("is {}, expected a file", kind_of(info.st_mode)));
+}
+
+// Some file systems cannot flush a directory; EINVAL says so.
+bool is_flushed(int descriptor) { return fsync(descriptor) == 0 || errno == EINVAL; }
+
+// Makes a new name in a folder last.
+void sync_folder_of(std::string const& path) {
+  std::string const folder = std::filesystem::path(path).parent_path().string();
+  std::string const opened = folder.empty() ? "." : folder;
+  // One that may be written to, but not read, cannot be opened: its files are as good as elsewhere.
+  if (access(opened.c_str(), R_OK) == 0) sync_path(opened);
 }
 
 }  // namespace
@@ -64,6 +81,117 @@ std::filesystem::path absolute_path(std::string const& path) {
   if (!ec) return absolute;
   throw failure(path, fmt::format("the working directory cannot be found: {}; has it been deleted?",
                                   ec.message()));
+}
+
+std::string read_file(std::string const& path, std::size_t limit) {
+  InputFile const file = open_input(path);
+  std::string bytes;
+  struct stat info {};
+  if (fstat(fileno(file.get()), &info) == 0) {
+    auto const size = static_cast<std::size_t>(info.st_size);
+    if (size > limit)
+      throw failure(path, fmt::format("is {} bytes long, expected at most {}", size, limit));
+    bytes.reserve(size + 1);
+  }
+  constexpr std::size_t kChunk = std::size_t{1} << 20;
+  while (true) {
+    std::size_t const before = bytes.size();
+    std::size_t const room = bytes.capacity() > before ? bytes.capacity() - before : kChunk;
+    bytes.resize(before + room);
+    std::size_t const got = std::fread(bytes.data() + before, 1, room, file.get());
+    bytes.resize(before + got);
+    if (bytes.size() > limit) throw failure(path, fmt::format("is longer than {} bytes", limit));
+    if (got < room) break;
+  }
+  if (std::ferror(file.get()) != 0)
+    throw failure(path, fmt::format("cannot be read: {}", std::strerror(errno)));
+  return bytes;
+}
+
+void write_whole_file(std::string const& path, std::string_view bytes, ExitCode unplaced) {
+  std::string const partial = fmt::format("{}.{}.partial", path, getpid());
+  FileWriter file(partial, path, unplaced);
+  try {
+    file.write(bytes.data(), bytes.size());
+    file.sync();
+    file.close();
+    rename_file(partial, path, unplaced);
+  } catch (Error const&) {
+    unlink(partial.c_str());
+    throw;
+  }
+  sync_folder_of(path);
+}
+
+FileWriter::FileWriter(std::string path) : FileWriter(path, path, ExitCode::kDisk) {}
+
+FileWriter::FileWriter(std::string const& path, std::string named, ExitCode uncreated)
+    : named_(std::move(named)) {
+  constexpr mode_t kMode = 0666;  // less the umask
+  fd_ = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
+  if (fd_ < 0) throw unwritten(named_, "cannot be created", uncreated);
+  buffer_.reserve(kBufferBytes);
+}
+
+FileWriter::~FileWriter() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void FileWriter::write(char const* data, std::size_t size) {
+  if (buffer_.size() + size > kBufferBytes) {
+    flush(buffer_.data(), buffer_.size());
+    buffer_.clear();
+    if (size >= kBufferBytes) {
+      flush(data, size);
+      return;
+    }
+  }
+  buffer_.insert(buffer_.end(), data, data + size);
+}
+
+void FileWriter::flush(char const* data, std::size_t size) {
+  while (size > 0) {
+    ssize_t const done = ::write(fd_, data, size);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) throw unwritten(named_, "cannot be written");
+    data += done;
+    size -= static_cast<std::size_t>(done);
+  }
+}
+
+void FileWriter::sync() {
+  flush(buffer_.data(), buffer_.size());
+  buffer_.clear();
+  if (!is_flushed(fd_)) throw unwritten(named_, "cannot be flushed to disk");
+}
+
+void FileWriter::close() {
+  flush(buffer_.data(), buffer_.size());
+  buffer_.clear();
+  int const fd = fd_;
+  fd_ = -1;
+  if (::close(fd) != 0) throw unwritten(named_, "cannot be written");
+}
+
+void sync_path(std::string const& path) {
+  int const fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) throw unwritten(path, "cannot be opened");
+  bool const flushed = is_flushed(fd);
+  int const error = errno;
+  ::close(fd);
+  errno = error;
+  if (!flushed) throw unwritten(path, "cannot be flushed to disk");
+}
+
+void rename_file(std::string const& from, std::string const& to, ExitCode unplaced) {
+  if (std::rename(from.c_str(), to.c_str()) != 0)
+    throw unwritten(to, "cannot be put into place", unplaced);
+}
+
+void replace_file(std::string const& from, std::string const& to, ExitCode unplaced) {
+  sync_path(from);
+  rename_file(from, to, unplaced);
+  sync_folder_of(to);
 }
 
 }  // namespace fairlane

@@ -1,18 +1,11 @@
 #include "base/text.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
-
-#include "base/error.h"
-#include "base/files.h"
 
 namespace fairlane {
 namespace {
@@ -136,33 +129,6 @@ std::string lower_extension(std::string const& path) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   return extension;
-}
-
-std::string read_file(std::string const& path, std::size_t limit) {
-  auto const fail = [&](std::string const& why) {
-    return Error(ExitCode::kNoInput, fmt::format("{}: {}", escaped(path, 4096), why));
-  };
-  InputFile const file = open_input(path);
-  std::string bytes;
-  struct stat info {};
-  if (fstat(fileno(file.get()), &info) == 0) {
-    auto const size = static_cast<std::size_t>(info.st_size);
-    if (size > limit) throw fail(fmt::format("is {} bytes long, expected at most {}", size, limit));
-    bytes.reserve(size + 1);
-  }
-  constexpr std::size_t kChunk = std::size_t{1} << 20;
-  while (true) {
-    std::size_t const before = bytes.size();
-    std::size_t const room = bytes.capacity() > before ? bytes.capacity() - before : kChunk;
-    bytes.resize(before + room);
-    std::size_t const got = std::fread(bytes.data() + before, 1, room, file.get());
-    bytes.resize(before + got);
-    if (bytes.size() > limit) throw fail(fmt::format("is longer than {} bytes", limit));
-    if (got < room) break;
-  }
-  if (std::ferror(file.get()) != 0)
-    throw fail(fmt::format("cannot be read: {}", std::strerror(errno)));
-  return bytes;
 }
 
 }  // namespace fairlane

@@ -1,4 +1,4 @@
-// Text for messages, and whole files.
+// Text for messages.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +25,5 @@ std::size_t utf8_length(std::string_view text);
 
 /// The extension of a path with its dot, in lower case; empty where there is none.
 std::string lower_extension(std::string const& path);
-
-/// The bytes of a file. Throws Error(kNoInput) as open_input() does, and when it is unreadable or
-/// larger than `limit`.
-std::string read_file(std::string const& path, std::size_t limit);
 
 }  // namespace fairlane

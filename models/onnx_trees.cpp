@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "models/network.h"
 #include "models/onnx/chain.h"

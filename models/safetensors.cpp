@@ -1,20 +1,17 @@
 // Fairlane's own network file. Source: the safetensors format,
 // https://github.com/huggingface/safetensors
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <map>
 #include <optional>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/json.h"
 #include "base/strict_json.h"
 #include "base/text.h"
@@ -357,35 +354,7 @@ Network parse_safetensors(std::string_view bytes, std::string const& source) {
 
 void write_safetensors(Network const& network, std::string const& path) {
   validate(network);
-  std::string const bytes = encode(network);
-  std::string const temporary = fmt::format("{}.{}.tmp", path, getpid());
-  auto const fail = [&](char const* verb) {
-    int const reason = errno;
-    std::remove(temporary.c_str());
-    return Error(ExitCode::kDisk, fmt::format("{}: cannot be {}: {}", escaped(path, 4096), verb,
-                                              std::strerror(reason)));
-  };
-  int const file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0) throw fail("created");
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    ssize_t const wrote = ::write(file, bytes.data() + done, bytes.size() - done);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) {
-      Error const error = fail("written");
-      ::close(file);
-      throw error;
-    }
-    done += static_cast<std::size_t>(wrote);
-  }
-  // Without this a crash soon after could leave an empty file under the final name.
-  if (::fsync(file) != 0 && errno != EINVAL) {
-    Error const error = fail("written");
-    ::close(file);
-    throw error;
-  }
-  if (::close(file) != 0) throw fail("written");
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) throw fail("renamed into place");
+  write_whole_file(path, encode(network));
 }
 
 }  // namespace fairlane

@@ -54,7 +54,7 @@ OWN_HEADERS = (
     ("engine/config/*", (*ENGINE, "engine/config/*")),
     ("engine/subject/*", (*ENGINE, "engine/config/*", "engine/subject/*")),
     ("engine/record/*", (*CORE, "kernels/layout/*", "kernels/visits.h", "engine/record/*")),
-    ("engine/job/*", ("base/*", "engine/record/output_dir.h", "engine/job/*")),
+    ("engine/job/*", ("base/*", "engine/job/*")),
     ("engine/search/*", (*JOB, "engine/search/*")),
     ("engine/results/*", (*JOB, "engine/search/*", "engine/results/*")),
     ("engine/count/*", (*JOB, "engine/search/*", "engine/results/*", "engine/count/*")),

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/json.h"
 #include "base/ordered_pipeline.h"
 #include "base/text.h"

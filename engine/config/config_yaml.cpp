@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/strict_yaml.h"
 #include "base/text.h"
 #include "engine/config/config_keys.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/json.h"
 #include "base/stopwatch.h"
 #include "base/text.h"

@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/stopwatch.h"
-#include "base/text.h"
 #include "engine/count/set_search.h"
 #include "engine/count/share_estimate.h"
 #include "engine/job/job.h"

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/files.h"
 #include "base/text.h"
 
 namespace fairlane {

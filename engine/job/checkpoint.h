@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/sha256.h"
-#include "engine/record/output_dir.h"
 
 namespace fairlane {
 

@@ -15,6 +15,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
 

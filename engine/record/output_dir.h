@@ -1,9 +1,7 @@
 // The output directory: files appear under their final names complete or not at all, DONE last.
 #pragma once
 
-#include <cstddef>
 #include <string>
-#include <vector>
 
 namespace fairlane {
 
@@ -57,33 +55,5 @@ class OutputDir {
   bool created_ = false;  // the directory itself
   bool finished_ = false;
 };
-
-/// A new buffered file. Throws Error(kDisk) naming the path on any failure, at close() at the
-/// latest.
-class FileWriter {
- public:
-  explicit FileWriter(std::string path);
-  /// Leaves the file as it is when close() was not called.
-  ~FileWriter();
-  FileWriter(FileWriter const&) = delete;
-  FileWriter& operator=(FileWriter const&) = delete;
-  void write(char const* data, std::size_t size);
-  void close();
-
- private:
-  void flush(char const* data, std::size_t size);
-
-  std::string path_;
-  int fd_ = -1;
-  std::vector<char> buffer_;
-};
-
-/// Flushes a file or a directory to disk. Throws Error(kDisk).
-void sync_path(std::string const& path);
-/// Throws Error(kDisk).
-void rename_file(std::string const& from, std::string const& to);
-/// Puts a finished file into the place of another, which is whole at every moment, also on disk.
-/// Throws Error(kDisk).
-void replace_file(std::string const& from, std::string const& to);
 
 }  // namespace fairlane

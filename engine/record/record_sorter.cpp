@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "engine/record/output_dir.h"
+#include "base/files.h"
 
 namespace fairlane {
 namespace {

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/json.h"
 #include "base/ordered_pipeline.h"
 #include "base/text.h"

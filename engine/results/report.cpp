@@ -1,4 +1,5 @@
 #include "engine/results/report.h"
+#include "base/files.h"
 #include "base/json.h"
 
 #include <fmt/format.h>

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/float16.h"
 #include "base/text.h"
 #include "models/keras/hdf5_format.h"

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/protobuf_wire.h"
 #include "base/text.h"
 #include "models/layer_chain.h"

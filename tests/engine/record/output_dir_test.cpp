@@ -239,31 +239,5 @@ TEST(OutputDir, SurvivesKillAtAnyMoment) {
   EXPECT_EQ(names_in(dir).count(".partial"), 0U);
 }
 
-TEST(FileWriter, NamesThePathWhenTheDiskIsFull) {
-  FileWriter small("/dev/full");
-  small.write("x", 1);
-  expect_error(ExitCode::kDisk, {"/dev/full", "No space left"}, [&] { small.close(); });
-  FileWriter large("/dev/full");
-  std::string const text(1 << 20, 'x');
-  expect_error(ExitCode::kDisk, {"/dev/full", "No space left"},
-               [&] { large.write(text.data(), text.size()); });
-  expect_error(ExitCode::kDisk, {"/no/such/folder"},
-               [] { FileWriter const writer("/no/such/folder/file"); });
-}
-
-TEST(FileWriter, WritesWhatItIsGiven) {
-  TemporaryFolder const folder;
-  std::string expected;
-  FileWriter writer(folder.file("file"));
-  for (int i = 0; i < 200; ++i) {
-    std::string const part(static_cast<std::size_t>(i * i * 7 % 70000),
-                           static_cast<char>('a' + i % 26));
-    writer.write(part.data(), part.size());
-    expected += part;
-  }
-  writer.close();
-  EXPECT_EQ(slurp(folder.file("file")), expected);
-}
-
 }  // namespace
 }  // namespace fairlane
