@@ -16,8 +16,9 @@
 #include "apps/text/words.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/sha256.h"
 #include "base/text.h"
-#include "engine/results/report.h"
+#include "engine/results/manifest.h"
 #include "models/data/dataset.h"
 #include "models/model.h"
 

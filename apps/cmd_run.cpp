@@ -15,7 +15,9 @@
 #include "base/text.h"
 #include "engine/count/domain_share.h"
 #include "engine/results/changed_inputs.h"
+#include "engine/results/manifest.h"
 #include "engine/results/run.h"
+#include "engine/results/summary.h"
 
 namespace fairlane {
 namespace {

@@ -123,6 +123,16 @@ std::string did_you_mean(std::string const& word, std::vector<std::string> const
   return nearest.empty() ? std::string() : fmt::format("; did you mean {}?", in_quotes(nearest));
 }
 
+std::string csv_cell(std::string const& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (char const c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
 std::string lower_extension(std::string const& path) {
   std::string extension = std::filesystem::path(path).extension().string();
   for (char& c : extension) {

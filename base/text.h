@@ -1,4 +1,4 @@
-// Text for messages.
+// Text for messages and tables.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +22,9 @@ std::string did_you_mean(std::string const& word, std::vector<std::string> const
 
 /// Bytes of the UTF-8 character at the start of `text`; 0 when there is none or it is malformed.
 std::size_t utf8_length(std::string_view text);
+
+/// A cell of a CSV file, quoted where RFC 4180 asks for it.
+std::string csv_cell(std::string const& text);
 
 /// The extension of a path with its dot, in lower case; empty where there is none.
 std::string lower_extension(std::string const& path);

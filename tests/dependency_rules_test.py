@@ -290,7 +290,7 @@ class Rules(unittest.TestCase):
             ("engine/job/checkpoint.cpp", '"engine/count/walk_search.h"'),
             ("engine/job/job.h", '"engine/search/search.h"'),
             ("engine/job/job.h", '"engine/config/run_config.h"'),
-            ("engine/search/search.cpp", '"engine/results/report.h"'),
+            ("engine/search/search.cpp", '"engine/results/run.h"'),
             ("engine/search/symbolic/tree.cpp", '"engine/count/estimate.h"'),
             ("engine/results/manifest.cpp", '"engine/count/estimate.h"'),
             ("engine/count/estimate.cpp", '"engine/compare/compare.h"'),

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "engine/results/report.h"
+#include "engine/results/summary.h"
 #include "models/model.h"
 
 namespace fairlane {

@@ -13,13 +13,16 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/ordered_pipeline.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "engine/check/double_evaluator.h"
 #include "engine/check/scorer_evaluator.h"
 #include "engine/results/changed_inputs.h"
+#include "engine/results/instances.h"
 #include "engine/results/instances_reader.h"
-#include "engine/results/report.h"
+#include "engine/results/manifest.h"
+#include "engine/results/summary.h"
 
 namespace fairlane {
 namespace {

@@ -14,7 +14,8 @@
 #include "engine/compare/diversity.h"
 #include "engine/compare/mann_whitney.h"
 #include "engine/job/job.h"
-#include "engine/results/report.h"
+#include "engine/record/output_dir.h"
+#include "engine/results/manifest.h"
 
 namespace fairlane {
 namespace {

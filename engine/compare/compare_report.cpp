@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "engine/compare/mann_whitney.h"
-#include "engine/results/report.h"
+#include "engine/record/findings.h"
 
 namespace fairlane {
 namespace {

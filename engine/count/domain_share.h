@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "engine/results/report.h"
+#include "engine/results/summary.h"
+#include "engine/subject/subject.h"
 
 namespace fairlane {
 

@@ -13,8 +13,9 @@
 #include "engine/count/walk_search.h"
 #include "engine/record/findings.h"
 #include "engine/record/output_dir.h"
+#include "engine/results/instances.h"
 #include "engine/results/instances_reader.h"
-#include "engine/results/report.h"
+#include "engine/results/manifest.h"
 
 namespace fairlane {
 namespace {
@@ -70,7 +71,7 @@ class Enumeration {
   void merge();
   void add_shard(std::string const& dir, std::vector<bool>& present);
   void add_instances(std::string const& dir);
-  void write_findings(Summary& summary);
+  void write_findings(WalkReport& report);
   void write_counts();
 
   RunConfig const& config_;
@@ -100,7 +101,7 @@ std::string Enumeration::run() {
   report.walk_seconds = start.seconds();
   Stopwatch const write_start;
   findings_.finish();
-  if (findings_.wanted()) write_findings(report.written);
+  if (findings_.wanted()) write_findings(report);
   if (options_.shard.count > 1) write_counts();
   out_.write("values.csv", values_csv(report));
   if (walker_->plan().get().counts_pairs) out_.write("pairs.csv", pairs_csv(report));
@@ -112,7 +113,7 @@ std::string Enumeration::run() {
   return summary;
 }
 
-void Enumeration::write_findings(Summary& summary) {
+void Enumeration::write_findings(WalkReport& report) {
   auto const& subject = backend_->subject();
   Findings found(subject, out_.partial("spill"), memory_limit(options_.execution) / kRecordShares);
   auto const words = static_cast<std::size_t>(subject.keys().words);
@@ -136,8 +137,8 @@ void Enumeration::write_findings(Summary& summary) {
         std::numeric_limits<std::uint64_t>::max());
   }
   found.finish(std::numeric_limits<std::uint64_t>::max());
-  summary.found = found.counts();
-  write_instances(config_, subject_, found, *backend_, out_, summary);
+  report.found = found.counts();
+  report.signature = write_instances(config_, subject_, found, *backend_, out_).signature;
 }
 
 void Enumeration::write_counts() {

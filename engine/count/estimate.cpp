@@ -16,7 +16,7 @@
 #include "engine/count/share_estimate.h"
 #include "engine/job/job.h"
 #include "engine/record/output_dir.h"
-#include "engine/results/report.h"
+#include "engine/results/manifest.h"
 
 namespace fairlane {
 namespace {

@@ -1,5 +1,7 @@
 #include "engine/count/walk_report.h"
 #include "base/json.h"
+#include "base/text.h"
+#include "engine/results/summary.h"
 
 #include <fmt/format.h>
 
@@ -172,10 +174,10 @@ std::string walk_summary_json(WalkReport const& report) {
   if (report.plan.get().counts_pairs) json["treatment"] = by_treatment(report, counts);
   json["positive"] = positive_rates(report, counts);
   json["severity_histogram"] = by_severity(counts);
-  if (!report.written.signature.empty()) {
-    json["written"] = {{"unique_instances", report.written.found.unique_instances},
-                       {"unique_groups", report.written.found.unique_groups}};
-    json["signature"] = report.written.signature;
+  if (!report.signature.empty()) {
+    json["written"] = {{"unique_instances", report.found.unique_instances},
+                       {"unique_groups", report.found.unique_groups}};
+    json["signature"] = report.signature;
   }
   json["timing"] = {{"search_seconds", report.walk_seconds},
                     {"write_seconds", report.write_seconds},

@@ -4,18 +4,21 @@
 #include <string>
 
 #include "engine/count/group_counts.h"
-#include "engine/results/report.h"
+#include "engine/record/findings.h"
+#include "engine/subject/subject.h"
 
 namespace fairlane {
 
-/// complete  whether the counts are of the whole walk, not of a shard
-/// written   signature and severity of the instances that were written, if any
+/// complete   whether the counts are of the whole walk, not of a shard
+/// found      counts of the instances that were written, if any
+/// signature  of these; empty where none were written
 struct WalkReport {
   TestSubject const& subject;
   WalkPlan const& plan;
   GroupCounts const& counts;
   bool complete = true;
-  Summary written = {};
+  FindingCounts found = {};
+  std::string signature = {};
   double walk_seconds = 0.0;
   double write_seconds = 0.0;
   double total_seconds = 0.0;

@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "engine/record/row_codec.h"
 
-#include "engine/record/findings.h"
+#include <algorithm>
 
 namespace fairlane {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/results/report.h"
+#include "engine/results/manifest.h"
 
 namespace fairlane {
 

@@ -1,5 +1,6 @@
-// The instances of a run as files: rows are decoded, described and formatted by several threads,
-// written in order.
+// Rows are decoded, described and formatted by several threads, written in order.
+#include "engine/results/instances.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,9 +13,10 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/ordered_pipeline.h"
+#include "base/sha256.h"
 #include "base/text.h"
+#include "engine/record/row_codec.h"
 #include "engine/results/npy.h"
-#include "engine/results/report.h"
 
 namespace fairlane {
 namespace {
@@ -388,8 +390,9 @@ std::vector<std::string> instance_columns(TestSubject const& subject) {
   return columns;
 }
 
-void write_instances(RunConfig const& config, TestSubject const& subject, Findings const& findings,
-                     Backend& backend, OutputDir& out, Summary& summary) {
+InstanceTotals write_instances(RunConfig const& config, TestSubject const& subject,
+                               Findings const& findings, Backend& backend, OutputDir& out) {
+  InstanceTotals totals;
   std::int64_t const count = findings.counts().unique_instances;
   InstanceFormatter const formatter(config, subject, findings, backend);
   InstanceFiles files(config, subject, count, out);
@@ -399,7 +402,7 @@ void write_instances(RunConfig const& config, TestSubject const& subject, Findin
     files.write(batch);
     hash.update(batch.records.data(), batch.records.size());
     severity_sum += batch.severity_sum;  // in the order of the instances, whoever computed it
-    summary.severity_max = std::max(summary.severity_max, batch.severity_max);
+    totals.severity_max = std::max(totals.severity_max, batch.severity_max);
   };
   OrderedPipeline<Batch> pipeline(
       backend.concurrency(), [&](Batch& batch) { formatter.format(batch); }, sink);
@@ -414,8 +417,9 @@ void write_instances(RunConfig const& config, TestSubject const& subject, Findin
       });
   pipeline.drain();
   files.close();
-  summary.signature = hash.finish();
-  summary.severity_mean = count > 0 ? severity_sum / static_cast<double>(count) : 0.0;
+  totals.signature = hash.finish();
+  totals.severity_mean = count > 0 ? severity_sum / static_cast<double>(count) : 0.0;
+  return totals;
 }
 
 }  // namespace fairlane

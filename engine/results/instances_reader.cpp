@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "engine/results/instances.h"
 #include "engine/results/npy.h"
-#include "engine/results/report.h"
 #include "kernels/visits.h"
 
 namespace fairlane {

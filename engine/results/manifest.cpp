@@ -1,3 +1,5 @@
+#include "engine/results/manifest.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -6,9 +8,10 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "engine/config/config_json.h"
-#include "engine/results/report.h"
+#include "engine/record/findings.h"
 
 namespace fairlane {
 namespace {

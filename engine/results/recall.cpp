@@ -12,7 +12,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "engine/results/report.h"
+#include "engine/results/manifest.h"
 
 namespace fairlane {
 namespace {

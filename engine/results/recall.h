@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "engine/results/report.h"
+#include "engine/results/summary.h"
 #include "engine/subject/subject.h"
 
 namespace fairlane {

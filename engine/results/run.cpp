@@ -6,7 +6,12 @@
 
 #include "base/error.h"
 #include "base/stopwatch.h"
+#include "engine/record/findings.h"
+#include "engine/record/output_dir.h"
+#include "engine/results/instances.h"
+#include "engine/results/manifest.h"
 #include "engine/results/recall.h"
+#include "engine/results/trace.h"
 #include "engine/search/symbolic/path_coverage.h"
 #include "engine/subject/label_agreement.h"
 
@@ -129,7 +134,10 @@ Summary run(RunConfig const& config, RunOptions const& options) {
         summary.agreement = agreed->share();
     }
     summary.sample_seconds = sample_start.seconds();
-    write_instances(config, subject, *findings, *backend, out, summary);
+    InstanceTotals const written = write_instances(config, subject, *findings, *backend, out);
+    summary.signature = written.signature;
+    summary.severity_mean = written.severity_mean;
+    summary.severity_max = written.severity_max;
   } catch (Error const& error) {
     if (!saves || !is_model_failure(error)) throw;
     throw Error(ExitCode::kStopped,

@@ -1,7 +1,14 @@
 // One run from configuration to output directory.
 #pragma once
 
-#include "engine/results/report.h"
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engine/config/run_config.h"
+#include "engine/results/summary.h"
+#include "engine/search/search.h"
+#include "engine/subject/subject.h"
 
 namespace fairlane {
 

@@ -19,5 +19,12 @@ TEST(Text, NearestName) {
   EXPECT_EQ(nearest_name("age", {}), "");
 }
 
+TEST(CsvCell, QuotesWhatNeedsIt) {
+  EXPECT_EQ(csv_cell("hours-per-week"), "hours-per-week");
+  EXPECT_EQ(csv_cell("a,b"), "\"a,b\"");
+  EXPECT_EQ(csv_cell("say \"x\""), "\"say \"\"x\"\"\"");
+  EXPECT_EQ(csv_cell("two\nlines"), "\"two\nlines\"");
+}
+
 }  // namespace
 }  // namespace fairlane

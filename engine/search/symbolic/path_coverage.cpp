@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/record/row_codec.h"
 #include "engine/search/symbolic/decision_tree.h"
 #include "engine/search/symbolic/row_sampler.h"
 

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/thread_pool.h"
+#include "engine/record/row_codec.h"
 #include "engine/search/search_task.h"
 #include "engine/search/symbolic/decision_tree.h"
 #include "engine/search/symbolic/path_toggles.h"

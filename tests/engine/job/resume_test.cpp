@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "engine/results/manifest.h"
 #include "kernels/device/device_backend.h"
 #include "tests/engine/results/run_output.h"
 #include "tests/engine/search/run_search.h"

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "engine/record/row_codec.h"
 #include "tests/engine/search/small_subject.h"
 
 namespace fairlane {

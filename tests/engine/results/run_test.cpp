@@ -7,6 +7,8 @@
 #include <functional>
 
 #include "engine/check/check.h"
+#include "engine/results/manifest.h"
+#include "engine/results/summary.h"
 #include "tests/benchmarks.h"
 #include "tests/engine/results/run_output.h"
 #include "tests/engine/search/small_subject.h"

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "engine/results/manifest.h"
 #include "tests/benchmarks.h"
 #include "tests/engine/results/run_output.h"
 #include "tests/engine/search/run_search.h"

@@ -1,8 +1,6 @@
-#include "engine/results/report.h"
-#include "base/files.h"
-#include "base/json.h"
+#include "engine/results/summary.h"
 
-#include <fmt/format.h>
+#include "base/json.h"
 
 namespace fairlane {
 namespace {
@@ -19,16 +17,6 @@ Json domain_share_json(DomainShare const& found) {
 }
 
 }  // namespace
-
-std::string csv_cell(std::string const& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (char const c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + "\"";
-}
 
 std::string summary_json(Summary const& summary) {
   auto const& search = summary.search;
@@ -77,27 +65,6 @@ std::string summary_json(Summary const& summary) {
                     {"write_seconds", summary.write_seconds},
                     {"total_seconds", summary.total_seconds}};
   return json.dump(2) + "\n";
-}
-
-void write_trace(RunConfig const& config, TestSubject const& subject, SearchResult const& result,
-                 OutputDir& out) {
-  FileWriter file(out.partial("global.csv"));
-  std::string line = "method,seed,found,iterations";
-  for (auto const& attribute : subject.domain().attributes) line += "," + csv_cell(attribute.name);
-  line += '\n';
-  auto const width = subject.domain().attributes.size();
-  for (std::size_t seed = 0; seed < result.global.size(); ++seed) {
-    auto const& outcome = result.global[seed];
-    line +=
-        fmt::format("{},{},{},{}", config.method, seed, outcome.found ? 1 : 0, outcome.iterations);
-    for (std::size_t a = 0; a < width; ++a)
-      line += fmt::format(",{}", result.last_rows[seed * width + a]);
-    line += '\n';
-    file.write(line.data(), line.size());
-    line.clear();
-  }
-  file.write(line.data(), line.size());
-  file.close();
 }
 
 }  // namespace fairlane
