@@ -46,7 +46,7 @@ struct MethodSpec {
   double evaluations_per_gradient = 0.0;  // model evaluations of one gradient at one point; 0:
                                           // 1 + number of attributes
   bool adapts_directions = false;         // of local steps, for each attribute: see
-                                          // engine/search/step_adaptation.h
+                                          // engine/search/lockstep/step_adaptation.h
   bool adapts_attributes = false;         // whose turn it is
 };
 

@@ -1,6 +1,6 @@
 #include "engine/search/search.h"
 
-#include "engine/search/lockstep_search.h"
+#include "engine/search/lockstep/lockstep_search.h"
 #include "engine/search/symbolic/symbolic_search.h"
 
 namespace fairlane {
@@ -8,77 +8,6 @@ namespace fairlane {
 bool can_resume(RunConfig const& config, MethodSpec const& method) {
   if (method.kind == SearchKind::kSymbolic) return true;  // it knows its tests by itself
   return method.kind != SearchKind::kRandom && !config.budget.instances;
-}
-
-void LockstepSearch::search() {
-  if (method_.kind == SearchKind::kRandom) return random_phase();
-  try {
-    global_phase();
-    cut_global();
-    if (result_.cut.local_seeds != 0 && config_.local.num > 0) local_phase();
-  } catch (Error const& error) {
-    fails_midway_ = config_.budget.seconds && is_model_failure(error);
-    throw;
-  }
-}
-
-std::vector<std::uint64_t> LockstepSearch::hit_finders() {
-  if (backend_.overflowed()) {
-    throw Error(
-        ExitCode::kMemory,
-        "budget.instances: the record of visited inputs is full at " +
-            std::to_string(backend_.visited()) +
-            " inputs, so distinct instances cannot be counted on the way; use another budget");
-  }
-  std::vector<std::uint64_t> finders;
-  backend_.collect([&](Visits const& visits) {
-    for (std::size_t i = 0; i < visits.count; ++i) {
-      if ((visits.state[i] & kVisitHit) != 0) finders.push_back(visits.finder[i]);
-    }
-  });
-  return finders;
-}
-
-double LockstepSearch::seed_evaluations(GlobalOutcome const& outcome) const {
-  double const tests = outcome.iterations;
-  bool const cut = outcome.iterations < max_iter();  // by the clock
-  bool const stepped_last = !outcome.found && (method_.steps_after_last_test || cut);
-  double const steps = tests == 0.0 || stepped_last ? tests : tests - 1.0;
-  return tests * variants() + steps * 2.0 * gradient_cost();
-}
-
-double LockstepSearch::origin_evaluations(std::int64_t steps, double renewals) const {
-  if (steps == 0) return 0.0;
-  double const pair = 2.0 * gradient_cost();
-  double evaluations = static_cast<double>(steps) * variants() + renewals * pair;
-  if (method_.begins_with_partner) evaluations += variants();
-  if (method_.begins_with_gradients) evaluations += pair;
-  return evaluations;
-}
-
-void LockstepSearch::count() {
-  auto& c = result_.counts;
-  c.global_seeds = static_cast<std::int64_t>(result_.global.size());
-  double evaluations = 0.0;
-  std::int64_t tests = 0;
-  for (auto const& outcome : result_.global) {
-    c.global_found += outcome.found ? 1 : 0;
-    tests += outcome.iterations;
-    evaluations += seed_evaluations(outcome);
-  }
-  if (method_.kind == SearchKind::kRandom) {
-    c.global_seeds = c.iterations;
-    c.global_unique = c.global_found;
-    c.model_evaluations = static_cast<std::int64_t>(static_cast<double>(c.iterations) * variants());
-    return;
-  }
-  c.global_unique = static_cast<std::int64_t>(origins_.seed.size());
-  c.iterations = tests;
-  for (std::int64_t i = 0; i < local_counted_; ++i) {
-    c.iterations += steps_[static_cast<std::size_t>(i)];
-    evaluations += origin_evaluations(i);
-  }
-  c.model_evaluations = static_cast<std::int64_t>(evaluations);
 }
 
 SearchResult search(RunConfig const& config, MethodSpec const& method, SeedSource const& seeds,

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "engine/search/step_adaptation.h"
+#include "engine/search/lockstep/step_adaptation.h"
 #include "tests/engine/search/run_search.h"
 
 namespace fairlane {

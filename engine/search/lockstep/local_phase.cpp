@@ -1,9 +1,8 @@
 // The local phase: more IDIs around each origin, and where a budget ends it.
+#include "engine/search/lockstep/lockstep_search.h"
 
 #include <algorithm>
 #include <cmath>
-
-#include "engine/search/lockstep_search.h"
 
 namespace fairlane {
 

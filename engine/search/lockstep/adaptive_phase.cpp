@@ -2,10 +2,9 @@
 // population step together, and after every step the probabilities of the next one follow what all
 // of them met. A population is a number of origins, whatever the blocks, threads and devices that
 // share it, and so are the results.
+#include "engine/search/lockstep/lockstep_search.h"
 
 #include <algorithm>
-
-#include "engine/search/lockstep_search.h"
 
 namespace fairlane {
 

@@ -2,12 +2,11 @@
 // every visit. Lanes on their way are not: they run again, and since the record keeps the least
 // finder of an input, visits made twice change nothing. Where a clock may end the search before
 // they have come as far again, it is saved how far they were, since their visits count.
+#include "engine/search/lockstep/lockstep_search.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-
-#include "engine/search/lockstep_search.h"
 
 namespace fairlane {
 namespace {

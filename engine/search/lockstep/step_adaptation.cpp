@@ -1,4 +1,4 @@
-#include "engine/search/step_adaptation.h"
+#include "engine/search/lockstep/step_adaptation.h"
 
 #include <algorithm>
 #include <utility>

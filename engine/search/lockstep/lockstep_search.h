@@ -1,4 +1,5 @@
-// The state that the phases of a search share; private to engine/search/search.cpp and its phases.
+// The search whose lanes advance together. This folder is one class: a file for each phase, one for
+// what is saved of it, one for the rest.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +12,8 @@
 
 #include "base/error.h"
 #include "base/workers.h"
+#include "engine/search/lockstep/step_adaptation.h"
 #include "engine/search/search_task.h"
-#include "engine/search/step_adaptation.h"
 
 namespace fairlane {
 
@@ -24,8 +25,7 @@ struct GlobalHits {
 };
 
 /// One search on its way. The phases share its state; each has a file of its own: random_phase.cpp,
-/// global_phase.cpp, local_phase.cpp, adaptive_phase.cpp; what is saved of it is
-/// lockstep_state.cpp's.
+/// global_phase.cpp, local_phase.cpp, adaptive_phase.cpp; what is saved of it is saved_state.cpp's.
 class LockstepSearch : public SearchTask {
  public:
   LockstepSearch(RunConfig const& config, MethodSpec const& method, SeedSource const& seeds,

@@ -1,10 +1,9 @@
 // Random search: inputs are drawn and tested, without duplicates.
+#include "engine/search/lockstep/lockstep_search.h"
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
-
-#include "engine/search/lockstep_search.h"
 
 namespace fairlane {
 

@@ -1,9 +1,8 @@
 // The global phase: from seeds to first IDIs, and where a budget ends it.
+#include "engine/search/lockstep/lockstep_search.h"
 
 #include <algorithm>
 #include <numeric>
-
-#include "engine/search/lockstep_search.h"
 
 namespace fairlane {
 
