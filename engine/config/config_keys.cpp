@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "engine/config/config_values.h"
+#include "engine/config/protected_value.h"
 #include "engine/search/method.h"
 
 namespace fairlane {

@@ -38,7 +38,7 @@ class ConfigValue {
   /// The same in words, as in "expected an integer 1..10".
   virtual std::string expected() const = 0;
   /// The words that the value may be; none where it is no word.
-  virtual std::vector<Choice> choices() const = 0;
+  virtual std::vector<Choice> choices() const { return {}; }
 };
 
 /// One key.

@@ -211,7 +211,7 @@ class MemberValue final : public ConfigValue {
   std::string expected() const override { return kind_.expected(); }
   std::vector<Choice> choices() const override {
     if constexpr (requires { kind_.choices(); }) return kind_.choices();
-    return {};
+    return ConfigValue::choices();
   }
 
  private:
@@ -233,18 +233,6 @@ class ModelValue final : public ConfigValue {
   void restore(Json const& section, std::string const& name, RunConfig& config) const override;
   Json schema() const override;
   std::string expected() const override;
-  std::vector<Choice> choices() const override { return {}; }
-};
-
-/// Attributes and the values of them that are compared.
-class ProtectedValue final : public ConfigValue {
- public:
-  void read(ConfigPlace const& at, YamlNode const& node, RunConfig& config) const override;
-  void record(RunConfig const& config, std::string const& name, Json& section) const override;
-  void restore(Json const& section, std::string const& name, RunConfig& config) const override;
-  Json schema() const override;
-  std::string expected() const override;
-  std::vector<Choice> choices() const override { return {}; }
 };
 
 }  // namespace fairlane

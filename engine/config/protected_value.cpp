@@ -1,10 +1,10 @@
-// Which attributes are under test, and which of their values are compared.
+#include "engine/config/protected_value.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/text.h"
-#include "engine/config/config_values.h"
 
 namespace fairlane {
 namespace {
