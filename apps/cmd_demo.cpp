@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "engine/config/config_yaml.h"
 #include "engine/results/run.h"
+#include "models/data/domain_yaml.h"
 
 namespace fairlane {
 namespace {

@@ -23,6 +23,7 @@
 #include "engine/config/config_yaml.h"
 #include "engine/subject/label_agreement.h"
 #include "engine/subject/subject.h"
+#include "models/data/csv.h"
 
 namespace fairlane {
 namespace {

@@ -19,7 +19,9 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "engine/results/manifest.h"
+#include "models/data/csv.h"
 #include "models/data/dataset.h"
+#include "models/data/domain_yaml.h"
 #include "models/model.h"
 
 namespace fairlane {

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "models/data/domain.h"
 #include "models/exec/scorer.h"
+#include "models/network_file.h"
 #include "models/onnx_trees.h"
 #include "models/torch/scorer.h"
 #include "models/trees/scorer.h"

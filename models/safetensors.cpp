@@ -1,5 +1,5 @@
-// Fairlane's own network file. Source: the safetensors format,
-// https://github.com/huggingface/safetensors
+#include "models/safetensors.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,6 @@
 #include "base/json.h"
 #include "base/strict_json.h"
 #include "base/text.h"
-#include "models/network.h"
 
 namespace fairlane {
 namespace {

@@ -9,6 +9,7 @@
 #include "apps/init/named_inputs.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "models/data/csv.h"
 
 namespace fairlane {
 namespace {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/data/csv.h"
 #include "models/data/dataset.h"
 #include "models/model.h"
 

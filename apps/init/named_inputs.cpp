@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "models/data/csv.h"
 
 namespace fairlane {
 namespace {

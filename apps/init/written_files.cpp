@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "engine/config/config_reference.h"
 #include "kernels/layout/plan.h"
+#include "models/data/domain_yaml.h"
 
 namespace fairlane {
 namespace {

@@ -25,15 +25,15 @@ std::string evaluations_text(double value) { return fmt::format("{:.2f}", value)
 std::string distance_text(double value) { return fmt::format("{:.3f}", value); }
 
 /// A column of the table: a measure, and whether its test is shown beside it.
-struct TableColumn {
+struct MethodColumn {
   char const* measure;
   char const* head;
   Shown shown;
   bool tested = false;
 };
 
-std::vector<TableColumn> const& columns() {
-  static std::vector<TableColumn> const kColumns = {
+std::vector<MethodColumn> const& columns() {
+  static std::vector<MethodColumn> const kColumns = {
       {"unique_groups", "groups", count_text, true},
       {"unique_instances", "IDIs", count_text, true},
       {"success_rate", "of tried inputs", share_text},
@@ -61,7 +61,7 @@ std::vector<std::string> row_of(Json const& method, Json const& head, Json const
   std::string const name = method.at("method").get<std::string>();
   std::vector<std::string> row = {escaped(name)};
   auto const& measures = method.at("measures");
-  for (TableColumn const& column : columns()) {
+  for (MethodColumn const& column : columns()) {
     if (!head.contains(column.measure)) continue;
     auto const& measure = measures.at(column.measure);
     row.push_back(spread_text(measure, column.shown));
@@ -102,7 +102,7 @@ std::string text_of(Json const& json) {
   auto const& methods = json.at("methods");
   auto const& first = methods.at(0).at("measures");
   std::vector<std::string> heads = {"method"};
-  for (TableColumn const& column : columns()) {
+  for (MethodColumn const& column : columns()) {
     if (!first.contains(column.measure)) continue;
     heads.emplace_back(column.head);
     if (column.tested) heads.insert(heads.end(), {"p", "A12"});

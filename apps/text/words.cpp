@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "models/data/csv.h"
 #include "models/data/dataset.h"
 
 namespace fairlane {

@@ -13,6 +13,8 @@
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "kernels/devices.h"
+#include "models/data/csv.h"
+#include "models/data/domain_yaml.h"
 
 namespace fairlane {
 namespace {

@@ -1,4 +1,6 @@
 // CSV with a header row, as RFC 4180 has it, into integer codes.
+#include "models/data/csv.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +12,6 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "models/data/dataset.h"
 
 namespace fairlane {
 namespace {

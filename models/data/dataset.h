@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "models/data/domain.h"
@@ -30,44 +29,8 @@ struct Dataset {
 /// What to do with rows outside the domain.
 enum class OutOfDomain { kError, kDrop, kClip };
 
-/// Reads a CSV with a header row; columns are matched by name and reordered, the label column
-/// (domain.label) is optional.
-/// Cells are integers (also written 3.0), or category names where the domain lists them. UTF-8 BOM
-/// and CRLF are accepted, RFC 4180 quotes too.
-/// Columns that the domain does not name are ignored; a table without rows is an error.
-/// Absent bounds of the domain are not checked here. Throws Error(kNoInput | kData) with
-/// file:line:column.
-Dataset read_csv(std::string const& path, Domain const& domain);
-/// Same, from text.
-Dataset parse_csv(std::string_view text, std::string const& source, Domain const& domain);
-
 /// Applies the policy to rows outside a domain with resolved bounds; kError lists the first 20 in
 /// one line. Throws Error(kData).
 void apply_out_of_domain(Dataset& data, Domain const& domain, OutOfDomain policy);
-
-/// Different cells of a column that are listed.
-inline constexpr std::size_t kMaxListed = 1000;
-
-/// Header names and integer ranges of a table without a domain file, for `init` and `inspect`.
-struct TableColumn {
-  std::string name;
-  bool integer = true;  // every cell is an integer of at most kMaxCode in magnitude
-  std::int32_t low = 0;
-  std::int32_t high = 0;
-  double mean = 0.0;  // of an integer column
-  double std = 0.0;   // its population standard deviation
-  std::int64_t distinct = 0;
-  std::vector<std::int32_t>
-      values;  // distinct codes of an integer column, ascending, up to kMaxListed of them
-  std::vector<std::string>
-      categories;  // distinct cells in order of appearance when not integer (first kMaxListed)
-};
-struct Table {
-  std::string source;
-  std::int64_t count = 0;
-  std::vector<TableColumn> columns;
-};
-/// Throws Error(kNoInput | kData) with file:line:column.
-Table describe_csv(std::string const& path);
 
 }  // namespace fairlane

@@ -68,13 +68,6 @@ struct Domain {
   void encode(std::int32_t const* row, std::vector<double>& inputs) const;
 };
 
-/// Reads a domain file (YAML). Throws Error(kNoInput | kConfig) with file:line:column.
-Domain read_domain_yaml(std::string const& path);
-/// Same, from text; `source` names it in messages.
-Domain parse_domain_yaml(std::string const& text, std::string const& source);
-/// Text of a domain file, one attribute per line.
-std::string format_domain_yaml(Domain const& domain);
-
 /// Fills absent bounds with the data's minimum and maximum. Throws Error(kConfig) if a bound is
 /// absent and no data is given.
 void resolve_bounds(Domain& domain, Dataset const* data);

@@ -1,5 +1,7 @@
 // Domain files: name, label, labels?, attributes: [{name, low, high, values?, protected,
 // immutable?, encoding?, categories?, bins?}].
+#include "models/data/domain_yaml.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +13,6 @@
 #include "base/files.h"
 #include "base/strict_yaml.h"
 #include "base/text.h"
-#include "models/data/domain.h"
 #include "models/data/encoding_yaml.h"
 #include "models/network.h"
 

@@ -1,4 +1,5 @@
-// Keras 3 models (.keras): a zip archive of the configuration and of the weights in HDF5.
+#include "models/keras/archive.h"
+
 #include <fmt/format.h>
 
 #include "base/error.h"

@@ -1,5 +1,7 @@
 // Keras models in HDF5: the layers from the attribute model_config, the weights from the group
 // model_weights.
+#include "models/keras/h5.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include "base/text.h"
 #include "models/keras/hdf5_file.h"
 #include "models/keras/network.h"
-#include "models/network.h"
 
 namespace fairlane {
 namespace {

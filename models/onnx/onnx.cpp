@@ -1,10 +1,10 @@
-// ONNX graphs that are a chain of dense layers, activations and scalings.
+#include "models/onnx/onnx.h"
+
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "models/network.h"
 #include "models/onnx/chain.h"
 #include "models/onnx/steps.h"
 

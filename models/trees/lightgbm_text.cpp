@@ -1,5 +1,7 @@
 // LightGBM's text model. Source: its src/boosting/gbdt_model_text.cpp, src/io/tree.cpp and
 // include/LightGBM/tree.h.
+#include "models/trees/lightgbm_text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +15,6 @@
 #include "base/text.h"
 #include "models/network.h"
 #include "models/trees/builder.h"
-#include "models/trees/trees.h"
 
 namespace fairlane {
 namespace {

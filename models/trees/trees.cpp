@@ -15,6 +15,9 @@
 #include "base/strict_json.h"
 #include "base/text.h"
 #include "models/network.h"
+#include "models/trees/lightgbm_text.h"
+#include "models/trees/trees_json.h"
+#include "models/trees/xgboost_json.h"
 
 namespace fairlane {
 namespace {

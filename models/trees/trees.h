@@ -12,8 +12,6 @@
 
 namespace fairlane {
 
-class JsonField;
-
 /// Limits of what a reader accepts: far above real ensembles, low enough that no size computation
 /// overflows.
 inline constexpr int kMaxTrees = 1 << 20;
@@ -78,13 +76,5 @@ TreeEnsemble load_trees(std::string const& path);
 
 /// Same, from memory; `source` names it in messages.
 TreeEnsemble parse_trees(std::string_view bytes, std::string const& source);
-
-/// The readers behind load_trees; each validates what it returns.
-/// XGBoost's `save_model("model.json")`, or "model.ubj".
-TreeEnsemble read_xgboost_json(JsonField const& root, std::string const& source);
-/// The format "fairlane-trees", which models/adapters/export_sklearn.py documents and writes.
-TreeEnsemble read_trees_json(JsonField const& root, std::string const& source);
-/// LightGBM's `save_model("model.txt")`.
-TreeEnsemble read_lightgbm_text(std::string_view text, std::string const& source);
 
 }  // namespace fairlane

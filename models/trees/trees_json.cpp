@@ -1,4 +1,6 @@
 // Our own format of trees, "fairlane-trees"; models/adapters/export_sklearn.py documents it.
+#include "models/trees/trees_json.h"
+
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -6,7 +8,6 @@
 #include "base/text.h"
 #include "models/network.h"
 #include "models/trees/builder.h"
-#include "models/trees/trees.h"
 
 namespace fairlane {
 namespace {

@@ -1,5 +1,7 @@
 // XGBoost's model file, JSON or UBJSON. Source:
 // https://xgboost.readthedocs.io/en/stable/tutorials/saving_model.html and its schema.
+#include "models/trees/xgboost_json.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +14,6 @@
 #include "base/text.h"
 #include "models/network.h"
 #include "models/trees/builder.h"
-#include "models/trees/trees.h"
 
 namespace fairlane {
 namespace {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "models/safetensors.h"
 #include "tests/apps/bad_input.h"
 #include "tests/models/keras/h5_writer.h"
 

@@ -14,6 +14,7 @@
 
 #include "apps/cli.h"
 #include "models/network.h"
+#include "models/safetensors.h"
 #include "tests/models/temporary.h"
 
 namespace fairlane {

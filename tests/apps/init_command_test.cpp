@@ -6,6 +6,8 @@
 
 #include "apps/init/protected_columns.h"
 #include "base/error.h"
+#include "models/data/domain_yaml.h"
+#include "models/safetensors.h"
 #include "tests/apps/command_line.h"
 
 namespace fairlane {

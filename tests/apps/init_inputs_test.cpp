@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "models/data/domain.h"
+#include "models/data/domain_yaml.h"
 #include "models/model.h"
+#include "models/safetensors.h"
 #include "tests/apps/command_line.h"
 #include "tests/checkout.h"
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/sha256.h"
+#include "models/safetensors.h"
 #include "tests/apps/command_line.h"
 
 namespace fairlane {

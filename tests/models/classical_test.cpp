@@ -6,6 +6,7 @@
 
 #include "models/data/domain.h"
 #include "models/model.h"
+#include "models/onnx/onnx.h"
 #include "models/onnx_trees.h"
 #include "models/trees/scorer.h"
 #include "tests/checkout.h"

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "models/network.h"
+#include "models/network_file.h"
 #include "tests/checkout.h"
 #include "tests/models/temporary.h"
 

@@ -4,8 +4,12 @@
 #include <random>
 
 #include "kernels/backend.h"
+#include "models/data/csv.h"
 #include "models/data/dataset.h"
+#include "models/data/domain_yaml.h"
 #include "models/network.h"
+#include "models/network_file.h"
+#include "models/safetensors.h"
 #include "tests/benchmarks.h"
 #include "tests/models/keras/archive_writer.h"
 #include "tests/models/onnx/onnx_writer.h"

@@ -4,9 +4,16 @@
 #include <iterator>
 #include <random>
 
+#include "models/data/csv.h"
 #include "models/data/dataset.h"
 #include "models/data/domain.h"
+#include "models/data/domain_yaml.h"
+#include "models/keras/archive.h"
+#include "models/keras/h5.h"
 #include "models/network.h"
+#include "models/network_file.h"
+#include "models/onnx/onnx.h"
+#include "models/safetensors.h"
 #include "models/tensorflow/bundle.h"
 #include "models/tensorflow/checkpoint.h"
 #include "tests/benchmarks.h"

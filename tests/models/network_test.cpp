@@ -3,6 +3,8 @@
 #include <cstring>
 #include <limits>
 
+#include "models/network_file.h"
+#include "models/safetensors.h"
 #include "tests/models/expect_error.h"
 #include "tests/models/temporary.h"
 

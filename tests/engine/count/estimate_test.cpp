@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/count/binomial_interval.h"
+#include "models/safetensors.h"
 #include "tests/benchmarks.h"
 #include "tests/brute_counts.h"
 #include "tests/engine/count/estimated.h"

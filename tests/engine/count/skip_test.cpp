@@ -7,6 +7,8 @@
 #include "base/workers.h"
 #include "engine/count/enumerate.h"
 #include "engine/count/walk_skip.h"
+#include "models/data/domain_yaml.h"
+#include "models/safetensors.h"
 #include "tests/engine/count/walk_output.h"
 #include "tests/engine/search/run_search.h"
 

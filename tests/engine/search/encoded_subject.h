@@ -9,7 +9,9 @@
 
 #include "engine/config/run_config.h"
 #include "models/data/domain.h"
+#include "models/data/domain_yaml.h"
 #include "models/network.h"
+#include "models/safetensors.h"
 #include "tests/engine/search/small_subject.h"
 #include "tests/models/temporary.h"
 

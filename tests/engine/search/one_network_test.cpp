@@ -7,6 +7,7 @@
 #include <cmath>
 #include <random>
 
+#include "models/network_file.h"
 #include "tests/checkout.h"
 #include "tests/engine/search/golden_subject.h"
 #include "tests/models/onnx/onnx_writer.h"

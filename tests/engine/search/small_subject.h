@@ -12,7 +12,9 @@
 #include "engine/config/run_config.h"
 #include "kernels/backend.h"
 #include "models/data/domain.h"
+#include "models/data/domain_yaml.h"
 #include "models/network.h"
+#include "models/safetensors.h"
 #include "tests/models/temporary.h"
 
 namespace fairlane {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/devices.h"
+#include "models/safetensors.h"
 #include "tests/engine/search/small_subject.h"
 #include "tests/models/expect_error.h"
 

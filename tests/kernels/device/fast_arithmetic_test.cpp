@@ -9,6 +9,7 @@
 #include "kernels/device/device_backend.h"
 #include "kernels/device/device_subject.h"
 #include "kernels/device/evaluator.h"
+#include "models/safetensors.h"
 #include "tests/engine/search/run_search.h"
 #include "tests/kernels/device/stand_in_device.h"
 

@@ -6,6 +6,7 @@
 
 #include "engine/check/double_evaluator.h"
 #include "models/model.h"
+#include "models/network_file.h"
 #include "tests/benchmarks.h"
 #include "tests/checkout.h"
 #include "tests/models/exec/exec_test.h"

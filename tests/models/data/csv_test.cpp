@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "models/data/csv.h"
+#include "models/data/domain_yaml.h"
 #include "tests/benchmarks.h"
 #include "tests/models/expect_error.h"
 #include "tests/models/temporary.h"

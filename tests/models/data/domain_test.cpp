@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "models/data/dataset.h"
+#include "models/data/domain_yaml.h"
 #include "tests/benchmarks.h"
 #include "tests/models/expect_error.h"
 #include "tests/models/temporary.h"

@@ -4,6 +4,7 @@
 
 #include "base/zip_archive.h"
 #include "models/network.h"
+#include "models/network_file.h"
 #include "tests/models/expect_error.h"
 #include "tests/models/keras/archive_writer.h"
 #include "tests/models/keras/sequential.h"

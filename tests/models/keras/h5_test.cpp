@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "models/network.h"
+#include "models/network_file.h"
 #include "tests/benchmarks.h"
 #include "tests/models/expect_error.h"
 #include "tests/models/keras/h5_writer.h"

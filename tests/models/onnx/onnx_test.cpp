@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "models/network.h"
+#include "models/onnx/onnx.h"
 #include "tests/models/expect_error.h"
 #include "tests/models/onnx/onnx_writer.h"
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "models/network.h"
+#include "models/network_file.h"
 #include "tests/models/expect_error.h"
 #include "tests/models/tensorflow/checkpoint_writer.h"
 
