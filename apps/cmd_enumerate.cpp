@@ -9,7 +9,7 @@
 #include "apps/console.h"
 #include "apps/progress.h"
 #include "apps/region_options.h"
-#include "apps/text/walk_text.h"
+#include "apps/text/count_text.h"
 #include "base/text.h"
 #include "engine/count/enumerate.h"
 
@@ -71,13 +71,13 @@ ExitCode run_enumerate(EnumerateArguments const& arguments) {
   }
 
   WorkFrame frame(console);
-  frame.lead(options, walk_progress_text);
+  frame.lead(options, enumeration_progress_text);
   std::string const json = enumerate(config, options);
   frame.clear();
   if (arguments.console.json) {
     print(json);
   } else {
-    print(walk_summary_text(json));
+    print(enumeration_text(json));
     print(fmt::format("\nResults are in {}\n", config.output.dir));
   }
   if (nothing_defined(json)) {
@@ -99,7 +99,7 @@ Action add_enumerate(Arguments& app) {
   app.add_option("--instances", arguments->instances,
                  "IDIs to write: none (default), all, or a sample of N")
       ->type_name("none|all|N");
-  app.add_option("--shard", arguments->shard, "walk part K of N, to be merged later")
+  app.add_option("--shard", arguments->shard, "count part K of N, to be merged later")
       ->type_name("K/N");
   app.add_option("--merge", arguments->merge, "add up the directories of all shards, in any order")
       ->type_name("DIR...");

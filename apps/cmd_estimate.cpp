@@ -10,7 +10,7 @@
 #include "apps/files.h"
 #include "apps/progress.h"
 #include "apps/region_options.h"
-#include "apps/text/walk_text.h"
+#include "apps/text/count_text.h"
 #include "base/text.h"
 #include "engine/count/estimate.h"
 

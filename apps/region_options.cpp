@@ -60,8 +60,8 @@ void RegionOptions::add_to(Arguments& app, char const* rows_help) {
   app.add_flag("--rows", rows, rows_help);
 }
 
-WalkRegion RegionOptions::region() const {
-  WalkRegion region;
+Region RegionOptions::region() const {
+  Region region;
   for (auto const& text : ranges) region.ranges.push_back(parse_range(text));
   for (auto const& text : tuples) region.from_data.push_back(parse_tuple(text));
   region.rows = rows;

@@ -1,10 +1,10 @@
-// The flags that say which part of a domain is walked or sampled.
+// The flags that say which part of a domain is counted or sampled.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "engine/count/walk_region.h"
+#include "engine/count/region.h"
 
 namespace fairlane {
 
@@ -18,7 +18,7 @@ struct RegionOptions {
 
   void add_to(Arguments& app, char const* rows_help);
   /// Throws Error(kUsage).
-  WalkRegion region() const;
+  Region region() const;
   /// The flags again, for a command that a person may run.
   std::string flags() const;
 };

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "apps/console.h"
-#include "apps/text/walk_text.h"
+#include "apps/text/count_text.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -107,9 +107,9 @@ std::string summary_text(std::string const& json, std::string const& source) {
                                              escaped(source), escaped(e.what())));
   }
   Members const summary(document);
-  if (summary.text("method") == kWalkMethod) {
+  if (summary.text("method") == kEnumerateMethod) {
     try {
-      return walk_summary_text(json);
+      return enumeration_text(json);
     } catch (JsonError const& e) {
       throw Error(ExitCode::kData, fmt::format("{}: is no enumeration's summary: {}",
                                                escaped(source), escaped(e.what())));

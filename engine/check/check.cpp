@@ -360,14 +360,15 @@ void check_summary(std::string const& dir, RunConfig const& config, TestSubject 
     auto const json = Json::parse(text);
     auto const& counts = json.at("counts");
     auto const count = [&](char const* name) { return counts.at(name).get<std::int64_t>(); };
-    // A walk counts everything, and may write a sample of it.
-    bool const walk = json.contains("written");
-    auto const& written = walk ? json.at("written") : counts;
+    // An enumeration counts everything, and may write a sample of it.
+    bool const enumerated = json.contains("written");
+    auto const& written = enumerated ? json.at("written") : counts;
     auto const ratio = [](std::int64_t part, std::int64_t whole) {
       return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
     };
     std::int64_t const instances = count("unique_instances");
-    compare("method", json.at("method").get<std::string>(), walk ? kWalkMethod : config.method);
+    compare("method", json.at("method").get<std::string>(),
+            enumerated ? kEnumerateMethod : config.method);
     compare("variants", json.at("variants").get<std::int64_t>(), subject.variants());
     compare("success_rate", json.at("success_rate").get<double>(),
             ratio(instances, count("unique_generated")));
@@ -382,8 +383,8 @@ void check_summary(std::string const& dir, RunConfig const& config, TestSubject 
       compare("unique_groups", written.at("unique_groups").get<std::int64_t>(), facts.groups);
       compare("signature", json.at("signature").get<std::string>(), facts.signature);
     }
-    bool const searched = walk || (count("global_found") <= count("global_seeds") &&
-                                   count("global_unique") <= count("global_found"));
+    bool const searched = enumerated || (count("global_found") <= count("global_seeds") &&
+                                         count("global_unique") <= count("global_found"));
     bool const plausible = searched && count("unique_groups") <= instances && undefined >= 0 &&
                            instances <= count("unique_generated") - undefined;
     if (!plausible) contradict("the counts contradict each other");

@@ -134,10 +134,11 @@ std::vector<ConfigKey> all_keys() {
 
       {.name = "aequitas.acceptance",
        .value = value(EnumKind<Acceptance>{}, &Config::aequitas, &AequitasConfig::acceptance),
-       .help = "whether a walk goes on from an input that is no IDI"},
+       .help = "whether a local search goes on from an input that is no IDI"},
       {.name = "aequitas.lanes",
        .value = value(IntegerKind{1, kMaxGlobalSeeds}, &Config::aequitas, &AequitasConfig::lanes),
-       .help = "walks that step together, on what all have learnt; 1: the published, sequential "
+       .help = "local searches that step together, on what all have learnt; 1: the published, "
+               "sequential "
                "rule"},
 
       {.name = "sg.t1",

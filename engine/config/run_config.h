@@ -71,7 +71,7 @@ inline constexpr std::array kEnumWords<Acceptance> = std::to_array<Word<Acceptan
     {{Acceptance::kMetropolis, "metropolis",
       "the authors' program: always, but from an IDI with probability 1/e"},
      {Acceptance::kAlways, "always", "the paper's algorithm"},
-     {Acceptance::kReset, "reset", "MAFT's port: never, the walk goes back to its origin"}});
+     {Acceptance::kReset, "reset", "MAFT's port: never, the search goes back to its origin"}});
 
 struct AequitasConfig {
   Acceptance acceptance = Acceptance::kMetropolis;

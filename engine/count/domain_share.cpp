@@ -115,7 +115,7 @@ DomainShare measure_domain_share(RunConfig const& config, TestSubject const& sub
     return share;
   }
   Execution const execution = on_cpu(options.execution, subject);
-  auto lists = walk_lists(subject, {});
+  auto lists = region_lists(subject, {});
   double const groups = group_count(lists);
   RunConfig quick = config;  // without what ends or writes a run
   quick.budget = {};

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
-#include "engine/count/walk_report.h"
+#include "engine/count/enumeration_report.h"
 #include "engine/count/walk_search.h"
 #include "engine/record/findings.h"
 #include "engine/record/output_dir.h"
@@ -27,7 +27,7 @@ constexpr std::size_t kLongestCounts = std::size_t{1} << 30;
 constexpr std::size_t kVisitsAtOnce = 1 << 14;
 
 /// What of the manifest is enumerate's own.
-std::string walk_json(EnumerateOptions const& options, Shard const& shard) {
+std::string options_of_shard(EnumerateOptions const& options, Shard const& shard) {
   Json ranges = Json::object();
   for (auto const& range : options.region.ranges) ranges[range.attribute] = {range.low, range.high};
   Json json;
@@ -48,7 +48,7 @@ class Enumeration {
         subject_(config, options.execution.model),
         out_(config.output.dir, manifest(options.shard), options.overwrite),
         backend_(make_backend(subject_, options.execution, config.seed, {}, options.notice)),
-        walker_(backend_->make_walker(walk_lists(subject_, options.region))),
+        walker_(backend_->make_walker(region_lists(subject_, options.region))),
         counts_(walker_->plan()),
         findings_(*backend_, walker_->plan(), options.instances, config.seed) {}
 
@@ -56,7 +56,8 @@ class Enumeration {
 
  private:
   std::string manifest(Shard const& shard) const {
-    return manifest_json(config_, subject_, Cut{}, {{"enumerate", walk_json(options_, shard)}});
+    return manifest_json(config_, subject_, Cut{},
+                         {{"enumerate", options_of_shard(options_, shard)}});
   }
   void tell(std::string const& line) const {
     if (options_.notice) options_.notice(line);
@@ -71,7 +72,7 @@ class Enumeration {
   void merge();
   void add_shard(std::string const& dir, std::vector<bool>& present);
   void add_instances(std::string const& dir);
-  void write_findings(WalkReport& report);
+  void write_findings(EnumerationReport& report);
   void write_counts();
 
   RunConfig const& config_;
@@ -97,7 +98,7 @@ std::string Enumeration::run() {
   } else {
     merge();
   }
-  WalkReport report{subject_, walker_->plan(), counts_, options_.shard.count == 1};
+  EnumerationReport report{subject_, walker_->plan(), counts_, options_.shard.count == 1};
   report.walk_seconds = start.seconds();
   Stopwatch const write_start;
   findings_.finish();
@@ -107,13 +108,13 @@ std::string Enumeration::run() {
   if (walker_->plan().get().counts_pairs) out_.write("pairs.csv", pairs_csv(report));
   report.write_seconds = write_start.seconds();
   report.total_seconds = start.seconds();
-  std::string summary = walk_summary_json(report);
+  std::string summary = enumeration_summary_json(report);
   out_.write("summary.json", summary);
   out_.finish();
   return summary;
 }
 
-void Enumeration::write_findings(WalkReport& report) {
+void Enumeration::write_findings(EnumerationReport& report) {
   auto const& subject = backend_->subject();
   Findings found(subject, out_.partial("spill"), memory_limit(options_.execution) / kRecordShares);
   auto const words = static_cast<std::size_t>(subject.keys().words);
@@ -165,7 +166,7 @@ void Enumeration::add_shard(std::string const& dir, std::vector<bool>& present) 
   std::int64_t index = 0;
   for (std::int64_t i = 1; i <= count && index == 0; ++i) {
     if (text == manifest_json(shard_config, subject_, Cut{},
-                              {{"enumerate", walk_json(options_, {i, count})}}))
+                              {{"enumerate", options_of_shard(options_, {i, count})}}))
       index = i;
   }
   if (index == 0) {
@@ -177,7 +178,8 @@ void Enumeration::add_shard(std::string const& dir, std::vector<bool>& present) 
                               escaped(dir), escaped(e.what())));
     }
     throw Error(ExitCode::kIntegrity,
-                fmt::format("{}/manifest.json: is not that of a shard K/{} of this walk; "
+                fmt::format("{}/manifest.json: is not that of a shard K/{} of this "
+                            "enumeration; "
                             "merge all shards of one --shard k/N, with the same configuration and "
                             "flags",
                             escaped(dir), count));
@@ -199,12 +201,13 @@ void Enumeration::add_shard(std::string const& dir, std::vector<bool>& present) 
     bool same = counters.size() == part.counters.size() && lists.size() == part.list_groups.size();
     for (std::size_t l = 0; same && l < lists.size(); ++l)
       same = lists[l].size() == part.list_groups[l].size();
-    if (!same) throw Error(ExitCode::kIntegrity, "its arrays have other sizes than this walk's");
+    if (!same)
+      throw Error(ExitCode::kIntegrity, "its arrays have other sizes than this enumeration's");
     part.counters = std::move(counters);
     part.list_groups = std::move(lists);
   } catch (std::exception const& e) {
-    throw Error(ExitCode::kData, fmt::format("{}: holds no counts of this walk: {}", escaped(path),
-                                             escaped(e.what())));
+    throw Error(ExitCode::kData, fmt::format("{}: holds no counts of this enumeration: {}",
+                                             escaped(path), escaped(e.what())));
   }
   counts_.add(part);
   if (findings_.wanted()) add_instances(dir);
@@ -223,7 +226,7 @@ void Enumeration::add_instances(std::string const& dir) {
           int const variant = packed.variant_of(record.row);
           if (group < 0 || variant < 0) {
             throw Error(ExitCode::kIntegrity,
-                        fmt::format("{}: an instance lies outside the walk", escaped(dir)));
+                        fmt::format("{}: an instance lies outside what is counted", escaped(dir)));
           }
           findings_.add_one({findings_.order_of(group, variant), group, variant, 0});
         },

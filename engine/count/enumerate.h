@@ -9,11 +9,11 @@
 
 #include "engine/config/run_config.h"
 #include "engine/count/group_counts.h"
-#include "engine/count/walk_region.h"
+#include "engine/count/region.h"
 
 namespace fairlane {
 
-/// Part `index` (from 1) of `count` of a walk's groups.
+/// Part `index` (from 1) of `count` of an enumeration's groups.
 struct Shard {
   std::int64_t index = 1;
   std::int64_t count = 1;
@@ -40,15 +40,15 @@ struct WalkProgress {
   double seconds_left = 0.0;
 };
 
-/// region             what is walked
-/// merge              directories of all shards to be added up, instead of walking
+/// region             what is counted
+/// merge              directories of all shards to be added up, instead of counting
 /// skipping           of what is proven
-/// most_seconds       a walk that would take longer is refused
+/// most_seconds       one that would take longer is refused
 /// stop               set by a signal: the state is saved and Error(kStopped) thrown
 /// progress, notice   called by the calling thread
 struct EnumerateOptions {
   Execution execution;
-  WalkRegion region;
+  Region region;
   Shard shard;
   WantedInstances instances;
   std::vector<std::string> merge;

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "engine/config/run_config.h"
-#include "engine/count/walk_region.h"
+#include "engine/count/region.h"
 #include "engine/job/checkpoint.h"
 
 namespace fairlane {
@@ -43,7 +43,7 @@ struct EstimateProgress {
 /// progress          called by any thread, one at a time
 struct EstimateOptions {
   Execution execution;
-  WalkRegion region;
+  Region region;
   double error = 0.001;
   double confidence = 0.95;
   std::optional<std::int64_t> samples;
@@ -62,7 +62,7 @@ struct EstimateOptions {
 };
 
 /// Samples the configured subject and returns a JSON text, which is also written where there is an
-/// output directory (estimate.json): see walk_summary_json for the counts over the samples, and
+/// output directory (estimate.json): see enumeration_summary_json for the counts over the samples, and
 ///   causal_score     THEMIS: share of groups that discriminate; share, low, high
 ///   success_rate     AEQUITAS: share of inputs that are IDIs; share, low, high
 ///   group_score      THEMIS: largest difference of a positive rate between protected combinations

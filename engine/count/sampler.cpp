@@ -42,11 +42,11 @@ void Samples::add(Samples const& more) {
   if (layout.variants == 0) layout = more.layout;
 }
 
-Sampler::Sampler(RunConfig const& config, Execution const& execution, WalkRegion const& region)
+Sampler::Sampler(RunConfig const& config, Execution const& execution, Region const& region)
     : subject_(config, execution.model),
       backend_(make_backend(subject_, execution, config.seed, {})),
       takes_rows_(region.rows),
-      lists_(region.rows ? std::vector<ValueList>{} : walk_lists(subject_, region)),
+      lists_(region.rows ? std::vector<ValueList>{} : region_lists(subject_, region)),
       rows_(region.rows ? rows_within(subject_, region) : std::vector<std::int64_t>{}),
       threads_(thread_count(execution)),
       seed_(config.seed) {

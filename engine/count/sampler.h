@@ -10,7 +10,7 @@
 #include "engine/config/run_config.h"
 #include "engine/count/binomial_interval.h"
 #include "engine/count/group_counts.h"
-#include "engine/count/walk_region.h"
+#include "engine/count/region.h"
 
 namespace fairlane {
 
@@ -34,7 +34,7 @@ struct Samples {
 class Sampler {
  public:
   /// Of a region with rows, the data's rows within it are taken, in random order. Throws Error.
-  Sampler(RunConfig const& config, Execution const& execution, WalkRegion const& region);
+  Sampler(RunConfig const& config, Execution const& execution, Region const& region);
   Sampler(Sampler const&) = delete;
   Sampler& operator=(Sampler const&) = delete;
 

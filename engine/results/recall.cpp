@@ -68,7 +68,7 @@ void check_values(std::string const& dir, std::int64_t discriminatory) {
   }
 }
 
-/// What a walk over the whole domain counts fits together in more than one way.
+/// What an enumeration of the whole domain counts fits together in more than one way.
 void check_counts(std::string const& dir, Json const& summary, TestSubject const& subject) {
   auto const& counts = summary.at("counts");
   auto const count = [&](char const* name) { return counts.at(name).get<std::int64_t>(); };
@@ -152,9 +152,9 @@ EnumeratedTotals read_totals(std::string const& dir, RunConfig const& config,
                               "selection or threshold",
                               escaped(dir)));
     }
-    auto const& walk = manifest.at("enumerate");
-    bool const whole = walk.at("ranges").empty() && walk.at("from_data").empty() &&
-                       !walk.at("rows").get<bool>() && walk.at("shard").at(1) == 1;
+    auto const& enumeration = manifest.at("enumerate");
+    bool const whole = enumeration.at("ranges").empty() && enumeration.at("from_data").empty() &&
+                       !enumeration.at("rows").get<bool>() && enumeration.at("shard").at(1) == 1;
     if (!whole) {
       throw Error(ExitCode::kUsage,
                   fmt::format("--against: {} enumerates a part of the domain, expected the whole",

@@ -59,6 +59,6 @@ struct Summary {
 std::string summary_json(Summary const& summary);
 
 /// The method that an enumeration's summary.json names.
-inline std::string const kWalkMethod = "enumerate";
+inline std::string const kEnumerateMethod = "enumerate";
 
 }  // namespace fairlane

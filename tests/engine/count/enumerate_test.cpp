@@ -8,7 +8,7 @@
 #include "engine/results/run.h"
 #include "tests/benchmarks.h"
 #include "tests/brute_counts.h"
-#include "tests/engine/count/walk_output.h"
+#include "tests/engine/count/enumeration_output.h"
 #include "tests/engine/search/run_search.h"
 #include "tests/models/expect_error.h"
 
@@ -208,7 +208,7 @@ TEST(EnumerateBig, SaysWhatIsWrongWithARegion) {
   TemporaryFolder const folder;
   RunConfig const config = small_config(folder, {});
   struct Bad {
-    WalkRegion region;
+    Region region;
     std::string first;
     std::string second;
   };

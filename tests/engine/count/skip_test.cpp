@@ -9,7 +9,7 @@
 #include "engine/count/walk_skip.h"
 #include "models/data/domain_yaml.h"
 #include "models/safetensors.h"
-#include "tests/engine/count/walk_output.h"
+#include "tests/engine/count/enumeration_output.h"
 #include "tests/engine/search/run_search.h"
 
 namespace fairlane {
@@ -82,9 +82,9 @@ TEST(WalkTree, ItsBoxesHoldTheirGroups) {
   TestSubject const subject(config);
   auto const backend = make_backend(subject, with(Skipping::kNever, 1).execution, 1, {});
   for (bool const tuples : {false, true}) {
-    WalkRegion region;
+    Region region;
     if (tuples) region.from_data = {{"a1", "a6"}, {"a5", "a3"}};
-    auto const walker = backend->make_walker(walk_lists(subject, region));
+    auto const walker = backend->make_walker(region_lists(subject, region));
     WalkPlan const& plan = walker->plan();
     WalkTree const tree(plan, subject.view());
     std::vector<WalkNode> open = {tree.root()};

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "engine/count/group_counts.h"
-#include "engine/count/walk_region.h"
+#include "engine/count/region.h"
 #include "engine/subject/subject.h"
 #include "tests/brute_counts.h"
 #include "tests/engine/count/walked.h"
@@ -72,7 +72,7 @@ std::set<naive::Row> rows_of(WalkPlan const& plan, std::set<std::int64_t> const&
 struct WalkCase {
   char const* name;
   SmallShape shape;
-  WalkRegion region;
+  Region region;
 };
 
 SmallShape shaped(char const* kind, std::vector<std::int32_t> selected,
@@ -84,8 +84,8 @@ SmallShape shaped(char const* kind, std::vector<std::int32_t> selected,
 }
 
 std::vector<WalkCase> walk_cases() {
-  WalkRegion const box{{{"a1", 0, 1}, {"a5", 4, 7}}, {}, false};
-  WalkRegion const tuples{{}, {{"a1", "a5"}, {"a2"}}, false};
+  Region const box{{{"a1", 0, 1}, {"a5", 4, 7}}, {}, false};
+  Region const tuples{{}, {{"a1", "a5"}, {"a2"}}, false};
   return {{"one_output", shaped("one output", {0, 4}), {}},
           {"one_attribute", shaped("one output", {3}), {}},
           {"first_flagged_is_tested", shaped("one output", {1}, {2, 5}), {}},
@@ -113,10 +113,10 @@ class Walks : public ::testing::TestWithParam<WalkCase> {};
 TEST_P(Walks, CountWhatBruteForceCounts) {
   TemporaryFolder const folder;
   SmallShape const& shape = GetParam().shape;
-  WalkRegion const& region = GetParam().region;
+  Region const& region = GetParam().region;
   RunConfig const config = small_config(folder, shape, 25);
   TestSubject const subject(config);
-  auto const lists = walk_lists(subject, region);
+  auto const lists = region_lists(subject, region);
   // The region by itself: is a row in every list?
   auto const inside = [&](naive::Row const& row) {
     for (auto const& range : region.ranges) {

@@ -4,7 +4,7 @@
 
 #include "engine/count/enumerate.h"
 #include "engine/count/estimate.h"
-#include "engine/count/walk_region.h"
+#include "engine/count/region.h"
 #include "kernels/cpu/cpu_block.h"
 #include "kernels/device/device_backend.h"
 #include "tests/engine/count/walked.h"
@@ -129,9 +129,9 @@ TEST(Encodings, CountWhatTheTwinWithPlainCodesCounts) {
     RunConfig const twin = twin_config(twin_folder, shape, Which::kTwin);
     TestSubject const subject(config);
     TestSubject const twin_subject(twin);
-    auto const lists = walk_lists(subject, {});
+    auto const lists = region_lists(subject, {});
     Walked const expected = walk_all(
-        *make_cpu_backend(twin_subject.view(), {})->make_walker(walk_lists(twin_subject, {})));
+        *make_cpu_backend(twin_subject.view(), {})->make_walker(region_lists(twin_subject, {})));
     ASSERT_GT(expected.mixed.size(), 0U);
     for (auto const& isa : cpu_instruction_sets()) {
       SCOPED_TRACE(isa);

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "base/error.h"
-#include "engine/count/walk_region.h"
+#include "engine/count/region.h"
 #include "kernels/devices.h"
 #include "tests/engine/count/walked.h"
 #include "tests/engine/search/golden_subject.h"
@@ -90,7 +90,7 @@ TEST_P(GpuSearch, WalksCountWhatTheCpuCounts) {
   SmallShape shape = shape_of(GetParam());
   shape.flagged = {2};
   TestSubject const subject(small_config(folder, shape));
-  auto const lists = walk_lists(subject, {});
+  auto const lists = region_lists(subject, {});
   Walked const expected = walk_all(*make_cpu_backend(subject.view(), {})->make_walker(lists));
   for (char const* route : {"fused", "wide"}) {
     SCOPED_TRACE(route);

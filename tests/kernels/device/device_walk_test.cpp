@@ -1,7 +1,7 @@
 // Walks on the stand-in device count what the CPU counts.
 #include <gtest/gtest.h>
 
-#include "engine/count/walk_region.h"
+#include "engine/count/region.h"
 #include "kernels/device/device_backend.h"
 #include "tests/engine/count/walked.h"
 #include "tests/engine/search/run_search.h"
@@ -24,7 +24,7 @@ TEST_P(DeviceWalks, CountWhatTheCpuCounts) {
   shape.flagged = {2};
   RunConfig const config = small_config(folder, shape);
   TestSubject const subject(config);
-  auto const lists = walk_lists(subject, {});
+  auto const lists = region_lists(subject, {});
   auto const cpu = make_cpu_backend(subject.view(), {});
   Walked const expected = walk_all(*cpu->make_walker(lists));
   ASSERT_GT(expected.mixed.size(), 0U);

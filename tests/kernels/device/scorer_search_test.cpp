@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "engine/count/walk_region.h"
+#include "engine/count/region.h"
 #include "kernels/device/device_backend.h"
 #include "kernels/device/host_device.h"
 #include "tests/engine/count/walked.h"
@@ -86,7 +86,7 @@ TEST_P(ScorerSearch, CountsWhatIsCountedInTheNetwork) {
   RunConfig const config = small_config(folder, shape_of(GetParam()));
   TestSubject const network(config);
   if (network.view().low.size() > 20) return;  // too wide a domain to be walked
-  auto const lists = walk_lists(network, {});
+  auto const lists = region_lists(network, {});
   Walked const expected = walk_all(*make_cpu_backend(network.view(), {})->make_walker(lists));
   ASSERT_GT(expected.mixed.size(), 0U);
   for (ScoreKind const kind : {ScoreKind::kLogits, ScoreKind::kProbabilities}) {

@@ -1,4 +1,4 @@
-// A walk's counts as files.
+// An enumeration's counts as files.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace fairlane {
 
-/// complete   whether the counts are of the whole walk, not of a shard
+/// complete   whether the counts are of all, not of a shard
 /// found      counts of the instances that were written, if any
 /// signature  of these; empty where none were written
-struct WalkReport {
+struct EnumerationReport {
   TestSubject const& subject;
   WalkPlan const& plan;
   GroupCounts const& counts;
@@ -25,10 +25,10 @@ struct WalkReport {
 };
 
 /// summary.json of `enumerate`.
-std::string walk_summary_json(WalkReport const& report);
+std::string enumeration_summary_json(EnumerationReport const& report);
 /// attribute,value,groups,discriminatory_groups: where it happens. groups is empty for a shard.
-std::string values_csv(WalkReport const& report);
+std::string values_csv(EnumerationReport const& report);
 /// The protected combinations in pairs: in how many groups the first has the greater label.
-std::string pairs_csv(WalkReport const& report);
+std::string pairs_csv(EnumerationReport const& report);
 
 }  // namespace fairlane

@@ -13,10 +13,10 @@ BINARY = os.environ["FAIRLANE_BINARY"]
 DEMO = pathlib.Path(os.environ["FAIRLANE_SOURCE_DIR"], "configs", "demo")
 PATIENCE = 120  # seconds
 GOES_ON = "going on after"
-WIDER = 4  # values of each attribute, times what the demo's domain has: a walk of some seconds
+WIDER = 4  # values of each attribute, times what the demo's domain has: an enumeration of some seconds
 
 
-class WalkInterrupt(unittest.TestCase):
+class EnumerateInterrupt(unittest.TestCase):
     def setUp(self):
         temporary = tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
@@ -65,7 +65,7 @@ class WalkInterrupt(unittest.TestCase):
             while process.poll() is None and time.monotonic() < deadline and (
                     not self.state.exists() or self.state.stat().st_ino == before):
                 time.sleep(0.002)
-            # The first is killed as soon as its first state is there, while most of the walk is still to come: however
+            # The first is killed as soon as its first state is there, while most of it is still to come: however
             # fast the machine, the next one has something to go on from.
             if turn > 0:
                 time.sleep(chance.uniform(0.0, 0.3))

@@ -1,4 +1,4 @@
-#include "engine/count/walk_report.h"
+#include "engine/count/enumeration_report.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "engine/results/summary.h"
@@ -15,7 +15,7 @@ double ratio(double part, double whole) { return whole > 0.0 ? part / whole : 0.
 /// Counts by name.
 class Counts {
  public:
-  explicit Counts(WalkReport const& report)
+  explicit Counts(EnumerationReport const& report)
       : layout_(report.plan.counters()), counters_(report.counts.counters) {}
   std::uint64_t at(int counter) const { return counters_[static_cast<std::size_t>(counter)]; }
   CountLayout const& layout() const { return layout_; }
@@ -26,16 +26,16 @@ class Counts {
   std::vector<std::uint64_t> const& counters_;
 };
 
-std::string const& name_of(WalkReport const& report, int attribute) {
+std::string const& name_of(EnumerationReport const& report, int attribute) {
   return report.subject.domain().attributes[static_cast<std::size_t>(attribute)].name;
 }
 
-std::string const& selected_name(WalkReport const& report, int selected) {
+std::string const& selected_name(EnumerationReport const& report, int selected) {
   return name_of(report, report.subject.selected()[static_cast<std::size_t>(selected)]);
 }
 
 /// Value of a selected attribute in a variant.
-std::int32_t variant_value(WalkReport const& report, int variant, int selected) {
+std::int32_t variant_value(EnumerationReport const& report, int variant, int selected) {
   auto const& values = report.subject.values();
   int stride = 1;
   for (std::size_t i = values.size(); i-- > static_cast<std::size_t>(selected) + 1;)
@@ -44,7 +44,7 @@ std::int32_t variant_value(WalkReport const& report, int variant, int selected) 
   return list[static_cast<std::size_t>(variant / stride) % list.size()];
 }
 
-Json by_subset(WalkReport const& report, Counts const& counts, double inputs) {
+Json by_subset(EnumerationReport const& report, Counts const& counts, double inputs) {
   Json json = Json::array();
   auto const& subsets = report.plan.subsets();
   for (std::size_t i = 0; i < subsets.size(); ++i) {
@@ -63,7 +63,7 @@ Json by_subset(WalkReport const& report, Counts const& counts, double inputs) {
 }
 
 /// Who gets the greater label when one protected attribute changes, the others fixed.
-Json by_treatment(WalkReport const& report, Counts const& counts) {
+Json by_treatment(EnumerationReport const& report, Counts const& counts) {
   Json json = Json::array();
   int const selected = static_cast<int>(report.subject.selected().size());
   for (int s = 0; s < selected; ++s) {
@@ -101,7 +101,7 @@ Json by_severity(Counts const& counts) {
 }
 
 /// Share of a variant's members with a defined label that is not 0.
-Json positive_rates(WalkReport const& report, Counts const& counts) {
+Json positive_rates(EnumerationReport const& report, Counts const& counts) {
   Json json = Json::array();
   for (int v = 0; v < counts.variants(); ++v) {
     Json values = Json::object();
@@ -123,7 +123,7 @@ struct ValueCount {
   std::uint64_t discriminatory = 0;
 };
 
-std::map<std::int32_t, ValueCount> count_values(WalkReport const& report, std::size_t list,
+std::map<std::int32_t, ValueCount> count_values(EnumerationReport const& report, std::size_t list,
                                                 std::size_t member) {
   ValueList const& values = report.plan.lists()[list];
   auto const share =
@@ -140,7 +140,7 @@ std::map<std::int32_t, ValueCount> count_values(WalkReport const& report, std::s
 
 }  // namespace
 
-std::string walk_summary_json(WalkReport const& report) {
+std::string enumeration_summary_json(EnumerationReport const& report) {
   Counts const counts(report);
   auto const groups = static_cast<double>(report.counts.groups);
   double const inputs = groups * counts.variants();
@@ -151,7 +151,7 @@ std::string walk_summary_json(WalkReport const& report) {
   for (int s = 0; s < static_cast<int>(report.subject.selected().size()); ++s)
     names.push_back(selected_name(report, s));
   Json json;
-  json["method"] = kWalkMethod;
+  json["method"] = kEnumerateMethod;
   if (auto const& model = report.subject.model(); model.scorer())
     json["scores"] = name_of(model.scores());
   json["protected"] = names;
@@ -186,7 +186,7 @@ std::string walk_summary_json(WalkReport const& report) {
   return json.dump(2) + "\n";
 }
 
-std::string values_csv(WalkReport const& report) {
+std::string values_csv(EnumerationReport const& report) {
   std::string text = "attribute,value,groups,discriminatory_groups\n";
   std::map<int, std::map<std::int32_t, ValueCount>> attributes;  // in the dataset's order
   for (std::size_t l = 0; l < report.plan.lists().size(); ++l) {
@@ -204,7 +204,7 @@ std::string values_csv(WalkReport const& report) {
   return text;
 }
 
-std::string pairs_csv(WalkReport const& report) {
+std::string pairs_csv(EnumerationReport const& report) {
   Counts const counts(report);
   int const selected = static_cast<int>(report.subject.selected().size());
   std::string text;

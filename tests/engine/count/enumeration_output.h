@@ -1,4 +1,4 @@
-// Output directories of walks, and what must be equal in them.
+// Output directories of enumerations, and what must be equal in them.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Walks (enumerate, estimate) for people.
+// What enumerate and estimate count, for people.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@ namespace fairlane {
 bool nothing_defined(std::string const& json);
 
 /// "1.2 G of 1.5 G groups, ..., 12 s left".
-std::string walk_progress_text(WalkProgress const& progress);
+std::string enumeration_progress_text(WalkProgress const& progress);
 /// An enumeration's summary.json as a short table.
-std::string walk_summary_text(std::string const& json);
+std::string enumeration_text(std::string const& json);
 
 /// "1.2 M samples  350 k/s  share known to +-0.2 %".
 std::string estimate_progress_text(EstimateProgress const& progress);

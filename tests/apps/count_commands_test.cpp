@@ -29,7 +29,7 @@ void enumerate_sex() {
 
 // One mistake in two lines or three; a formatter would make them ten.
 // clang-format off
-BadInput const kWalkFlags[] = {
+BadInput const kCountFlags[] = {
     {"RangeWithoutValue", nothing, enumerate_with({"--range", "age"}), ExitCode::kUsage,
      {"--range", "'age'", "NAME=LOW..HIGH"}},
     {"RangeNoNumber", nothing, enumerate_with({"--range", "age=x..2"}), ExitCode::kUsage,
@@ -77,9 +77,9 @@ BadInput const kWalkFlags[] = {
 };
 // clang-format on
 
-class BadWalkFlags : public testing::TestWithParam<BadInput> {};
-TEST_P(BadWalkFlags, AreOneLine) { expect_one_line(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Flags, BadWalkFlags, testing::ValuesIn(kWalkFlags), case_name);
+class BadCountFlags : public testing::TestWithParam<BadInput> {};
+TEST_P(BadCountFlags, AreOneLine) { expect_one_line(GetParam()); }
+INSTANTIATE_TEST_SUITE_P(Flags, BadCountFlags, testing::ValuesIn(kCountFlags), case_name);
 
 TEST(EnumerateCommand, CountsShowsAndIsChecked) {
   WorkingFolder const folder;

@@ -1,4 +1,4 @@
-#include "engine/count/walk_region.h"
+#include "engine/count/region.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ namespace {
 /// Bounds of every attribute within the region, and the lists made of them.
 class RegionLists {
  public:
-  RegionLists(TestSubject const& subject, WalkRegion const& region)
+  RegionLists(TestSubject const& subject, Region const& region)
       : subject_(subject),
         low_(subject.view().low.begin(), subject.view().low.end()),
         high_(subject.view().high.begin(), subject.view().high.end()),
@@ -29,7 +29,7 @@ class RegionLists {
   }
 
   /// Every attribute that is not under test in one of the lists.
-  std::vector<ValueList> lists(WalkRegion const& region) {
+  std::vector<ValueList> lists(Region const& region) {
     if (region.rows) {
       auto const rest = unlisted();
       if (!rest.empty()) list_combinations("--rows", rest);
@@ -165,11 +165,11 @@ class RegionLists {
 
 }  // namespace
 
-std::vector<ValueList> walk_lists(TestSubject const& subject, WalkRegion const& region) {
+std::vector<ValueList> region_lists(TestSubject const& subject, Region const& region) {
   return RegionLists(subject, region).lists(region);
 }
 
-std::vector<std::int64_t> rows_within(TestSubject const& subject, WalkRegion const& region) {
+std::vector<std::int64_t> rows_within(TestSubject const& subject, Region const& region) {
   return RegionLists(subject, region).rows();
 }
 

@@ -1,4 +1,4 @@
-// Which part of a domain a walk covers, as a person states it.
+// Which part of a domain is counted, as a person states it.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct AttributeRange {
 /// from_data  attributes that take only those combinations of values together that occur in the
 ///            data; each attribute once
 /// rows       only the groups of the data's rows
-struct WalkRegion {
+struct Region {
   std::vector<AttributeRange> ranges;
   std::vector<std::vector<std::string>> from_data;
   bool rows = false;
@@ -33,9 +33,9 @@ struct WalkRegion {
 /// The value lists of a region (WalkPlan), every attribute that is not under test in one of them.
 /// Throws Error(kUsage) for names and values that the subject does not have, or a region without
 /// any group.
-std::vector<ValueList> walk_lists(TestSubject const& subject, WalkRegion const& region);
+std::vector<ValueList> region_lists(TestSubject const& subject, Region const& region);
 
-/// Numbers of the data's rows within a region that has `rows`, ascending. Throws as walk_lists.
-std::vector<std::int64_t> rows_within(TestSubject const& subject, WalkRegion const& region);
+/// Numbers of the data's rows within a region that has `rows`, ascending. Throws as region_lists.
+std::vector<std::int64_t> rows_within(TestSubject const& subject, Region const& region);
 
 }  // namespace fairlane

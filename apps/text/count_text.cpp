@@ -1,4 +1,4 @@
-#include "apps/text/walk_text.h"
+#include "apps/text/count_text.h"
 
 #include <fmt/format.h>
 
@@ -29,7 +29,7 @@ std::string of_all(std::int64_t part, double share, double high, char const* who
                      high * 100.0, whole);
 }
 
-/// What is undefined of a walk's or an estimate's inputs, in so many groups; empty: nothing is.
+/// What is undefined of an enumeration's or an estimate's inputs, in so many groups; empty: nothing is.
 std::string undefined_text(Json const& json) {
   auto const& counts = json.at("counts");
   auto const undefined = json.at("undefined").get<std::int64_t>();
@@ -56,7 +56,7 @@ bool nothing_defined(std::string const& text) {
   return evaluated > 0 && json.at("undefined").get<std::int64_t>() == evaluated;
 }
 
-std::string walk_progress_text(WalkProgress const& progress) {
+std::string enumeration_progress_text(WalkProgress const& progress) {
   return fmt::format(
       "{} of {} groups  {} IDIs  {} left", short_count(static_cast<double>(progress.groups)),
       short_count(static_cast<double>(progress.total)),
@@ -77,7 +77,7 @@ std::string estimate_progress_text(EstimateProgress const& progress) {
   return line;
 }
 
-std::string walk_summary_text(std::string const& text) {
+std::string enumeration_text(std::string const& text) {
   Json const json = Json::parse(text);
   auto const& counts = json.at("counts");
   auto const count = [&](char const* name) { return counts.at(name).get<std::int64_t>(); };
