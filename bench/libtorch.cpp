@@ -50,11 +50,11 @@ TorchGradient torch_gradient(GradientKind kind) {
 }
 
 /// Whether float32 may decide a row either way, depending on the order of its sums.
-bool is_marginal(DoubleEvaluator& evaluator, std::int32_t const* row, double cut) {
+bool is_marginal(DoubleEvaluator& evaluator, std::int32_t const* row, double threshold) {
   evaluator.evaluate(row);
   auto const& z = evaluator.logits();
   auto const& bound = evaluator.bound();
-  if (z.size() == 1) return std::abs(z[0] - cut) <= kMarginalBounds * bound[0];
+  if (z.size() == 1) return std::abs(z[0] - threshold) <= kMarginalBounds * bound[0];
   auto const top = static_cast<std::size_t>(std::max_element(z.begin(), z.end()) - z.begin());
   for (std::size_t c = 0; c < z.size(); ++c) {
     if (c != top && z[top] - z[c] <= kMarginalBounds * (bound[top] + bound[c])) return true;
@@ -136,7 +136,7 @@ class LibTorch : public Contender {
     subject.selected = view.selected.data();
     subject.variants = variants;
     subject.variant_value = values.data();
-    subject.cut = view.cut;
+    subject.threshold = view.threshold;
     TorchLoaded* loaded = nullptr;
     require(plugin_.load(&subject, threads_ == 0 ? "cuda" : "cpu", &loaded));
     loaded_ = {loaded, plugin_.unload};
@@ -203,7 +203,7 @@ class LibTorch : public Contender {
         member[static_cast<std::size_t>(view.selected[s])] =
             packed.variant_value(v, static_cast<int>(s));
       }
-      if (is_marginal(evaluator, member.data(), static_cast<double>(view.cut))) {
+      if (is_marginal(evaluator, member.data(), static_cast<double>(view.threshold))) {
         ++marginal_;
         return;
       }

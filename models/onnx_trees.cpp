@@ -166,7 +166,7 @@ class Reader {
       ensemble_.sums = 1;
       // Shares of trees that vote for class 1.
       ensemble_.kind = plain && all_positive_ ? ScoreKind::kProbabilities : ScoreKind::kLogits;
-      ensemble_.cut = ensemble_.kind == ScoreKind::kProbabilities ? 0.5 : 0.0;
+      ensemble_.decision_threshold = ensemble_.kind == ScoreKind::kProbabilities ? 0.5 : 0.0;
       return;
     }
     if (labels == 2) {

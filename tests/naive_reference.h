@@ -150,7 +150,7 @@ class Reference {
     for (Real const value : z) {
       if (!std::isfinite(value)) return kUndefinedLabel;
     }
-    if (z.size() == 1) return z[0] > static_cast<Real>(subject_.cut) ? 1 : 0;
+    if (z.size() == 1) return z[0] > static_cast<Real>(subject_.threshold) ? 1 : 0;
     std::size_t best = 0;
     for (std::size_t c = 1; c < z.size(); ++c) best = z[c] > z[best] ? c : best;
     return static_cast<std::int32_t>(best);
@@ -232,11 +232,11 @@ class Reference {
     return result;
   }
 
-  /// How far the label's logit lies above the cut, or above the best other.
+  /// How far the label's logit lies above the threshold, or above the best other.
   Real class_margin(std::int32_t wanted, Reals const& z) const {
     if (z.size() == 1)
-      return wanted == 1 ? z[0] - static_cast<Real>(subject_.cut)
-                         : -(z[0] - static_cast<Real>(subject_.cut));
+      return wanted == 1 ? z[0] - static_cast<Real>(subject_.threshold)
+                         : -(z[0] - static_cast<Real>(subject_.threshold));
     auto const other = best_other(wanted, z);
     return z[static_cast<std::size_t>(wanted)] - z[other];
   }

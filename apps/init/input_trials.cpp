@@ -38,11 +38,11 @@ std::int64_t count_agreeing(Model const& model, Domain const& domain,
     evaluator = std::make_unique<DoubleEvaluator>(model.network("init"), &domain);
   }
   evaluator->announce(rows);
-  double const cut = static_cast<double>(label_cut(model.scores(), 0.5));
+  double const threshold = static_cast<double>(label_threshold(model.scores(), 0.5));
   std::int64_t agreeing = 0;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     evaluator->evaluate(rows.data() + i * domain.attributes.size());
-    if (evaluator->label(cut).label == labels[i]) ++agreeing;
+    if (evaluator->label(threshold).label == labels[i]) ++agreeing;
   }
   return agreeing;
 }

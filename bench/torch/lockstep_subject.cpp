@@ -22,7 +22,7 @@ Tensor copy(T const* values, std::vector<std::int64_t> const& shape, torch::Scal
 LockstepSubject::LockstepSubject(TorchSubject const& subject, torch::Device device)
     : attributes_(subject.attributes),
       variants_(subject.variants),
-      cut_(subject.cut),
+      threshold_(subject.threshold),
       bounds_low_(subject.low, subject.low + subject.attributes),
       selected_(subject.selected, subject.selected + subject.selected_count),
       variant_value_(subject.variant_value, subject.variant_value + std::int64_t{subject.variants} *
@@ -157,12 +157,12 @@ Tensor LockstepSubject::logits(Tensor const& free) const {
 }
 
 Tensor LockstepSubject::labels(Tensor const& logits) const {
-  return logits.size(0) == 1 ? logits[0] > cut_ : logits.argmax(0);
+  return logits.size(0) == 1 ? logits[0] > threshold_ : logits.argmax(0);
 }
 
 Tensor LockstepSubject::discriminates(Tensor const& logits) const {
   if (logits.size(0) == 1)
-    return (logits[0].amax(0) > cut_).logical_and_(logits[0].amin(0) <= cut_);
+    return (logits[0].amax(0) > threshold_).logical_and_(logits[0].amin(0) <= threshold_);
   Tensor const label = labels(logits);
   return label.amax(0) != label.amin(0);
 }

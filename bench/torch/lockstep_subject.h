@@ -89,7 +89,7 @@ class LockstepSubject {
   std::int64_t attributes_;
   std::int64_t variants_;
   std::int64_t key_limit_ = 1;
-  float cut_;
+  float threshold_;
   std::vector<std::int32_t> bounds_low_;     // [attributes]
   std::vector<std::int64_t> free_;           // [free] attributes
   std::vector<std::int64_t> free_strides_;   // [free]

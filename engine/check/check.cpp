@@ -178,13 +178,13 @@ std::string InstanceChecker::wrong_member(InstanceRecord const& record,
                                           std::vector<std::int32_t>& member, std::int64_t own,
                                           std::int64_t pair, RowEvaluator& evaluator,
                                           Doubt& doubt) const {
-  auto const cut = static_cast<double>(subject_.view().cut);
+  auto const threshold = static_cast<double>(subject_.view().threshold);
   // The members before the pair must have the instance's label, the pair itself another.
   for (std::int64_t v = 0; v <= pair; ++v) {
     if (v == own) continue;
     set_variant(v, member.data());
     evaluator.evaluate(member.data());
-    auto const found = evaluator.label(cut);
+    auto const found = evaluator.label(threshold);
     if (!found.certain) doubt.close = true;
     if (v == pair) {
       if (found.label == kNoLabel)
@@ -219,7 +219,7 @@ std::string InstanceChecker::problem_of(InstanceRecord const& record, RowEvaluat
   if (record.label == record.pair_label) return fmt::format("both labels are {}", record.label);
 
   evaluator.evaluate(record.row);
-  auto const found = evaluator.label(static_cast<double>(subject_.view().cut));
+  auto const found = evaluator.label(static_cast<double>(subject_.view().threshold));
   if (!found.certain) doubt.close = true;
   if (found.label == kNoLabel) return wrong_undefined(found, "label", record.label, doubt);
   if (found.certain && found.label != record.label) {

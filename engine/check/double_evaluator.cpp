@@ -146,12 +146,13 @@ void DoubleEvaluator::evaluate(std::int32_t const* row) {
   }
 }
 
-CertainLabel DoubleEvaluator::label(double cut) const {
+CertainLabel DoubleEvaluator::label(double threshold) const {
   // Where the bound is infinite, float32 may have overflowed.
   for (std::size_t c = 0; c < value_.size(); ++c) {
     if (!std::isfinite(value_[c]) || !std::isfinite(error_[c])) return {kNoLabel, false};
   }
-  if (value_.size() == 1) return {value_[0] > cut ? 1 : 0, std::abs(value_[0] - cut) > error_[0]};
+  if (value_.size() == 1)
+    return {value_[0] > threshold ? 1 : 0, std::abs(value_[0] - threshold) > error_[0]};
   auto const top =
       static_cast<std::size_t>(std::max_element(value_.begin(), value_.end()) - value_.begin());
   CertainLabel result{static_cast<std::int32_t>(top), true};

@@ -25,7 +25,7 @@ class DoubleEvaluator final : public RowEvaluator {
   std::vector<double> const& logits() const { return value_; }
   std::vector<double> const& bound() const { return error_; }
 
-  CertainLabel label(double cut) const override;
+  CertainLabel label(double threshold) const override;
   double score(std::int32_t label, double& tolerance) const override;
 
  private:

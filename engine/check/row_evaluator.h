@@ -26,8 +26,8 @@ class RowEvaluator {
   virtual void announce(std::vector<std::int32_t> const&) {}
   /// Evaluates a row; the results hold until the next call.
   virtual void evaluate(std::int32_t const* row) = 0;
-  /// Label of the row evaluated last: one output, score > cut; several, the largest.
-  virtual CertainLabel label(double cut) const = 0;
+  /// Label of the row evaluated last: one output, score > threshold; several, the largest.
+  virtual CertainLabel label(double threshold) const = 0;
   /// p(1) of one output, otherwise p(label) of the row evaluated last, and how far the run's may be
   /// from it beside its own last rounding.
   virtual double score(std::int32_t label, double& tolerance) const = 0;

@@ -40,11 +40,11 @@ void ScorerEvaluator::evaluate(std::int32_t const* row) {
   current_ = answers_.data() + known_.at(key) * static_cast<std::size_t>(scorer_.outputs());
 }
 
-CertainLabel ScorerEvaluator::label(double cut) const {
+CertainLabel ScorerEvaluator::label(double threshold) const {
   int const outputs = scorer_.outputs();
   if (!std::all_of(current_, current_ + outputs, [](float z) { return std::isfinite(z); }))
     return {kNoLabel, true};
-  if (outputs == 1) return {static_cast<double>(current_[0]) > cut ? 1 : 0, true};
+  if (outputs == 1) return {static_cast<double>(current_[0]) > threshold ? 1 : 0, true};
   return {static_cast<std::int32_t>(std::max_element(current_, current_ + outputs) - current_),
           true};
 }

@@ -23,7 +23,7 @@ class ScorerEvaluator final : public RowEvaluator {
   bool wants_batches() const override { return true; }
   void announce(std::vector<std::int32_t> const& rows) override;
   void evaluate(std::int32_t const* row) override;
-  CertainLabel label(double cut) const override;
+  CertainLabel label(double threshold) const override;
   double score(std::int32_t label, double& tolerance) const override;
 
  private:

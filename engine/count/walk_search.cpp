@@ -114,7 +114,7 @@ class WalkSearch : private JobTask {
              int threads, EnumerateOptions const& options, JobOptions job, GroupCounts& counts,
              WalkFindings& findings)
       : walker_(walker),
-        cut_(view.cut),
+        threshold_(view.threshold),
         network_(view.network),
         can_skip_(view.scorer == nullptr),
         tree_(walker.plan(), view),
@@ -167,7 +167,7 @@ class WalkSearch : private JobTask {
   void report(double seconds);
 
   Walker& walker_;
-  float cut_;
+  float threshold_;
   BoundedNetwork network_;
   bool can_skip_;  // there is a network, of which something can be proven
   WalkTree tree_;
@@ -196,7 +196,7 @@ class WalkSearch::Worker {
         chunk_(search.walker_.chunk()),
         counter_(search.walker_),
         counts_(search.walker_.plan()) {
-    if (search.levels_ != 0) prover_.emplace(search.network_, search.cut_, search.tree_);
+    if (search.levels_ != 0) prover_.emplace(search.network_, search.threshold_, search.tree_);
     if (search.findings_.wanted()) take_ = [this](std::int64_t group) { found_.push_back(group); };
   }
 
@@ -350,8 +350,8 @@ double WalkSearch::look_ahead() {
   if (!can_skip_ || options_.skipping != Skipping::kWhereFaster || left < kLeastForPilot)
     return left;
   double const per_head = left * threads_ / static_cast<double>(heads_left());
-  SkipChoice const choice = pilot_skipping(network_, cut_, tree_, begin_, end_, threads_, per_head,
-                                           std::min(left * kPilotShare, kLongestPilot));
+  SkipChoice const choice = pilot_skipping(network_, threshold_, tree_, begin_, end_, threads_,
+                                           per_head, std::min(left * kPilotShare, kLongestPilot));
   levels_ = choice.levels;
   return left * choice.seconds_per_head / per_head;
 }

@@ -90,7 +90,7 @@ SkipChoice choose_levels(std::vector<LevelSample> const& samples, std::int64_t d
   return choice;
 }
 
-SkipChoice pilot_skipping(BoundedNetwork const& network, float cut, WalkTree const& tree,
+SkipChoice pilot_skipping(BoundedNetwork const& network, float threshold, WalkTree const& tree,
                           std::int64_t begin, std::int64_t end, int threads, double walk_seconds,
                           double budget) {
   SkipChoice const none{0, walk_seconds};
@@ -104,7 +104,7 @@ SkipChoice pilot_skipping(BoundedNetwork const& network, float cut, WalkTree con
   Workers workers;
   std::mutex lock;
   workers.run(threads, [&](int) {
-    NodeProver prover(network, cut, tree);
+    NodeProver prover(network, threshold, tree);
     std::vector<LevelSample> own;
     while (!workers.failed()) {
       std::int64_t const descent = next.fetch_add(1);

@@ -13,8 +13,8 @@ namespace fairlane {
 class NodeProver {
  public:
   /// network, tree  outlive it
-  NodeProver(BoundedNetwork const& network, float cut, WalkTree const& tree)
-      : tree_(tree), prover_(network, cut) {}
+  NodeProver(BoundedNetwork const& network, float threshold, WalkTree const& tree)
+      : tree_(tree), prover_(network, threshold) {}
   /// The label of all inputs of a node, where it is proven that they have the same.
   std::optional<int> common_label(WalkNode const& node) {
     tree_.box(node, box_);
@@ -56,7 +56,7 @@ SkipChoice choose_levels(std::vector<LevelSample> const& samples, std::int64_t d
 
 /// Samples boxes of heads [begin, end) with all threads, for about `budget` seconds at most, and
 /// chooses the levels. network, tree  of the subject that is walked
-SkipChoice pilot_skipping(BoundedNetwork const& network, float cut, WalkTree const& tree,
+SkipChoice pilot_skipping(BoundedNetwork const& network, float threshold, WalkTree const& tree,
                           std::int64_t begin, std::int64_t end, int threads, double walk_seconds,
                           double budget);
 

@@ -10,10 +10,10 @@ namespace {
 constexpr std::int64_t kRowsAtOnce = 1 << 14;
 
 /// Label of one row's scores; -1 where one of them is not finite.
-std::int32_t label_of(float const* scores, std::size_t outputs, float cut) {
+std::int32_t label_of(float const* scores, std::size_t outputs, float threshold) {
   float const* const end = scores + outputs;
   if (!std::all_of(scores, end, [](float z) { return std::isfinite(z); })) return -1;
-  if (outputs == 1) return scores[0] > cut ? 1 : 0;
+  if (outputs == 1) return scores[0] > threshold ? 1 : 0;
   return static_cast<std::int32_t>(std::max_element(scores, end) - scores);
 }
 
@@ -30,7 +30,7 @@ std::optional<LabelAgreement> label_agreement(TestSubject const& subject, Backen
     scores.resize(count * outputs);
     backend.logits(data->rows.data() + first * data->attributes, count, scores.data());
     for (std::size_t i = 0; i < count; ++i) {
-      auto const label = label_of(&scores[i * outputs], outputs, subject.view().cut);
+      auto const label = label_of(&scores[i * outputs], outputs, subject.view().threshold);
       auto const row = static_cast<std::size_t>(first) + i;
       agreement.agreed += label == data->labels[row] ? 1 : 0;
     }

@@ -184,7 +184,7 @@ TestSubject::TestSubject(RunConfig const& config, ModelOptions const& options)
   view_.values = value_spans_;
   view_.scorer = model_.scorer().get();
   view_.scores = model_.scores();
-  view_.cut = label_cut(view_.scores, config.threshold);
+  view_.threshold = label_threshold(view_.scores, config.threshold);
   if (view_.scores == ScoreKind::kLabels) {
     notices_.push_back(
         fmt::format("the model gives labels only: {}; its one-hot vectors stand for probabilities",
@@ -332,7 +332,7 @@ std::int64_t TestSubject::variants() const {
   return product;
 }
 
-float label_cut(ScoreKind scores, double threshold) {
+float label_threshold(ScoreKind scores, double threshold) {
   if (scores != ScoreKind::kLogits) return static_cast<float>(threshold);
   if (threshold == 0.5) return 0.0F;
   return static_cast<float>(std::log(threshold / (1.0 - threshold)));

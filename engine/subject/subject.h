@@ -70,7 +70,7 @@ class TestSubject {
 
 /// Above which score a model of one output decides 1: the threshold itself for probabilities; for
 /// logits 0 for 0.5, else ln(t / (1 - t)), rounded once to float32.
-float label_cut(ScoreKind scores, double threshold);
+float label_threshold(ScoreKind scores, double threshold);
 
 /// Makes the backend that `execution` asks for. `auto` is the first GPU that can be used, otherwise
 /// the CPU. overflow takes visits beyond the memory limit, notice lines for people. arithmetic:

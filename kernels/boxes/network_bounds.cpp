@@ -209,13 +209,13 @@ double BoxBounds::least_difference(int output, int other) {
   return least;
 }
 
-bool BoxBounds::has_label(int label, float cut) {
+bool BoxBounds::has_label(int label, float threshold) {
   int const outputs = network_.outputs();
   if (outputs == 1) {
     combinations_.assign(1, label == 1 ? 1.0 : -1.0);
     double least = 0.0;
     bound_below(state_.size() - 1, 1, &least);
-    return label == 1 ? least > cut : least >= -static_cast<double>(cut);
+    return label == 1 ? least > threshold : least >= -static_cast<double>(threshold);
   }
   for (int other = 0; other < outputs; ++other) {
     if (other == label) continue;
@@ -226,15 +226,16 @@ bool BoxBounds::has_label(int label, float cut) {
   return true;
 }
 
-LabelProver::LabelProver(BoundedNetwork const& network, float cut)
-    : network_(network), cut_(cut), bounds_(network) {}
+LabelProver::LabelProver(BoundedNetwork const& network, float threshold)
+    : network_(network), threshold_(threshold), bounds_(network) {}
 
 std::optional<int> LabelProver::common_label(std::span<Interval const> box) {
   int const label = label_of_corner(box, 0);
   for (int corner = 1; corner < kCorners; ++corner) {
     if (label_of_corner(box, corner) != label) return std::nullopt;
   }
-  if (label < 0 || !bounds_.enclose(box) || !bounds_.has_label(label, cut_)) return std::nullopt;
+  if (label < 0 || !bounds_.enclose(box) || !bounds_.has_label(label, threshold_))
+    return std::nullopt;
   return label;
 }
 
@@ -261,7 +262,7 @@ int LabelProver::label_of_corner(std::span<Interval const> box, int corner) {
   for (double const z : values_) {
     if (!std::isfinite(z)) return -1;
   }
-  if (values_.size() == 1) return values_[0] > cut_ ? 1 : 0;
+  if (values_.size() == 1) return values_[0] > threshold_ ? 1 : 0;
   return static_cast<int>(std::max_element(values_.begin(), values_.end()) - values_.begin());
 }
 

@@ -79,7 +79,7 @@ class BoxBounds {
   /// A number that the difference of two outputs' logits is never below.
   double least_difference(int output, int other);
   /// Whether every input of the box has that label (kernels/core/subject.h, label_of).
-  bool has_label(int label, float cut);
+  bool has_label(int label, float threshold);
 
  private:
   /// Bounds of the sums of hidden layer `l` from the ranges of what enters it. Returns whether they
@@ -120,7 +120,7 @@ class BoxBounds {
 /// different labels, there is nothing to prove.
 class LabelProver {
  public:
-  LabelProver(BoundedNetwork const& network, float cut);
+  LabelProver(BoundedNetwork const& network, float threshold);
   std::optional<int> common_label(std::span<Interval const> box);
 
  private:
@@ -128,7 +128,7 @@ class LabelProver {
   int label_of_corner(std::span<Interval const> box, int corner);
 
   BoundedNetwork const& network_;
-  float cut_;
+  float threshold_;
   BoxBounds bounds_;
   std::vector<double> values_;
   std::vector<double> next_;

@@ -27,14 +27,14 @@ struct GradientSpec {
 /// delta   [outputs] packs out
 /// terms   [3 * outputs] packs of scratch
 template <Pack P>
-FL_HD void logit_gradient(GradientKind kind, float cut, float const* logits, int outputs,
+FL_HD void logit_gradient(GradientKind kind, float threshold, float const* logits, int outputs,
                           int stride, float* delta, float* terms) {
   using F = typename P::F;
   F const zero = P::splat(0.0F);
   F const one = P::splat(1.0F);
   if (outputs == 1) {
     F const z = P::load(logits);
-    auto const positive = z > P::splat(cut);
+    auto const positive = z > P::splat(threshold);
     F const p = sigmoid<P>(z);
     F d = one;
     if (kind == GradientKind::kProbability) d = p * (one - p);
@@ -46,7 +46,7 @@ FL_HD void logit_gradient(GradientKind kind, float cut, float const* logits, int
     P::store(d, delta);
     return;
   }
-  auto const label = label_of<P>(logits, outputs, stride, cut);
+  auto const label = label_of<P>(logits, outputs, stride, threshold);
   if (kind == GradientKind::kMargin) {
     // runner-up: the best class other than the label, lowest index first
     auto runner = P::splat_i(-1);

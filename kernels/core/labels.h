@@ -34,11 +34,11 @@ inline constexpr std::int32_t kGroupUndefined = 2;  // a member without a define
 /// Label of one pack of logits, kUndefinedLabel where an output is not finite.
 /// logits  [outputs] packs, `stride` floats apart
 template <Pack P>
-FL_HD typename P::I label_of(float const* logits, int outputs, int stride, float cut) {
+FL_HD typename P::I label_of(float const* logits, int outputs, int stride, float threshold) {
   auto top = P::load(logits);
   auto finite = is_finite<P>(top);
   if (outputs == 1) {
-    auto const label = P::select_i(top > P::splat(cut), P::splat_i(1), P::splat_i(0));
+    auto const label = P::select_i(top > P::splat(threshold), P::splat_i(1), P::splat_i(0));
     return P::select_i(finite, label, P::splat_i(kUndefinedLabel));
   }
   auto label = P::splat_i(0);
@@ -118,15 +118,15 @@ struct PartnerChoice {
   }
 };
 
-/// Margin of a class: how far its score lies above the cut (one output: class 0 below it), or above
-/// the best other.
+/// Margin of a class: how far its score lies above the threshold (one output: class 0 below it), or
+/// above the best other.
 template <Pack P>
 FL_HD typename P::F class_margin(typename P::I label, float const* logits, int outputs, int stride,
-                                 float cut) {
+                                 float threshold) {
   using F = typename P::F;
   F const zero = P::splat(0.0F);
   if (outputs == 1) {
-    F const above = P::load(logits) - P::splat(cut);
+    F const above = P::load(logits) - P::splat(threshold);
     return P::select(LabelSet<P>::equal(label, P::splat_i(1)), above, zero - above);
   }
   F own = zero;

@@ -141,7 +141,7 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
       for (int variant = 0; variant < s.variants; ++variant) {
         float const* z = logits.variant(variant);
         for (int v = 0; v < kV; ++v) {
-          I const label = label_of<P>(z + v * kN, outputs, logits.stride(), s.cut);
+          I const label = label_of<P>(z + v * kN, outputs, logits.stride(), s.threshold);
           set[v].add(label);
           bits[v] = P::or_i(bits[v],
                             P::shift_left_by(P::and_i(label, label_mask), variant * s.label_bits));
@@ -175,7 +175,7 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
       for (int i = first; i < last; ++i) {
         float const* z = logits.ordered(i);
         for (int v = 0; v < kV; ++v)
-          set[v].add(label_of<P>(z + v * kN, outputs, logits.stride(), s.cut));
+          set[v].add(label_of<P>(z + v * kN, outputs, logits.stride(), s.threshold));
       }
       for (int v = 0; v < kV; ++v) {
         std::int32_t* flag = flags + at + v * kN;
@@ -195,7 +195,7 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
       for (int variant = 0; variant < s.variants; ++variant) {
         float const* z = variant_logits(s, m, variant);
         for (int v = 0; v < kV; ++v)
-          P::store_i(label_of<P>(z + v * kN, outputs, kTile, s.cut), row + v * kN);
+          P::store_i(label_of<P>(z + v * kN, outputs, kTile, s.threshold), row + v * kN);
         for (int i = 0; i < kTile; ++i)
           labels[variant * label_stride + at + i] = static_cast<std::uint8_t>(row[i]);
       }
@@ -249,7 +249,7 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
       LabelSet<P> set[kV];
       PartnerChoice<P> partner[kV];
       for (int v = 0; v < kV; ++v) {
-        label[v] = label_of<P>(z + v * kN, outputs, stride, s.cut);
+        label[v] = label_of<P>(z + v * kN, outputs, stride, s.threshold);
         for (int c = 0; c < outputs; ++c)
           P::store(P::load(z + c * stride + v * kN), own + c * stride + v * kN);
         probabilities<P>(s.scores, own + v * kN, outputs, stride, sums + v * kN);
@@ -268,7 +268,7 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
       for (int variant = 0; variant < s.variants; ++variant) {
         z = logits.variant(variant);
         for (int v = 0; v < kV; ++v) {
-          I const other = label_of<P>(z + v * kN, outputs, stride, s.cut);
+          I const other = label_of<P>(z + v * kN, outputs, stride, s.threshold);
           set[v].add(other);
           bits[v] = P::or_i(bits[v],
                             P::shift_left_by(P::and_i(other, label_mask), variant * s.label_bits));
@@ -335,7 +335,7 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
       LabelSet<P> set[kV];
       MarginChoice<P> choice[kV];
       for (int v = 0; v < kV; ++v) {
-        label[v] = label_of<P>(z + v * kN, outputs, logits.stride(), s.cut);
+        label[v] = label_of<P>(z + v * kN, outputs, logits.stride(), s.threshold);
         bits[v] = P::splat_i(0);
         set[v].clear();
         int const i = at + v * kN;
@@ -344,11 +344,11 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
       for (int variant = 0; variant < s.variants; ++variant) {
         z = logits.variant(variant);
         for (int v = 0; v < kV; ++v) {
-          I const other = label_of<P>(z + v * kN, outputs, logits.stride(), s.cut);
+          I const other = label_of<P>(z + v * kN, outputs, logits.stride(), s.threshold);
           set[v].add(other);
           bits[v] = P::or_i(bits[v],
                             P::shift_left_by(P::and_i(other, label_mask), variant * s.label_bits));
-          choice[v].add(variant, other, z + v * kN, outputs, logits.stride(), s.cut);
+          choice[v].add(variant, other, z + v * kN, outputs, logits.stride(), s.threshold);
         }
       }
       for (int v = 0; v < kV; ++v) {
@@ -395,7 +395,7 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
         First::activations_by_rows(s, m.kept, m.kept + static_cast<long>(s.inputs) * kTile);
     float const* z = forward_keep<P, kV>(s.network, begun ? 1 : 0, m.kept);
     for (int v = 0; v < kV; ++v) {
-      logit_gradient<P>(spec.kind, s.cut, z + v * kN, outputs, kTile, m.a + v * kN,
+      logit_gradient<P>(spec.kind, s.threshold, z + v * kN, outputs, kTile, m.a + v * kN,
                         m.terms + v * kN);
     }
     float const* g = input_gradient<P, kV>(s.network, m.kept, m.a, m.b);
@@ -466,7 +466,7 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
     I label[kV];
     F here[kV];
     for (int v = 0; v < kV; ++v) {
-      label[v] = label_of<P>(z + v * kN, outputs, z_stride, s.cut);
+      label[v] = label_of<P>(z + v * kN, outputs, z_stride, s.threshold);
       here[v] =
           label_probability<P>(s.scores, label[v], z + v * kN, outputs, z_stride, terms + v * kN);
     }

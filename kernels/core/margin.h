@@ -90,12 +90,13 @@ struct MarginChoice {
     side_b = b;
   }
 
-  FL_HD void add(int variant, I label, float const* logits, int outputs, int stride, float cut) {
+  FL_HD void add(int variant, I label, float const* logits, int outputs, int stride,
+                 float threshold) {
     I const v = P::splat_i(variant);
     I const none = P::splat_i(-1);
     auto const start = LabelSet<P>::equal(first_label, none);
     first_label = P::select_i(start, label, first_label);
-    F const common = class_margin<P>(first_label, logits, outputs, stride, cut);
+    F const common = class_margin<P>(first_label, logits, outputs, stride, threshold);
     auto const lower = P::lor(start, common < low_margin);
     low = P::select_i(lower, v, low);
     low_margin = P::select(lower, common, low_margin);
@@ -103,12 +104,12 @@ struct MarginChoice {
     high = P::select_i(higher, v, high);
     high_margin = P::select(higher, common, high_margin);
 
-    F const a = class_margin<P>(side_a, logits, outputs, stride, cut);
-    F const b = class_margin<P>(side_b, logits, outputs, stride, cut);
+    F const a = class_margin<P>(side_a, logits, outputs, stride, threshold);
+    F const b = class_margin<P>(side_b, logits, outputs, stride, threshold);
     margin_a = P::select(P::lor(start, a > margin_a), a, margin_a);
     margin_b = P::select(P::lor(start, b > margin_b), b, margin_b);
 
-    F const own = class_margin<P>(label, logits, outputs, stride, cut);
+    F const own = class_margin<P>(label, logits, outputs, stride, threshold);
     auto const same = LabelSet<P>::equal(label, best_a);
     auto const defined = P::lnot(LabelSet<P>::equal(label, P::splat_i(kUndefinedLabel)));
     auto const best =

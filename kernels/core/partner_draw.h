@@ -44,7 +44,7 @@ struct PartnerDraw {
     int const outputs = s.network.outputs();
     float const* z = logits.own();
     for (int v = 0; v < kV; ++v) {
-      own[v] = label_of<P>(z + v * kN, outputs, logits.stride(), s.cut);
+      own[v] = label_of<P>(z + v * kN, outputs, logits.stride(), s.threshold);
       pick[v] = P::splat_i(-1);
     }
     bool open = true;
@@ -55,7 +55,7 @@ struct PartnerDraw {
       open = false;
       for (int v = 0; v < kV; ++v) {
         auto const other =
-            differs(label_of<P>(z + v * kN, outputs, logits.stride(), s.cut), own[v]);
+            differs(label_of<P>(z + v * kN, outputs, logits.stride(), s.threshold), own[v]);
         auto const none = LabelSet<P>::equal(pick[v], P::splat_i(-1));
         pick[v] = P::select_i(P::land(none, other), candidate[v], pick[v]);
         open = open || P::any(LabelSet<P>::equal(pick[v], P::splat_i(-1)));
@@ -79,7 +79,7 @@ struct PartnerDraw {
         float const* z = logits.variant(variant);
         for (int v = 0; v < kV; ++v) {
           auto const other =
-              differs(label_of<P>(z + v * kN, outputs, logits.stride(), s.cut), own[v]);
+              differs(label_of<P>(z + v * kN, outputs, logits.stride(), s.threshold), own[v]);
           auto const here = P::land(other, P::land(LabelSet<P>::equal(rest[v], none),
                                                    LabelSet<P>::equal(pick[v], P::splat_i(-1))));
           if (pass == 1) pick[v] = P::select_i(here, P::splat_i(variant), pick[v]);

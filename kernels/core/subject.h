@@ -41,7 +41,7 @@ inline constexpr int kRowFloats = 16;  // of which rows hold a multiple: the wid
 /// variant_code    [variants][selected] codes
 /// low, high       [columns] bounds; of the places in its list where a column has a list of codes
 /// movable         [movable_count] columns a search may change, ascending
-/// cut             one output: label 1 when score > cut
+/// threshold       one output: label 1 when score > threshold
 /// scores          what the model gives: logits, as networks do, and all that is said of logits
 ///                 below holds for them
 /// tries_partners  partners are drawn by trial, since the labels of a group would not be kept
@@ -70,7 +70,7 @@ struct Subject {
   std::int32_t const* high = nullptr;
   int movable_count = 0;
   int const* movable = nullptr;
-  float cut = 0.0F;
+  float threshold = 0.0F;
   ScoreKind scores = ScoreKind::kLogits;
   bool tries_partners = false;
   bool finite = false;

@@ -64,7 +64,7 @@ struct EncodingView {
 /// flagged       [attributes] 1 where the domain file marks the attribute as protected
 /// selected      indices of the attributes under test, ascending
 /// values        [selected] the compared values of each, ascending; never empty
-/// cut           one output: label 1 when the score lies above; see label_cut in
+/// threshold     one output: label 1 when the score lies above; see label_threshold in
 ///               engine/subject/subject.h
 /// scorer        what gives scores where there is no network, whose view is empty then
 /// scores        what they are; a network's are logits
@@ -81,7 +81,7 @@ struct SubjectView {
   std::span<std::uint8_t const> flagged;
   std::span<std::int32_t const> selected;
   std::span<std::span<std::int32_t const> const> values;
-  float cut = 0.0F;
+  float threshold = 0.0F;
   Scorer* scorer = nullptr;
   ScoreKind scores = ScoreKind::kLogits;
 

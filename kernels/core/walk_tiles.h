@@ -131,7 +131,7 @@ struct WalkTally {
       std::uint64_t plane[kMostPlanes] = {};
       std::uint64_t defined = 0;
       for (int p = 0; p < kW; ++p) {
-        I const label = label_of<P>(z + p * kN, outputs, static_cast<int>(t.stride), s.cut);
+        I const label = label_of<P>(z + p * kN, outputs, static_cast<int>(t.stride), s.threshold);
         defined |= P::mask_bits(P::lnot(LabelSet<P>::equal(label, P::splat_i(kUndefinedLabel))))
                    << (p * kN);
         for (int b = 0; b < planes; ++b) {

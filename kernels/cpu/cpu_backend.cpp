@@ -105,7 +105,7 @@ class CpuBackend final : public Backend {
         if (pair[i] < 0) continue;
         out[begin + static_cast<std::size_t>(i)].pair_label =
             label_of<ScalarPack>(batch.logits.data() + i, subject_->get().network.outputs(), kBatch,
-                                 subject_->get().cut);
+                                 subject_->get().threshold);
       }
     }
   }

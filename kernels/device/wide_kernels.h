@@ -277,7 +277,7 @@ struct CountPartnerStored {
     auto const logits = c.with_own(i);
     auto const place = static_cast<int>(c.place(i));
     std::int32_t const own =
-        label_of<ScalarPack>(logits.own(), logits.outputs, logits.lanes, c.subject.cut);
+        label_of<ScalarPack>(logits.own(), logits.outputs, logits.lanes, c.subject.threshold);
     std::int32_t pick = -1;
     LaneTiles<ScalarPack, 1>::pick_by_count(c.subject, logits, place, &own, lot, &pick);
     chosen[place] = pick;
@@ -380,7 +380,7 @@ struct LogitGradients {
   int rows;
 
   FL_HD void operator()(std::int64_t i) const {
-    logit_gradient<ScalarPack>(kind, subject.cut, logits + i, subject.network.outputs(), rows,
+    logit_gradient<ScalarPack>(kind, subject.threshold, logits + i, subject.network.outputs(), rows,
                                delta + i, terms + i);
   }
 };

@@ -103,7 +103,7 @@ void PackedSubject::order_columns(SubjectView const& view) {
   subject_.movable_count = static_cast<int>(movable_.size());
   subject_.selected_column = selected_column_.data();
   subject_.selected = static_cast<int>(selected_column_.size());
-  subject_.cut = view.cut;
+  subject_.threshold = view.threshold;
   subject_.scores = view.scores;
 }
 

@@ -49,7 +49,7 @@ struct TorchLayer {
 /// low, high      [attributes] inclusive bounds
 /// selected       [selected_count] attributes under test, ascending
 /// variant_value  [variants][selected_count] their compared combinations in product order
-/// cut            one output: label 1 when logit > cut; several: the largest
+/// threshold      one output: label 1 when logit > threshold; several: the largest
 struct TorchSubject {
   std::int32_t layers;
   TorchLayer const* layer;
@@ -60,7 +60,7 @@ struct TorchSubject {
   std::int32_t const* selected;
   std::int32_t variants;
   std::int32_t const* variant_value;
-  float cut;
+  float threshold;
 };
 
 /// A search of global and local phase.

@@ -26,7 +26,7 @@ constexpr std::int32_t kMissingMask = 12;
 constexpr std::int32_t kMissingIsZero = 4;
 constexpr float kZero = 1e-35F;  // up to this magnitude an input counts as zero
 // The greatest x for which 1 / (1 + exp(-x)) is one half in double: the label is 1 above it.
-constexpr double kDoubleSigmoidCut = 0x1.8p-53;
+constexpr double kDoubleSigmoidThreshold = 0x1.8p-53;
 
 // The lines NAME=VALUE of one part of the file.
 class Section {
@@ -230,7 +230,7 @@ void read_tree(Section const& section, TreeEnsemble& ensemble, int first_sum) {
 
 // The classes that an objective scores (1: two classes, one score), and where one score makes the
 // label 1.
-int read_objective(Section const& header, double& cut) {
+int read_objective(Section const& header, double& threshold) {
   auto const words = header.words("objective");
   std::string const name(words.empty() ? std::string_view() : words.front());
   if (name == "multiclass" || name == "multiclassova")
@@ -253,7 +253,7 @@ int read_objective(Section const& header, double& cut) {
                          fmt::format("has {}, expected a slope above 0", in_quotes(word)));
     }
   }
-  cut = kDoubleSigmoidCut / slope;
+  threshold = kDoubleSigmoidThreshold / slope;
   return 1;
 }
 
@@ -267,7 +267,7 @@ TreeEnsemble read_lightgbm_text(std::string_view text, std::string const& source
   result.producer = fmt::format("LightGBM model {}",
                                 escaped(header.has("version") ? header.text("version") : "", 20));
   result.in_double = true;
-  result.sums = read_objective(header, result.cut);
+  result.sums = read_objective(header, result.decision_threshold);
   result.base.assign(static_cast<std::size_t>(result.sums), 0.0);
   header.integer("num_tree_per_iteration", result.sums, result.sums);
   result.inputs = header.integer("max_feature_idx", 0, kMaxInputs - 1) + 1;

@@ -69,10 +69,11 @@ LaneSet first_lanes(int count) {
   return result;
 }
 
-// The score, moved by the least that puts it on its label's side of the cut.
-float keep_label(float score, bool is_one, float cut) {
-  if (is_one) return std::max(score, std::nextafter(cut, std::numeric_limits<float>::infinity()));
-  return std::min(score, cut);
+// The score, moved by the least that puts it on its label's side of the threshold.
+float keep_label(float score, bool is_one, float threshold) {
+  if (is_one)
+    return std::max(score, std::nextafter(threshold, std::numeric_limits<float>::infinity()));
+  return std::min(score, threshold);
 }
 
 // Rounds scores so that the first greatest stays the first greatest.
@@ -210,9 +211,9 @@ class TreeScorer::TypedProgram : public TreeScorer::Program {
     auto const divisor = static_cast<Real>(source_.divisor);
     for (Real& sum : sums) sum /= divisor;
     if (sums.size() == 1) {
-      float const cut = source_.kind == ScoreKind::kProbabilities ? 0.5F : 0.0F;
-      scores[0] =
-          keep_label(static_cast<float>(sums[0]), static_cast<double>(sums[0]) > source_.cut, cut);
+      float const threshold = source_.kind == ScoreKind::kProbabilities ? 0.5F : 0.0F;
+      scores[0] = keep_label(static_cast<float>(sums[0]),
+                             static_cast<double>(sums[0]) > source_.decision_threshold, threshold);
     } else if (source_.outputs() == 1) {
       scores[0] = keep_label(static_cast<float>(sums[1]), sums[1] > sums[0], 0.5F);
     } else {

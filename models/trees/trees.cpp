@@ -154,7 +154,7 @@ void validate(TreeEnsemble const& trees) {
   }
   check_finite(trees, "leaf value", trees.leaves.data(), trees.leaves.size());
   check_finite(trees, "base", trees.base.data(), trees.base.size());
-  check_finite(trees, "cut", &trees.cut, 1);
+  check_finite(trees, "cut", &trees.decision_threshold, 1);
   if (!(trees.divisor > 0.0 && std::isfinite(trees.divisor))) {
     throw bad(trees, fmt::format("divides by {}, expected a finite number above 0", trees.divisor));
   }

@@ -23,8 +23,8 @@ inline constexpr int kMaxClasses = 1 << 10;
 /// splits into this form.
 ///
 /// A lane begins with `base`, adds the values of one leaf of each tree, in order, in float32 or
-/// double, and divides by `divisor`. Its label: one sum, 1 when it lies above `cut` (0.5 for p(1));
-/// several, the greatest, ties to the lowest class.
+/// double, and divides by `divisor`. Its label: one sum, 1 when it lies above `decision_threshold`
+/// (0.5 for p(1)); several, the greatest, ties to the lowest class.
 ///
 /// roots      [trees] a node, or leaf ~r when below 0
 /// first_sum  [trees] a tree's leaves add to the sums first_sum .. first_sum + width - 1
@@ -43,7 +43,7 @@ struct TreeEnsemble {
   bool in_double = false;  // the library adds up in double precision
   std::vector<double> base;
   double divisor = 1.0;
-  double cut = 0.0;
+  double decision_threshold = 0.0;
   std::vector<std::int32_t> roots;
   std::vector<std::int32_t> first_sum;
   std::vector<std::int32_t> feature;

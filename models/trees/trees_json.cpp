@@ -91,7 +91,7 @@ TreeEnsemble read_trees_json(JsonField const& root, std::string const& source) {
   result.sums = static_cast<int>(result.base.size());
   result.width = choose(root.at("leaf"), "number", "array") ? result.sums : 1;
   result.divisor = root.at("divisor").number();
-  result.cut = root.at("cut").number();
+  result.decision_threshold = root.at("cut").number();
   if (result.base.empty() || result.base.size() > static_cast<std::size_t>(kMaxClasses)) {
     throw root.at("base").error(
         fmt::format("has {} numbers, expected 1..{}", result.base.size(), kMaxClasses));

@@ -21,7 +21,7 @@ namespace {
 constexpr std::int32_t kMaxCategory = 1 << 24;  // XGBoost's, what float32 holds
 // The greatest margin for which XGBoost's float32 sigmoid gives one half: 1 + exp(-x) still rounds
 // to 2. Its label is 1 when the probability lies above one half.
-constexpr float kFloatSigmoidCut = 0x1.8p-24F;
+constexpr float kFloatSigmoidThreshold = 0x1.8p-24F;
 
 // A parameter, which the file holds as a string.
 template <class Number>
@@ -72,12 +72,12 @@ std::vector<float> read_base(JsonField const& field, std::size_t sums) {
 struct Objective {
   bool several = false;        // one margin for each class
   bool base_is_share = false;  // base_score is a probability
-  float cut = 0.0F;
+  float threshold = 0.0F;
 };
 
 Objective read_objective(JsonField const& field) {
   std::string const name = field.text();
-  if (name == "binary:logistic") return {false, true, kFloatSigmoidCut};
+  if (name == "binary:logistic") return {false, true, kFloatSigmoidThreshold};
   if (name == "binary:logitraw") return {false, false, 0.0F};
   if (name == "multi:softprob" || name == "multi:softmax") return {true, false, 0.0F};
   throw field.error(
@@ -226,7 +226,7 @@ TreeEnsemble read_xgboost_json(JsonField const& root, std::string const& source)
         objective.base_is_share ? -std::log(static_cast<double>(1.0F / base - 1.0F)) : base;
     result.base.push_back(static_cast<double>(static_cast<float>(margin)));
   }
-  result.cut = static_cast<double>(objective.cut);
+  result.decision_threshold = static_cast<double>(objective.threshold);
 
   JsonField const model = (kind == "dart" ? booster.at("gbtree") : booster).at("model");
   JsonField const trees = model.at("trees");

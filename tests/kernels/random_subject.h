@@ -28,7 +28,7 @@ class RandomSubject {
     Activation activation = Activation::kRelu;
     float scale = 1.0F;      // of the weights
     std::int32_t range = 7;  // most values of an attribute beside the selected ones
-    float cut = 0.0F;
+    float threshold = 0.0F;
     std::uint32_t seed = 1;
     bool encoded = false;  // every attribute in a way of its own
   };
@@ -64,7 +64,7 @@ class RandomSubject {
       inputs = outputs;
     }
     for (auto const& values : values_) spans_.emplace_back(values);
-    view = {layers_, low_, high_, flagged_, selected_, spans_, shape.cut};
+    view = {layers_, low_, high_, flagged_, selected_, spans_, shape.threshold};
     if (shape.encoded) {
       view.codes = code_spans_;
       view.encodings = encodings_;
@@ -176,7 +176,7 @@ class RandomSubject {
       for (std::size_t c = 0; c < mean.size(); ++c) mean[c] += z[c] / kSample;
     }
     for (std::size_t c = 0; c < mean.size(); ++c) {
-      weights_.back()[c] -= static_cast<float>(mean[c]) - shape_.cut;
+      weights_.back()[c] -= static_cast<float>(mean[c]) - shape_.threshold;
     }
   }
 

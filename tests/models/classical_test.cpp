@@ -58,14 +58,14 @@ TEST(Classical, TreesGiveOnnxRuntimesSumsBitForBit) {
     EXPECT_EQ(model.inputs(), 5) << name;
     bool const shares = std::string(name).find("tree") == 0 || std::string(name).find("for") == 0;
     EXPECT_EQ(model.scores(), shares ? ScoreKind::kProbabilities : ScoreKind::kLogits) << name;
-    float const cut = shares ? 0.5F : 0.0F;
+    float const threshold = shares ? 0.5F : 0.0F;
     for (Answer const& answer : answers_of(name)) {
       std::vector<float> scores(answer.scores.size());
       ASSERT_EQ(static_cast<std::size_t>(model.outputs()), scores.size()) << name;
       model.scorer()->score(answer.row.data(), 1, scores.data());
       EXPECT_EQ(scores, answer.scores) << name;
       auto const best = std::max_element(scores.begin(), scores.end()) - scores.begin();
-      EXPECT_EQ(scores.size() == 1 ? (scores[0] > cut ? 1 : 0) : best, answer.label) << name;
+      EXPECT_EQ(scores.size() == 1 ? (scores[0] > threshold ? 1 : 0) : best, answer.label) << name;
     }
   }
 }

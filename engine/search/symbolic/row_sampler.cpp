@@ -76,7 +76,7 @@ void label_rows(Backend& backend, std::int32_t const* rows, std::int64_t count,
     backend.logits(rows + begin * subject.columns, static_cast<std::size_t>(n), logits.data());
     for (std::int64_t i = 0; i < n; ++i) {
       labels[begin + i] = static_cast<std::uint8_t>(
-          label_of<ScalarPack>(logits.data() + i * outputs, outputs, 1, subject.cut));
+          label_of<ScalarPack>(logits.data() + i * outputs, outputs, 1, subject.threshold));
     }
   }
 }

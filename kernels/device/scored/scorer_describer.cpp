@@ -66,7 +66,7 @@ class Group {
     std::vector<std::int32_t> label(static_cast<std::size_t>(s_.variants));
     for (int v = 0; v < s_.variants; ++v) {
       label[static_cast<std::size_t>(v)] =
-          label_of<ScalarPack>(scores.variant(v), outputs_, lanes_, s_.cut);
+          label_of<ScalarPack>(scores.variant(v), outputs_, lanes_, s_.threshold);
     }
     Description d;
     std::int32_t partner = 0;

@@ -110,9 +110,9 @@ TEST_P(OneNetwork, DecidesAndIsSearchedAlike) {
   for (std::size_t r = 0; r < kRows; ++r) {
     if (std::fabs(logits[r]) <= kNearCut) continue;
     ++compared;
-    bool const one = logits[r] > native.view().cut;
+    bool const one = logits[r] > native.view().threshold;
     ones += one ? 1 : 0;
-    differ += one != (scores[r] > through.view().cut) ? 1 : 0;
+    differ += one != (scores[r] > through.view().threshold) ? 1 : 0;
   }
   EXPECT_EQ(differ, 0U) << "seed " << kSeed;
   EXPECT_GT(compared, kRows * 99 / 100);

@@ -129,11 +129,11 @@ TEST(TestSubject, TakesBoundsFromData) {
                [&] { TestSubject const none(config); });
 }
 
-TEST(LogitCut, IsTheLogitOfTheThreshold) {
-  EXPECT_EQ(label_cut(ScoreKind::kLogits, 0.5), 0.0F);
-  EXPECT_EQ(label_cut(ScoreKind::kLogits, 0.75), static_cast<float>(std::log(3.0)));
-  EXPECT_LT(label_cut(ScoreKind::kLogits, 0.1), 0.0F);
-  EXPECT_EQ(label_cut(ScoreKind::kProbabilities, 0.75), 0.75F);
+TEST(LabelThreshold, IsTheLogitOfTheThreshold) {
+  EXPECT_EQ(label_threshold(ScoreKind::kLogits, 0.5), 0.0F);
+  EXPECT_EQ(label_threshold(ScoreKind::kLogits, 0.75), static_cast<float>(std::log(3.0)));
+  EXPECT_LT(label_threshold(ScoreKind::kLogits, 0.1), 0.0F);
+  EXPECT_EQ(label_threshold(ScoreKind::kProbabilities, 0.75), 0.75F);
 }
 
 TEST(MakeBackend, KnowsItsNames) {

@@ -120,7 +120,7 @@ void expect_bounds_hold(RandomSubject& subject, int boxes, Proofs& proofs) {
   naive::FloatReference const exact(subject.view);
   BoundedNetwork const network(subject.view.network);
   BoxBounds bounds(network);
-  LabelProver prover(network, subject.view.cut);
+  LabelProver prover(network, subject.view.threshold);
   auto const outputs = static_cast<std::size_t>(network.outputs());
   for (int b = 0; b < boxes; ++b) {
     auto const box = random_box(subject);
@@ -166,7 +166,7 @@ TEST(Bounds, HoldForWhatABackendComputes) {
         shape.activation = activation;
         shape.scale = scale;
         shape.seed = seed++;
-        shape.cut = seed % 2 == 0 ? 0.0F : 0.1F;
+        shape.threshold = seed % 2 == 0 ? 0.0F : 0.1F;
         SCOPED_TRACE("activation " + std::to_string(static_cast<int>(activation)) + ", " +
                      std::to_string(widths.size()) + " layers, seed " + std::to_string(shape.seed));
         RandomSubject subject(shape);
@@ -223,7 +223,7 @@ TEST(Bounds, ProveNothingOfBoxesThatMayOverflow) {
   }
 }
 
-// Of equal logits the first class wins, and a logit at the cut has label 0.
+// Of equal logits the first class wins, and a logit at the threshold has label 0.
 TEST(Bounds, KnowTies) {
   std::vector<float> const weights = {1.0F, 1.0F};
   std::vector<float> const bias = {0.0F, 0.0F};

@@ -27,9 +27,9 @@ TEST(Margin, ChoiceFollowsItsDescription) {
     int const outputs = 1 + round % 4;
     int const variants = 1 + static_cast<int>(random() % 9);
     int const classes = std::max(outputs, 2);
-    float const cut = outputs == 1 ? 0.25F : 0.0F;
+    float const threshold = outputs == 1 ? 0.25F : 0.0F;
     SubjectView view;
-    view.cut = cut;
+    view.threshold = threshold;
     naive::FloatReference const reference(view);
     std::vector<std::vector<float>> logits;
     for (int v = 0; v < variants; ++v) {
@@ -47,7 +47,7 @@ TEST(Margin, ChoiceFollowsItsDescription) {
     for (int v = 0; v < variants; ++v) {
       auto const& z = logits[static_cast<std::size_t>(v)];
       labels.push_back(reference.label(z));
-      choice.add(v, labels.back(), z.data(), outputs, 1, cut);
+      choice.add(v, labels.back(), z.data(), outputs, 1, threshold);
     }
     int low = 0;
     int high = 0;

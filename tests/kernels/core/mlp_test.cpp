@@ -26,7 +26,7 @@ std::vector<RandomSubject::Shape> shapes() {
       if (seed % 5 == 0) shape.widths = {outputs};
       shape.counts = seed % 3 == 0 ? std::vector<int>{4} : std::vector<int>{3, 2};
       shape.activation = activation;
-      shape.cut = seed % 4 == 0 ? 0.4F : 0.0F;
+      shape.threshold = seed % 4 == 0 ? 0.4F : 0.0F;
       shape.seed = ++seed;
       all.push_back(shape);
     }

@@ -149,7 +149,7 @@ TEST(Accumulators, LabelSetsKnowMixedAndUndefined) {
 TEST(Accumulators, LabelsNeedFiniteOutputs) {
   float const one[] = {0.5F};
   EXPECT_EQ((label_of<One>(one, 1, 1, 0.0F)), 1);
-  EXPECT_EQ((label_of<One>(one, 1, 1, 0.5F)), 0) << "the cut itself is class 0";
+  EXPECT_EQ((label_of<One>(one, 1, 1, 0.5F)), 0) << "the threshold itself is class 0";
   for (float const bad : {kInfinity, -kInfinity, kNan}) {
     EXPECT_EQ((label_of<One>(&bad, 1, 1, 0.0F)), kUndefinedLabel);
     float const several[] = {0.0F, 1.0F, bad};

@@ -189,7 +189,7 @@ std::vector<RandomSubject::Shape> random_shapes(int count) {
     for (int l = upto(0, 3); l > 0; --l) shape.widths.push_back(upto(1, 70));
     shape.widths.push_back(i % 2 == 0 ? 1 : upto(2, 5));
     shape.scale = i % 5 == 0 ? 4.0F : 1.5F;  // some saturate
-    shape.cut = i % 4 == 0 ? -0.75F : 0.0F;
+    shape.threshold = i % 4 == 0 ? -0.75F : 0.0F;
     shapes.push_back(shape);
   }
   return shapes;

@@ -296,7 +296,7 @@ TEST(Scorer, NanIsUndefined) {
       scorer.score(floats.data(), 1, scores.data());
       if (std::isnan(scores.back())) return -1;
       if (outputs > 1) return scores[1] > scores[0] ? 1 : 0;
-      return scores[0] > subject.view().cut ? 1 : 0;
+      return scores[0] > subject.view().threshold ? 1 : 0;
     };
     for (char const* method : {"themis", "maft"}) {
       config.method = method;

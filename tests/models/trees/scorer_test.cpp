@@ -102,7 +102,8 @@ void expect_naive(TreeEnsemble const& trees, std::mt19937& random, std::size_t c
     auto const sums =
         naive_sums<Real>(trees, rows.data() + i * static_cast<std::size_t>(trees.inputs));
     int const best = static_cast<int>(std::max_element(sums.begin(), sums.end()) - sums.begin());
-    int const label = sums.size() == 1 ? static_cast<double>(sums[0]) > trees.cut : best;
+    int const label =
+        sums.size() == 1 ? static_cast<double>(sums[0]) > trees.decision_threshold : best;
     ASSERT_EQ(label_of(scorer, scores.data() + i * outputs), label) << "row " << i;
     for (std::size_t k = 0; k < outputs; ++k) {
       auto const rounded = static_cast<float>(sums[outputs == 1 ? sums.size() - 1 : k]);
@@ -182,12 +183,13 @@ TEST(TreeScorer, RoundingNeverChangesALabel) {
   constexpr double kTiny = 1e-60;  // zero in float32
   EXPECT_GT(scores_of(stump({-1.0}, {kTiny}), {1.0F})[0], 0.0F);
   EXPECT_EQ(scores_of(stump({-1.0}, {0.0}), {1.0F})[0], 0.0F);
-  auto at_cut = stump({-1.0}, {0x1p-24});
-  at_cut.cut = 0x1p-24;  // a probability of one half in the library's arithmetic
-  EXPECT_EQ(scores_of(at_cut, {1.0F})[0], 0.0F);
-  at_cut.cut = -kTiny;
-  at_cut.leaves[1] = 0.0;
-  EXPECT_GT(scores_of(at_cut, {1.0F})[0], 0.0F);
+  auto at_threshold = stump({-1.0}, {0x1p-24});
+  at_threshold.decision_threshold =
+      0x1p-24;  // a probability of one half in the library's arithmetic
+  EXPECT_EQ(scores_of(at_threshold, {1.0F})[0], 0.0F);
+  at_threshold.decision_threshold = -kTiny;
+  at_threshold.leaves[1] = 0.0;
+  EXPECT_GT(scores_of(at_threshold, {1.0F})[0], 0.0F);
 
   auto halves = stump({0.5 + 1e-12, 0.5 - 1e-12}, {0.5 - 1e-12, 0.5 + 1e-12});
   halves.kind = ScoreKind::kProbabilities;
