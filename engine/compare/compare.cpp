@@ -25,31 +25,44 @@ constexpr std::int64_t kMostSeeds = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint32_t kRoundDraw = std::numeric_limits<std::uint32_t>::max();  // no seed draws it
 constexpr std::size_t kLongestPath = 4096;
 
+/// Calls visit(name, member) for everything that is saved of a trial.
+template <class AnyTrial, class Visit>
+void for_each_member(AnyTrial& trial, Visit const& visit) {
+  visit("method", trial.method);
+  visit("seed", trial.seed);
+  visit("rounds", trial.rounds);
+  visit("ended_by", trial.ended_by);
+  visit("global_seeds", trial.search.global_seeds);
+  visit("global_found", trial.search.global_found);
+  visit("global_unique", trial.search.global_unique);
+  visit("iterations", trial.search.iterations);
+  visit("model_evaluations", trial.search.model_evaluations);
+  visit("unique_instances", trial.found.unique_instances);
+  visit("unique_groups", trial.found.unique_groups);
+  visit("unique_generated", trial.found.unique_generated);
+  visit("undefined", trial.found.undefined);
+  visit("value_coverage", trial.value_coverage);
+  visit("mean_distance", trial.mean_distance);
+  visit("search_seconds", trial.search_seconds);
+  visit("cluster_seconds", trial.cluster_seconds);
+}
+
 std::string saved_trials(std::vector<Trial> const& trials) {
-  Json json = Json::array();
-  for (auto const& t : trials) {
-    json.push_back({t.method, t.seed, t.rounds, t.ended_by, t.search.global_seeds,
-                    t.search.global_found, t.search.global_unique, t.search.iterations,
-                    t.search.model_evaluations, t.found.unique_instances, t.found.unique_groups,
-                    t.found.unique_generated, t.found.undefined, t.value_coverage, t.mean_distance,
-                    t.search_seconds, t.cluster_seconds});
+  Json all = Json::array();
+  for (Trial const& trial : trials) {
+    Json json;
+    for_each_member(trial, [&](char const* name, auto const& member) { json[name] = member; });
+    all.push_back(std::move(json));
   }
-  return json.dump();
+  return all.dump();
 }
 
 std::vector<Trial> restored_trials(std::string const& text) {
   std::vector<Trial> trials;
   for (auto const& json : Json::parse(text)) {
-    std::size_t at = 0;
-    auto const next = [&](auto& to) { to = json.at(at++).get<std::decay_t<decltype(to)>>(); };
-    Trial& t = trials.emplace_back();
-    next(t.method), next(t.seed), next(t.rounds), next(t.ended_by);
-    next(t.search.global_seeds), next(t.search.global_found), next(t.search.global_unique);
-    next(t.search.iterations), next(t.search.model_evaluations);
-    next(t.found.unique_instances), next(t.found.unique_groups);
-    next(t.found.unique_generated), next(t.found.undefined);
-    next(t.value_coverage), next(t.mean_distance);
-    next(t.search_seconds), next(t.cluster_seconds);
+    for_each_member(trials.emplace_back(), [&](char const* name, auto& member) {
+      member = json.at(name).template get<std::decay_t<decltype(member)>>();
+    });
   }
   return trials;
 }

@@ -84,6 +84,20 @@ TEST_F(Checkpoint, OfAnotherIdentityIsRemoved) {
   EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
+TEST_F(Checkpoint, OfAnEarlierVersionIsRemoved) {
+  save({1});
+  std::string bytes = slurp(path_);
+  std::string const first = bytes.substr(0, bytes.find('\n'));
+  ASSERT_EQ(first, "fairlane state 3") << "a new number: expect the one before below";
+  bytes.resize(bytes.size() - 64);  // the digest
+  bytes[first.size() - 1] = '2';
+  folder_.write("state", bytes + sha256(bytes));
+  EXPECT_EQ(open(), nullptr);
+  ASSERT_EQ(lines_.size(), 1U);
+  EXPECT_THAT(lines_[0], HasSubstr("is not of this version"));
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
 TEST_F(Checkpoint, CutShortOrDamagedAnywhereIsRemoved) {
   save({3, 1, 4, 1, 5});
   std::string const whole = slurp(path_);
