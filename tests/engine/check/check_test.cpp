@@ -85,20 +85,34 @@ class CheckDirectory : public testing::Test {
   void rewrite(std::string const& file, std::string const& text) {
     folder.write("out/" + file, text);
   }
-  /// Replaces the cell of a line (both from 0; line 0 is the header).
-  std::string with_cell(std::size_t line, std::size_t column, std::string const& cell) const {
+  /// Where the cell of a line begins (both from 0; line 0 is the header).
+  std::size_t place_of(std::size_t line, std::size_t column) const {
     std::size_t at = 0;
     for (std::size_t i = 0; i < line; ++i) at = csv.find('\n', at) + 1;
     for (std::size_t i = 0; i < column; ++i) at = csv.find(',', at) + 1;
+    return at;
+  }
+  std::string with_cell(std::size_t line, std::size_t column, std::string const& cell) const {
+    std::size_t const at = place_of(line, column);
     return csv.substr(0, at) + cell + csv.substr(csv.find_first_of(",\n", at));
   }
   std::string cell(std::size_t line, std::size_t column) const {
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < line; ++i) at = csv.find('\n', at) + 1;
-    for (std::size_t i = 0; i < column; ++i) at = csv.find(',', at) + 1;
+    std::size_t const at = place_of(line, column);
     return csv.substr(at, csv.find_first_of(",\n", at) - at);
   }
-  void expect_failure(std::string const& place, std::string const& what) {
+  CheckResult expect_confirmed() const {
+    CheckResult const result = check_directory(config.output.dir);
+    EXPECT_EQ(result.failed, 0) << (result.failures.empty() ? "" : result.failures[0]);
+    EXPECT_GT(result.confirmed, 0);
+    return result;
+  }
+  void expect_refused(ExitCode code, std::string const& what) const {
+    expect_error(code, {what}, [this] { check_directory(config.output.dir); });
+  }
+  /// With these instances.
+  void expect_failure(std::string const& instances, std::string const& place,
+                      std::string const& what) {
+    rewrite("instances.csv", instances);
     CheckResult const result = check_directory(config.output.dir);
     EXPECT_GT(result.failed, 0) << what;
     ASSERT_FALSE(result.failures.empty());
@@ -119,9 +133,7 @@ constexpr std::size_t kPhase = 12;
 constexpr std::size_t kSeed = 13;
 
 TEST_F(CheckDirectory, ConfirmsAnHonestRun) {
-  CheckResult const result = check_directory(config.output.dir);
-  EXPECT_EQ(result.failed, 0) << (result.failures.empty() ? "" : result.failures[0]);
-  EXPECT_GT(result.confirmed, 0);
+  CheckResult const result = expect_confirmed();
   EXPECT_EQ(result.confirmed + result.marginal, result.instances);
 }
 
@@ -129,45 +141,41 @@ TEST_F(CheckDirectory, ConfirmsSeveralClasses) {
   SmallShape shape;
   shape.widths = {8, 4};
   finish_run(shape);
-  CheckResult const result = check_directory(config.output.dir);
-  EXPECT_EQ(result.failed, 0) << (result.failures.empty() ? "" : result.failures[0]);
-  EXPECT_GT(result.confirmed, 0);
+  expect_confirmed();
 }
 
-TEST_F(CheckDirectory, NoticesEveryKindOfDamage) {
+TEST_F(CheckDirectory, NoticesADamagedCell) {
   std::string const other_label = cell(3, kLabel) == "0" ? "1" : "0";
-  rewrite("instances.csv", with_cell(3, kLabel, other_label));
-  expect_failure("instances.csv:4", "label");
-  rewrite("instances.csv", with_cell(3, kPairLabel, "7"));
-  expect_failure("instances.csv:4", "label 7");
-  rewrite("instances.csv", with_cell(3, kScore, "0.123"));
-  expect_failure("instances.csv:4", "score is 0.123");
-  rewrite("instances.csv", with_cell(3, kScore, "nan"));
-  expect_failure("instances.csv:4", "score is nan");
-  rewrite("instances.csv", with_cell(3, 3, "99"));
-  expect_failure("instances.csv:4", "");
-  rewrite("instances.csv", with_cell(3, kPair, "17"));
-  expect_failure("instances.csv:4", "not among the compared");
-  rewrite("instances.csv", with_cell(3, kPhase, "both"));
-  expect_failure("instances.csv:4", "phase");
-  rewrite("instances.csv", with_cell(3, kSeed, "01"));
-  expect_failure("instances.csv:4", "no integer");
-  rewrite("instances.csv", with_cell(3, 0, ""));
-  expect_failure("instances.csv:4", "no integer");
-  rewrite("instances.csv", with_cell(3, kSeed, cell(3, kSeed) + "1"));
-  expect_failure("summary.json", "signature");
-  rewrite("instances.csv", csv.substr(0, csv.size() - 1));
-  expect_failure("instances.csv", "no end");
-  std::size_t const second = csv.find('\n') + 1;
-  std::size_t const third = csv.find('\n', second) + 1;
-  std::size_t const fourth = csv.find('\n', third) + 1;
-  rewrite("instances.csv", csv.substr(0, third) + csv.substr(second));
-  expect_failure("instances.csv:3", "twice");
-  rewrite("instances.csv", csv.substr(0, second) + csv.substr(third, fourth - third) +
-                               csv.substr(second, third - second) + csv.substr(fourth));
-  expect_failure("instances.csv:3", "out of order");
-  rewrite("instances.csv", csv.substr(0, second) + csv.substr(third));
-  expect_failure("summary.json", "unique_instances");
+  struct Damage {
+    std::size_t column;
+    std::string cell;
+    std::string said;
+  };
+  for (Damage const& damage : std::vector<Damage>{{kLabel, other_label, "label"},
+                                                  {kPairLabel, "7", "label 7"},
+                                                  {kScore, "0.123", "score is 0.123"},
+                                                  {kScore, "nan", "score is nan"},
+                                                  {3, "99", ""},
+                                                  {kPair, "17", "not among the compared"},
+                                                  {kPhase, "both", "phase"},
+                                                  {kSeed, "01", "no integer"},
+                                                  {0, "", "no integer"}}) {
+    SCOPED_TRACE(damage.cell);
+    expect_failure(with_cell(3, damage.column, damage.cell), "instances.csv:4", damage.said);
+  }
+  expect_failure(with_cell(3, kSeed, cell(3, kSeed) + "1"), "summary.json", "signature");
+}
+
+TEST_F(CheckDirectory, NoticesDamagedLines) {
+  std::size_t const second = place_of(1, 0);
+  std::size_t const third = place_of(2, 0);
+  std::size_t const fourth = place_of(3, 0);
+  expect_failure(csv.substr(0, csv.size() - 1), "instances.csv", "no end");
+  expect_failure(csv.substr(0, third) + csv.substr(second), "instances.csv:3", "twice");
+  expect_failure(csv.substr(0, second) + csv.substr(third, fourth - third) +
+                     csv.substr(second, third - second) + csv.substr(fourth),
+                 "instances.csv:3", "out of order");
+  expect_failure(csv.substr(0, second) + csv.substr(third), "summary.json", "unique_instances");
 }
 
 TEST_F(CheckDirectory, TellsThatThePairIsNotTheFirst) {
@@ -187,8 +195,7 @@ TEST_F(CheckDirectory, TellsThatThePairIsNotTheFirst) {
     if (!is_later || std::to_string(description.label) != cell(line, kPairLabel)) continue;
     csv = with_cell(line, kPair, std::to_string(member[0]));
     csv = with_cell(line, kPair + 1, std::to_string(member[4]));
-    rewrite("instances.csv", csv);
-    expect_failure("instances.csv:" + std::to_string(line + 1), "not the first");
+    expect_failure(csv, "instances.csv:" + std::to_string(line + 1), "not the first");
     return;
   }
   GTEST_SKIP() << "no instance has two members with another label";
@@ -197,17 +204,16 @@ TEST_F(CheckDirectory, TellsThatThePairIsNotTheFirst) {
 TEST_F(CheckDirectory, NoticesChangedInputsAndUnfinishedRuns) {
   std::string const model = slurp(config.model);
   folder.write("model.safetensors", model + " ");
-  expect_error(ExitCode::kIntegrity, {"model.safetensors", "SHA-256"},
-               [&] { check_directory(config.output.dir); });
+  expect_refused(ExitCode::kIntegrity, "model.safetensors: has SHA-256");
   folder.write("model.safetensors", model);
   std::string const summary = slurp(config.output.dir + "/summary.json");
   rewrite("summary.json", "{}");
-  expect_error(ExitCode::kData, {"summary.json"}, [&] { check_directory(config.output.dir); });
+  expect_refused(ExitCode::kData, "summary.json");
   rewrite("summary.json", summary);
   rewrite("instances.csv", "x\n");
-  expect_error(ExitCode::kData, {"instances.csv:1"}, [&] { check_directory(config.output.dir); });
+  expect_refused(ExitCode::kData, "instances.csv:1");
   std::filesystem::remove(config.output.dir + "/DONE");
-  expect_error(ExitCode::kOutput, {"DONE"}, [&] { check_directory(config.output.dir); });
+  expect_refused(ExitCode::kOutput, "DONE");
   expect_error(ExitCode::kNoInput, {"nowhere"}, [&] { check_directory(folder.file("nowhere")); });
 }
 

@@ -253,7 +253,7 @@ TEST_P(Aequitas, IsTheRuleInPopulationsOfAnySize) {
       SequentialAequitas rule(config, subject);
       rule.run();
       for (int const threads : {1, 3}) {
-        Finished const found = run_search(config, subject, {threads, 2, "", How{}.memory, {}});
+        Finished const found = run_search(config, subject, {.threads = threads, .batch = 2});
         EXPECT_TRUE(found.entries == rule.entries())
             << found.entries.size() << " and " << rule.entries().size() << " inputs";
         auto const& counts = found.result.counts;
@@ -298,7 +298,7 @@ TEST(AequitasBudgets, EndWhereItDoesNotMatterHowTheRunIsExecuted) {
   Finished const whole = run_search(config, subject, {});
   std::int64_t const origins = whole.result.counts.global_unique;
   ASSERT_GT(origins, 12);
-  How const other{3, 1, "", How{}.memory, {}};
+  How const other{.threads = 3, .batch = 1};
   for (std::int64_t const steps : {std::int64_t{1}, std::int64_t{200}, origins * 20}) {
     SCOPED_TRACE(steps);
     config.budget = {};

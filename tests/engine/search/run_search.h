@@ -33,9 +33,9 @@ using Entries = std::map<Row, Entry>;
 struct How {
   int threads = 1;
   int batch = 0;
-  std::string isa;
+  std::string isa = {};
   std::uint64_t memory = 1ULL << 28;
-  std::optional<Cut> replay;
+  std::optional<Cut> replay = {};
   std::function<double()> seconds = {};  // in place of those that pass
 };
 
@@ -154,13 +154,13 @@ inline void expect_same(Finished const& a, Finished const& b) {
 
 inline std::vector<How> executions() {
   // Without vectors every value once: a sanitizer's run would take too long.
-  std::vector<How> all = {{1, 7, "portable", How{}.memory, {}},
-                          {2, 1, "portable", How{}.memory, {}},
-                          {3, 4096, "portable", How{}.memory, {}}};
+  std::vector<How> all = {{.batch = 7, .isa = "portable"},
+                          {.threads = 2, .batch = 1, .isa = "portable"},
+                          {.threads = 3, .batch = 4096, .isa = "portable"}};
   for (auto const& isa : cpu_instruction_sets()) {
     for (int const threads : {1, 2, 3}) {
       for (int const batch : {1, 7, 4096}) {
-        if (isa != "portable") all.push_back({threads, batch, isa, How{}.memory, {}});
+        if (isa != "portable") all.push_back({.threads = threads, .batch = batch, .isa = isa});
       }
     }
   }
@@ -169,7 +169,7 @@ inline std::vector<How> executions() {
 
 /// However a search that finds something is executed, everything about it is the same.
 inline void expect_same_however_executed(RunConfig const& config, TestSubject const& subject) {
-  Finished const first = run_search(config, subject, {1, 64, "portable", How{}.memory, {}});
+  Finished const first = run_search(config, subject, {.batch = 64, .isa = "portable"});
   EXPECT_GT(first.hits(), 0);
   for (auto const& how : executions()) {
     SCOPED_TRACE(describe(how));

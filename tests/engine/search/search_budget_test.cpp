@@ -20,30 +20,64 @@ RunConfig budget_config(TemporaryFolder const& folder) {
   return config;
 }
 
-void expect_deterministic(RunConfig const& config, TestSubject const& subject,
-                          Finished const& first) {
-  for (auto const& how : {How{2, 7, "", How{}.memory, {}}, How{3, 1, "", How{}.memory, {}},
-                          How{1, 4096, "", How{}.memory, {}}}) {
-    SCOPED_TRACE(describe(how));
-    expect_same(first, run_search(config, subject, how));
-  }
+RunConfig themis_config(TemporaryFolder const& folder) {
+  RunConfig config = small_config(folder, {});
+  config.method = "themis";
+  return config;
 }
+
+/// Searches of one subject, whose configuration a test may change in what the subject does not
+/// depend on: the method, the phases, the budgets.
+class SearchBudget : public ::testing::Test {
+ protected:
+  using MakeConfig = RunConfig (*)(TemporaryFolder const&);
+  explicit SearchBudget(MakeConfig make = budget_config) : config(make(folder_)), subject(config) {}
+
+  Finished run(How const& how = {}) const { return run_search(config, subject, how); }
+  /// However it is executed.
+  void expect_deterministic(Finished const& first) const {
+    expect_all_same(first,
+                    {{.threads = 2, .batch = 7}, {.threads = 3, .batch = 1}, {.batch = 4096}});
+  }
+  /// What the clock has ended is found again from its cut, with other threads and without a clock.
+  void expect_repeated(Finished const& timed, Cut const& cut) const {
+    expect_all_same(timed, {{.replay = cut},
+                            {.threads = 3, .batch = 5, .isa = "portable", .replay = cut},
+                            {.threads = 2, .batch = 1, .replay = cut}});
+  }
+
+ private:
+  void expect_all_same(Finished const& first, std::vector<How> const& ways) const {
+    for (How const& how : ways) {
+      SCOPED_TRACE(describe(how));
+      expect_same(first, run(how));
+    }
+  }
+
+  TemporaryFolder const folder_;
+
+ protected:
+  RunConfig config;
+  TestSubject const subject;
+};
+
+/// Random search of 5040 inputs.
+class ThemisBudget : public SearchBudget {
+ protected:
+  ThemisBudget() : SearchBudget(themis_config) {}
+};
 
 // --- themis
 // -------------------------------------------------------------------------------------------------
 
-TEST(Search, ThemisTestsDistinctInputs) {
-  TemporaryFolder const folder;
-  RunConfig config = small_config(folder, {});
-  config.method = "themis";
+TEST_F(ThemisBudget, TestsDistinctInputs) {
   config.global.num = 2000;  // of 5040: many draws repeat
-  TestSubject const subject(config);
-  Finished const some = run_search(config, subject, {2, 0, "", How{}.memory, {}});
+  Finished const some = run({.threads = 2});
   EXPECT_EQ(some.entries.size(), 2000U);
   EXPECT_EQ(some.result.counts.iterations, 2000);
   EXPECT_EQ(some.result.counts.global_found, some.hits());
   config.global.num = 1'000'000;
-  Finished const all = run_search(config, subject, {3, 0, "", How{}.memory, {}});
+  Finished const all = run({.threads = 3});
   EXPECT_EQ(all.entries.size(), 5040U) << "the whole domain";
   naive::FloatReference const reference(subject.view());
   for (auto const& [row, entry] : all.entries) {
@@ -51,41 +85,33 @@ TEST(Search, ThemisTestsDistinctInputs) {
   }
 }
 
-TEST(Search, ThemisReachesTheWholeDomain) {
-  TemporaryFolder const folder;
-  RunConfig config = small_config(folder, {});
-  config.method = "themis";
-  TestSubject const subject(config);
+TEST_F(ThemisBudget, ReachesTheWholeDomain) {
   for (std::int64_t const num : {1, 5000, 5039, 5040}) {  // of 5040
     SCOPED_TRACE(num);
     config.global.num = num;
-    Finished const first = run_search(config, subject, {});
+    Finished const first = run();
     EXPECT_EQ(first.entries.size(), static_cast<std::size_t>(num));
     EXPECT_EQ(first.result.counts.iterations, num);
     EXPECT_STREQ(first.result.cut.reason, "");
-    expect_deterministic(config, subject, first);
+    expect_deterministic(first);
   }
 }
 
-TEST(Search, ThemisObeysBudgets) {
-  TemporaryFolder const folder;
-  RunConfig config = small_config(folder, {});
-  config.method = "themis";
+TEST_F(ThemisBudget, ObeysBudgets) {
   config.global.num = 4000;
-  TestSubject const subject(config);
-  Finished const whole = run_search(config, subject, {});
+  Finished const whole = run();
   for (std::int64_t const limit : {1, 100, 1024, 3999}) {
     SCOPED_TRACE(limit);
     config.budget = {};
     config.budget.iterations = limit;
-    Finished const tests = run_search(config, subject, {});
+    Finished const tests = run();
     EXPECT_EQ(tests.result.counts.iterations, limit);
     EXPECT_EQ(tests.entries.size(), static_cast<std::size_t>(limit));
     EXPECT_STREQ(tests.result.cut.reason, "iterations");
-    expect_deterministic(config, subject, tests);
+    expect_deterministic(tests);
     config.budget = {};
     config.budget.seeds = limit;
-    Finished const seeds = run_search(config, subject, {});
+    Finished const seeds = run();
     EXPECT_EQ(seeds.result.counts.iterations, limit);
     EXPECT_STREQ(seeds.result.cut.reason, "seeds");
     EXPECT_TRUE(seeds.entries == tests.entries);
@@ -94,62 +120,52 @@ TEST(Search, ThemisObeysBudgets) {
     SCOPED_TRACE(limit);
     config.budget = {};
     config.budget.instances = limit;
-    Finished const found = run_search(config, subject, {});
+    Finished const found = run();
     EXPECT_EQ(found.hits(), limit);
     EXPECT_EQ(found.result.counts.global_found, limit);
     EXPECT_STREQ(found.result.cut.reason, "instances");
-    expect_deterministic(config, subject, found);
+    expect_deterministic(found);
   }
 }
 
 // Without a record of all inputs it cannot know which ones are new.
-TEST(Search, ThemisNeedsItsWholeRecord) {
-  TemporaryFolder const folder;
-  RunConfig config = budget_config(folder);
+TEST_F(SearchBudget, ThemisNeedsItsWholeRecord) {
   config.method = "themis";
   config.global.num = 20'000;  // the least table has room for 12,288 inputs
-  TestSubject const subject(config);
   for (int const threads : {1, 3}) {
-    expect_error(ExitCode::kMemory, {"record of visited inputs is full", "global.num"}, [&] {
-      run_search(config, subject, {threads, 0, "", 1, {}});
-    });
+    expect_error(ExitCode::kMemory, {"record of visited inputs is full", "global.num"},
+                 [&] { run({.threads = threads, .memory = 1}); });
   }
 }
 
 // --- budgets
 // -------------------------------------------------------------------------------------------------
 
-TEST(Search, BudgetOfSeeds) {
-  TemporaryFolder const folder;
-  RunConfig config = budget_config(folder);
-  TestSubject const subject(config);
+TEST_F(SearchBudget, OfSeeds) {
   for (char const* method : {"eidig", "margin"}) {
     config.method = method;
     config.budget.seeds = 17;
-    Finished const first = run_search(config, subject, {});
+    Finished const first = run();
     EXPECT_EQ(first.result.counts.global_seeds, 17);
     EXPECT_STREQ(first.result.cut.reason, "seeds");
     for (auto const& [row, entry] : first.entries) ASSERT_LT(Finder::seed(entry.finder), 17U);
-    expect_deterministic(config, subject, first);
+    expect_deterministic(first);
   }
 }
 
-TEST(Search, BudgetOfIterations) {
-  TemporaryFolder const folder;
-  RunConfig config = budget_config(folder);
-  TestSubject const subject(config);
+TEST_F(SearchBudget, OfIterations) {
   for (char const* method : {"eidig", "adf", "margin"}) {
     SCOPED_TRACE(method);
     config.method = method;
     config.budget = {};
-    Finished const whole = run_search(config, subject, {});
+    Finished const whole = run();
     for (std::int64_t const limit :
          {std::int64_t{1}, std::int64_t{60}, whole.result.counts.iterations / 2,
           whole.result.counts.iterations - 1, whole.result.counts.iterations * 2}) {
       SCOPED_TRACE(limit);
       config.budget.iterations = limit;
-      Finished const first = run_search(config, subject, {});
-      expect_deterministic(config, subject, first);
+      Finished const first = run();
+      expect_deterministic(first);
       if (limit > whole.result.counts.iterations) {
         EXPECT_STREQ(first.result.cut.reason, "");
         EXPECT_TRUE(first.entries == whole.entries);
@@ -165,23 +181,20 @@ TEST(Search, BudgetOfIterations) {
   }
 }
 
-TEST(Search, BudgetOfEvaluations) {
-  TemporaryFolder const folder;
-  RunConfig config = budget_config(folder);
-  TestSubject const subject(config);
+TEST_F(SearchBudget, OfEvaluations) {
   for (MethodSpec const& method : methods()) {
     if (std::string(method.name) == "sg")
       continue;  // its surrogates take too long for so many runs
     SCOPED_TRACE(method.name);
     config.method = method.name;
     config.budget = {};
-    Finished const whole = run_search(config, subject, {});
+    Finished const whole = run();
     std::int64_t const all = whole.result.counts.model_evaluations;
     for (std::int64_t const limit : {std::int64_t{1}, all / 20, all / 2, all - 1, all * 2}) {
       SCOPED_TRACE(limit);
       config.budget.evaluations = limit;
-      Finished const first = run_search(config, subject, {});
-      expect_deterministic(config, subject, first);
+      Finished const first = run();
+      expect_deterministic(first);
       if (limit > all) {
         EXPECT_STREQ(first.result.cut.reason, "");
         EXPECT_TRUE(first.entries == whole.entries);
@@ -198,46 +211,37 @@ TEST(Search, BudgetOfEvaluations) {
         --before.global_seeds;
       }
       if (before.global_seeds == 0) continue;
-      RunConfig replayed = config;
-      replayed.budget = {};
-      EXPECT_LT(run_search(replayed, subject, {1, 0, "", How{}.memory, before})
-                    .result.counts.model_evaluations,
-                limit);
+      config.budget = {};
+      EXPECT_LT(run({.replay = before}).result.counts.model_evaluations, limit);
     }
   }
 }
 
-TEST(Search, BudgetsOfEvaluationsAndInstancesEndAtTheFirst) {
-  TemporaryFolder const folder;
-  RunConfig config = budget_config(folder);
-  TestSubject const subject(config);
-  Finished const whole = run_search(config, subject, {});
+TEST_F(SearchBudget, OfEvaluationsAndInstancesEndAtTheFirst) {
+  Finished const whole = run();
   config.budget.evaluations = whole.result.counts.model_evaluations / 2;
-  Finished const half = run_search(config, subject, {});
+  Finished const half = run();
   for (std::int64_t const instances : {half.hits() / 2, half.hits() + 1}) {
     config.budget.instances = instances;
-    Finished const first = run_search(config, subject, {});
+    Finished const first = run();
     EXPECT_STREQ(first.result.cut.reason, instances < half.hits() ? "instances" : "evaluations");
     EXPECT_LE(first.entries.size(), half.entries.size());
-    expect_deterministic(config, subject, first);
+    expect_deterministic(first);
   }
 }
 
-TEST(Search, BudgetOfInstances) {
-  TemporaryFolder const folder;
-  RunConfig config = budget_config(folder);
-  TestSubject const subject(config);
+TEST_F(SearchBudget, OfInstances) {
   for (char const* method : {"eidig", "margin"}) {
     SCOPED_TRACE(method);
     config.method = method;
     config.budget = {};
-    Finished const whole = run_search(config, subject, {});
+    Finished const whole = run();
     for (std::int64_t const limit :
          {std::int64_t{1}, std::int64_t{20}, whole.hits() / 2, whole.hits()}) {
       SCOPED_TRACE(limit);
       config.budget.instances = limit;
-      Finished const first = run_search(config, subject, {});
-      expect_deterministic(config, subject, first);
+      Finished const first = run();
+      expect_deterministic(first);
       EXPECT_GE(first.hits(), limit);
       EXPECT_STREQ(first.result.cut.reason, "instances");
       // without the last seed there are too few
@@ -253,23 +257,18 @@ TEST(Search, BudgetOfInstances) {
 }
 
 // What the clock ends can be repeated from its cut, with other threads and without a clock.
-TEST(Search, BudgetOfSecondsReplays) {
-  TemporaryFolder const folder;
-  RunConfig config = budget_config(folder);
+TEST_F(SearchBudget, OfSecondsReplays) {
   config.global.num = 300;
   config.local.num = 3000;
-  TestSubject const subject(config);
   for (char const* method : {"eidig", "margin", "themis"}) {
     for (double const seconds : {0.0, 0.003, 0.03}) {
       SCOPED_TRACE(std::string(method) + " " + std::to_string(seconds) + " s");
       config.method = method;
       config.budget.seconds = seconds;
-      Finished const timed = run_search(config, subject, {2, 0, "", How{}.memory, {}});
+      Finished const timed = run({.threads = 2});
       if (*timed.result.cut.reason == '\0') continue;  // it was done before
       EXPECT_STREQ(timed.result.cut.reason, "seconds");
-      expect_same(timed, run_search(config, subject, {1, 0, "", How{}.memory, timed.result.cut}));
-      expect_same(timed,
-                  run_search(config, subject, {3, 5, "portable", How{}.memory, timed.result.cut}));
+      expect_repeated(timed, timed.result.cut);
     }
   }
 }
@@ -287,24 +286,21 @@ std::int64_t tests_of(SearchResult const& result) {
 }
 
 // Seeds and origins on their way count up to where the clock found them, in every phase.
-TEST(Search, WhatTheClockLeavesUnfinishedCounts) {
-  TemporaryFolder const folder;
-  RunConfig config = budget_config(folder);
+TEST_F(SearchBudget, WhatTheClockLeavesUnfinishedCounts) {
   config.global.num = 60;
   config.local.num = 300;
   config.aequitas.lanes = 16;
-  TestSubject const subject(config);
   for (char const* method :
        {"eidig", "adf", "maft", "margin", "aequitas-random", "aequitas-fully", "themis"}) {
     config.method = method;
     config.budget = {};
-    Finished const whole = run_search(config, subject, {});
+    Finished const whole = run();
     int in_global = 0;
     int in_local = 0;
     for (double const seconds : {1.0, 3.0, 6.0, 15.0, 25.0, 40.0, 100.0, 320.0, 700.0, 2000.0}) {
       SCOPED_TRACE(std::string(method) + " " + std::to_string(seconds) + " looks");
       config.budget.seconds = seconds;
-      Finished const timed = run_search(config, subject, {2, 7, "", How{}.memory, {}, ticking()});
+      Finished const timed = run({.threads = 2, .batch = 7, .seconds = ticking()});
       auto const& cut = timed.result.cut;
       if (*cut.reason == '\0') continue;  // it was done before
       EXPECT_STREQ(cut.reason, "seconds");
@@ -321,12 +317,7 @@ TEST(Search, WhatTheClockLeavesUnfinishedCounts) {
       } else if (unfinished > 0) {
         ++in_global;
       }
-      for (How const& how :
-           {How{1, 0, "", How{}.memory, cut}, How{3, 5, "portable", How{}.memory, cut},
-            How{2, 1, "", How{}.memory, cut}}) {
-        SCOPED_TRACE(describe(how));
-        expect_same(timed, run_search(config, subject, how));
-      }
+      expect_repeated(timed, cut);
     }
     if (std::string(method) == "themis") continue;  // its tests are done at once
     EXPECT_GT(in_local, 0) << method;
@@ -336,18 +327,15 @@ TEST(Search, WhatTheClockLeavesUnfinishedCounts) {
 }
 
 // An origin takes long: before the first one is finished, more time already finds more.
-TEST(Search, MoreSecondsFindMore) {
-  TemporaryFolder const folder;
-  RunConfig config = budget_config(folder);
+TEST_F(SearchBudget, MoreSecondsFindMore) {
   config.local.num = 100'000;
-  TestSubject const subject(config);
   for (char const* method : {"eidig", "margin", "aequitas-fully"}) {
     config.method = method;
     std::int64_t before = -1;
     for (double const seconds : {30.0, 100.0, 300.0}) {
       SCOPED_TRACE(std::string(method) + " " + std::to_string(seconds) + " looks");
       config.budget.seconds = seconds;
-      Finished const timed = run_search(config, subject, {1, 0, "", How{}.memory, {}, ticking()});
+      Finished const timed = run({.seconds = ticking()});
       EXPECT_STREQ(timed.result.cut.reason, "seconds");
       EXPECT_GT(timed.result.cut.local_seeds, 0);
       EXPECT_GT(timed.hits(), before);
@@ -357,12 +345,9 @@ TEST(Search, MoreSecondsFindMore) {
 }
 
 // The other budgets hold for what the clock has left unfinished, too.
-TEST(Search, BudgetsBesideTheClockReplay) {
-  TemporaryFolder const folder;
-  RunConfig config = budget_config(folder);
+TEST_F(SearchBudget, BesideTheClockReplays) {
   config.local.num = 300;
   config.aequitas.lanes = 16;
-  TestSubject const subject(config);
   for (char const* method : {"eidig", "margin", "aequitas-semi"}) {
     config.method = method;
     for (double const seconds : {4.0, 60.0, 250.0, 600.0}) {
@@ -375,13 +360,10 @@ TEST(Search, BudgetsBesideTheClockReplay) {
           (kind == 0   ? config.budget.instances
            : kind == 1 ? config.budget.evaluations
                        : config.budget.iterations) = limit;
-          Finished const timed =
-              run_search(config, subject, {2, 9, "", How{}.memory, {}, ticking()});
-          std::optional<Cut> replay = timed.result.cut;
+          Finished const timed = run({.threads = 2, .batch = 9, .seconds = ticking()});
+          Cut const& cut = timed.result.cut;
           // Another budget's end is not recorded: it is found again.
-          if (std::string(replay->reason) != "seconds") replay = Cut{};
-          expect_same(timed, run_search(config, subject, {1, 0, "", How{}.memory, replay}));
-          expect_same(timed, run_search(config, subject, {3, 5, "", How{}.memory, replay}));
+          expect_repeated(timed, std::string(cut.reason) == "seconds" ? cut : Cut{});
         }
       }
     }
@@ -389,12 +371,9 @@ TEST(Search, BudgetsBesideTheClockReplay) {
 }
 
 // A clock beside the budget of instances: whichever ends the run, its cut repeats it.
-TEST(Search, BudgetsOfInstancesAndSecondsReplay) {
-  TemporaryFolder const folder;
-  RunConfig config = budget_config(folder);
+TEST_F(SearchBudget, OfInstancesAndSecondsReplay) {
   config.global.num = 300;
   config.local.num = 1000;
-  TestSubject const subject(config);
   for (char const* method : {"eidig", "margin", "themis"}) {
     config.method = method;
     for (std::int64_t const instances : {5, 500, 3000}) {
@@ -403,81 +382,63 @@ TEST(Search, BudgetsOfInstancesAndSecondsReplay) {
                      std::to_string(instances) + " instances");
         config.budget.instances = instances;
         config.budget.seconds = seconds;
-        Finished const timed = run_search(config, subject, {3, 0, "", How{}.memory, {}});
+        Finished const timed = run({.threads = 3});
         if (*timed.result.cut.reason == '\0') continue;  // it was done before
-        expect_same(timed, run_search(config, subject, {1, 0, "", How{}.memory, timed.result.cut}));
-        expect_same(timed, run_search(config, subject, {2, 5, "", How{}.memory, timed.result.cut}));
+        expect_repeated(timed, timed.result.cut);
       }
     }
   }
 }
 
-TEST(Search, BudgetOfInstancesNeedsItsWholeRecord) {
-  TemporaryFolder const folder;
-  RunConfig config = budget_config(folder);
+TEST_F(SearchBudget, OfInstancesNeedsTheWholeRecord) {
   config.global.num = 300;
   config.local.num = 2000;
   config.budget.instances = 40'000;  // the least table has room for 12,288 inputs
-  TestSubject const subject(config);
   for (int const threads : {1, 2, 3}) {
-    expect_error(ExitCode::kMemory, {"budget.instances", "record of visited inputs is full"}, [&] {
-      run_search(config, subject, {threads, 0, "", 1, {}});
-    });
+    expect_error(ExitCode::kMemory, {"budget.instances", "record of visited inputs is full"},
+                 [&] { run({.threads = threads, .memory = 1}); });
   }
 }
 
-TEST(Search, TheLargestBudgetsEndNothing) {
-  TemporaryFolder const folder;
-  RunConfig config = budget_config(folder);
+TEST_F(SearchBudget, TheLargestEndNothing) {
   config.local.num =
       2000;  // more than the tests of the global phase: rounding up must not overflow
-  TestSubject const subject(config);
   for (char const* method : {"eidig", "margin", "themis"}) {
     SCOPED_TRACE(method);
     config.method = method;
     config.budget = {};
-    Finished const whole = run_search(config, subject, {});
+    Finished const whole = run();
     constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
     config.budget.iterations = config.budget.instances = config.budget.seeds = kMost;
     config.budget.evaluations = kMost;
-    expect_same(whole, run_search(config, subject, {}));
+    expect_same(whole, run());
   }
 }
 
 /// EIDIG on two threads, to be searched with options of a test's own.
-class SearchOnTwoThreads : public ::testing::Test {
+class SearchOnTwoThreads : public SearchBudget {
  protected:
-  SearchOnTwoThreads() : backend_(make_cpu_backend(subject_.view(), two_threads())) {}
-  SearchResult run(SearchOptions const& options) {
-    return search(config_, find_method("eidig"), seeds_, *backend_, options);
+  SearchResult search_with(SearchOptions const& options) const {
+    MethodSpec const& method = find_method("eidig");
+    CpuOptions threads;
+    threads.threads = 2;
+    auto const backend = make_cpu_backend(subject.view(), threads);
+    return search(config, method, SeedSource(config, method, subject), *backend, options);
   }
-
- private:
-  static CpuOptions two_threads() {
-    CpuOptions options;
-    options.threads = 2;
-    return options;
-  }
-
-  TemporaryFolder const folder_;
-  RunConfig const config_ = budget_config(folder_);
-  TestSubject const subject_{config_};
-  SeedSource const seeds_{config_, find_method("eidig"), subject_};
-  std::unique_ptr<Backend> backend_;
 };
 
 TEST_F(SearchOnTwoThreads, StopsWhenAsked) {
   std::atomic<bool> const stop{true};
   SearchOptions search_options;
   search_options.stop = &stop;
-  expect_error(ExitCode::kInterrupted, {"interrupted"}, [&] { run(search_options); });
+  expect_error(ExitCode::kInterrupted, {"interrupted"}, [&] { search_with(search_options); });
 }
 
 TEST_F(SearchOnTwoThreads, ProgressEndsAtTheCounts) {
   JobProgress progress;
   SearchOptions search_options;
   search_options.progress = &progress;
-  auto const result = run(search_options);
+  auto const result = search_with(search_options);
   EXPECT_EQ(progress.phase, 1);
   EXPECT_EQ(progress.done, result.counts.global_unique);
   EXPECT_EQ(progress.total, result.counts.global_unique);

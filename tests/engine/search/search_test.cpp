@@ -60,7 +60,7 @@ TEST(Search, ExecutionNeverShowsOnCensus) {
     config.local.num = 10;
     config.budget.seeds = 40;
     TestSubject const subject(config);
-    Finished const first = run_search(config, subject, {2, 64, "", How{}.memory, {}});
+    Finished const first = run_search(config, subject, {.threads = 2, .batch = 64});
     EXPECT_GT(first.hits(), 0);
     auto const all = executions();
     // some of them, so that every instruction set, batch and number of threads occurs
@@ -240,7 +240,7 @@ TEST_P(SearchSequential, IsTheLockstepSearch) {
     }
     SequentialEidig sequential(subject, config, shape_of(GetParam()).overflows);
     sequential.run(rows);
-    Finished const lockstep = run_search(config, subject, {2, 16, "", How{}.memory, {}});
+    Finished const lockstep = run_search(config, subject, {.threads = 2, .batch = 16});
     EXPECT_EQ(lockstep.entries.size(), sequential.visited.size());
     EXPECT_TRUE(lockstep.entries == sequential.visited);
     EXPECT_GT(lockstep.hits(), 0);

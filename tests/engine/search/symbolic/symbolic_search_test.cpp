@@ -59,7 +59,7 @@ TEST_P(Symbolic, OneAtATimeIsTheSequentialProgram) {
     config.sg.frontier = 1;
     TestSubject const subject(config);
     auto const expected = naive::SymbolicReference(config, subject).run();
-    Finished const found = run_search(config, subject, {2, 0, "", How{}.memory, {}});
+    Finished const found = run_search(config, subject, {.threads = 2});
     ASSERT_EQ(found.result.counts.iterations, static_cast<std::int64_t>(expected.size()));
     EXPECT_EQ(found.entries.size(), expected.size()) << "all are different inputs";
     for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -97,7 +97,7 @@ TEST_P(Symbolic, IsTheSameHoweverItIsExecuted) {
       TestSubject const subject(config);
       Finished const first = run_search(config, subject, {});
       EXPECT_GT(first.hits(), 0);
-      std::vector<How> ways = {{3, 7, "portable", How{}.memory, {}}, {2, 0, "", How{}.memory, {}}};
+      std::vector<How> ways = {{.threads = 3, .batch = 7, .isa = "portable"}, {.threads = 2}};
       if (surrogate == Surrogate::kPerInstance && frontier > 1) ways = executions();
       for (auto const& how : ways) {
         SCOPED_TRACE(describe(how));
@@ -237,7 +237,7 @@ TEST(SymbolicSearch, BudgetsCutTheSameSequence) {
     for (std::int64_t const limit : {std::int64_t{1}, std::int64_t{5}, whole.hits() - 1}) {
       config.budget = {};
       config.budget.instances = limit;
-      Finished const found = run_search(config, subject, {2, 3, "", How{}.memory, {}});
+      Finished const found = run_search(config, subject, {.threads = 2, .batch = 3});
       EXPECT_EQ(found.hits(), limit);
       EXPECT_STREQ(found.result.cut.reason, "instances");
       EXPECT_TRUE(found.result.global.back().found) << "ends with the last one";
