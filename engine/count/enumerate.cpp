@@ -28,12 +28,7 @@ constexpr std::size_t kVisitsAtOnce = 1 << 14;
 
 /// What of the manifest is enumerate's own.
 std::string options_of_shard(EnumerateOptions const& options, Shard const& shard) {
-  Json ranges = Json::object();
-  for (auto const& range : options.region.ranges) ranges[range.attribute] = {range.low, range.high};
-  Json json;
-  json["ranges"] = std::move(ranges);
-  json["from_data"] = options.region.from_data;
-  json["rows"] = options.region.rows;
+  Json json = recorded_region(options.region);
   json["shard"] = {shard.index, shard.count};
   json["instances"] = options.instances.all ? Json("all") : Json(options.instances.sample);
   return json.dump();

@@ -40,12 +40,7 @@ Json share_json(KnownShare const& known) {
 
 /// What of the manifest is estimate's own.
 std::string options_json(EstimateOptions const& options) {
-  Json ranges = Json::object();
-  for (auto const& range : options.region.ranges) ranges[range.attribute] = {range.low, range.high};
-  Json json;
-  json["ranges"] = std::move(ranges);
-  json["from_data"] = options.region.from_data;
-  json["rows"] = options.region.rows;
+  Json json = recorded_region(options.region);
   json["error"] = options.error;
   json["confidence"] = options.confidence;
   json["samples"] = options.samples ? Json(*options.samples) : Json(nullptr);

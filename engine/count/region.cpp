@@ -165,6 +165,15 @@ class RegionLists {
 
 }  // namespace
 
+Json recorded_region(Region const& region) {
+  Json json;
+  json["ranges"] = Json::object();
+  for (auto const& range : region.ranges) json["ranges"][range.attribute] = {range.low, range.high};
+  json["from_data"] = region.from_data;
+  json["rows"] = region.rows;
+  return json;
+}
+
 std::vector<ValueList> region_lists(TestSubject const& subject, Region const& region) {
   return RegionLists(subject, region).lists(region);
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "engine/subject/subject.h"
 #include "kernels/layout/walk_plan.h"
 
@@ -29,6 +30,9 @@ struct Region {
 
   bool whole() const { return ranges.empty() && from_data.empty() && !rows; }
 };
+
+/// What a manifest records of a region: ranges, from_data, rows.
+Json recorded_region(Region const& region);
 
 /// The value lists of a region (WalkPlan), every attribute that is not under test in one of them.
 /// Throws Error(kUsage) for names and values that the subject does not have, or a region without
