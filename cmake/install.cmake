@@ -1,5 +1,5 @@
-# What `cmake --install` and `cpack -G DEB` put where. The manual page and the completions are written by the command itself,
-# at build time, so that they cannot differ from it.
+# What `cmake --install` and `cpack -G DEB` put where. The manual page and the completions are
+# written by the command itself, at build time, so that they cannot differ from it.
 if(FAIRLANE_SANITIZE)
   return()  # such a build is for tests only
 endif()
@@ -7,11 +7,12 @@ include(GNUInstallDirs)
 
 set(written "${PROJECT_BINARY_DIR}/share")
 set(written_files "")
+set(write_output "${PROJECT_SOURCE_DIR}/cmake/write_output.cmake")
 function(fairlane_write name)  # the output of `fairlane ARGUMENTS...` -> share/NAME
   add_custom_command(OUTPUT "${written}/${name}"
-    COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${written}/${name}" -P "${PROJECT_SOURCE_DIR}/cmake/write_output.cmake"
+    COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${written}/${name}" -P "${write_output}"
             -- $<TARGET_FILE:fairlane> ${ARGN}
-    DEPENDS fairlane "${PROJECT_SOURCE_DIR}/cmake/write_output.cmake" COMMENT "Writing ${name}" VERBATIM)
+    DEPENDS fairlane "${write_output}" COMMENT "Writing ${name}" VERBATIM)
   set(written_files ${written_files} "${written}/${name}" PARENT_SCOPE)
 endfunction()
 fairlane_write(fairlane.1 manual)
@@ -22,18 +23,21 @@ add_custom_target(fairlane_documents ALL DEPENDS ${written_files})
 
 install(TARGETS fairlane RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT fairlane)
 install(FILES "${written}/fairlane.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT fairlane)
-install(FILES "${written}/fairlane.bash" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
+install(FILES "${written}/fairlane.bash"
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
   RENAME fairlane COMPONENT fairlane)
-install(FILES "${written}/fairlane.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d"
-  COMPONENT fairlane)
-install(FILES "${written}/_fairlane" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" COMPONENT zsh)
+install(FILES "${written}/fairlane.fish"
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT fairlane)
+install(FILES "${written}/_fairlane"
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" COMPONENT zsh)
 # Where Debian's packages have them; nowhere else.
 install(FILES "${written}/_fairlane" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions"
   COMPONENT zsh_debian EXCLUDE_FROM_ALL)
 set(data "${CMAKE_INSTALL_DATADIR}/fairlane")
 install(DIRECTORY configs DESTINATION "${data}" COMPONENT fairlane
   PATTERN "__pycache__" EXCLUDE PATTERN "*.py" EXCLUDE)
-install(DIRECTORY models/adapters DESTINATION "${data}" COMPONENT fairlane PATTERN "__pycache__" EXCLUDE)
+install(DIRECTORY models/adapters DESTINATION "${data}" COMPONENT fairlane
+  PATTERN "__pycache__" EXCLUDE)
 install(FILES LICENSE CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT fairlane)
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" RENAME copyright
   COMPONENT zsh_debian EXCLUDE_FROM_ALL)

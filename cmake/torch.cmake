@@ -1,5 +1,5 @@
-# fairlane_torch: the plug-in of models/torch/plugin and bench/torch where FAIRLANE_TORCH allows and LibTorch is found. Sets
-# torch_summary.
+# fairlane_torch: the plug-in of models/torch/plugin and bench/torch where FAIRLANE_TORCH allows and
+# LibTorch is found. Sets torch_summary.
 if(NOT FAIRLANE_TORCH MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "FAIRLANE_TORCH is '${FAIRLANE_TORCH}'; expected AUTO, ON or OFF")
 endif()

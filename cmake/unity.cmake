@@ -1,6 +1,6 @@
-# fairlane_unite(target): with FAIRLANE_UNITY, sources of one folder are compiled together, eight at a time, since most of a
-# small file's time goes into headers that its neighbours include, too. Names in the anonymous
-# namespaces of a folder therefore differ.
+# fairlane_unite(target): with FAIRLANE_UNITY, sources of one folder are compiled together, eight at
+# a time, since most of a small file's time goes into headers that its neighbours include, too.
+# Names in the anonymous namespaces of a folder therefore differ.
 option(FAIRLANE_UNITY "Compile the sources of a folder together" ON)
 
 function(fairlane_unite target)

@@ -29,7 +29,8 @@ std::string of_all(std::int64_t part, double share, double high, char const* who
                      high * 100.0, whole);
 }
 
-/// What is undefined of an enumeration's or an estimate's inputs, in so many groups; empty: nothing is.
+/// What is undefined of an enumeration's or an estimate's inputs, in so many groups; empty: nothing
+/// is.
 std::string undefined_text(Json const& json) {
   auto const& counts = json.at("counts");
   auto const undefined = json.at("undefined").get<std::int64_t>();

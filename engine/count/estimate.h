@@ -62,7 +62,8 @@ struct EstimateOptions {
 };
 
 /// Samples the configured subject and returns a JSON text, which is also written where there is an
-/// output directory (estimate.json): see enumeration_summary_json for the counts over the samples, and
+/// output directory (estimate.json): see enumeration_summary_json for the counts over the samples,
+/// and
 ///   causal_score     THEMIS: share of groups that discriminate; share, low, high
 ///   success_rate     AEQUITAS: share of inputs that are IDIs; share, low, high
 ///   group_score      THEMIS: largest difference of a positive rate between protected combinations

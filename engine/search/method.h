@@ -13,7 +13,7 @@ enum class SearchKind {
   kRandom,    // inputs are drawn and tested; no steps
   kGradient,  // global steps from seeds to first IDIs, local steps around those, by gradients
   kAdaptive,  // inputs are drawn and tested; local steps whose odds follow their success
-  kSymbolic,  // a queue of inputs off the paths of surrogate trees; see engine/search/symbolic/symbolic_search.h
+  kSymbolic,  // a queue of inputs off the paths of surrogate trees; see engine/search/symbolic
 };
 
 struct MethodSpec;

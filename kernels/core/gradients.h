@@ -11,7 +11,7 @@ enum class GradientKind : std::uint8_t {
   kNone,
   kProbability,  // EIDIG: d p(label) / dx by backpropagation
   kLoss,         // ADF: d cross-entropy / dx against the own label, from the logits
-  kMargin,  // d margin / dx, margin = signed logit (one output) or label's logit minus the best other
+  kMargin,  // d margin / dx, margin = signed logit (one output) or label's minus the best other
   kProbabilityDifference,  // MAFT: (p(x + h e_i) - p(x)) / h, unclipped
 };
 

@@ -9,7 +9,7 @@ namespace fairlane {
 
 enum class Route : std::uint8_t {
   kFused,   // a warp takes a tile of lanes through the whole network, its activations on chip
-  kScored,  // no network: a scorer gives the scores of all rows, which are used as by the wide route
+  kScored,  // no network: a scorer gives all rows' scores, which are used as by the wide route
   kWide,    // all rows together pass one layer after the other, their activations in device memory
 };
 
