@@ -8,7 +8,8 @@
 #include <thread>
 
 #include "apps/console.h"
-#include "engine/search/search.h"
+#include "engine/config/run_config.h"
+#include "engine/job/job.h"
 
 namespace fairlane {
 

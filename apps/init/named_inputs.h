@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "models/data/csv.h"
-#include "models/data/dataset.h"
 
 namespace fairlane {
 

@@ -6,8 +6,8 @@
 
 #include "base/stopwatch.h"
 #include "base/workers.h"
-#include "kernels/backend.h"
 #include "kernels/core/philox.h"
+#include "kernels/walker.h"
 
 namespace fairlane {
 namespace {

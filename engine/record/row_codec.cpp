@@ -7,7 +7,6 @@ namespace fairlane {
 RowCodec::RowCodec(PackedSubject const& subject) {
   auto const& s = subject.get();
   attributes_ = s.columns;
-  group_words_ = subject.keys().words;
   auto const n = static_cast<std::size_t>(attributes_);
   low_.resize(n);
   lists_.resize(n);

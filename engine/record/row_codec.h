@@ -60,7 +60,6 @@ class RowCodec {
 
   int attributes_ = 0;
   int words_ = 1;
-  int group_words_ = 1;
   std::vector<std::int32_t> low_;                 // [attributes]
   std::vector<std::vector<std::int32_t>> lists_;  // [attributes] codes; empty: all from low on
   std::vector<std::uint64_t> range_;              // [attributes] how many codes

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "kernels/core/philox.h"
+#include "kernels/core/pack.h"
 
 namespace fairlane {
 

@@ -17,7 +17,6 @@ WalkPlan::WalkPlan(PackedSubject const& subject, std::vector<ValueList> lists, i
   lay_out_subsets();
   walk_.counts_pairs = subject.get().variants <= kMostPairVariants;
   layout_ = count_layout(subject.get(), walk_);
-  count_work();
 }
 
 void WalkPlan::order_lists() {
@@ -207,19 +206,6 @@ void WalkPlan::lay_out_subsets() {
     subset_views_[i].member = subset_members_[i].data();
   walk_.subsets = static_cast<int>(subset_views_.size());
   walk_.subset = subset_views_.data();
-}
-
-void WalkPlan::count_work() {
-  auto const& net = subject_.get().network;
-  if (net.layers == 0) return;
-  std::int64_t const units = net.layer[0].forward.outputs;
-  std::int64_t upper = 0;
-  for (int l = 1; l < net.layers; ++l) {
-    upper += static_cast<std::int64_t>(net.layer[l].forward.inputs) * net.layer[l].forward.outputs;
-  }
-  head_macs_ = units * walk_.first_input + upper * walk_.members;
-  for (auto const& level : levels_)
-    head_macs_ += units * level.width * (walk_.members / level.stride);
 }
 
 std::int64_t WalkPlan::group_of(std::int32_t const* row) const {

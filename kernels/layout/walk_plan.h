@@ -56,15 +56,12 @@ class WalkPlan {
   void row(std::int64_t group, std::int32_t* row) const;
   /// Number of the group of a row in the dataset's order, -1 where the walk does not come to it.
   std::int64_t group_of(std::int32_t const* row) const;
-  /// Multiply-adds to evaluate all members of a head.
-  std::int64_t head_macs() const { return head_macs_; }
 
  private:
   void order_lists();
   void choose_tail(int most_members);
   void lay_out_tail();
   void lay_out_subsets();
-  void count_work();
 
   PackedSubject const& subject_;
   std::vector<ValueList> lists_;
@@ -80,7 +77,6 @@ class WalkPlan {
   std::vector<std::vector<int>> subsets_;
   std::vector<std::vector<int>> subset_members_;
   std::vector<WalkSubset> subset_views_;
-  std::int64_t head_macs_ = 0;
   std::int64_t unit_ = 1;
   CountLayout layout_;
   Walk walk_;

@@ -70,10 +70,7 @@ inline LaneMemory lay_out_lanes(Subject const& subject, int words, long stride, 
     memory.take(s.origin_labels, lanes);
     memory.take(s.weights, (movable + 1) * lanes);
     memory.take(s.origin_weights, (movable + 1) * lanes);
-    if (base != nullptr) {
-      s.total = s.weights + movable * lanes;
-      s.origin_total = s.origin_weights + movable * lanes;
-    }
+    if (base != nullptr) s.total = s.weights + movable * lanes;
     memory.take(s.streak, lanes);
     memory.take(s.odds, 2 * movable);
     memory.take(s.events, kEventsPerAttribute * movable);

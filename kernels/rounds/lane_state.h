@@ -14,7 +14,7 @@ namespace fairlane {
 /// momentum, partner_momentum [columns]           global phase
 /// origin [columns], origin_key [words], origin_labels   local phase: where misses return to
 /// weights, origin_weights [movable + 1]          of the attribute draw, then their sum
-/// total, origin_total                            that sum, the last row of either
+/// total                                          that sum, the last row of weights
 /// streak             hits in a row since the last renewal (AEQUITAS: misses since the last hit)
 /// odds [2][movable], events [4 * movable]        AEQUITAS: of a round, StepOdds and its events
 /// rows [columns], gradient [columns]             gathered rows, 2 * stride from one column to the
@@ -63,7 +63,6 @@ struct LaneState {
   float* weights = nullptr;
   float* origin_weights = nullptr;
   float* total = nullptr;
-  float* origin_total = nullptr;
   std::int32_t* streak = nullptr;
   std::int32_t* odds = nullptr;
   std::uint64_t* events = nullptr;

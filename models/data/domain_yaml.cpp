@@ -9,7 +9,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/error.h"
 #include "base/files.h"
 #include "base/strict_yaml.h"
 #include "base/text.h"

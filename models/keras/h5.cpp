@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "models/keras/hdf5_file.h"
 #include "models/keras/network.h"

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "models/onnx/chain.h"

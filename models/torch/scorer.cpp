@@ -47,7 +47,7 @@ class TorchScorer final : public Scorer {
     TorchPlugin const& plugin = torch_plugin();
     score_ = plugin.score;
     if (threads_ <= 0) threads_ = machine_threads();
-    char const* const device = options.use_gpu && plugin.cuda_devices > 0 ? "cuda" : "cpu";
+    char const* const device = plugin.cuda_devices > 0 ? "cuda" : "cpu";
     TorchModule* module = nullptr;
     if (TorchStatus const problem =
             plugin.load_module(path.c_str(), inputs, device, &module, &facts_);

@@ -11,8 +11,7 @@ namespace fairlane {
 
 /// How a module is run.
 struct TorchScorerOptions {
-  int threads = 0;      // of the CPU; 0: all cores
-  bool use_gpu = true;  // where this LibTorch has one
+  int threads = 0;  // of the CPU; 0: all cores
   /// What its scores are (kLogits or kProbabilities); nothing: probabilities where forward ends in
   /// a sigmoid or a softmax, otherwise logits. name() says which.
   std::optional<ScoreKind> kind;

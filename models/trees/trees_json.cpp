@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
 #include "base/json_field.h"
 #include "base/text.h"
 #include "models/network.h"

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <limits>
 
-#include "base/error.h"
 #include "base/json_field.h"
 #include "base/text.h"
 #include "models/network.h"

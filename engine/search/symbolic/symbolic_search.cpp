@@ -8,7 +8,6 @@
 #include <optional>
 #include <set>
 
-#include "base/error.h"
 #include "base/thread_pool.h"
 #include "engine/record/row_codec.h"
 #include "engine/search/search_task.h"

@@ -6,7 +6,6 @@
 
 #include "engine/check/check.h"
 #include "engine/results/run.h"
-#include "tests/benchmarks.h"
 #include "tests/brute_counts.h"
 #include "tests/engine/count/enumeration_output.h"
 #include "tests/engine/search/run_search.h"
