@@ -221,7 +221,26 @@ def twins(files):
     return [f"{name}: {', '.join(files)}" for name, files in places.items() if len(files) > 1]
 
 
+# Folders in which a file's header is its only face, and carries its name; but for the parts of one
+# class, and the plug-in, whose face is plugin_api.h.
+FACED = ("base/", "engine/", "models/")
+PARTS = ("engine/search/lockstep/*_phase.cpp", "engine/search/lockstep/saved_state.cpp",
+         "models/torch/plugin/plugin.cpp")
+
+
+def faceless(files):
+    """Those of files, paths, that have no header of their name."""
+    names = set(files)
+    return [file for file in files if file.startswith(FACED) and file.endswith(".cpp")
+            and not matches(file, PARTS) and file.removesuffix("cpp") + "h" not in names]
+
+
 class Tree(unittest.TestCase):
+    def test_a_source_has_a_header_of_its_name(self):
+        self.assertEqual([], faceless([file for file, _ in sources(ROOT)]))
+        self.assertEqual(["base/a.cpp"], faceless(["base/a.cpp", "base/b.cpp", "base/b.h"]))
+        self.assertEqual([], faceless(["apps/main.cpp", "engine/search/lockstep/x_phase.cpp"]))
+
     def test_a_type_is_defined_once(self):
         found = [(file, text) for file, text in sources(ROOT) if not file.startswith("kernels/cpu/isa_")]
         self.assertEqual([], twins(found))
