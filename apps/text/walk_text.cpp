@@ -128,14 +128,14 @@ std::string estimate_text(std::string const& text) {
   auto const& counts = json.at("counts");
   bool const late = json.contains("budget");
   bool const exact = json.at("of") == "rows" && !late;
-  auto const share = [&](char const* name) {
-    auto const& value = json.at(name);
+  auto const share_of = [&](Json const& value) {
     double const middle = value.at("share").get<double>() * 100.0;
     if (exact && value.at("low") == value.at("high")) return fmt::format("{:.4f} %", middle);
     return fmt::format("{:.4f} %  ({:.4f} to {:.4f} %)", middle,
                        value.at("low").get<double>() * 100.0,
                        value.at("high").get<double>() * 100.0);
   };
+  auto const share = [&](char const* name) { return share_of(json.at(name)); };
   Facts facts;
   if (std::string const undefined = undefined_text(json); !undefined.empty())
     facts.add("undefined", undefined);
@@ -161,11 +161,8 @@ std::string estimate_text(std::string const& text) {
   if (json.contains("sets")) {
     auto const& sets = json.at("sets");
     for (auto const& set : sets.at("found")) {
-      facts.add(
-          "discriminates",
-          fmt::format("{}: {:.4f} %  ({:.4f} to {:.4f} %)  of its groups",
-                      joined(set.at("protected")), set.at("share").get<double>() * 100.0,
-                      set.at("low").get<double>() * 100.0, set.at("high").get<double>() * 100.0));
+      facts.add("discriminates",
+                fmt::format("{}: {}  of its groups", joined(set.at("protected")), share_of(set)));
     }
     std::string line =
         fmt::format("{} smallest ones above {} %, {} undecided, {} too large to be examined",
