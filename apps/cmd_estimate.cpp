@@ -55,6 +55,8 @@ ExitCode run_estimate(EstimateArguments const& arguments) {
   if (!arguments.samples.empty())
     options.samples = parse_integer("--samples", arguments.samples, 1, options.most_samples);
   if (!arguments.trials.empty()) {
+    if (options.region.rows)
+      throw usage_error("--trials: --rows evaluates all rows, once; expected one of the two");
     options.trials = parse_integer("--trials", arguments.trials, 2, kMostTrials);
     if (!options.samples)
       throw usage_error("--trials needs --samples N, the samples of each trial");

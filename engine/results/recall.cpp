@@ -53,7 +53,7 @@ struct ValueCount {
 };
 
 /// Takes ",3" from the beginning of a text: whether it is there.
-bool take_number(std::string_view& text, std::int64_t& number) {
+bool take_count(std::string_view& text, std::int64_t& number) {
   if (text.empty() || text.front() != ',') return false;
   auto const [stop, error] = std::from_chars(text.data() + 1, text.data() + text.size(), number);
   if (error != std::errc()) return false;
@@ -63,7 +63,7 @@ bool take_number(std::string_view& text, std::int64_t& number) {
 
 /// Takes a row from the beginning of a text: whether it is one. An attribute's name may hold commas
 /// and line ends, in quotes, of which those within are doubled.
-bool take_row(std::string_view& text, ValueCount& row) {
+bool take_value_row(std::string_view& text, ValueCount& row) {
   bool quoted = false;
   std::size_t end = 0;
   while (end < text.size() && (quoted || (text[end] != ',' && text[end] != '\n'))) {
@@ -72,8 +72,8 @@ bool take_row(std::string_view& text, ValueCount& row) {
   }
   row.attribute = text.substr(0, end);
   text.remove_prefix(end);
-  bool const whole = take_number(text, row.value) && take_number(text, row.groups) &&
-                     take_number(text, row.discriminatory) && text.starts_with('\n');
+  bool const whole = take_count(text, row.value) && take_count(text, row.groups) &&
+                     take_count(text, row.discriminatory) && text.starts_with('\n');
   if (whole) text.remove_prefix(1);
   return whole;
 }
@@ -100,8 +100,8 @@ void check_values(std::string const& dir, TestSubject const& subject, std::int64
   while (!text.empty()) {
     auto const line = 1 + std::count(bytes.data(), text.data(), '\n');
     ValueCount row;
-    if (!take_row(text, row) || row.groups < 0 || row.discriminatory < 0 || row.groups > groups ||
-        row.discriminatory > row.groups)
+    if (!take_value_row(text, row) || row.groups < 0 || row.discriminatory < 0 ||
+        row.groups > groups || row.discriminatory > row.groups)
       malformed(fmt::format("line {} is no attribute, value and its counts", line));
     Sums& sum = sums[std::string(row.attribute)];
     sum.groups += row.groups;

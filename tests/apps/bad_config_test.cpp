@@ -28,6 +28,8 @@ BadInput const kCommandLine[] = {
      ExitCode::kUsage, {"enumerate: --merge", "followed by --out", "DIR"}},
     {"LargestSetOfNoSearch", nothing, {"estimate", "config.yaml", "--largest-set", "2"},
      ExitCode::kUsage, {"--largest-set", "--search-above"}},
+    {"TrialsOfAllRows", nothing, {"estimate", "config.yaml", "--rows", "--trials", "3"},
+     ExitCode::kUsage, {"--trials", "--rows"}},
     {"RangeAfterARange", nothing,
      {"estimate", "config.yaml", "--range", "age=1..2", "--range", "age=2..3"}, ExitCode::kUsage,
      {"age=2..3", "an earlier --range", "1..2"}},
