@@ -6,6 +6,7 @@
 
 #include "apps/console.h"
 #include "base/json.h"
+#include "base/text.h"
 
 namespace fairlane {
 namespace {
@@ -14,7 +15,7 @@ constexpr std::size_t kShownTreatments = 12;
 
 std::string joined(Json const& names) {
   std::vector<std::string> words;
-  for (auto const& name : names) words.push_back(name.get<std::string>());
+  for (auto const& name : names) words.push_back(escaped(name.get<std::string>()));
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
@@ -110,7 +111,8 @@ std::string walk_summary_text(std::string const& text) {
       auto const pairs = treatment.at("pairs").get<std::int64_t>();
       if (pairs == 0 || shown++ == kShownTreatments) break;
       facts.add(shown == 1 ? "greater label" : "",
-                fmt::format("{} {} over {}: {} pairs", treatment.at("attribute").get<std::string>(),
+                fmt::format("{} {} over {}: {} pairs",
+                            escaped(treatment.at("attribute").get<std::string>()),
                             treatment.at("greater").get<std::int32_t>(),
                             treatment.at("lesser").get<std::int32_t>(), with_commas(pairs)));
     }
