@@ -10,8 +10,8 @@ namespace fairlane {
 /// Throws Error(kOutput) when it cannot be created, Error(kDisk) when writing fails.
 void write_text_file(std::string const& path, std::string_view text);
 
-/// Throws Error(kOutput) where a directory or a device has the name of a file that is to be written:
-/// a file would take its place.
+/// Throws Error(kOutput) where a directory or a device has the name of a file that is to be
+/// written: a file would take its place.
 void refuse_no_file(std::string const& path);
 
 /// A path as it is written into a file of the folder `base`: relative to where that folder is,

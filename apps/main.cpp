@@ -6,8 +6,8 @@
 
 namespace {
 
-/// Opens what the caller has closed of the standard streams: the next file would get its number, and
-/// what is printed would go into that file. Nothing can be written to what stands in for them.
+/// Opens what the caller has closed of the standard streams: the next file would get its number,
+/// and what is printed would go into that file. Nothing can be written to what stands in for them.
 void hold_standard_streams() {
   for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
     bool const is_open = fcntl(stream, F_GETFD) != -1;

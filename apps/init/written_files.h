@@ -44,8 +44,8 @@ class NewFolders {
   std::vector<std::string> created_;  // the outermost first
 };
 
-/// Writes all of the files: to neighbours first, so that one that cannot be written leaves all those
-/// that are there as they are. Throws Error(kOutput | kDisk).
+/// Writes all of the files: to neighbours first, so that one that cannot be written leaves all
+/// those that are there as they are. Throws Error(kOutput | kDisk).
 void write_files(std::vector<NewFile> const& files);
 
 /// One configuration for the attributes that are tested together and, where several are protected,

@@ -8,8 +8,8 @@
 
 namespace fairlane {
 
-/// The methods of a comparison that tried no input with a defined output, with any seed: their zeros
-/// say nothing.
+/// The methods of a comparison that tried no input with a defined output, with any seed: their
+/// zeros say nothing.
 std::vector<std::string> untested_methods(std::string const& json);
 
 /// compare.json as tables. source: where it is from, for messages. Throws Error(kData).
