@@ -3,6 +3,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,6 +28,7 @@ std::string manifest_json(RunConfig const& config, TestSubject const& subject, C
 /// The configuration that a finished directory's manifest records (paths resolved), and the digests
 /// of its inputs. Throws Error(kNoInput | kData).
 struct RecordedRun {
+  std::string command = "run";  // that wrote it
   RunConfig config;
   Cut cut;
   std::string model_sha256;
@@ -103,7 +105,11 @@ inline std::string const kWalkMethod = "enumerate";
 /// A cell of a CSV file, quoted where RFC 4180 asks for it.
 std::string csv_cell(std::string const& text);
 
-/// Names of the columns of instances.csv, in order.
+/// Names of the columns of instances.csv, in order. An attribute may have the name of another of
+/// them, such as score: their order says which is which.
+/// selected  [selected] the protected attributes, ascending
+std::vector<std::string> instance_columns(Domain const& domain,
+                                          std::span<std::int32_t const> selected);
 std::vector<std::string> instance_columns(TestSubject const& subject);
 
 /// global.csv: method,seed,found,iterations,<attributes>.
