@@ -60,13 +60,15 @@ struct Arguments::Parser {
   }
 
   /// Refuses empty values, as a script's unset variable gives them: they would read as if the
-  /// option had not been given at all.
+  /// option had not been given at all. Refuses an option in the place of a value, too.
   void check_values() const {
     for (CLI::Option const* option : app.get_options()) {
       for (std::string const& value : option->results()) {
-        if (!value.empty()) continue;
+        bool const is_option = value.starts_with("--") && app.get_option_no_throw(value) != nullptr;
+        if (!value.empty() && !is_option) continue;
         std::string const expected = option->get_positional() ? "" : option->get_type_name();
-        throw usage_error(fmt::format("{}: {} is empty{}{}", command, option->get_name(),
+        throw usage_error(fmt::format("{}: {} is {}{}{}", command, option->get_name(),
+                                      is_option ? "followed by " + value : "empty",
                                       expected.empty() ? "" : ", expected ", expected));
       }
     }
@@ -118,12 +120,29 @@ bool Arguments::parse(std::vector<std::string> words) {
     parser_->check_counts();
     throw usage_error(fmt::format("{}: {}", command, error.what()));
   }
-  parser_->check_extras();
   parser_->check_values();
+  parser_->check_extras();
   return true;
 }
 
-std::string Arguments::help() const { return parser_->app.help(); }
+std::string Arguments::help() const {
+  constexpr std::size_t kWidth = 100;
+  constexpr std::size_t kIndent = 30;  // where CLI11 begins what an argument means
+  std::string const text = parser_->app.help();
+  std::string wrapped;
+  for (std::size_t from = 0, to = 0; from < text.size(); from = to + 1) {
+    to = std::min(text.find('\n', from), text.size());
+    std::string line = text.substr(from, to - from);
+    while (line.size() > kWidth) {
+      std::size_t const blank = line.rfind(' ', kWidth);
+      if (blank == std::string::npos || blank <= kIndent) break;
+      wrapped += line.substr(0, blank) + "\n";
+      line = std::string(kIndent, ' ') + line.substr(blank + 1);
+    }
+    wrapped += line + "\n";
+  }
+  return wrapped;
+}
 
 std::vector<ArgumentSummary> Arguments::summaries() const {
   std::vector<ArgumentSummary> result;

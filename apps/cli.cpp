@@ -20,14 +20,14 @@ namespace fairlane {
 namespace {
 
 constexpr Command kCommands[] = {
-    {"run", "search a network for discrimination as a configuration says", add_run},
-    {"init", "write a domain file and a configuration for a network and a table", add_init},
+    {"run", "search a model for discrimination as a configuration says", add_run},
+    {"init", "write a domain file and a configuration for a model and a table", add_init},
     {"config", "print the reference of the configuration, or its schema", add_config},
-    {"inspect", "show a network, a table with its domain, or the results of a run", add_inspect},
+    {"inspect", "show a model, a table with its domain, or the results of a command", add_inspect},
     {"enumerate", "count every individual discriminatory instance of a domain", add_enumerate},
     {"estimate", "estimate the share of discrimination by sampling", add_estimate},
-    {"compare", "compare methods with one equal budget, over several seeds", add_compare},
-    {"check", "verify the results of a run independently", add_check},
+    {"compare", "compare methods with one equal budget over several seeds", add_compare},
+    {"check", "evaluate every reported pair of a run again, independently", add_check},
     {"demo", "search a small census with known discrimination in it", add_demo},
     {"devices", "show what this machine can compute with", add_devices},
     {"bench", "measure this machine", add_bench},

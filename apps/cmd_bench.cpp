@@ -9,12 +9,12 @@
 #include "apps/commands.h"
 #include "apps/config_options.h"
 #include "apps/console.h"
+#include "apps/files.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "bench/bench.h"
-#include "engine/record/output_dir.h"
 #include "engine/subject/subject.h"
 #include "kernels/devices.h"
 
@@ -187,6 +187,7 @@ ExitCode bench(BenchArguments const& arguments) {
   if (!arguments.libtorch.empty() && arguments.config.path.empty()) {
     throw usage_error("bench: --libtorch compares the searches of a CONFIG; give one");
   }
+  if (!arguments.file.empty()) refuse_no_file(arguments.file);
   Json json;
   json["version"] = FAIRLANE_VERSION;
   json["repetitions"] = repetitions;
@@ -195,11 +196,7 @@ ExitCode bench(BenchArguments const& arguments) {
                                : search_part(arguments, repetitions, json);
   std::string const document = json.dump(2) + "\n";
   print(arguments.console.json ? document : text);
-  if (!arguments.file.empty()) {
-    FileWriter file(arguments.file);
-    file.write(document.data(), document.size());
-    file.close();
-  }
+  if (!arguments.file.empty()) write_text_file(arguments.file, document);
   return ExitCode::kOk;
 }
 

@@ -9,6 +9,9 @@
 #include "apps/console.h"
 #include "apps/progress.h"
 #include "apps/text/compare_text.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "engine/compare/compare.h"
 #include "engine/compare/mann_whitney.h"
 
@@ -43,7 +46,19 @@ ExitCode run_compare(CompareArguments const& arguments) {
     print(json);
   } else {
     print(compare_text(json, config.output.dir));
-    print(fmt::format("\nResults are in {}\n", config.output.dir));
+    print(results_place(config.output.dir));
+  }
+  auto const untested = untested_methods(json);
+  auto const compared = Json::parse(json).at("methods").size();
+  std::string const what =
+      "no input with a defined output was tried within the budget, with any seed";
+  if (untested.size() == compared) {
+    throw Error(ExitCode::kIntegrity,
+                fmt::format("{}: {}, so that nothing was compared", escaped(config.model), what));
+  }
+  if (!untested.empty()) {
+    console.warn(fmt::format("{}: {}, so that the zeros say nothing; a larger budget is needed",
+                             fmt::join(untested, ", "), what));
   }
   return ExitCode::kOk;
 }

@@ -10,7 +10,7 @@ namespace fairlane {
 
 Action add_completion(Arguments& app) {
   auto const shell = std::make_shared<std::string>();
-  app.add_option("SHELL", *shell, "bash, zsh or fish")->required();
+  app.add_option("SHELL", *shell, "bash, zsh or fish")->required()->type_name("");
   return [shell] {
     print(completion_script(*shell, command_summaries()));
     return ExitCode::kOk;

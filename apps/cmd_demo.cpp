@@ -134,8 +134,7 @@ void verify(DemoFinding& finding, Domain const& domain) {
   auto const column = static_cast<std::size_t>(attribute);
   std::array<int, 1> const selected = {attribute};
   finding.planted = count_planted(selected).discriminatory_groups;
-  std::string const path = (fs::path(finding.dir) / "instances.csv").string();
-  std::vector<ReportedPair> const pairs = read_pairs(path, domain, selected);
+  std::vector<ReportedPair> const pairs = read_pairs(finding.dir, domain, selected);
   std::set<std::vector<std::int32_t>> profiles;
   for (ReportedPair const& pair : pairs) {
     std::vector<std::int32_t> other = pair.row;
@@ -272,13 +271,17 @@ ExitCode demo(DemoArguments const& arguments) {
                             escaped(arguments.dir, arguments.dir.size()), wrong));
   }
   if (!as_json) {
-    print(fmt::format(
-        "\nWhat next:\n"
-        "  fairlane inspect {0}/results/gender   the findings in words\n"
-        "  fairlane check {0}/results/gender     evaluates every pair again, independently\n"
-        "  fairlane run {0}/gender.yaml --out {0}/results/short --set local.num=100\n"
-        "  fairlane init MODEL DATA.csv          your own network and table\n",
-        arguments.dir));
+    auto const in_demo = [&](char const* name) {
+      return shell_word((fs::path(arguments.dir) / name).string());
+    };
+    print(
+        fmt::format("\nWhat next:\n"
+                    "  fairlane inspect {}  # the findings in words\n"
+                    "  fairlane check {}    # evaluates every pair again, independently\n"
+                    "  fairlane run {} --out {} --set local.num=100\n"
+                    "  fairlane init MODEL DATA.csv  # for your own model and table\n",
+                    in_demo("results/gender"), in_demo("results/gender"), in_demo("gender.yaml"),
+                    in_demo("results/short")));
   }
   return ExitCode::kOk;
 }

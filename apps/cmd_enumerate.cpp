@@ -78,7 +78,7 @@ ExitCode run_enumerate(EnumerateArguments const& arguments) {
     print(json);
   } else {
     print(enumeration_text(json));
-    print(fmt::format("\nResults are in {}\n", config.output.dir));
+    print(results_place(config.output.dir));
   }
   if (nothing_defined(json)) {
     throw Error(

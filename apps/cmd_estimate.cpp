@@ -55,6 +55,8 @@ ExitCode run_estimate(EstimateArguments const& arguments) {
   if (!arguments.samples.empty())
     options.samples = parse_integer("--samples", arguments.samples, 1, options.most_samples);
   if (!arguments.trials.empty()) {
+    if (options.region.rows)
+      throw usage_error("--trials: --rows evaluates all rows, once; expected one of the two");
     options.trials = parse_integer("--trials", arguments.trials, 2, kMostTrials);
     if (!options.samples)
       throw usage_error("--trials needs --samples N, the samples of each trial");
@@ -62,6 +64,8 @@ ExitCode run_estimate(EstimateArguments const& arguments) {
   if (!arguments.search.empty())
     options.search_above = parse_number("--search-above", arguments.search, 0.0, 1.0);
   if (!arguments.largest_set.empty()) {
+    if (!options.search_above)
+      throw usage_error("--largest-set needs --search-above SHARE, the search for sets");
     options.largest_set =
         static_cast<int>(parse_integer("--largest-set", arguments.largest_set, 1, kLargestSet));
   }
@@ -81,8 +85,7 @@ ExitCode run_estimate(EstimateArguments const& arguments) {
   std::string const json = estimate(config, options);
   frame.clear();
   print(arguments.console.json ? json : estimate_text(json));
-  if (!options.out.empty() && !arguments.console.json)
-    print(fmt::format("\nResults are in {}\n", options.out));
+  if (!options.out.empty() && !arguments.console.json) print(results_place(options.out));
   if (nothing_defined(json)) {
     throw Error(
         ExitCode::kIntegrity,

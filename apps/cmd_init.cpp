@@ -24,6 +24,7 @@
 #include "engine/subject/label_agreement.h"
 #include "engine/subject/subject.h"
 #include "models/data/csv.h"
+#include "models/data/domain_yaml.h"
 
 namespace fairlane {
 namespace {
@@ -110,6 +111,12 @@ Chosen choose_way(DrawnDomain const& drawn, Model const& model, std::string cons
 
 void tell_inputs(Console const& console, DrawnDomain const& drawn, Chosen const& chosen,
                  Model const& model) {
+  if (!drawn.has_label && drawn.other_label.empty()) {
+    console.info(
+        fmt::format("no column is left for labels: all {} are attributes; whether the model agrees "
+                    "with the table is not known",
+                    chosen.way.domain.size()));
+  }
   if (!drawn.unnamed.empty()) {
     console.warn(
         fmt::format("the model names its inputs, but {}; the names were not used", drawn.unnamed));
@@ -178,6 +185,18 @@ struct Agreement {
   double share = 0.0;     // of rows whose label the model gives
   double majority = 0.0;  // of the most frequent label
 };
+
+/// What is to be written must run: it is read as `run` does, before it replaces anything.
+std::optional<Agreement> try_files(InitArguments const& arguments, std::string const& config,
+                                   std::string const& domain) {
+  std::string const base = fs::path(arguments.out).parent_path().string();
+  TestSubject const subject(parse_run_config(config, arguments.out, base, {}),
+                            arguments.loading.options(),
+                            parse_domain_yaml(domain, arguments.domain));
+  auto const share = agreement(subject);
+  if (!share) return std::nullopt;
+  return Agreement{*share, majority_share(subject.data()->labels)};
+}
 
 /// The command that runs a configuration, as a shell takes it.
 std::string next_step(InitArguments const& arguments) {
@@ -261,6 +280,12 @@ ExitCode init(InitArguments arguments) {
     throw usage_error(fmt::format("--domain and --out are both {}, expected two files",
                                   in_quotes(arguments.out)));
   }
+  if (lower_extension(arguments.model) == ".csv") {
+    throw usage_error(
+        fmt::format("MODEL is {}, which is a table, expected the model first and the "
+                    "table behind it",
+                    in_quotes(arguments.model)));
+  }
   refuse_inputs(arguments);
   if (!arguments.force) {
     refuse_existing(arguments.out);
@@ -282,22 +307,17 @@ ExitCode init(InitArguments arguments) {
   if (!arguments.force) {
     for (InitConfig const& config : configs) refuse_existing(config.path);
   }
-  std::optional<Agreement> agreed;
-  try {
-    write_text_file(arguments.domain, domain_text(drawn, domain, columns, paths));
-    for (InitConfig const& config : configs) {
-      write_text_file(config.path, config_text(config, columns, paths, model, table.count));
-    }
-    // What was written must run: read it back as `run` does.
-    TestSubject const subject(read_run_config(arguments.out, {}), arguments.loading.options());
-    if (auto const share = agreement(subject))
-      agreed = {*share, majority_share(subject.data()->labels)};
-  } catch (...) {
-    std::error_code ec;
-    fs::remove(arguments.domain, ec);
-    for (InitConfig const& config : configs) fs::remove(config.path, ec);
-    throw;
+  NewFolders folders;
+  for (std::string const& path : {arguments.out, arguments.domain}) {
+    refuse_no_file(path);
+    folders.create_for(path);
   }
+  std::vector<NewFile> files = {{arguments.domain, domain_text(drawn, domain, columns, paths)}};
+  for (InitConfig const& config : configs)
+    files.push_back({config.path, config_text(config, columns, paths, model, table.count)});
+  std::optional<Agreement> const agreed = try_files(arguments, files[1].text, files[0].text);
+  write_files(files);
+  folders.keep();
   if (columns.guessed) {
     console.info(
         fmt::format("protected attributes were guessed from their names: {}; --protected a,b "

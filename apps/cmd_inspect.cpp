@@ -12,6 +12,7 @@
 #include "apps/config_options.h"
 #include "apps/console.h"
 #include "apps/text/compare_text.h"
+#include "apps/text/count_text.h"
 #include "apps/text/summary_text.h"
 #include "apps/text/words.h"
 #include "base/files.h"
@@ -266,7 +267,7 @@ std::string findings_text(std::string const& dir, RecordedRun const& recorded) {
   for (auto const& attribute : recorded.config.protected_attributes)
     names.push_back(attribute.name);
   std::vector<int> const columns = attribute_indices(domain, names);
-  auto const pairs = read_pairs(instances, domain, columns, kReadFindings);
+  auto const pairs = read_pairs(dir, domain, columns, kReadFindings);
   if (pairs.empty()) return {};
   std::string text = "\nfirst findings:\n";
   std::set<std::string> shown;
@@ -277,6 +278,15 @@ std::string findings_text(std::string const& dir, RecordedRun const& recorded) {
     if (shown.size() == kShownFindings) break;
   }
   return text;
+}
+
+std::string recorded_estimate(std::string const& json, std::string const& source) {
+  try {
+    return estimate_text(json);
+  } catch (JsonError const& e) {
+    throw Error(ExitCode::kData, fmt::format("{}: is no estimate of this program: {}",
+                                             escaped(source, source.size()), escaped(e.what())));
+  }
 }
 
 void inspect_results(std::string const& dir, Console const& console, bool as_json) {
@@ -290,13 +300,17 @@ void inspect_results(std::string const& dir, Console const& console, bool as_jso
   if (!finished) {
     console.warn(fmt::format("{}: has no DONE, the run did not finish", escaped(dir, dir.size())));
   }
-  std::string const compared = (path / "compare.json").string();
-  bool const is_comparison = is_there(compared);
-  std::string const summary_path = is_comparison ? compared : (path / "summary.json").string();
   RecordedRun const recorded = read_manifest(dir);
+  bool const is_comparison = recorded.command == "compare";
+  bool const is_estimate = recorded.command == "estimate";
+  std::string const summary_path = (path / (is_comparison ? "compare.json"
+                                            : is_estimate ? "estimate.json"
+                                                          : "summary.json"))
+                                       .string();
   std::string const summary = read_file(summary_path, kMaxSummaryBytes);
-  std::string const shown =
-      is_comparison ? compare_text(summary, compared) : summary_text(summary, summary_path);
+  std::string const shown = is_comparison ? compare_text(summary, summary_path)
+                            : is_estimate ? recorded_estimate(summary, summary_path)
+                                          : summary_text(summary, summary_path);
   if (as_json) {
     print(summary);
     return;
@@ -306,7 +320,7 @@ void inspect_results(std::string const& dir, Console const& console, bool as_jso
   facts.add("finished", finished ? "yes" : "no");
   std::string findings;
   try {
-    if (!is_comparison) findings = findings_text(dir, recorded);
+    if (!is_comparison && !is_estimate) findings = findings_text(dir, recorded);
   } catch (Error const& error) {
     if (error.code() == ExitCode::kData) throw;
     // The inputs of an old run may be gone; its summary is still worth showing.
@@ -318,6 +332,11 @@ void inspect_results(std::string const& dir, Console const& console, bool as_jso
 bool has_suffix(std::string const& path, std::string const& suffix) {
   return path.size() >= suffix.size() &&
          path.compare(path.size() - suffix.size(), suffix.size(), suffix) == 0;
+}
+
+bool is_yaml(std::string const& path) {
+  std::string const extension = lower_extension(path);
+  return extension == ".yaml" || extension == ".yml";
 }
 
 ExitCode inspect(InspectArguments const& arguments) {
@@ -333,6 +352,12 @@ ExitCode inspect(InspectArguments const& arguments) {
   }
   if (is_directory) {
     inspect_results(arguments.path, console, as_json);
+  } else if (is_yaml(arguments.path)) {
+    throw usage_error(
+        fmt::format("inspect: PATH is {}, expected a model, a .csv table or an output "
+                    "directory; a domain file is shown with its table: fairlane "
+                    "inspect TABLE.csv DOMAIN",
+                    in_quotes(arguments.path)));
   } else if (!is_table) {
     inspect_model(arguments, as_json);
   } else if (arguments.domain.empty()) {

@@ -47,11 +47,18 @@ RunConfig recorded_config(RunArguments const& arguments, Console const& console,
   ConfigOptions const& options = arguments.config;
   if (!options.set.empty() || !options.seed.empty()) {
     throw usage_error(fmt::format("{}: a recorded run is repeated as it is, without {}",
-                                  options.path, options.set.empty() ? "--seed" : "--set"));
+                                  escaped(options.path, options.path.size()),
+                                  options.set.empty() ? "--seed" : "--set"));
   }
   open_input(options.path);  // says what else the path is
   std::string const dir = std::filesystem::path(options.path).parent_path().string();
   RecordedRun recorded = read_manifest(dir.empty() ? "." : dir);
+  if (recorded.command != "run") {
+    throw usage_error(
+        fmt::format("{}: is the manifest of `fairlane {}`, expected that of a run; "
+                    "give the command its configuration again",
+                    escaped(options.path, options.path.size()), recorded.command));
+  }
   auto const changed = changed_inputs(recorded);
   if (!changed.empty() && !arguments.allow_changed_inputs) {
     throw Error(
@@ -159,7 +166,7 @@ ExitCode run_config(RunArguments const& arguments) {
     print(json);
   } else {
     print(summary_text(json, config.output.dir));
-    print(fmt::format("\nResults are in {}\n", config.output.dir));
+    print(results_place(config.output.dir));
   }
   if (summary.found.undefined > 0 && summary.found.undefined == summary.found.unique_generated) {
     throw Error(
@@ -167,6 +174,13 @@ ExitCode run_config(RunArguments const& arguments) {
         fmt::format("{}: the output of every tried input is undefined (not a finite number), "
                     "so that nothing was tested",
                     escaped(config.model)));
+  }
+  // Where a policy is asked for, the share of the domain answers.
+  if (summary.found.unique_generated == 0 && !fail_above) {
+    throw Error(ExitCode::kIntegrity,
+                fmt::format("{}: the budget ended the search before it tried an input, so that "
+                            "nothing was tested; expected a larger one",
+                            escaped(config.model)));
   }
   return fail_above ? judge(summary.domain_share.value(), *fail_above, console) : ExitCode::kOk;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "apps/arguments.h"
 #include "apps/console.h"
@@ -64,6 +65,12 @@ void ConfigOptions::add_to(Arguments& app, bool config_required, char const* out
 }
 
 RunConfig ConfigOptions::config() const {
+  if (std::filesystem::path(path).filename() == "manifest.json") {
+    throw usage_error(
+        fmt::format("CONFIG is {}, which only `fairlane run` takes, expected a "
+                    "configuration (YAML)",
+                    in_quotes(path, path.size())));
+  }
   std::vector<Override> overrides;
   for (std::string const& argument : set) overrides.push_back(parse_set(argument));
   if (!seed.empty()) overrides.push_back({"--seed", "seed", seed, false});

@@ -69,6 +69,12 @@ spdlog::level::level_enum find_level(std::string const& name) {
   return spdlog::level::from_str(name);
 }
 
+[[noreturn]] void fail_stdout(int error) {
+  std::clearerr(stdout);
+  throw Error(ExitCode::kDisk, fmt::format("standard output: cannot be written: {}",
+                                           error != 0 ? std::strerror(error) : "write error"));
+}
+
 }  // namespace
 
 void ConsoleOptions::add_to(Arguments& app) {
@@ -97,15 +103,18 @@ void Console::info(std::string const& line) const { logger_->info(escaped(line, 
 void Console::warn(std::string const& line) const { logger_->warn(escaped(line, line.size())); }
 
 void print(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) flush_stdout();
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail_stdout(errno);
+}
+
+std::string results_place(std::string const& dir) {
+  return fmt::format("\nResults are in {}\n", escaped(dir, dir.size()));
 }
 
 void flush_stdout() {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
-  std::string const reason = errno != 0 ? std::strerror(errno) : "write error";
-  std::clearerr(stdout);
-  throw Error(ExitCode::kDisk, fmt::format("standard output: cannot be written: {}", reason));
+  fail_stdout(errno);
 }
 
 std::string Facts::text() const {

@@ -49,6 +49,8 @@ class Console {
 
 /// Writes a result to stdout. Throws Error(kDisk).
 void print(std::string_view text);
+/// "Results are in out", behind an empty line.
+std::string results_place(std::string const& dir);
 /// Makes sure that everything printed has arrived. Throws Error(kDisk).
 void flush_stdout();
 

@@ -10,9 +10,20 @@
 #include "base/text.h"
 
 namespace fairlane {
+
 namespace fs = std::filesystem;
 
+void refuse_no_file(std::string const& path) {
+  std::error_code ec;
+  fs::file_status const status = fs::status(path, ec);
+  if (!fs::exists(status) || fs::is_regular_file(status)) return;
+  throw Error(ExitCode::kOutput,
+              fmt::format("{}: is {}, expected a file or a new name", escaped(path, path.size()),
+                          fs::is_directory(status) ? "a directory" : "a device or a pipe"));
+}
+
 void write_text_file(std::string const& path, std::string_view text) {
+  refuse_no_file(path);
   fs::path const folder = fs::path(path).parent_path();
   std::error_code ec;
   if (!folder.empty()) fs::create_directories(folder, ec);
@@ -24,8 +35,15 @@ void write_text_file(std::string const& path, std::string_view text) {
 }
 
 std::string relative_path(std::string const& path, std::string const& base) {
-  fs::path const from = absolute_path(base.empty() ? "." : base).lexically_normal();
-  fs::path const to = absolute_path(path).lexically_normal();
+  // ".." leads out of the folder itself, not out of a link to it. What is named may be a link.
+  auto const resolved = [](fs::path const& folder) {
+    std::error_code ec;
+    auto const canonical = fs::weakly_canonical(folder, ec);
+    return ec ? folder.lexically_normal() : canonical;
+  };
+  fs::path const from = resolved(absolute_path(base.empty() ? "." : base));
+  fs::path const named = absolute_path(path).lexically_normal();
+  fs::path const to = resolved(named.parent_path()) / named.filename();
   fs::path const relative = to.lexically_relative(from);
   return (relative.empty() ? to : relative).generic_string();
 }

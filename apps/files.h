@@ -10,7 +10,12 @@ namespace fairlane {
 /// Throws Error(kOutput) when it cannot be created, Error(kDisk) when writing fails.
 void write_text_file(std::string const& path, std::string_view text);
 
-/// A path as it is written into a file of the folder `base`.
+/// Throws Error(kOutput) where a directory or a device has the name of a file that is to be
+/// written: a file would take its place.
+void refuse_no_file(std::string const& path);
+
+/// A path as it is written into a file of the folder `base`: relative to where that folder is,
+/// also where links lead there.
 std::string relative_path(std::string const& path, std::string const& base);
 
 /// A name or path as a YAML scalar, in quotes where it needs them.

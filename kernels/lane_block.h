@@ -84,12 +84,26 @@ class LaneBlock {
   /// Counts one more iteration for every lane, tests its input and records the visit.
   virtual void test(Test test) = 0;
   /// Moves every lane's input by a global step; what stands there is not tested.
-  virtual void advance(GlobalStep const& step) = 0;
+  void advance(GlobalStep const& step) {
+    std::visit([this](auto const& s) { advance(s); }, step);
+  }
+  virtual void advance(SignStep const& step) = 0;
+  virtual void advance(NewtonStep const& step) = 0;
   /// Makes the lanes' inputs the origins of a local search: first partners and gradients.
-  virtual void begin(LocalStep const& step) = 0;
+  void begin(LocalStep const& step) {
+    std::visit([this](auto const& s) { begin(s); }, step);
+  }
+  virtual void begin(WeightedStep const& step) = 0;
+  virtual void begin(MarginStep const& step) = 0;
+  virtual void begin(OddsStep const& step) = 0;
   /// One local round: counts an iteration, renews gradients where due, draws, steps, tests,
   /// records, and takes back what the step does not accept.
-  virtual void step(LocalStep const& step) = 0;
+  void step(LocalStep const& step) {
+    std::visit([this](auto const& s) { this->step(s); }, step);
+  }
+  virtual void step(WeightedStep const& step) = 0;
+  virtual void step(MarginStep const& step) = 0;
+  virtual void step(OddsStep const& step) = 0;
 
   virtual std::uint32_t seed(int lane) const = 0;
   virtual std::uint32_t iteration(int lane) const = 0;

@@ -64,8 +64,11 @@ std::string advice(std::string const& head, std::string const& extension) {
   if (extension == ".nnet")
     return "is a NNET file, which is not supported; convert it to Keras HDF5";
   if (extension == ".pkl" || extension == ".joblib" || extension == ".pickle") {
-    return "is a Python pickle, which is not supported; save the network as Keras HDF5";
+    return "is a Python pickle, which is not supported; save a network as Keras HDF5, export trees "
+           "with export_sklearn.py, or serve the model by exec:COMMAND";
   }
+  if (extension == ".yaml" || extension == ".yml")
+    return fmt::format("is YAML and no model; expected a network as {}", kFormats);
   return fmt::format("starts with {}, expected a network as {}", in_quotes(head, 8), kFormats);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 
@@ -37,6 +38,11 @@ bool is_number(std::string const& text) {
   return !text.empty() && *end == '\0';
 }
 
+bool is_code(std::string const& text) {
+  double const number = std::strtod(text.c_str(), nullptr);
+  return std::fabs(number) <= kMaxCode && number == std::trunc(number);
+}
+
 /// Text cells become categories in alphabetical order; what is neither integers nor text is
 /// refused.
 void read_categories(Table const& table, TableColumn const& column, Attribute& attribute) {
@@ -46,7 +52,11 @@ void read_categories(Table const& table, TableColumn const& column, Attribute& a
   for (std::string const& cell : column.categories) {
     if (cell.empty())
       fail(table, fmt::format("column {} has empty cells, expected a value in every row", name));
-    (is_number(cell) ? number : text) = cell;
+    if (!is_number(cell)) {
+      text = cell;
+    } else if (number.empty() || is_code(number)) {
+      number = cell;  // one that is no code, where there is one
+    }
   }
   if (text.empty()) {
     fail(table,
@@ -117,7 +127,7 @@ TableColumn const* named_label(Table const& table, std::vector<TableColumn const
       inputs, label != nullptr ? inputs + 1 : inputs,
       label != nullptr ? "" : fmt::format(", or {} with the label", inputs + 1));
   bool const too_few = columns.size() < inputs + (label != nullptr ? 1 : 0);
-  if (!too_few) fail(table, what);
+  if (!too_few) fail(table, what + "; --drop A,B leaves columns out");
   if (label == nullptr) label = columns.back();
   std::string text;
   for (TableColumn const* column : columns) {
@@ -415,10 +425,8 @@ DrawnDomain draw_domain(Table const& table, Model const& model, DrawOptions cons
   drawn.has_label = label != nullptr;
   if (label != nullptr) {
     head.label = label->name;
+    head.names_label = true;
     head.labels = draw_labels(table, *label, model);
-  } else {
-    auto const is_taken = [&](Drawn const& one) { return one.attribute.name == head.label; };
-    while (std::ranges::any_of(attributes, is_taken)) head.label += "_column";
   }
   draw_ways(attributes, head, options.standardise, drawn);
   // A program takes codes, and may fail on others' or on numbers between them.

@@ -34,7 +34,14 @@ ProtectedColumns flag_protected(std::string const& source, std::vector<std::stri
                                     escaped(source, source.size()), in_quotes(name),
                                     did_you_mean(name, names)));
     }
-    domain.attributes[static_cast<std::size_t>(index)].is_protected = true;
+    Attribute& attribute = domain.attributes[static_cast<std::size_t>(index)];
+    if (values_of(attribute) < 2.0) {
+      throw Error(ExitCode::kData,
+                  fmt::format("--protected: column {} of {} has a single value, expected at least "
+                              "two to compare",
+                              in_quotes(name), escaped(source, source.size())));
+    }
+    attribute.is_protected = true;
   }
   result.guessed = wanted.empty();
   if (result.guessed) {

@@ -1,12 +1,14 @@
 #include "apps/init/written_files.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
 
 #include "apps/files.h"
+#include "base/error.h"
 #include "base/text.h"
 #include "engine/config/config_reference.h"
 #include "kernels/layout/plan.h"
@@ -46,7 +48,61 @@ std::string file_part(std::string const& name) {
   return part;
 }
 
+/// Writes a file beside its name; messages tell the name that it will have.
+void write_staged(std::string const& path, NewFile const& file) {
+  try {
+    write_text_file(path, file.text);
+  } catch (Error const& error) {
+    std::string const what = error.what();
+    throw Error(error.code(), escaped(file.path, file.path.size()) +
+                                  what.substr(escaped(path, path.size()).size()));
+  }
+}
+
 }  // namespace
+
+void NewFolders::create_for(std::string const& path) {
+  std::vector<fs::path> missing;
+  std::error_code ec;
+  for (fs::path folder = fs::path(path).parent_path(); !folder.empty() && !fs::exists(folder, ec);
+       folder = folder.parent_path())
+    missing.push_back(folder);
+  std::ranges::reverse(missing);
+  for (fs::path const& folder : missing) {
+    if (fs::create_directory(folder, ec)) created_.push_back(folder.string());
+    if (!ec) continue;
+    throw Error(ExitCode::kOutput, fmt::format("{}: its folder cannot be created: {}",
+                                               escaped(path, path.size()), ec.message()));
+  }
+}
+
+NewFolders::~NewFolders() {
+  std::error_code ec;
+  for (auto folder = created_.rbegin(); folder != created_.rend(); ++folder)
+    fs::remove(*folder, ec);
+}
+
+void write_files(std::vector<NewFile> const& files) {
+  std::vector<std::string> staged;
+  std::error_code ec;
+  try {
+    for (NewFile const& file : files) {
+      refuse_no_file(file.path);
+      staged.push_back(fmt::format("{}.{}.new", file.path, getpid()));
+      write_staged(staged.back(), file);
+    }
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      fs::rename(staged[i], files[i].path, ec);
+      if (!ec) continue;
+      throw Error(ExitCode::kOutput,
+                  fmt::format("{}: cannot be put into place: {}",
+                              escaped(files[i].path, files[i].path.size()), ec.message()));
+    }
+  } catch (...) {
+    for (std::string const& path : staged) fs::remove(path, ec);
+    throw;
+  }
+}
 
 std::string yaml_list(std::vector<std::string> const& names) {
   std::string text;
@@ -86,6 +142,7 @@ std::string domain_text(DrawnDomain const& drawn, Domain const& domain,
   text += columns.guessed
               ? "# protected was guessed from the names: correct it, one `protected: true` each.\n"
               : "# protected is what the command line named, one `protected: true` each.\n";
+  if (!drawn.has_label) text += "# The table has no label column; `label: NAME` would name it.\n";
   if (!domain.labels.empty()) {
     text +=
         "# labels says which class of the model a cell of the label column stands for, in the "
@@ -159,17 +216,6 @@ std::string config_text(InitConfig const& config, ProtectedColumns const& column
                                 default_text("output.format")),
                     "format: " + key_comment("output.format"));
   return text;
-}
-
-std::string shell_word(std::string const& text) {
-  auto const is_plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           std::string_view("_-./:=@%+,").find(c) != std::string_view::npos;
-  };
-  if (!text.empty() && std::ranges::all_of(text, is_plain)) return text;
-  std::string word = "'";
-  for (char const c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
 }
 
 }  // namespace fairlane

@@ -23,6 +23,31 @@ struct InitConfig {
   std::vector<std::string> tested;
 };
 
+/// A file that is to be written.
+struct NewFile {
+  std::string path;
+  std::string text;
+};
+
+/// The folders of files, which are created where there are none, and removed again unless kept.
+class NewFolders {
+ public:
+  /// Throws Error(kOutput).
+  void create_for(std::string const& path);
+  void keep() { created_.clear(); }
+  NewFolders() = default;
+  ~NewFolders();
+  NewFolders(NewFolders const&) = delete;
+  NewFolders& operator=(NewFolders const&) = delete;
+
+ private:
+  std::vector<std::string> created_;  // the outermost first
+};
+
+/// Writes all of the files: to neighbours first, so that one that cannot be written leaves all
+/// those that are there as they are. Throws Error(kOutput | kDisk).
+void write_files(std::vector<NewFile> const& files);
+
 /// One configuration for the attributes that are tested together and, where several are protected,
 /// one for each: data.yaml, data.age.yaml, data.sex.yaml. Attributes with too many or too few
 /// values to compare have none of their own.
@@ -37,9 +62,6 @@ std::string domain_text(DrawnDomain const& drawn, Domain const& domain,
 /// rows: of the table
 std::string config_text(InitConfig const& config, ProtectedColumns const& columns,
                         InitPaths const& paths, Model const& model, std::int64_t rows);
-
-/// `text` as one word of a shell's command line.
-std::string shell_word(std::string const& text);
 
 /// "age, job": names as YAML spells them.
 std::string yaml_list(std::vector<std::string> const& names);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <functional>
+#include <map>
 
 #include "apps/console.h"
 #include "base/error.h"
@@ -147,6 +148,22 @@ std::string compare_text(std::string const& json, std::string const& source) {
     throw Error(ExitCode::kData, fmt::format("{}: is no comparison of this program: {}",
                                              escaped(source), escaped(e.what())));
   }
+}
+
+std::vector<std::string> untested_methods(std::string const& json) {
+  Json const comparison = Json::parse(json);
+  std::map<std::string, std::int64_t> tested;
+  for (auto const& trial : comparison.at("trials")) {
+    tested[trial.at("method").get<std::string>()] +=
+        trial.at("unique_generated").get<std::int64_t>() -
+        trial.at("undefined").get<std::int64_t>();
+  }
+  std::vector<std::string> methods;
+  for (auto const& method : comparison.at("methods")) {
+    auto const name = method.at("method").get<std::string>();
+    if (tested[name] == 0) methods.push_back(name);
+  }
+  return methods;
 }
 
 std::string compare_progress_text(CompareProgress const& progress) {

@@ -6,6 +6,7 @@
 
 #include "apps/console.h"
 #include "base/json.h"
+#include "base/text.h"
 
 namespace fairlane {
 namespace {
@@ -14,7 +15,7 @@ constexpr std::size_t kShownTreatments = 12;
 
 std::string joined(Json const& names) {
   std::vector<std::string> words;
-  for (auto const& name : names) words.push_back(name.get<std::string>());
+  for (auto const& name : names) words.push_back(escaped(name.get<std::string>()));
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
@@ -111,7 +112,8 @@ std::string enumeration_text(std::string const& text) {
       auto const pairs = treatment.at("pairs").get<std::int64_t>();
       if (pairs == 0 || shown++ == kShownTreatments) break;
       facts.add(shown == 1 ? "greater label" : "",
-                fmt::format("{} {} over {}: {} pairs", treatment.at("attribute").get<std::string>(),
+                fmt::format("{} {} over {}: {} pairs",
+                            escaped(treatment.at("attribute").get<std::string>()),
                             treatment.at("greater").get<std::int32_t>(),
                             treatment.at("lesser").get<std::int32_t>(), with_commas(pairs)));
     }
@@ -129,14 +131,14 @@ std::string estimate_text(std::string const& text) {
   auto const& counts = json.at("counts");
   bool const late = json.contains("budget");
   bool const exact = json.at("of") == "rows" && !late;
-  auto const share = [&](char const* name) {
-    auto const& value = json.at(name);
+  auto const share_of = [&](Json const& value) {
     double const middle = value.at("share").get<double>() * 100.0;
     if (exact && value.at("low") == value.at("high")) return fmt::format("{:.4f} %", middle);
     return fmt::format("{:.4f} %  ({:.4f} to {:.4f} %)", middle,
                        value.at("low").get<double>() * 100.0,
                        value.at("high").get<double>() * 100.0);
   };
+  auto const share = [&](char const* name) { return share_of(json.at(name)); };
   Facts facts;
   if (std::string const undefined = undefined_text(json); !undefined.empty())
     facts.add("undefined", undefined);
@@ -162,11 +164,8 @@ std::string estimate_text(std::string const& text) {
   if (json.contains("sets")) {
     auto const& sets = json.at("sets");
     for (auto const& set : sets.at("found")) {
-      facts.add(
-          "discriminates",
-          fmt::format("{}: {:.4f} %  ({:.4f} to {:.4f} %)  of its groups",
-                      joined(set.at("protected")), set.at("share").get<double>() * 100.0,
-                      set.at("low").get<double>() * 100.0, set.at("high").get<double>() * 100.0));
+      facts.add("discriminates",
+                fmt::format("{}: {}  of its groups", joined(set.at("protected")), share_of(set)));
     }
     std::string line =
         fmt::format("{} smallest ones above {} %, {} undecided, {} too large to be examined",

@@ -3,35 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "base/text.h"
-#include "models/data/csv.h"
-#include "models/data/dataset.h"
+#include "engine/results/instances.h"
+#include "engine/results/instances_reader.h"
 
 namespace fairlane {
-namespace {
-
-/// The header and at least the first `limit` rows of a file.
-std::string read_lines(std::string const& path, std::size_t limit) {
-  InputFile const file = open_input(path);
-  std::string text;
-  std::array<char, 1U << 16> part{};
-  std::size_t lines = 0;
-  while (lines <= limit) {
-    std::size_t const got = std::fread(part.data(), 1, part.size(), file.get());
-    if (got == 0) return text;
-    text.append(part.data(), got);
-    lines += static_cast<std::size_t>(std::count(part.data(), part.data() + got, '\n'));
-  }
-  text.resize(text.rfind('\n') + 1);
-  return text;
-}
-
-}  // namespace
 
 std::string value_words(Attribute const& attribute, std::int32_t code) {
   std::int64_t const index = attribute.categories.empty() ? -1 : attribute.index_of(code);
@@ -68,36 +46,25 @@ std::vector<int> attribute_indices(Domain const& domain, std::span<std::string c
   return indices;
 }
 
-std::vector<ReportedPair> read_pairs(std::string const& path, Domain const& domain,
+std::vector<ReportedPair> read_pairs(std::string const& dir, Domain const& domain,
                                      std::span<int const> protected_columns, std::size_t limit) {
-  // instances.csv is a table of codes; what this does not name (scores, phase) is skipped.
-  Domain columns;
-  columns.source = path;
-  columns.label.clear();
-  for (Attribute const& attribute : domain.attributes) {
-    columns.attributes.emplace_back().name = attribute.name;
-  }
-  for (int const column : protected_columns) {
-    columns.attributes.emplace_back().name =
-        "pair_" + domain.attributes[static_cast<std::size_t>(column)].name;
-  }
-  columns.attributes.emplace_back().name = "label";
-  columns.attributes.emplace_back().name = "pair_label";
-
-  std::string const text = read_lines(path, limit);
-  if (text.find('\n') + 1 == text.size() && !text.empty()) return {};  // nothing was found
-  Dataset const data = parse_csv(text, path, columns);
-  std::vector<ReportedPair> pairs(static_cast<std::size_t>(data.count()));
-  auto const attributes = static_cast<std::ptrdiff_t>(domain.attributes.size());
-  auto at = data.rows.begin();
-  for (ReportedPair& pair : pairs) {
-    pair.row.assign(at, at + attributes);
-    at += attributes;
-    pair.pair.assign(at, at + static_cast<std::ptrdiff_t>(protected_columns.size()));
-    at += static_cast<std::ptrdiff_t>(protected_columns.size());
-    pair.label = *at++;
-    pair.pair_label = *at++;
-  }
+  InstanceFile file(dir, OutputFormat::kCsv, instance_columns(domain, protected_columns),
+                    domain.attributes.size());
+  std::vector<ReportedPair> pairs;
+  auto const take = [&](std::int64_t, InstanceRecord const& record) {
+    if (pairs.size() == limit) return;
+    ReportedPair& pair = pairs.emplace_back();
+    pair.row.assign(record.row, record.row + domain.size());
+    pair.pair.assign(record.pair, record.pair + protected_columns.size());
+    pair.label = record.label;
+    pair.pair_label = record.pair_label;
+  };
+  auto const fail = [&](std::int64_t number, char const* what) {
+    throw Error(ExitCode::kData,
+                fmt::format("{}/{}: {}", escaped(dir, dir.size()), file.place(number), what));
+  };
+  InstanceBlock block;
+  while (pairs.size() < limit && file.next(block)) file.parse(block, take, fail);
   return pairs;
 }
 

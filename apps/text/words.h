@@ -33,9 +33,9 @@ struct ReportedPair {
   std::int32_t pair_label = 0;
 };
 
-/// Reads at most `limit` pairs of an instances.csv, from its beginning.
+/// Reads at most `limit` pairs of the instances.csv of a directory, from its beginning.
 /// Throws Error(kNoInput | kData).
-std::vector<ReportedPair> read_pairs(std::string const& path, Domain const& domain,
+std::vector<ReportedPair> read_pairs(std::string const& dir, Domain const& domain,
                                      std::span<int const> protected_columns,
                                      std::size_t limit = static_cast<std::size_t>(-1));
 

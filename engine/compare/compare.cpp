@@ -309,9 +309,11 @@ std::string Compare::run() {
   for (auto const& notice : subject_.notices()) tell(notice);
   if (auto const needed = missing_repeats(comparison_); needed > 0) {
     tell(
-        fmt::format("{} repeats are too few for any difference between {} methods to be "
-                    "significant: --repeats {} or more can show one",
-                    comparison_.repeats, comparison_.methods.size(), needed));
+        fmt::format("{} too few for any difference between {} methods to be significant: "
+                    "--repeats {} or more can show one",
+                    comparison_.repeats == 1 ? "1 repeat is"
+                                             : fmt::format("{} repeats are", comparison_.repeats),
+                    comparison_.methods.size(), needed));
   }
   std::string const identity = manifest();
   OutputDir& out = out_.emplace(config_.output.dir, identity, options_.overwrite);

@@ -26,17 +26,26 @@ std::string text_of(ConfigPlace const& at, YamlNode const& node, std::string con
   return node.scalar;
 }
 
-std::string path_of(ConfigPlace const& at, YamlNode const& node, std::string const& what) {
-  std::string const text = text_of(at, node, what);
-  if (text.find('\0') != std::string::npos) at.expected(node, "a path without NUL characters");
-  return (at.base / text).lexically_normal().string();
-}
-
 fs::path absolute_of(std::string const& path) {
   std::error_code ec;
   auto const absolute = absolute_path(path);
   auto resolved = fs::weakly_canonical(absolute, ec);
   return ec ? absolute.lexically_normal() : resolved;  // whoever opens it says what is wrong
+}
+
+/// A path that is relative to a folder. What is beside a folder is not what is beside a link to it:
+/// "link/.." stays as it is.
+std::string joined_path(fs::path const& folder, std::string const& path) {
+  fs::path const joined = folder / path;
+  fs::path const normal = joined.lexically_normal();
+  bool const is_same = joined == normal || absolute_of(joined) == absolute_of(normal);
+  return (is_same ? normal : joined).string();
+}
+
+std::string path_of(ConfigPlace const& at, YamlNode const& node, std::string const& what) {
+  std::string const text = text_of(at, node, what);
+  if (text.find('\0') != std::string::npos) at.expected(node, "a path without NUL characters");
+  return joined_path(at.base, text);
 }
 
 // A path as seen from the manifest's directory, so that both can be moved together.
@@ -46,7 +55,7 @@ std::string path_from(std::string const& dir, std::string const& path) {
 }
 
 std::string resolved_path(Json const& path, std::string const& dir) {
-  return (fs::path(dir) / path.get<std::string>()).lexically_normal().string();
+  return joined_path(dir, path.get<std::string>());
 }
 
 std::vector<std::string> names_of(std::vector<Choice> const& choices) {

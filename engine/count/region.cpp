@@ -18,7 +18,8 @@ class RegionLists {
       : subject_(subject),
         low_(subject.view().low.begin(), subject.view().low.end()),
         high_(subject.view().high.begin(), subject.view().high.end()),
-        listed_(low_.size(), false) {
+        listed_(low_.size(), false),
+        narrowed_(low_.size(), false) {
     for (std::int32_t const s : subject.selected()) listed_[static_cast<std::size_t>(s)] = true;
     for (AttributeRange const& range : region.ranges) narrow(range);
     if (region.rows && !region.from_data.empty()) {
@@ -67,12 +68,15 @@ class RegionLists {
   void narrow(AttributeRange const& range) {
     std::size_t const a = attribute_named("--range", range.attribute);
     if (range.low < low_[a] || range.high > high_[a] || range.low > range.high) {
-      throw Error(ExitCode::kUsage,
-                  fmt::format("--range: {}={}..{} is no part of the attribute's values, {}..{}",
-                              range.attribute, range.low, range.high, low_[a], high_[a]));
+      throw Error(ExitCode::kUsage, fmt::format("--range: {}={}..{} is no part of {}, {}..{}",
+                                                escaped(range.attribute), range.low, range.high,
+                                                narrowed_[a] ? "what an earlier --range leaves"
+                                                             : "the attribute's values",
+                                                low_[a], high_[a]));
     }
     low_[a] = range.low;
     high_[a] = range.high;
+    narrowed_[a] = true;
   }
 
   Dataset const& data(char const* flag) const {
@@ -159,7 +163,8 @@ class RegionLists {
   TestSubject const& subject_;
   std::vector<std::int32_t> low_;
   std::vector<std::int32_t> high_;
-  std::vector<bool> listed_;  // in a list, or under test
+  std::vector<bool> listed_;    // in a list, or under test
+  std::vector<bool> narrowed_;  // by a --range
   std::vector<ValueList> lists_;
 };
 

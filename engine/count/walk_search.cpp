@@ -25,6 +25,19 @@ constexpr double kPilotShare = 0.005;   // of the expected time
 constexpr double kLongestPilot = 2.0;
 constexpr std::size_t kSpareSample = 1 << 16;
 
+/// "3.2 s", "12 min", "5.1 h", "12 days", "340 years".
+std::string time_text(double seconds) {
+  constexpr double kMinute = 60.0;
+  constexpr double kHour = 60.0 * kMinute;
+  constexpr double kDay = 24.0 * kHour;
+  constexpr double kYear = 365.25 * kDay;
+  if (seconds < 2.0 * kMinute) return fmt::format("{:.1f} s", seconds);
+  if (seconds < 2.0 * kHour) return fmt::format("{:.0f} min", seconds / kMinute);
+  if (seconds < 2.0 * kDay) return fmt::format("{:.1f} h", seconds / kHour);
+  if (seconds < 2.0 * kYear) return fmt::format("{:.0f} days", seconds / kDay);
+  return fmt::format("{:.3g} years", seconds / kYear);
+}
+
 }  // namespace
 
 WalkFindings::WalkFindings(Backend& backend, WalkPlan const& plan, WantedInstances wanted,
@@ -366,14 +379,13 @@ void WalkSearch::tell_expected(double seconds, double left) {
   if (left > options_.most_seconds) {
     throw Error(
         ExitCode::kConfig,
-        fmt::format("the walk over {} would take about {:.3g} s here, at {:.3g} inputs/s, and "
-                    "{:.3g} s are given; walk a part of the domain (--range, --tuple, --rows, "
-                    "--shard), give it more (budget.seconds), or use `fairlane estimate` for the "
-                    "rate or `fairlane verify` for proofs",
-                    size, left, rate, options_.most_seconds));
+        fmt::format("the walk over {} would take about {} here, at {:.3g} inputs/s, and {} are "
+                    "given; walk a part of the domain (--range, --tuple, --rows, --shard), give it "
+                    "more (budget.seconds), or use `fairlane estimate` for the rate",
+                    size, time_text(left), rate, time_text(options_.most_seconds)));
   }
   if (!options_.notice) return;
-  options_.notice(fmt::format("{}: about {:.1f} s at {:.3g} inputs/s{}", size, left, rate,
+  options_.notice(fmt::format("{}: about {} at {:.3g} inputs/s{}", size, time_text(left), rate,
                               levels_ != 0 ? ", skipping what is proven to hold no IDI" : ""));
 }
 

@@ -36,7 +36,7 @@ constexpr std::array kResults = {"instances.csv", "instances.npy", "instances.co
                                  "scores.npy",    "global.csv",    "summary.json",
                                  "report.html",   "compare.csv",   "summary.csv",
                                  "compare.json",  "compare.svg",   "values.csv",
-                                 "pairs.csv",     "counts.json"};
+                                 "pairs.csv",     "counts.json",   "estimate.json"};
 
 std::string shown(std::string const& path) { return escaped(path, 4096); }
 
@@ -83,8 +83,19 @@ void flatten(Json const& json, std::string const& name, std::map<std::string, st
   }
 }
 
+// The command that wrote a manifest: all but run have a section of their own.
+std::string command_of(Json const& manifest) {
+  for (char const* command : {"enumerate", "estimate", "compare"}) {
+    if (manifest.contains(command)) return command;
+  }
+  return "run";
+}
+
 // The first thing in which two manifests differ, such as "seed is 42, here 43".
 std::string difference(Json const& old, Json const& mine) {
+  if (command_of(old) != command_of(mine)) {
+    return fmt::format("of `fairlane {}`, not of `fairlane {}`", command_of(old), command_of(mine));
+  }
   std::map<std::string, std::string> before;
   std::map<std::string, std::string> now;
   flatten(old, "", before);
@@ -111,15 +122,17 @@ std::string difference(Json const& old, Json const& mine) {
 
 // Creates a directory and its parents. Throws Error(kOutput).
 bool create_directory(std::string const& dir) {
-  std::error_code ec;
-  fs::create_directories(fs::path(dir).parent_path(), ec);  // mkdir says what is wrong
+  std::error_code above;
+  fs::create_directories(fs::path(dir).parent_path(), above);
   if (mkdir(dir.c_str(), 0777) == 0) return true;
-  int const error = errno;
+  // Where a folder above cannot be created, mkdir only says that it is not there.
+  int const error = above && errno == ENOENT ? above.value() : errno;
   struct stat info {};
   if (stat(dir.c_str(), &info) == 0) {
     if (S_ISDIR(info.st_mode)) return false;
     fail_output(dir, "is a file, expected a directory for the results");
   }
+  if (error == EEXIST) fail_output(dir, "is a link that leads nowhere, expected a directory");
   // Name the component that is in the way.
   fs::path path(dir);
   while (!path.empty() && path != path.root_path()) {

@@ -324,7 +324,9 @@ void write_values(FileWriter& file, std::vector<T> const& values) {
 
 std::vector<std::string> table_columns(TestSubject const& subject) {
   auto columns = instance_columns(subject);
-  std::erase_if(columns, [](auto const& name) { return name == "score" || name == "pair_score"; });
+  // score and pair_score, behind which are phase, seed and iteration; an attribute of these names
+  // stays.
+  columns.erase(columns.end() - 5, columns.end() - 3);
   return columns;
 }
 
@@ -377,10 +379,15 @@ class InstanceFiles {
 }  // namespace
 
 std::vector<std::string> instance_columns(TestSubject const& subject) {
+  return instance_columns(subject.domain(), subject.selected());
+}
+
+std::vector<std::string> instance_columns(Domain const& domain,
+                                          std::span<std::int32_t const> selected) {
   std::vector<std::string> columns;
-  auto const& attributes = subject.domain().attributes;
+  auto const& attributes = domain.attributes;
   for (auto const& attribute : attributes) columns.push_back(attribute.name);
-  for (std::int32_t const a : subject.selected()) {
+  for (std::int32_t const a : selected) {
     columns.push_back("pair_" + attributes[static_cast<std::size_t>(a)].name);
   }
   for (char const* name :

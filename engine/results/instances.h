@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +24,11 @@ inline std::size_t finder_phase(std::uint64_t finder) {
   return Finder::phase(finder) == Phase::kGlobal ? 0 : 1;
 }
 
-/// Names of the columns of instances.csv, in order.
+/// Names of the columns of instances.csv, in order. An attribute may have the name of another of
+/// them, such as score: their order says which is which.
+/// selected  [selected] the protected attributes, ascending
+std::vector<std::string> instance_columns(Domain const& domain,
+                                          std::span<std::int32_t const> selected);
 std::vector<std::string> instance_columns(TestSubject const& subject);
 
 /// What is known of the instances once they are written.

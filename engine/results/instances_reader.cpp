@@ -73,7 +73,7 @@ InputFile InstanceFile::open(std::string const& path) {
   std::error_code ec;
   if (std::filesystem::exists(path, ec) || ec) return open_input(path);
   throw Error(ExitCode::kNoInput, fmt::format("{}: no such file; `run` writes instances, "
-                                              "`enumerate` with --instances, `compare` does not",
+                                              "`enumerate` with --instances, no other command",
                                               shown(path)));
 }
 

@@ -97,6 +97,9 @@ RecordedRun read_manifest(std::string const& dir) {
   try {
     auto const json = Json::parse(text);
     RecordedRun run;
+    for (char const* command : {"enumerate", "estimate", "compare"}) {
+      if (json.contains(command)) run.command = command;  // which has a section of its own
+    }
     run.config = restored_config(json.at("config"), dir);
     find_key("arithmetic")->value->restore(json, "arithmetic", run.config);
     auto const& inputs = json.at("inputs");

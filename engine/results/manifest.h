@@ -20,6 +20,7 @@ std::string manifest_json(RunConfig const& config, TestSubject const& subject, C
 /// The configuration that a finished directory's manifest records (paths resolved), and the digests
 /// of its inputs. Throws Error(kNoInput | kData).
 struct RecordedRun {
+  std::string command = "run";  // that wrote it
   RunConfig config;
   Cut cut;
   std::string model_sha256;

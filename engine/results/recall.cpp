@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <functional>
 #include <map>
-#include <sstream>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -18,6 +19,7 @@ namespace fairlane {
 namespace {
 
 constexpr std::size_t kLongest = std::size_t{1} << 26;
+constexpr std::string_view kValuesHeader = "attribute,value,groups,discriminatory_groups\n";
 
 [[noreturn]] void fail(std::string const& dir, std::string const& what) {
   throw Error(ExitCode::kIntegrity,
@@ -43,28 +45,82 @@ double group_count(TestSubject const& subject) {
   return groups;
 }
 
-/// The counts of every attribute's values, which each add up to all discriminatory groups.
-void check_values(std::string const& dir, std::int64_t discriminatory) {
-  std::map<std::string, std::int64_t> sums;
-  std::istringstream lines(read_file(dir + "/values.csv", kLongest));
-  std::string line;
-  std::getline(lines, line);
-  while (std::getline(lines, line)) {
-    // attribute,value,groups,discriminatory_groups; only the attribute can be quoted.
-    std::size_t const last = line.rfind(',');
-    std::size_t const groups = last == std::string::npos ? last : line.rfind(',', last - 1);
-    std::size_t const value = groups == std::string::npos ? groups : line.rfind(',', groups - 1);
-    std::int64_t count = 0;
-    char const* const end = line.data() + line.size();
-    if (value == std::string::npos ||
-        std::from_chars(line.data() + last + 1, end, count).ptr != end)
-      fail(dir, "values.csv is malformed");
-    sums[line.substr(0, value)] += count;
+/// A row of values.csv, as this program writes it.
+struct ValueCount {
+  std::string_view attribute;  // the cell as it stands, in quotes where it needs them
+  std::int64_t value = 0;
+  std::int64_t groups = 0;
+  std::int64_t discriminatory = 0;
+};
+
+/// Takes ",3" from the beginning of a text: whether it is there.
+bool take_count(std::string_view& text, std::int64_t& number) {
+  if (text.empty() || text.front() != ',') return false;
+  auto const [stop, error] = std::from_chars(text.data() + 1, text.data() + text.size(), number);
+  if (error != std::errc()) return false;
+  text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
+  return true;
+}
+
+/// Takes a row from the beginning of a text: whether it is one. An attribute's name may hold commas
+/// and line ends, in quotes, of which those within are doubled.
+bool take_value_row(std::string_view& text, ValueCount& row) {
+  bool quoted = false;
+  std::size_t end = 0;
+  while (end < text.size() && (quoted || (text[end] != ',' && text[end] != '\n'))) {
+    if (text[end] == '"') quoted = !quoted;
+    ++end;
   }
-  for (auto const& [attribute, sum] : sums) {
-    if (sum == discriminatory) continue;
-    fail(dir, fmt::format("summary.json counts {} discriminatory groups, but values.csv {} for {}",
-                          discriminatory, sum, escaped(attribute)));
+  row.attribute = text.substr(0, end);
+  text.remove_prefix(end);
+  bool const whole = take_count(text, row.value) && take_count(text, row.groups) &&
+                     take_count(text, row.discriminatory) && text.starts_with('\n');
+  if (whole) text.remove_prefix(1);
+  return whole;
+}
+
+/// The counts of every attribute's values, which each add up to all groups.
+void check_values(std::string const& dir, TestSubject const& subject, std::int64_t groups,
+                  std::int64_t discriminatory) {
+  std::string const path = dir + "/values.csv";
+  std::string const bytes = read_file(path, kLongest);
+  auto const malformed = [&](std::string const& what) {
+    throw Error(ExitCode::kData, fmt::format("--against: {}: {}, expected the file that enumerate "
+                                             "wrote; enumerate again",
+                                             escaped(path, path.size()), what));
+  };
+  std::string_view text = bytes;
+  if (!text.starts_with(kValuesHeader))
+    malformed("begins with " + in_quotes(text.substr(0, text.find('\n'))));
+  text.remove_prefix(kValuesHeader.size());
+  struct Sums {
+    std::int64_t groups = 0;
+    std::int64_t discriminatory = 0;
+  };
+  std::map<std::string, Sums, std::less<>> sums;
+  while (!text.empty()) {
+    auto const line = 1 + std::count(bytes.data(), text.data(), '\n');
+    ValueCount row;
+    if (!take_value_row(text, row) || row.groups < 0 || row.discriminatory < 0 ||
+        row.groups > groups || row.discriminatory > row.groups)
+      malformed(fmt::format("line {} is no attribute, value and its counts", line));
+    Sums& sum = sums[std::string(row.attribute)];
+    sum.groups += row.groups;
+    sum.discriminatory += row.discriminatory;
+  }
+  auto const& attributes = subject.domain().attributes;
+  for (std::size_t a = 0; a < attributes.size(); ++a) {
+    if (std::ranges::count(subject.selected(), static_cast<std::int32_t>(a)) > 0) continue;
+    auto const found = sums.find(csv_cell(attributes[a].name));
+    if (found == sums.end()) malformed("has no rows of " + in_quotes(attributes[a].name));
+    Sums const& sum = found->second;
+    auto const contradicts = [&](std::int64_t all, std::int64_t here, char const* what) {
+      if (all == here) return;
+      fail(dir, fmt::format("summary.json counts {} {}, but values.csv {} for {}", all, what, here,
+                            escaped(attributes[a].name)));
+    };
+    contradicts(groups, sum.groups, "groups");
+    contradicts(discriminatory, sum.discriminatory, "discriminatory groups");
   }
 }
 
@@ -104,7 +160,7 @@ void check_counts(std::string const& dir, Json const& summary, TestSubject const
   for (auto const& bin : summary.at("severity_histogram"))
     severe += bin.at("groups").get<std::int64_t>();
   contradicts(severe == found, "severity_histogram does not add up to unique_groups");
-  check_values(dir, found);
+  check_values(dir, subject, groups, found);
 }
 
 EnumeratedTotals totals_of(Json const& summary) {

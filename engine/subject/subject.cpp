@@ -138,7 +138,10 @@ ModelOptions in_folder(ModelOptions options, std::string const& folder) {
 }  // namespace
 
 TestSubject::TestSubject(RunConfig const& config, ModelOptions const& options)
-    : domain_(read_domain_yaml(config.domain)),
+    : TestSubject(config, options, read_domain_yaml(config.domain)) {}
+
+TestSubject::TestSubject(RunConfig const& config, ModelOptions const& options, Domain domain)
+    : domain_(std::move(domain)),
       data_(read_data(config, domain_)),
       model_(load_model(config.model, domain_.columns(), in_folder(options, config.model_folder))) {
   check_inputs(config);
@@ -168,9 +171,15 @@ TestSubject::TestSubject(RunConfig const& config, ModelOptions const& options)
                                      escaped(config.data, kLongestPath), data_->clipped, rows));
     }
     keep_compared_rows(*data_, config.data);
+    if (data_->labels.empty() && domain_.names_label) {
+      notices_.push_back(
+          fmt::format("{}: has no label column {}, so the model is not held against "
+                      "the table's labels",
+                      escaped(config.data, kLongestPath), in_quotes(domain_.label)));
+    }
   }
   if (!config.global.seeds.empty()) {
-    seed_rows_ = read_csv(config.global.seeds, domain_);
+    seed_rows_ = read_csv(config.global.seeds, domain_, Labels::kUnused);
     apply_out_of_domain(*seed_rows_, domain_, OutOfDomain::kError);
     keep_compared_rows(*seed_rows_, config.global.seeds);
   }

@@ -24,6 +24,8 @@ class TestSubject {
   /// Throws Error(kNoInput | kData | kConfig) naming the file or the key. notices() then tells what
   /// a person should know.
   explicit TestSubject(RunConfig const& config, ModelOptions const& options = {});
+  /// Same, with a domain that is not yet in the file that the configuration names.
+  TestSubject(RunConfig const& config, ModelOptions const& options, Domain domain);
   TestSubject(TestSubject const&) = delete;
   TestSubject& operator=(TestSubject const&) = delete;
 

@@ -9,7 +9,11 @@
 #elif defined(__CUDACC__)
 #define FL_UNROLL  // nvcc's host code runs no layers
 #elif defined(__clang__)
+#if __has_feature(undefined_behavior_sanitizer)
+#define FL_UNROLL  // its checks of every unrolled access take the compiler minutes a file
+#else
 #define FL_UNROLL _Pragma("clang loop unroll(full)")
+#endif
 #else
 #define FL_UNROLL _Pragma("GCC unroll 16")
 #endif

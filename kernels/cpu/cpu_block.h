@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <variant>
 #include <vector>
 
 #include "kernels/cpu/cpu_record.h"
@@ -84,15 +83,14 @@ class CpuBlock final : public LaneBlock {
   void place(std::span<std::uint32_t const> seed, std::int32_t const* rows) override;
   void retain(std::span<std::uint8_t const> keep) override;
   void test(Test test) override;
-  void advance(GlobalStep const& how) override {
-    std::visit([this](auto const& s) { advance(s); }, how);
-  }
-  void begin(LocalStep const& how) override {
-    std::visit([this](auto const& s) { begin(s); }, how);
-  }
-  void step(LocalStep const& how) override {
-    std::visit([this](auto const& s) { step(s); }, how);
-  }
+  void advance(SignStep const& how) override;
+  void advance(NewtonStep const& how) override;
+  void begin(WeightedStep const& how) override;
+  void begin(MarginStep const& how) override;
+  void begin(OddsStep const& how) override;
+  void step(WeightedStep const& how) override;
+  void step(MarginStep const& how) override;
+  void step(OddsStep const& how) override;
   std::uint32_t seed(int lane) const override { return lanes_.seed[lane]; }
   std::uint32_t iteration(int lane) const override { return lanes_.iteration[lane]; }
   std::uint32_t renewals(int lane) const override { return lanes_.renewals[lane]; }
@@ -100,15 +98,6 @@ class CpuBlock final : public LaneBlock {
   void row(int lane, std::int32_t* row) const override;
 
  private:
-  void advance(SignStep const& how);
-  void advance(NewtonStep const& how);
-  void begin(WeightedStep const& how);
-  void begin(MarginStep const& how);
-  void begin(OddsStep const& how);
-  void step(WeightedStep const& how);
-  void step(MarginStep const& how);
-  void step(OddsStep const& how);
-
   /// Runs a stage of a round at indices [0, n).
   template <class Stage>
   static void run(Stage const stage, int n) {

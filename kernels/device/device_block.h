@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <variant>
 
 #include "kernels/device/device_subject.h"
 #include "kernels/device/device_table.h"
@@ -36,31 +35,23 @@ class DeviceBlock final : public LaneBlock {
   int size() const override { return size_; }
   void place(std::span<std::uint32_t const> seed, std::int32_t const* rows) override;
   void retain(std::span<std::uint8_t const> keep) override;
-  void test(Test test) override;
-  void advance(GlobalStep const& how) override {
-    std::visit([this](auto const& s) { advance(s); }, how);
-  }
-  void begin(LocalStep const& how) override {
-    std::visit([this](auto const& s) { begin(s); }, how);
-  }
-  void step(LocalStep const& how) override {
-    std::visit([this](auto const& s) { step(s); }, how);
-  }
   std::uint32_t seed(int lane) const override { return seeds_[static_cast<std::size_t>(lane)]; }
   std::uint32_t iteration(int lane) const override;
   std::uint32_t renewals(int lane) const override;
   bool hit(int lane) const override;
   void row(int lane, std::int32_t* row) const override;
 
+  void test(Test test) override;
+  void advance(SignStep const& how) override;
+  void advance(NewtonStep const& how) override;
+  void begin(WeightedStep const& how) override;
+  void begin(MarginStep const& how) override;
+  void begin(OddsStep const& how) override;
+  void step(WeightedStep const& how) override;
+  void step(MarginStep const& how) override;
+  void step(OddsStep const& how) override;
+
  private:
-  void advance(SignStep const& how);
-  void advance(NewtonStep const& how);
-  void begin(WeightedStep const& how);
-  void begin(MarginStep const& how);
-  void begin(OddsStep const& how);
-  void step(WeightedStep const& how);
-  void step(MarginStep const& how);
-  void step(OddsStep const& how);
   /// A copy of an array over lanes on the host, brought over when it is asked for after a change.
   template <class T>
   struct Mirror {

@@ -45,6 +45,10 @@ class Scanner {
       fail(line, newline == std::string_view::npos ? nul + 1 : nul - newline,
            "NUL byte, expected text; is the file UTF-16? Save it as UTF-8");
     }
+    auto const lone = text_.find('\r');
+    if (lone < text_.size() - 1 && text_.find('\n') == std::string_view::npos)
+      fail(1, lone + 1,
+           "the line ends in CR alone, expected LF or CRLF; save the table with these");
   }
 
   [[noreturn]] void fail(std::int64_t line, std::size_t column, std::string const& what) const {
@@ -208,7 +212,11 @@ Header read_header(Scanner& scanner) {
     std::string name(cell.text);
     // pandas writes an index column without a name.
     if (!name.empty() && !header.index.emplace(name, header.names.size()).second) {
-      scanner.fail(cell, fmt::format("column {} occurs twice", in_quotes(name)));
+      std::int32_t ignored = 0;
+      scanner.fail(cell, fmt::format("column {} occurs twice{}", in_quotes(name),
+                                     parse_code(name, ignored) != Integer::kNo
+                                         ? ", and is a number; is the header row missing?"
+                                         : ""));
     }
     header.names.push_back(std::move(name));
   } while (!cell.last);
@@ -248,8 +256,22 @@ struct Column {
   bool ambiguous = false;  // some category name is a number that is not its own code
 };
 
+/// The domain file names a label column that a table lacks, though it has columns of no attribute.
+[[noreturn]] void fail_label(Scanner const& scanner, std::vector<std::string> const& others,
+                             Domain const& domain) {
+  constexpr std::size_t kShown = 5;
+  std::string hint = did_you_mean(domain.label, others);
+  bool const lists = hint.empty();
+  for (std::size_t i = 0; lists && i < std::min(kShown, others.size()); ++i)
+    hint += (i == 0 ? "; the columns of no attribute are " : ", ") + in_quotes(others[i]);
+  scanner.fail(1, 1,
+               fmt::format("has no label column {} of the domain {}, expected it beside the "
+                           "attributes, or no `label` in the domain{}",
+                           in_quotes(domain.label), escaped(domain.source), hint));
+}
+
 std::vector<Column> match_columns(Scanner const& scanner, Header const& header,
-                                  Domain const& domain) {
+                                  Domain const& domain, Labels labels) {
   std::vector<Column> columns(header.names.size());
   std::size_t missing = 0;
   std::string first_missing;
@@ -280,6 +302,13 @@ std::vector<Column> match_columns(Scanner const& scanner, Header const& header,
   if (auto const found = header.index.find(domain.label); found != header.index.end()) {
     Column& column = columns[found->second];
     if (column.slot == Column::kIgnored) column.slot = Column::kLabel;
+  } else if (labels == Labels::kWanted && domain.names_label) {
+    std::vector<std::string> others;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i].slot == Column::kIgnored && !header.names[i].empty())
+        others.push_back(header.names[i]);
+    }
+    if (!others.empty()) fail_label(scanner, others, domain);
   }
   return columns;
 }
@@ -359,14 +388,15 @@ std::int32_t read_label(Scanner const& scanner, Cell const& cell, Domain const& 
 
 }  // namespace
 
-Dataset read_csv(std::string const& path, Domain const& domain) {
-  return parse_csv(read_file(path, kMaxFileBytes), path, domain);
+Dataset read_csv(std::string const& path, Domain const& domain, Labels labels) {
+  return parse_csv(read_file(path, kMaxFileBytes), path, domain, labels);
 }
 
-Dataset parse_csv(std::string_view text, std::string const& source, Domain const& domain) {
+Dataset parse_csv(std::string_view text, std::string const& source, Domain const& domain,
+                  Labels labels) {
   Scanner scanner(text, source);
   Header const header = read_header(scanner);
-  std::vector<Column> const columns = match_columns(scanner, header, domain);
+  std::vector<Column> const columns = match_columns(scanner, header, domain, labels);
   bool const has_label = std::any_of(columns.begin(), columns.end(),
                                      [](Column const& c) { return c.slot == Column::kLabel; });
 

@@ -12,16 +12,21 @@
 
 namespace fairlane {
 
-/// Reads a CSV with a header row; columns are matched by name and reordered, the label column
-/// (domain.label) is optional.
+/// Whether a table is read for its labels, too, or for its rows alone.
+enum class Labels { kWanted, kUnused };
+
+/// Reads a CSV with a header row; columns are matched by name and reordered. A table without the
+/// label column (domain.label) has no labels: where labels are wanted and the domain file names the
+/// column, that is an error unless the table has no other column that could be meant.
 /// Cells are integers (also written 3.0), or category names where the domain lists them. UTF-8 BOM
 /// and CRLF are accepted, RFC 4180 quotes too.
 /// Columns that the domain does not name are ignored; a table without rows is an error.
 /// Absent bounds of the domain are not checked here. Throws Error(kNoInput | kData) with
 /// file:line:column.
-Dataset read_csv(std::string const& path, Domain const& domain);
+Dataset read_csv(std::string const& path, Domain const& domain, Labels labels = Labels::kWanted);
 /// Same, from text.
-Dataset parse_csv(std::string_view text, std::string const& source, Domain const& domain);
+Dataset parse_csv(std::string_view text, std::string const& source, Domain const& domain,
+                  Labels labels = Labels::kWanted);
 
 /// Different cells of a column that are listed.
 inline constexpr std::size_t kMaxListed = 1000;

@@ -50,7 +50,8 @@ struct LabelName {
 struct Domain {
   std::string source;  // file, for messages
   std::string name;
-  std::string label = "label";
+  std::string label = "label";         // the label column
+  bool names_label = false;            // the file says so: a table of other columns must have it
   std::vector<LabelName> labels = {};  // of the label column's cells; empty: they are class numbers
   std::vector<Attribute> attributes;
 

@@ -276,6 +276,7 @@ Domain parse_domain_yaml(std::string const& text, std::string const& source) {
     domain.label = read_name(source, *label, "label");
   if (YamlNode const* const labels = root.find("labels"))
     domain.labels = read_labels(source, *labels);
+  domain.names_label = root.find("label") != nullptr || !domain.labels.empty();
 
   YamlNode const* const attributes = root.find("attributes");
   if (attributes == nullptr)
@@ -301,7 +302,7 @@ Domain parse_domain_yaml(std::string const& text, std::string const& source) {
                 fmt::format("attribute {} occurs twice, first on line {}", in_quotes(name),
                             before->second));
     }
-    if (name == domain.label) {
+    if (name == domain.label && domain.names_label) {
       fail_yaml(source, item,
                 fmt::format("attribute {} is also the label column", in_quotes(name)));
     }
@@ -312,7 +313,8 @@ Domain parse_domain_yaml(std::string const& text, std::string const& source) {
 std::string format_domain_yaml(Domain const& domain) {
   std::string out;
   if (!domain.name.empty()) out += fmt::format("name: {}\n", name_text(domain.name));
-  out += fmt::format("label: {}\n", name_text(domain.label));
+  if (domain.names_label || domain.label != Domain().label)
+    out += fmt::format("label: {}\n", name_text(domain.label));
   if (!domain.labels.empty()) {
     std::string labels;
     for (LabelName const& one : domain.labels)

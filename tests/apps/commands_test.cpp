@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -123,6 +125,51 @@ TEST_F(CommandsTest, InspectShowsFindingsInWords) {
       << outcome.out;
 }
 
+TEST_F(CommandsTest, ATableOfAttributesAloneHasNoLabels) {
+  write_file("data.csv", "age,income,sex\n1,2,0\n2,3,1\n3,4,1\n");
+  Outcome const outcome = run_fairlane({"run", "config.yaml"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "data.csv: has no label column 'class'")) << outcome.err;
+  EXPECT_FALSE(contains(outcome.out, "agreement")) << outcome.out;
+  // Nobody has asked for labels.
+  edit_file("domain.yaml", "label: class\n", "");
+  EXPECT_FALSE(contains(run_fairlane({"run", "config.yaml", "--out", "b"}).err, "label"));
+  write_file("data.csv", "age,income,sex,id\n1,2,0,7\n2,3,1,8\n3,4,1,9\n");
+  EXPECT_EQ(run_fairlane({"run", "config.yaml", "--out", "c"}).code, 0);
+}
+
+TEST_F(CommandsTest, SeedsNeedNoLabels) {
+  write_file("seeds.csv", "method,age,income,sex\neidig,1,2,0\neidig,2,3,1\n");
+  Outcome const outcome = run_fairlane({"run", "config.yaml", "--set", "global.seeds=seeds.csv"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+}
+
+TEST_F(CommandsTest, InspectShowsAnEstimateAndRunReplacesIt) {
+  ASSERT_EQ(run_fairlane({"estimate", "config.yaml", "--samples", "900", "--out", "out"}).code, 0);
+  Outcome const shown = run_fairlane({"inspect", "out"});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_TRUE(contains(shown.out, "samples                900\n")) << shown.out;
+  EXPECT_EQ(run_fairlane({"inspect", "out", "--json"}).out, slurp("out/estimate.json"));
+  ASSERT_EQ(run_fairlane({"run", "config.yaml", "--overwrite"}).code, 0);
+  EXPECT_FALSE(fs::exists("out/estimate.json"));
+}
+
+TEST_F(CommandsTest, OnlyARunIsRepeated) {
+  ASSERT_EQ(run_fairlane({"enumerate", "config.yaml", "--out", "all"}).code, 0);
+  Outcome const other = run_fairlane({"run", "config.yaml", "--out", "all"});
+  EXPECT_EQ(other.code, static_cast<int>(ExitCode::kOutput));
+  EXPECT_TRUE(contains(other.err, "of `fairlane enumerate`, not of `fairlane run`")) << other.err;
+  ASSERT_EQ(run_fairlane({"estimate", "config.yaml", "--samples", "9", "--out", "some"}).code, 0);
+  for (std::string const& dir : {std::string("all"), std::string("some")}) {
+    Outcome const outcome = run_fairlane({"run", dir + "/manifest.json", "--out", "again"});
+    EXPECT_EQ(outcome.code, static_cast<int>(ExitCode::kUsage)) << outcome.err;
+    EXPECT_TRUE(
+        contains(outcome.err, dir == "all" ? "`fairlane enumerate`" : "`fairlane estimate`"))
+        << outcome.err;
+    EXPECT_FALSE(fs::exists("again"));
+  }
+}
+
 TEST_F(CommandsTest, DevicesSpeaksOfThisMachine) {
   Outcome const outcome = run_fairlane({"devices", "--json"});
   EXPECT_EQ(outcome.code, 0);
@@ -169,6 +216,12 @@ TEST_F(CommandsTest, AFullDiskUnderStdoutIsAnError) {
   Outcome const outcome = run_fairlane({"devices"}, "/dev/full");
   EXPECT_EQ(outcome.code, static_cast<int>(ExitCode::kDisk));
   EXPECT_EQ(outcome.err.rfind("fairlane: error: standard output", 0), 0U) << outcome.err;
+  // More than a buffer holds fails while it is printed.
+  for (char const* command : {"manual", "config"}) {
+    Outcome const longer = run_fairlane({command}, "/dev/full");
+    EXPECT_EQ(longer.code, static_cast<int>(ExitCode::kDisk));
+    EXPECT_TRUE(contains(longer.err, std::strerror(ENOSPC))) << longer.err;
+  }
 }
 
 TEST_F(CommandsTest, HelpAndVersion) {

@@ -111,6 +111,21 @@ TEST(EstimateCommand, AgreesWithTheCount) {
   EXPECT_FALSE(fs::exists("out"));  // nothing is written
 }
 
+TEST(EstimateCommand, NamesOfAFileStayOnTheirLine) {
+  WorkingFolder const folder;
+  write_small_run();
+  edit_file("data.csv", "sex", "\"s\ne\x1B[31mx\"");
+  edit_file("domain.yaml", "name: sex", "name: \"s\\ne\\x1B[31mx\"");
+  edit_file("config.yaml", "[sex]", "[\"s\\ne\\x1B[31mx\"]");
+  for (char const* command : {"enumerate", "estimate"}) {
+    Outcome const outcome = run_fairlane({command, "config.yaml", "-q"});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find(" s\\ne\\x1b[31mx  (2 combinations)\n"), std::string::npos)
+        << outcome.out;
+    EXPECT_EQ(outcome.out.find('\x1B'), std::string::npos) << outcome.out;
+  }
+}
+
 TEST(EstimateCommand, NeedsNoOutputDirectory) {
   WorkingFolder const folder;
   write_small_run();

@@ -1,8 +1,10 @@
 // fairlane init: what it writes for a network and a table.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "apps/init/protected_columns.h"
 #include "base/error.h"
@@ -86,6 +88,86 @@ TEST_F(InitTest, LeavesNothingBehindWhenItFails) {
             0);
   EXPECT_FALSE(fs::exists("c.yaml"));
   EXPECT_FALSE(fs::exists("c.domain.yaml"));
+}
+
+TEST_F(InitTest, ForceLosesNothingWhenItFails) {
+  std::vector<std::string> const files = {"c.yaml", "c.domain.yaml", "c.age.yaml"};
+  auto const write_old = [&] {
+    for (std::string const& file : files) write_file(file, "old " + file);
+  };
+  auto const expect_old = [&] {
+    for (std::string const& file : files) EXPECT_EQ(slurp(file), "old " + file);
+  };
+  std::vector<std::string> const words = {
+      "init", "model.safetensors", "data.csv", "--out", "c.yaml", "--force"};
+  auto const with = [&](std::vector<std::string> const& more) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    return run_fairlane(all);
+  };
+  write_old();
+  // What would be written does not run.
+  EXPECT_EQ(with({"--protected", "age,income,sex"}).code, static_cast<int>(ExitCode::kConfig));
+  expect_old();
+  // The last of the files cannot be written.
+  fs::create_directory("c.sex.yaml");
+  Outcome const blocked = with({"--protected", "age,sex"});
+  EXPECT_EQ(blocked.code, static_cast<int>(ExitCode::kOutput));
+  EXPECT_EQ(blocked.err,
+            "fairlane: error: c.sex.yaml: is a directory, expected a file or a new name\n");
+  expect_old();
+  std::set<std::string> names;
+  for (auto const& entry : fs::directory_iterator(".")) names.insert(entry.path().filename());
+  EXPECT_EQ(names,
+            (std::set<std::string>{"c.age.yaml", "c.domain.yaml", "c.sex.yaml", "c.yaml",
+                                   "config.yaml", "data.csv", "domain.yaml", "model.safetensors"}));
+  fs::remove("c.sex.yaml");
+  EXPECT_EQ(with({"--protected", "age,sex"}).code, 0);
+  for (std::string const& file : files) EXPECT_NE(slurp(file), "old " + file);
+}
+
+TEST_F(InitTest, ADeviceOrAPipeStaysWhatItIs) {
+  ASSERT_EQ(mkfifo("pipe", 0600), 0);
+  for (std::vector<std::string> const& names :
+       {std::vector<std::string>{"--out", "pipe"}, {"--out", "c.yaml", "--domain", "pipe"}}) {
+    std::vector<std::string> words = {"init", "model.safetensors", "data.csv", "--force"};
+    words.insert(words.end(), names.begin(), names.end());
+    Outcome const outcome = run_fairlane(words);
+    EXPECT_EQ(outcome.code, static_cast<int>(ExitCode::kOutput)) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, "pipe: is a device or a pipe")) << outcome.err;
+    EXPECT_TRUE(fs::is_fifo("pipe"));
+    EXPECT_FALSE(fs::exists("c.yaml"));
+  }
+}
+
+TEST_F(InitTest, AFolderThatItCreatedGoesWhenItFails) {
+  EXPECT_NE(run_fairlane({"init", "model.safetensors", "data.csv", "--out", "new/deep/c.yaml",
+                          "--protected", "age,income,sex"})
+                .code,
+            0);
+  EXPECT_FALSE(fs::exists("new"));
+}
+
+TEST_F(InitTest, NoLabelIsInvented) {
+  write_file("people.csv", "label,income,sex\n3,2,0\n4,9,1\n5,4,0\n");
+  Outcome const outcome = init_people();
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  std::string const text = slurp("people.domain.yaml");
+  EXPECT_TRUE(contains(outcome.err, "no column is left for labels: all 3")) << outcome.err;
+  EXPECT_FALSE(contains(text, "\nlabel:")) << text;
+  EXPECT_TRUE(contains(text, "{name: label, low: 3, high: 5}")) << text;
+  EXPECT_EQ(run_fairlane({"run", "people.yaml"}).code, 0);
+}
+
+TEST_F(InitTest, WhatIsNoCodeIsNamed) {
+  write_file("people.csv", "age,income,sex,class\n1,2.5,0,1\n2,3,1,0\n3,4,1,0\n");
+  EXPECT_TRUE(contains(init_people().err, "no integer codes, such as '2.5'"));
+  write_file("people.csv", "age,income,sex,class\n1,2,0,1\n2,99999999,1,0\n3,4,1,0\n");
+  EXPECT_TRUE(contains(init_people().err, "no integer codes, such as '99999999'"));
+  write_file("people.csv", "age,income,sex,class\n1,2,0,1\n2,3,0,0\n");
+  Outcome const single = init_people({"--protected", "sex"});
+  EXPECT_EQ(single.code, static_cast<int>(ExitCode::kData));
+  EXPECT_TRUE(contains(single.err, "column 'sex' of people.csv has a single value")) << single.err;
 }
 
 TEST_F(InitTest, TextIsOneHotWhereThatGivesTheModelsInputs) {

@@ -6,6 +6,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import time
 import unittest
 
 SOURCE = pathlib.Path(os.environ["FAIRLANE_SOURCE_DIR"])
@@ -118,6 +119,39 @@ class Surroundings(unittest.TestCase):
         self.expect(NO_INPUT, ["out: ", "working directory"], outcome)
         # Nothing here needs it.
         self.assertEqual("", fairlane("run", config, "--quiet", preexec_fn=leave).stderr)
+
+    def test_a_closed_stream_is_no_file_of_ours(self):
+        """What is printed must not go into a file that got the number of a closed stream."""
+        for closed in ([2], [1, 2], [0, 1, 2]):
+            def close(closed=closed):
+                for stream in closed:
+                    os.close(stream)
+
+            with self.subTest(closed=closed):
+                run = subprocess.Popen([BINARY, "estimate", self.folder / "config.yaml", "--out", self.folder / "out",
+                                        "--error", "1e-6"], preexec_fn=close, stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                try:
+                    lock = self.folder / "out" / ".partial" / "lock"
+                    deadline = time.monotonic() + PATIENCE
+                    while not lock.exists() and time.monotonic() < deadline:
+                        time.sleep(0.01)
+                    streams = [os.readlink(f"/proc/{run.pid}/fd/{stream}") for stream in (0, 1, 2)]
+                    self.assertEqual(["/dev/null"] * 3, streams)
+                finally:
+                    run.kill()
+                    run.wait()
+                shutil.rmtree(self.folder / "out")
+
+    def test_why_a_folder_of_folders_cannot_be_created(self):
+        outcome = fairlane("run", self.folder / "config.yaml", "--out", "/sys/fairlane/out")
+        self.expect(OUTPUT, ["/sys/fairlane/out: cannot be created: "], outcome)
+        self.assertNotIn("No such file", outcome.stderr)
+
+    def test_a_link_that_leads_nowhere(self):
+        (self.folder / "dangling").symlink_to("nowhere")
+        self.expect(OUTPUT, ["dangling: is a link that leads nowhere"],
+                    fairlane("run", self.folder / "config.yaml", "--out", self.folder / "dangling"))
 
     def test_without_a_stderr_the_exit_code_still_tells(self):
         for arguments, code in ((["bogus"], USAGE), (["run", self.folder / "none"], NO_INPUT),

@@ -262,10 +262,115 @@ TEST_F(Trust, AnEditedEnumerationIsRefused) {
   EXPECT_EQ(against().code, 0);
   edit_file("all/values.csv", "income,4,10,10", "income,4,10,9");
   EXPECT_THAT(against().err, HasSubstr("values.csv 19 for income"));
+  edit_file("all/values.csv", "income,4,10,9", "income,4,12,10");
+  EXPECT_THAT(against().err, HasSubstr("counts 100 groups, but values.csv 102 for income"));
   fs::remove("all/DONE");
   Outcome const unfinished = against();
   EXPECT_EQ(unfinished.code, kIntegrity);
   EXPECT_THAT(unfinished.err, HasSubstr("DONE"));
+}
+
+TEST_F(Trust, NothingTriedIsNoPass) {
+  char const* const no_time = "budget.seconds=1e-30";
+  Outcome const run = run_fairlane({"run", "config.yaml", "-q", "--set", no_time});
+  EXPECT_EQ(run.code, kIntegrity);
+  EXPECT_THAT(run.err, HasSubstr("before it tried an input"));
+  std::vector<std::string> compare = {
+      "compare", "config.yaml", "-q",        "--methods", "eidig,themis",
+      "--out",   "compared",    "--repeats", "2",         "--set"};
+  compare.push_back(no_time);
+  Outcome const compared = run_fairlane(compare);
+  EXPECT_EQ(compared.code, kIntegrity);
+  EXPECT_THAT(compared.err, HasSubstr("nothing was compared"));
+  undefine_all();
+  compare.back() = "budget.evaluations=1000";
+  compare.push_back("--overwrite");
+  EXPECT_EQ(run_fairlane(compare).code, kIntegrity);
+}
+
+TEST_F(Trust, AMalformedEnumerationIsBadData) {
+  ASSERT_EQ(run_fairlane({"enumerate", "config.yaml", "--out", "all"}).code, 0);
+  std::string const values = slurp("all/values.csv");
+  std::string const header = "attribute,value,groups,discriminatory_groups\n";
+  std::vector<std::string> const spoilt = {
+      "",
+      header,                                   // no attribute at all
+      values.substr(0, values.find("income")),  // one of two
+      values.substr(0, values.size() - 1),      // cut short
+      values + "income,4\n",                    //
+      values + "income,4,x,10\n",               //
+      values + "income,4,10,99999999999999999999\n",
+      values + "income,4,-1,-1\n",
+      values + "\n",
+      "value,attribute" + values.substr(header.find(",groups")),
+  };
+  for (std::string const& text : spoilt) {
+    SCOPED_TRACE(text);
+    write_file("all/values.csv", text);
+    Outcome const outcome =
+        run_fairlane({"run", "config.yaml", "-q", "--overwrite", "--against", "all"});
+    EXPECT_EQ(outcome.code, static_cast<int>(ExitCode::kData));
+    EXPECT_THAT(outcome.err, StartsWith("fairlane: error: --against: all/values.csv: "));
+  }
+}
+
+TEST_F(Trust, NamesWithCommasQuotesAndLineEndsAreReadBack) {
+  edit_file("data.csv", "income", "\"in\"\"co,\nme\"");
+  edit_file("domain.yaml", "income", "\"in\\\"co,\\nme\"");
+  ASSERT_EQ(run_fairlane({"enumerate", "config.yaml", "--out", "all"}).code, 0);
+  EXPECT_THAT(slurp("all/values.csv"), HasSubstr("\n\"in\"\"co,\nme\",4,10,10\n"));
+  Outcome const outcome = run_fairlane({"run", "config.yaml", "-q", "--against", "all"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("recall"));
+  EXPECT_EQ(run_fairlane({"check", "out"}).code, 0);
+  EXPECT_THAT(run_fairlane({"inspect", "out"}).out, HasSubstr("in\"co,\\nme 4"));
+}
+
+TEST_F(Trust, AnAttributeMayHaveTheNameOfAResult) {
+  for (char const* name : {"label", "pair_sex", "pair_label", "score", "pair_score", "seed"}) {
+    SCOPED_TRACE(name);
+    write_small_run();
+    edit_file("data.csv", "income", name);
+    edit_file("domain.yaml", "income", name);
+    for (char const* format : {"csv", "npy"}) {
+      ASSERT_EQ(run_fairlane({"run", "config.yaml", "--overwrite", "--set",
+                              std::string("output.format=") + format})
+                    .code,
+                0);
+      Outcome const check = run_fairlane({"check", "out"});
+      EXPECT_EQ(check.code, 0) << format << check.err;
+      Outcome const shown = run_fairlane({"inspect", "out"});
+      EXPECT_EQ(shown.code, 0) << format << shown.err;
+      if (std::string(format) == "csv") {
+        EXPECT_THAT(shown.out, HasSubstr(std::string(name) + " 4"));
+      }
+    }
+  }
+}
+
+TEST_F(Trust, ResultsBehindALinkAreThoseOfTheirFolder) {
+  fs::create_directories("far/away/there");
+  fs::create_directory_symlink("far/away", "link");
+  fs::create_directory_symlink("far/away/there", "direct");
+  for (std::string const dir : {"link/out", "direct"}) {
+    SCOPED_TRACE(dir);
+    ASSERT_EQ(run_fairlane({"run", "config.yaml", "--out", dir}).code, 0);
+    Outcome const check = run_fairlane({"check", dir});
+    EXPECT_EQ(check.code, 0) << check.err;
+    Outcome const shown = run_fairlane({"inspect", dir});
+    EXPECT_THAT(shown.out, HasSubstr("first findings")) << shown.err;
+    Outcome const again = run_fairlane({"run", dir + "/manifest.json", "--out", "again"});
+    EXPECT_EQ(again.code, 0) << again.err;
+    fs::remove_all("again");
+  }
+  // A configuration, too, speaks of the files beside itself.
+  ASSERT_EQ(run_fairlane({"init", "model.safetensors", "data.csv", "--out", "link/c.yaml"}).code,
+            0);
+  EXPECT_THAT(slurp("far/away/c.yaml"), HasSubstr("model: ../../model.safetensors\n"));
+  for (char const* config : {"link/c.yaml", "far/away/c.yaml"}) {
+    Outcome const run = run_fairlane({"run", config, "--out", "of"});
+    EXPECT_EQ(run.code, 0) << run.err;
+  }
 }
 
 }  // namespace

@@ -170,7 +170,7 @@ TEST(OutputDir, RefusesToReplaceAnotherRunsState) {
   expect_error(ExitCode::kOutput,
                {dir, "saved state of another run", "seed is 42, here 43", "--overwrite"},
                [&] { begin(job(43, ""), false); });
-  expect_error(ExitCode::kOutput, {dir, "enumerate.shard is absent, here 1"},
+  expect_error(ExitCode::kOutput, {dir, "of `fairlane run`, not of `fairlane enumerate`"},
                [&] { begin(job(42, ", \"enumerate\": {\"shard\": 1}"), false); });
   EXPECT_EQ(slurp(state), "half way");
   begin(job(42, ""), false);

@@ -50,7 +50,7 @@ TEST(Csv, AcceptsWhatProgramsWrite) {
   EXPECT_EQ(parse("\"age\", job\n1, 5\n2,\t6 \n3,Clerk\n").rows, (Codes{1, 5, 2, 6, 3, 5}));
   EXPECT_EQ(parse(",age,job\n0,1,5\n1,2,6\n2,3,7\n").rows, expected)
       << "an index column without a name";
-  Dataset const lines = parse("note,age,job\n\"two\nlines\",1,5\nx,2,6\n");
+  Dataset const lines = parse("note,age,job,y\n\"two\nlines\",1,5,0\nx,2,6,1\n");
   EXPECT_EQ(lines.lines, (std::vector<std::int64_t>{2, 4}));
 }
 

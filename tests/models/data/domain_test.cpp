@@ -237,7 +237,8 @@ TEST(DomainYaml, RejectsWithPlaceAndHint) {
   expect_config_error(one("name: a, bins: [1, .inf]"), {"finite"});
   expect_config_error(one("name: a, bins: [1]"), {"two bin edges"});
   expect_config_error("attributes: [{name: a}, {name: a}]\n", {"d.yaml:1:25", "'a' occurs twice"});
-  expect_config_error("attributes: [{name: label}]\n", {"also the label"});
+  expect_config_error("label: a\nattributes: [{name: a}]\n", {"also the label"});
+  expect_config_error("labels: {no: 0}\nattributes: [{name: label}]\n", {"also the label"});
 }
 
 TEST(DomainYaml, RejectsYamlThatHidesThings) {
