@@ -38,26 +38,25 @@ struct PackedNetwork {
 
 namespace detail {
 
-/// A gated activation (is_gated), once in the program: results [count] from sums [count], which may
-/// be the same.
+/// A gated activation (is_gated).
+template <Pack P>
+FL_HD typename P::F gated(Activation activation, typename P::F x) {
+  switch (activation) {
+    case Activation::kSilu:
+      return silu<P>(x);
+    case Activation::kGelu:
+      return gelu<P>(x);
+    default:
+      return gelu_tanh<P>(x);
+  }
+}
+
+/// The same, once in the program: results [count] from sums [count], which may be the same.
 template <Pack P>
 FL_HOST_DEVICE FL_NOINLINE void activate_gated(Activation activation, float const* sums,
                                                float* results, int count) {
-  for (int i = 0; i < count; i += P::kLanes) {
-    auto x = P::load(sums + i);
-    switch (activation) {
-      case Activation::kSilu:
-        x = silu<P>(x);
-        break;
-      case Activation::kGelu:
-        x = gelu<P>(x);
-        break;
-      default:
-        x = gelu_tanh<P>(x);
-        break;
-    }
-    P::store(x, results + i);
-  }
+  for (int i = 0; i < count; i += P::kLanes)
+    P::store(gated<P>(activation, P::load(sums + i)), results + i);
 }
 
 /// gradient *= f'(z) of a gated activation.
@@ -87,9 +86,12 @@ FL_HOST_DEVICE FL_NOINLINE void gated_gradient(Activation activation, float cons
 /// Applies an activation other than relu in place. values [count] floats, a multiple of P::kLanes.
 template <Pack P>
 FL_HD void activate(Activation activation, float alpha, float* values, int count) {
-  if (is_gated(activation)) {
-    detail::activate_gated<P>(activation, values, values, count);
-    return;
+  // Kernels of LoadsWeights packs take registers for a call, but none for more cases below.
+  if constexpr (!LoadsWeights<P>) {
+    if (is_gated(activation)) {
+      detail::activate_gated<P>(activation, values, values, count);
+      return;
+    }
   }
   auto const zero = P::splat(0.0F);
   for (int i = 0; i < count; i += P::kLanes) {
@@ -111,6 +113,11 @@ FL_HD void activate(Activation activation, float alpha, float* values, int count
         break;
       case Activation::kRelu:
         x = P::relu(x);
+        break;
+      case Activation::kSilu:
+      case Activation::kGelu:
+      case Activation::kGeluTanh:
+        if constexpr (LoadsWeights<P>) x = detail::gated<P>(activation, x);
         break;
       default:
         break;  // kLinear; kSoftmax acts on logits only, which are kept
