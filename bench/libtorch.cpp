@@ -37,6 +37,12 @@ TorchActivation torch_activation(Activation activation) {
       return kTorchTanh;
     case Activation::kSigmoid:
       return kTorchSigmoid;
+    case Activation::kSilu:
+      return kTorchSilu;
+    case Activation::kGelu:
+      return kTorchGelu;
+    case Activation::kGeluTanh:
+      return kTorchGeluTanh;
     case Activation::kLinear:
     case Activation::kSoftmax:
       break;

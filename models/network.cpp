@@ -96,6 +96,12 @@ char const* activation_name(Activation activation) {
       return "sigmoid";
     case Activation::kSoftmax:
       return "softmax";
+    case Activation::kSilu:
+      return "silu";
+    case Activation::kGelu:
+      return "gelu";
+    case Activation::kGeluTanh:
+      return "gelu_tanh";
   }
   return "unknown";
 }

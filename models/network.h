@@ -42,7 +42,7 @@ struct Network {
   std::vector<LayerView> views() const;
 };
 
-/// Name of an activation as Keras spells it.
+/// Name of an activation as Keras spells it; GELU by tanh is "gelu_tanh".
 char const* activation_name(Activation activation);
 
 /// Checks what every reader must guarantee: shapes chain, sizes match, 1..kMaxInputs inputs, all

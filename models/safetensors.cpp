@@ -140,7 +140,8 @@ void check_cover(std::vector<Extent> extents, std::uint64_t data_bytes, std::str
 std::optional<Activation> activation_of(std::string const& name) {
   for (auto const activation :
        {Activation::kLinear, Activation::kRelu, Activation::kLeakyRelu, Activation::kElu,
-        Activation::kTanh, Activation::kSigmoid, Activation::kSoftmax}) {
+        Activation::kTanh, Activation::kSigmoid, Activation::kSoftmax, Activation::kSilu,
+        Activation::kGelu, Activation::kGeluTanh}) {
     if (name == activation_name(activation)) return activation;
   }
   return std::nullopt;
@@ -153,8 +154,9 @@ void read_field(DenseLayer& layer, std::string const& field, std::string const& 
   } else if (field == "activation") {
     auto const activation = activation_of(value);
     if (!activation) {
-      std::vector<std::string> const names = {"linear", "relu",    "leaky_relu", "elu",
-                                              "tanh",   "sigmoid", "softmax"};
+      std::vector<std::string> const names = {"linear", "relu",     "leaky_relu", "elu",
+                                              "tanh",   "sigmoid",  "softmax",    "silu",
+                                              "gelu",   "gelu_tanh"};
       throw data_error(
           where, fmt::format("{} is not an activation, expected one of {}{}", in_quotes(value),
                              fmt::join(names, ", "), did_you_mean(value, names)));

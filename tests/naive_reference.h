@@ -57,6 +57,8 @@ inline std::vector<std::size_t> input_order(SubjectView const& subject) {
   return order;
 }
 
+inline constexpr double kPi = 3.14159265358979323846;
+
 /// Arithmetic in double, sums in the order of the weights.
 struct Double {
   using Real = double;
@@ -64,6 +66,9 @@ struct Double {
   static double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
   static double tanh(double x) { return std::tanh(x); }
   static double expm1(double x) { return std::expm1(x); }
+  /// The normal distribution at x, and its density.
+  static double below(double x) { return std::erfc(-x / std::sqrt(2.0)) / 2.0; }
+  static double density(double x) { return std::exp(-x * x / 2.0) / std::sqrt(2.0 * kPi); }
   static std::vector<double> softmax(std::vector<double> const& z) {
     double top = z[0];
     for (double const value : z) top = std::fmax(top, value);
@@ -83,6 +88,8 @@ struct Float {
   static float sigmoid(float x) { return fairlane::sigmoid<ScalarPack>(x); }
   static float tanh(float x) { return fairlane::tanh<ScalarPack>(x); }
   static float expm1(float x) { return expm1_negative<ScalarPack>(x); }
+  static float below(float x) { return normal<ScalarPack>(x).below; }
+  static float density(float x) { return normal<ScalarPack>(x).density; }
   static std::vector<float> softmax(std::vector<float> z) {
     std::vector<float> terms(2 * z.size());
     fairlane::softmax<ScalarPack>(z.data(), static_cast<int>(z.size()), 1, z.data(), terms.data());
@@ -104,21 +111,29 @@ class Reference {
   std::vector<Reals> activations(Reals const& input) const {
     std::vector<Reals> all = {input};
     for (std::size_t l = 0; l < subject_.network.size(); ++l) {
-      auto const& layer = subject_.network[l];
-      Reals out;
-      for (int o = 0; o < layer.outputs; ++o) {
-        auto const column = static_cast<std::size_t>(o);
-        Real sum = layer.bias[column];
-        for (std::size_t i = 0; i < all[l].size(); ++i) {
-          std::size_t const k = l == 0 ? order_[i] : i;
-          sum = A::fma(all[l][k],
-                       layer.weights[k * static_cast<std::size_t>(layer.outputs) + column], sum);
-        }
-        out.push_back(l + 1 < subject_.network.size() ? activation(layer, sum) : sum);
+      Reals out = sums(l, all[l]);
+      if (l + 1 < subject_.network.size()) {
+        for (Real& x : out) x = activation(subject_.network[l], x);
       }
       all.push_back(std::move(out));
     }
     return all;
+  }
+  /// Sums of layer l from what enters it.
+  Reals sums(std::size_t l, Reals const& in) const {
+    auto const& layer = subject_.network[l];
+    Reals out;
+    for (int o = 0; o < layer.outputs; ++o) {
+      auto const column = static_cast<std::size_t>(o);
+      Real sum = layer.bias[column];
+      for (std::size_t i = 0; i < in.size(); ++i) {
+        std::size_t const k = l == 0 ? order_[i] : i;
+        sum =
+            A::fma(in[k], layer.weights[k * static_cast<std::size_t>(layer.outputs) + column], sum);
+      }
+      out.push_back(sum);
+    }
+    return out;
   }
   Reals logits(Row const& row) const { return activations(inputs(row)).back(); }
   /// Codes as the model's inputs, in its order.
@@ -165,12 +180,14 @@ class Reference {
     for (std::size_t l = subject_.network.size(); l-- > 0;) {
       auto const& layer = subject_.network[l];
       Reals before(all[l].size());
+      Reals const entered =
+          l > 0 && is_gated(subject_.network[l - 1].activation) ? sums(l - 1, all[l - 1]) : all[l];
       for (std::size_t k = 0; k < before.size(); ++k) {
         Real sum = 0;
         for (std::size_t o = 0; o < delta.size(); ++o) {
           sum = A::fma(delta[o], layer.weights[k * delta.size() + o], sum);
         }
-        before[k] = l > 0 ? chain(subject_.network[l - 1], all[l][k], sum) : sum;
+        before[k] = l > 0 ? chain(subject_.network[l - 1], entered[k], sum) : sum;
       }
       delta = std::move(before);
     }
@@ -254,11 +271,31 @@ class Reference {
         return A::tanh(x);
       case Activation::kSigmoid:
         return A::sigmoid(x);
+      case Activation::kSilu:
+        return x * A::sigmoid(x);
+      case Activation::kGelu:
+        return x * A::below(x);
+      case Activation::kGeluTanh:
+        return x * A::sigmoid(x * A::fma(x * x, kCubic, kLinear));
       default:
         return x;
     }
   }
-  /// gradient * f'(x), from y = f(x).
+  static constexpr auto kLinear = static_cast<Real>(1.5957691216057308);  // 2 sqrt(2 / pi)
+  static constexpr auto kCubic = static_cast<Real>(1.5957691216057308 * 0.044715);
+  /// The derivative of a gated activation.
+  static Real gated_slope(Activation activation, Real x) {
+    if (activation == Activation::kGelu) return A::fma(x, A::density(x), A::below(x));
+    if (activation == Activation::kSilu) {
+      Real const s = A::sigmoid(x);
+      return s * A::fma(x, 1 - s, 1);
+    }
+    constexpr Real kFlat = 16;
+    x = x > kFlat ? kFlat : x < -kFlat ? -kFlat : x;
+    Real const s = A::sigmoid(x * A::fma(x * x, kCubic, kLinear));
+    return s * A::fma(x * (1 - s), A::fma(x * x, 3 * kCubic, kLinear), 1);
+  }
+  /// gradient * f'(x), from y = f(x); of a gated activation, from y = x.
   static Real chain(LayerView const& layer, Real y, Real gradient) {
     auto const alpha = static_cast<Real>(layer.alpha);
     switch (layer.activation) {
@@ -272,6 +309,10 @@ class Reference {
         return gradient * (1 - y * y);
       case Activation::kSigmoid:
         return gradient * (y * (1 - y));
+      case Activation::kSilu:
+      case Activation::kGelu:
+      case Activation::kGeluTanh:
+        return gradient * gated_slope(layer.activation, y);
       default:
         return gradient;
     }

@@ -100,6 +100,14 @@ void LockstepSubject::decode(std::int64_t key, std::int32_t* row) const {
   for (std::size_t s = 0; s < selected_.size(); ++s) row[selected_[s]] = variant_value_[at + s];
 }
 
+namespace {
+
+char const* approximation(TorchActivation activation) {
+  return activation == kTorchGeluTanh ? "tanh" : "none";
+}
+
+}  // namespace
+
 void LockstepSubject::activate(Layer const& layer, Tensor& values) const {
   switch (layer.activation) {
     case kTorchRelu:
@@ -117,6 +125,13 @@ void LockstepSubject::activate(Layer const& layer, Tensor& values) const {
     case kTorchSigmoid:
       values.sigmoid_();
       break;
+    case kTorchSilu:
+      values = at::silu(values);
+      break;
+    case kTorchGelu:
+    case kTorchGeluTanh:
+      values = at::gelu(values, approximation(layer.activation));
+      break;
     case kTorchLinear:
       break;
   }
@@ -124,7 +139,7 @@ void LockstepSubject::activate(Layer const& layer, Tensor& values) const {
 
 Tensor LockstepSubject::slope(Layer const& layer, Tensor const& gradient,
                               Tensor const& values) const {
-  constexpr bool kOfResult = true;  // values are what the activation returned
+  constexpr bool kOfResult = true;  // values are what the activation returned, or silu or gelu took
   switch (layer.activation) {
     case kTorchRelu:
       return at::threshold_backward(gradient, values, 0);
@@ -136,6 +151,11 @@ Tensor LockstepSubject::slope(Layer const& layer, Tensor const& gradient,
       return at::tanh_backward(gradient, values);
     case kTorchSigmoid:
       return at::sigmoid_backward(gradient, values);
+    case kTorchSilu:
+      return at::silu_backward(gradient, values);
+    case kTorchGelu:
+    case kTorchGeluTanh:
+      return at::gelu_backward(gradient, values, approximation(layer.activation));
     case kTorchLinear:
       break;
   }
@@ -184,10 +204,10 @@ Tensor LockstepSubject::gradients(TorchSearch const& search, TorchLanes const& l
   Tensor const variant = torch::cat({lanes.own, partner});
   Tensor values = torch::cat({shared, shared}, 1).add_(offsets_.index_select(1, variant));
   if (search.gradient == kTorchProbabilityDifference) return differences(values, search.difference);
-  std::vector<Tensor> active;  // what each layer but the last returned
+  std::vector<Tensor> active;  // what each layer but the last returned, or what silu or gelu took
   for (std::size_t l = 1; l < layers_.size(); ++l) {
+    active.push_back(values);  // all others work in place
     activate(layers_[l - 1], values);
-    active.push_back(values);
     values = torch::addmm(layers_[l].bias, layers_[l].weight, values);
   }
   Tensor gradient = logit_gradient(search.gradient, values);

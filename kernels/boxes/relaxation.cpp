@@ -17,6 +17,63 @@ constexpr double kTinyError = 0x1p-120;
 constexpr double kDoubleError = 0x1p-44;
 // Relative width from which on a chord's slope is more than rounding errors.
 constexpr double kNarrow = 0x1p-20;
+// Gated activations are straight beside [-kCurved, kCurved], up to kTinyError.
+constexpr double kCurved = 100.0;
+
+// As in kernels/core/numerics.h.
+constexpr double kGeluLinear = 1.5957691216057308;  // 2 sqrt(2 / pi)
+constexpr double kGeluCubic = kGeluLinear * 0.044715;
+constexpr double kRootHalf = 0.7071067811865476;
+constexpr double kOneOverRootTwoPi = 0.3989422804014327;
+
+/// What the sigmoid in SiLU and in GELU by tanh is of.
+double inner_of(Activation activation, double z) {
+  return activation == Activation::kSilu ? z : z * (kGeluLinear + kGeluCubic * z * z);
+}
+
+double gated_value(Activation activation, double z) {
+  if (activation == Activation::kGelu) return z * 0.5 * std::erfc(-kRootHalf * z);
+  return z / (1.0 + std::exp(-inner_of(activation, z)));
+}
+
+double gated_slope(Activation activation, double z) {
+  if (std::abs(z) > kCurved) return z < 0.0 ? 0.0 : 1.0;
+  if (activation == Activation::kGelu) {
+    double const density = kOneOverRootTwoPi * std::exp(-0.5 * z * z);
+    return 0.5 * std::erfc(-kRootHalf * z) + z * density;
+  }
+  double const rise =
+      activation == Activation::kSilu ? 1.0 : kGeluLinear + 3.0 * kGeluCubic * z * z;
+  double const s = 1.0 / (1.0 + std::exp(-inner_of(activation, z)));
+  return s + z * s * (1.0 - s) * rise;
+}
+
+/// Where a gated activation is steepest. Its slope falls up to minus that, rises from there on up to
+/// it, and falls again: more digits do not move an offset by as much as kFunctionError.
+double steepest_of(Activation activation) {
+  if (activation == Activation::kSilu) return 2.39935728;
+  return activation == Activation::kGelu ? 1.41421356 : 1.41849760;
+}
+
+/// Calls take(z) with the places in an interval where a gated activation has a slope.
+template <class Take>
+void gated_turns(Activation activation, double slope, Interval within, Take take) {
+  constexpr int kHalvings = 64;  // of at most 2 kCurved: double has no more
+  double const steepest = steepest_of(activation);
+  double const edge[] = {-kCurved, -steepest, steepest, kCurved};
+  for (int piece = 0; piece < 3; ++piece) {
+    double low = std::max(edge[piece], within.low);
+    double high = std::min(edge[piece + 1], within.high);
+    if (!(low < high)) continue;
+    bool const less = gated_slope(activation, low) < slope;
+    if ((gated_slope(activation, high) < slope) == less) continue;
+    for (int i = 0; i < kHalvings; ++i) {
+      double const middle = low + (high - low) / 2.0;
+      ((gated_slope(activation, middle) < slope) == less ? low : high) = middle;
+    }
+    take(low);
+  }
+}
 
 /// An activation in double.
 class Function {
@@ -38,14 +95,18 @@ class Function {
         return 1.0 - y * y;
       case Activation::kSigmoid:
         return y * (1.0 - y);
+      case Activation::kSilu:
+      case Activation::kGelu:
+      case Activation::kGeluTanh:
+        return gated_slope(activation_, z);
       default:
         return 1.0;
     }
   }
 
-  /// Calls take(z) with the places beside the interval's ends where f(z) - k z may have an extreme.
+  /// Calls take(z) with the places beside an interval's ends where f(z) - k z may have an extreme.
   template <class Take>
-  void turns(double k, Take take) const {
+  void turns(double k, Interval within, Take take) const {
     switch (activation_) {
       case Activation::kElu:
         if (k / alpha_ > 0.0 && k / alpha_ < 1.0) take(std::log(k / alpha_));
@@ -72,17 +133,26 @@ class Function {
         }
         break;
       }
+      case Activation::kSilu:
+      case Activation::kGelu:
+      case Activation::kGeluTanh:
+        gated_turns(activation_, k, within, take);
+        break;
       default:
         break;
     }
   }
 
-  /// By how much the float32 result may be off, relative to the largest value.
+  /// By how much the float32 result may be off, relative to the largest value; of a gated
+  /// activation, to 1 or the largest argument where those are more and less.
   double error() const {
     switch (activation_) {
       case Activation::kElu:
       case Activation::kTanh:
       case Activation::kSigmoid:
+      case Activation::kSilu:
+      case Activation::kGelu:
+      case Activation::kGeluTanh:
         return kFunctionError;
       case Activation::kLeakyRelu:
         return kProductError;
@@ -102,7 +172,7 @@ Interval offsets(Function const& f, double k, Interval z) {
   double const first = at(z.low);
   double const last = at(z.high);
   Interval result{std::min(first, last), std::max(first, last)};
-  f.turns(k, [&](double x) {
+  f.turns(k, z, [&](double x) {
     if (!(x > z.low && x < z.high)) return;
     result.low = std::min(result.low, at(x));
     result.high = std::max(result.high, at(x));
@@ -137,6 +207,15 @@ Slopes choose_slopes(Function const& f, Activation activation, Interval z) {
       double const tangent = f.slope(z.low + width / 2.0);
       return f.slope(z.low) <= 1.0 ? Slopes{tangent, chord} : Slopes{chord, tangent};
     }
+    case Activation::kSilu:
+    case Activation::kGelu:
+    case Activation::kGeluTanh: {
+      double const steepest = steepest_of(activation);
+      double const tangent = f.slope(z.low + width / 2.0);
+      if (z.low >= -steepest && z.high <= steepest) return {tangent, chord};
+      bool const outside = z.high <= -steepest || z.low >= steepest;
+      return {chord, outside ? tangent : chord};
+    }
     default:
       return {1.0, 1.0};
   }
@@ -156,6 +235,10 @@ double activation_value(Activation activation, double alpha, double z) {
       return std::tanh(z);
     case Activation::kSigmoid:
       return 1.0 / (1.0 + std::exp(-z));
+    case Activation::kSilu:
+    case Activation::kGelu:
+    case Activation::kGeluTanh:
+      return gated_value(activation, z);
     default:
       return z;
   }
@@ -167,7 +250,8 @@ Relaxation relax(Activation activation, float alpha, Interval z) {
   Interval range = offsets(f, 0.0, z);
   double const largest = std::max(std::abs(range.low), std::abs(range.high));
   double const reach = std::max(std::abs(z.low), std::abs(z.high));
-  double const error = f.error() > 0.0 ? f.error() * largest + kTinyError : 0.0;
+  double const size = is_gated(activation) ? std::max(largest, std::min(reach, 1.0)) : largest;
+  double const error = f.error() > 0.0 ? f.error() * size + kTinyError : 0.0;
   auto const pad = [&](double slope) {
     return error + kDoubleError * (largest + std::abs(slope) * reach);
   };

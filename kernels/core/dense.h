@@ -73,6 +73,22 @@ inline constexpr int kWidestTile = 16;   // outputs whose sums it keeps in regis
 
 namespace detail {
 
+/// Calls call.run<width>() for a width of kFirst to kLast, which the compiler then knows: halves
+/// the widths until one is left, so few comparisons decide.
+template <int kFirst, int kLast, class Call>
+FL_HD void at_width(int width, Call const& call) {
+  if constexpr (kFirst == kLast) {
+    call.template run<kFirst>();
+  } else {
+    constexpr int kMiddle = (kFirst + kLast) / 2;
+    if (width > kMiddle) {
+      at_width<kMiddle + 1, kLast>(width, call);
+    } else {
+      at_width<kFirst, kMiddle>(width, call);
+    }
+  }
+}
+
 template <Pack P, int kV, int kT, Finish kFinish, bool kFromMemory, class Inputs>
 FL_HD void dense_tile(float const* weights, Inputs inputs, float const* in, float const* bias,
                       float* out, float const* gate) {
@@ -112,6 +128,22 @@ FL_HD void dense_tile(float const* weights, Inputs inputs, float const* in, floa
     }
   }
 }
+
+/// A tile for at_width.
+template <Pack P, int kV, Finish kFinish, bool kFromMemory, class Inputs>
+struct TileOf {
+  float const* weights;
+  Inputs inputs;
+  float const* in;
+  float const* bias;
+  float* out;
+  float const* gate;
+
+  template <int kT>
+  FL_HD void run() const {
+    dense_tile<P, kV, kT, kFinish, kFromMemory>(weights, inputs, in, bias, out, gate);
+  }
+};
 
 /// sum += in[k .. k + kRows) W, one input after the other, for kPart packs of a tile that are
 /// kStride floats apart.
@@ -206,6 +238,17 @@ FL_HD void dense_tile_apart(TileAt at) {
   }
 }
 
+/// A tile for at_width.
+template <Pack P, int kV>
+struct TileApart {
+  TileAt const& at;
+
+  template <int kT>
+  FL_HD void run() const {
+    dense_tile_apart<P, kV, kT>(at);
+  }
+};
+
 /// dense for LoadsWeights packs.
 template <Pack P, int kV>
 FL_HOST_DEVICE FL_NOINLINE void dense_apart(PackedDense const* layer, int first, int last,
@@ -231,56 +274,7 @@ FL_HOST_DEVICE FL_NOINLINE void dense_apart(PackedDense const* layer, int first,
                     last,
                     from_memory,
                     finish};
-    switch (width) {
-      case 16:
-        dense_tile_apart<P, kV, 16>(at);
-        break;
-      case 15:
-        dense_tile_apart<P, kV, 15>(at);
-        break;
-      case 14:
-        dense_tile_apart<P, kV, 14>(at);
-        break;
-      case 13:
-        dense_tile_apart<P, kV, 13>(at);
-        break;
-      case 12:
-        dense_tile_apart<P, kV, 12>(at);
-        break;
-      case 11:
-        dense_tile_apart<P, kV, 11>(at);
-        break;
-      case 10:
-        dense_tile_apart<P, kV, 10>(at);
-        break;
-      case 9:
-        dense_tile_apart<P, kV, 9>(at);
-        break;
-      case 8:
-        dense_tile_apart<P, kV, 8>(at);
-        break;
-      case 7:
-        dense_tile_apart<P, kV, 7>(at);
-        break;
-      case 6:
-        dense_tile_apart<P, kV, 6>(at);
-        break;
-      case 5:
-        dense_tile_apart<P, kV, 5>(at);
-        break;
-      case 4:
-        dense_tile_apart<P, kV, 4>(at);
-        break;
-      case 3:
-        dense_tile_apart<P, kV, 3>(at);
-        break;
-      case 2:
-        dense_tile_apart<P, kV, 2>(at);
-        break;
-      default:
-        dense_tile_apart<P, kV, 1>(at);
-        break;
-    }
+    at_width<1, kWidestTile>(width, TileApart<P, kV>{at});
     weights += static_cast<long>(inputs) * width;
     o += width;
   }
@@ -311,32 +305,8 @@ FL_HD void dense(PackedDense const& layer, Inputs inputs, float const* in, float
     float const* from = kFromMemory ? start + o * kStride : start + o;
     float* to = out + o * kStride;
     float const* through = gate == nullptr ? nullptr : gate + o * kStride;
-    switch (width) {
-      case 8:
-        detail::dense_tile<P, kV, 8, kFinish, kFromMemory>(weights, inputs, in, from, to, through);
-        break;
-      case 7:
-        detail::dense_tile<P, kV, 7, kFinish, kFromMemory>(weights, inputs, in, from, to, through);
-        break;
-      case 6:
-        detail::dense_tile<P, kV, 6, kFinish, kFromMemory>(weights, inputs, in, from, to, through);
-        break;
-      case 5:
-        detail::dense_tile<P, kV, 5, kFinish, kFromMemory>(weights, inputs, in, from, to, through);
-        break;
-      case 4:
-        detail::dense_tile<P, kV, 4, kFinish, kFromMemory>(weights, inputs, in, from, to, through);
-        break;
-      case 3:
-        detail::dense_tile<P, kV, 3, kFinish, kFromMemory>(weights, inputs, in, from, to, through);
-        break;
-      case 2:
-        detail::dense_tile<P, kV, 2, kFinish, kFromMemory>(weights, inputs, in, from, to, through);
-        break;
-      default:
-        detail::dense_tile<P, kV, 1, kFinish, kFromMemory>(weights, inputs, in, from, to, through);
-        break;
-    }
+    detail::at_width<1, kMaxTile>(width, detail::TileOf<P, kV, kFinish, kFromMemory, Inputs>{
+                                             weights, inputs, in, from, to, through});
     weights += static_cast<long>(layer.inputs) * width;
     o += width;
   }

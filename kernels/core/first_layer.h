@@ -111,13 +111,13 @@ struct FirstLayer {
     }
   }
 
-  /// The first layer's activations of whole columns, or its sums where it is the last; false where
-  /// they enter densely.
-  static FL_HD bool activations_by_rows(Subject const& s, float const* in, float* out) {
+  /// The first layer's activations of whole columns, or its sums where it is the last, or gated and
+  /// `keeps` asks for what forward_keep leaves; false where they enter densely.
+  static FL_HD bool activations_by_rows(Subject const& s, float const* in, float* out, bool keeps) {
     if (!adds_rows<P>(s)) return false;
     auto const& layer = s.network.layer[0];
     add_rows(s, s.columns, in, out);
-    if (s.network.layers > 1)
+    if (s.network.layers > 1 && !(keeps && is_gated(layer.activation)))
       activate<P>(layer.activation, layer.alpha, out, layer.forward.outputs * kTile);
     return true;
   }

@@ -392,8 +392,8 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
                                            float* gradient, long stride) {
     int const outputs = s.network.outputs();
     bool const begun =
-        First::activations_by_rows(s, m.kept, m.kept + static_cast<long>(s.inputs) * kTile);
-    float const* z = forward_keep<P, kV>(s.network, begun ? 1 : 0, m.kept);
+        First::activations_by_rows(s, m.kept, m.kept + static_cast<long>(s.inputs) * kTile, true);
+    float const* z = forward_keep<P, kV>(s.network, begun ? 1 : 0, m.kept, m.a);
     for (int v = 0; v < kV; ++v) {
       logit_gradient<P>(spec.kind, s.threshold, z + v * kN, outputs, kTile, m.a + v * kN,
                         m.terms + v * kN);
@@ -418,7 +418,8 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
 
   /// Logits of whole inputs m.in.
   static FL_HD float* logits_of(Subject const& s, Scratch const& m) {
-    if (First::activations_by_rows(s, m.in, m.a)) return upper_layers<P, kV>(s.network, m.a, m.b);
+    if (First::activations_by_rows(s, m.in, m.a, false))
+      return upper_layers<P, kV>(s.network, m.a, m.b);
     return forward<P, kV>(s.network, m.in, m.a, m.b);
   }
 

@@ -36,9 +36,63 @@ struct PackedNetwork {
   FL_HD int outputs() const { return classes; }
 };
 
+namespace detail {
+
+/// A gated activation (is_gated).
+template <Pack P>
+FL_HD typename P::F gated(Activation activation, typename P::F x) {
+  switch (activation) {
+    case Activation::kSilu:
+      return silu<P>(x);
+    case Activation::kGelu:
+      return gelu<P>(x);
+    default:
+      return gelu_tanh<P>(x);
+  }
+}
+
+/// The same, once in the program: results [count] from sums [count], which may be the same.
+template <Pack P>
+FL_HOST_DEVICE FL_NOINLINE void activate_gated(Activation activation, float const* sums,
+                                               float* results, int count) {
+  for (int i = 0; i < count; i += P::kLanes)
+    P::store(gated<P>(activation, P::load(sums + i)), results + i);
+}
+
+/// gradient *= f'(z) of a gated activation.
+template <Pack P>
+FL_HOST_DEVICE FL_NOINLINE void gated_gradient(Activation activation, float const* sums,
+                                               float* gradient, int count) {
+  for (int i = 0; i < count; i += P::kLanes) {
+    auto const x = P::load(sums + i);
+    auto g = P::load(gradient + i);
+    switch (activation) {
+      case Activation::kSilu:
+        g = g * silu_slope<P>(x);
+        break;
+      case Activation::kGelu:
+        g = g * gelu_slope<P>(x);
+        break;
+      default:
+        g = g * gelu_tanh_slope<P>(x);
+        break;
+    }
+    P::store(g, gradient + i);
+  }
+}
+
+}  // namespace detail
+
 /// Applies an activation other than relu in place. values [count] floats, a multiple of P::kLanes.
 template <Pack P>
 FL_HD void activate(Activation activation, float alpha, float* values, int count) {
+  // Kernels of LoadsWeights packs take registers for a call, but none for more cases below.
+  if constexpr (!LoadsWeights<P>) {
+    if (is_gated(activation)) {
+      detail::activate_gated<P>(activation, values, values, count);
+      return;
+    }
+  }
   auto const zero = P::splat(0.0F);
   for (int i = 0; i < count; i += P::kLanes) {
     auto x = P::load(values + i);
@@ -60,6 +114,11 @@ FL_HD void activate(Activation activation, float alpha, float* values, int count
       case Activation::kRelu:
         x = P::relu(x);
         break;
+      case Activation::kSilu:
+      case Activation::kGelu:
+      case Activation::kGeluTanh:
+        if constexpr (LoadsWeights<P>) x = detail::gated<P>(activation, x);
+        break;
       default:
         break;  // kLinear; kSoftmax acts on logits only, which are kept
     }
@@ -67,10 +126,15 @@ FL_HD void activate(Activation activation, float alpha, float* values, int count
   }
 }
 
-/// gradient *= f'(z), with the derivative expressed through the activation a = f(z).
+/// gradient *= f'(z), with the derivative expressed through the activation a = f(z); of a gated one
+/// a is z.
 template <Pack P>
 FL_HD void activate_gradient(Activation activation, float alpha, float const* a, float* gradient,
                              int count) {
+  if (is_gated(activation)) {
+    detail::gated_gradient<P>(activation, a, gradient, count);
+    return;
+  }
   auto const zero = P::splat(0.0F);
   auto const one = P::splat(1.0F);
   for (int i = 0; i < count; i += P::kLanes) {
@@ -100,17 +164,17 @@ FL_HD void activate_gradient(Activation activation, float alpha, float const* a,
 }
 
 /// One layer: sums over the given inputs continued from `start`, then the activation unless
-/// `last_layer`.
+/// `sums_only`.
 template <Pack P, int kV, bool kFromMemory, class Inputs>
 FL_HD void layer_forward(PackedLayer const& layer, Inputs inputs, float const* in,
-                         float const* start, bool last_layer, float* out) {
+                         float const* start, bool sums_only, float* out) {
   auto const& d = layer.forward;
-  if (!last_layer && layer.activation == Activation::kRelu) {
+  if (!sums_only && layer.activation == Activation::kRelu) {
     dense<P, kV, Finish::kRelu, kFromMemory>(d, inputs, in, start, out);
     return;
   }
   dense<P, kV, Finish::kNone, kFromMemory>(d, inputs, in, start, out);
-  if (!last_layer) activate<P>(layer.activation, layer.alpha, out, d.outputs * kV * P::kLanes);
+  if (!sums_only) activate<P>(layer.activation, layer.alpha, out, d.outputs * kV * P::kLanes);
 }
 
 /// Layers 1.. of the network, after the first layer's activations are in `hidden`.
@@ -139,20 +203,26 @@ FL_HD float* forward(PackedNetwork const& net, float const* in, float* a, float*
   return upper_layers<P, kV>(net, a, b);
 }
 
-/// Forward pass that keeps every layer's activations, for input_gradient.
-/// done  layers whose activations are there already: at most one
-/// kept  [sum_width][kV * kLanes]; the input, and what is done, occupy its first rows on entry.
-///       Returns the logits within it.
+/// Forward pass that keeps what input_gradient needs of every layer: its activations, or its sums
+/// where they are gated.
+/// done     layers of which that is there already: at most one
+/// kept     [sum_width][kV * kLanes]; the input, and what is done, occupy its first rows on entry.
+///          Returns the logits within it.
+/// results  [max_width][kV * kLanes] scratch
 template <Pack P, int kV>
-FL_HD float* forward_keep(PackedNetwork const& net, int done, float* kept) {
+FL_HD float* forward_keep(PackedNetwork const& net, int done, float* kept, float* results) {
   constexpr int kStride = kV * P::kLanes;
   float* in = kept;
   if (done > 0) in += static_cast<long>(net.inputs()) * kStride;
   for (int l = done; l < net.layers; ++l) {
     auto const& d = net.layer[l].forward;
     float* out = in + static_cast<long>(d.inputs) * kStride;
-    layer_forward<P, kV, false>(net.layer[l], InputRange{0, d.inputs}, in, d.bias,
-                                l + 1 == net.layers, out);
+    if (l > 0 && is_gated(net.layer[l - 1].activation)) {
+      detail::activate_gated<P>(net.layer[l - 1].activation, in, results, d.inputs * kStride);
+      in = results;
+    }
+    bool const sums_only = l + 1 == net.layers || is_gated(net.layer[l].activation);
+    layer_forward<P, kV, false>(net.layer[l], InputRange{0, d.inputs}, in, d.bias, sums_only, out);
     in = out;
   }
   return in;
@@ -172,7 +242,7 @@ FL_HD float* input_gradient(PackedNetwork const& net, float const* kept, float* 
   for (int l = net.layers - 1; l >= 0; --l) {
     auto const& back = net.layer[l].backward;
     in -= static_cast<long>(net.layer[l].forward.inputs) *
-          kStride;  // activations that entered layer l
+          kStride;  // what is kept of that which entered layer l
     if (l > 0 && net.layer[l - 1].activation == Activation::kRelu) {
       dense<P, kV, Finish::kReluGradient, false>(back, InputRange{0, back.inputs}, delta, back.bias,
                                                  other, in);

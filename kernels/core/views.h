@@ -18,8 +18,18 @@ enum class Activation : std::uint8_t {
   kElu,
   kTanh,
   kSigmoid,
-  kSoftmax
+  kSoftmax,
+  kSilu,     // x sigmoid(x)
+  kGelu,     // x times the normal distribution at x
+  kGeluTanh  // its approximation by tanh
 };
+
+/// Whether an activation is x times a share of it: two sums may have the same result, so that the
+/// derivative takes the sum itself, and gradients keep sums in the place of results.
+constexpr bool is_gated(Activation activation) {
+  return activation == Activation::kSilu || activation == Activation::kGelu ||
+         activation == Activation::kGeluTanh;
+}
 
 /// One dense layer, y = act(x W + b).
 /// weights  [inputs][outputs] row-major, as Keras stores a kernel

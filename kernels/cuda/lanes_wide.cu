@@ -17,6 +17,7 @@ FL_LAUNCH(DifferenceStored);
 FL_LAUNCH(StepGradients);
 FL_LAUNCH(LogitGradients);
 FL_LAUNCH(FinishDense);
+FL_LAUNCH(ActivateSums);
 FL_LAUNCH(MarkSuspects);
 FL_LAUNCH(ForgetLabels);
 #undef FL_LAUNCH

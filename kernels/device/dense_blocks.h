@@ -47,7 +47,7 @@ struct GroupedRows {
 /// What happens to a finished sum.
 enum class DenseFinish : std::uint8_t {
   kActivation,          // activation(sum)
-  kActivationGradient,  // sum * activation'(z), expressed through activation(z) in `gate`
+  kActivationGradient,  // sum * activation'(z), by what activate_gradient takes in `gate`
 };
 
 /// One product: out = finish(start + in W).

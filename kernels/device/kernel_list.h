@@ -12,16 +12,15 @@
 namespace fairlane {
 
 /// Kernels that do a lane's, a place's or a slot's work at every index.
-using LaneKernel =
-    std::variant<PlaceLanes, MoveLanes, RecordProbed, PairRows, AdvanceLanes, MarkOrigins,
-                 WeighLanes, MarkDue, DrawPartners, StepLanes, FindLanes, GatherRows, KeepStage,
-                 NextStage, RecordClassified, SettleLanes, StepByOdds, SettleByOdds, BeginMargin,
-                 RecordMargin, NewtonLanes, MarkStale, PairSides, RenewMargin, MoveMargin,
-                 SettleMargin, RehashSlots, MarkOwned, GatherSlots, MergeSlots, LoadMembers,
-                 LoadRows, StoreScores, ProbeStored, ClassifyStored, ClassifySomeStored,
-                 MarginStored, TryPartnerStored, CountPartnerStored, DifferenceStored,
-                 StepGradients, LogitGradients, FinishDense, MarkSuspects, ForgetLabels,
-                 LowerWeights, AssignRows, RaiseFarthest, NameFarthest, LoadWalkHeads, CopyMembers>;
+using LaneKernel = std::variant<
+    PlaceLanes, MoveLanes, RecordProbed, PairRows, AdvanceLanes, MarkOrigins, WeighLanes, MarkDue,
+    DrawPartners, StepLanes, FindLanes, GatherRows, KeepStage, NextStage, RecordClassified,
+    SettleLanes, StepByOdds, SettleByOdds, BeginMargin, RecordMargin, NewtonLanes, MarkStale,
+    PairSides, RenewMargin, MoveMargin, SettleMargin, RehashSlots, MarkOwned, GatherSlots,
+    MergeSlots, LoadMembers, LoadRows, StoreScores, ProbeStored, ClassifyStored, ClassifySomeStored,
+    MarginStored, TryPartnerStored, CountPartnerStored, DifferenceStored, StepGradients,
+    LogitGradients, FinishDense, ActivateSums, MarkSuspects, ForgetLabels, LowerWeights, AssignRows,
+    RaiseFarthest, NameFarthest, LoadWalkHeads, CopyMembers>;
 
 /// Kernels that evaluate the network for a tile of lanes.
 using TileKernel =

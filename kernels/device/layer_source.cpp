@@ -93,9 +93,15 @@ class LayerSource final : public ScoreSource {
     for (int l = 0; l < net.layers; ++l) {
       auto const& shape = net.layer[l].forward;
       Dense layer = forward_of(l, 0, shape.inputs, rows);
+      if (is_gated(layer.activation)) layer.activation = Activation::kLinear;  // keeps its sums
       layer.in = in;
       layer.in_stride = rows;
-      in += static_cast<std::int64_t>(shape.inputs) * rows;
+      std::int64_t const entered = static_cast<std::int64_t>(shape.inputs) * rows;
+      if (l > 0 && is_gated(net.layer[l - 1].activation)) {
+        device_.run(ActivateSums{net.layer[l - 1].activation, in, delta}, {entered, nullptr});
+        layer.in = delta;
+      }
+      in += entered;
       layer.out = {in, rows};
       run_dense(layer, arithmetic, in, rows);
     }
@@ -103,7 +109,7 @@ class LayerSource final : public ScoreSource {
     for (int l = net.layers - 1; l >= 0; --l) {
       auto const& back = network_.layers()[static_cast<std::size_t>(l)].backward;
       in -= static_cast<std::int64_t>(net.layer[l].forward.inputs) *
-            rows;  // activations that entered layer l
+            rows;  // what is kept of that which entered layer l
       Dense layer;
       layer.rows = rows;
       layer.inputs = back.inputs;

@@ -321,6 +321,17 @@ struct FinishDense {
   }
 };
 
+/// Results of a layer whose activation is gated, of which backpropagation keeps the sums.
+struct ActivateSums {
+  Activation activation;
+  float const* sums;
+  float* results;
+
+  FL_HD void operator()(std::int64_t i) const {
+    detail::activate_gated<ScalarPack>(activation, sums + i, results + i, 1);
+  }
+};
+
 /// After an evaluation that is not exact: marks the places whose groups seem to have two labels, or
 /// an undefined one.
 struct MarkSuspects {

@@ -297,7 +297,7 @@ bool PackedSubject::outputs_stay_finite(SubjectView const& view) const {
           next[o] = sum * std::max(1.0, alpha);
           break;
         default:
-          next[o] = sum;
+          next[o] = sum;  // a gated one's result is no larger, either
           break;
       }
       if (!(next[o] < kSafe)) return false;

@@ -11,26 +11,22 @@
 #include "base/json.h"
 #include "base/strict_json.h"
 #include "base/text.h"
-#include "models/layer_chain.h"
+#include "models/keras/activation.h"
+#include "models/keras/members.h"
 #include "models/network.h"
 
 namespace fairlane {
 namespace {
 
+using keras::is_last_axis;
+using keras::member;
+using keras::number_member;
+using keras::shown;
+using keras::text_member;
+
 constexpr int kMaxDepth = 32;
-constexpr std::size_t kShownJson = 80;
 
-// Slopes that Keras takes when a configuration does not name one.
-constexpr float kDefaultLeakyFunction = 0.2F;  // activation='leaky_relu'
-constexpr float kDefaultLeakyLayer = 0.3F;     // LeakyReLU()
-constexpr float kDefaultElu = 1.0F;
 constexpr double kDefaultEpsilon = 1e-3;  // of BatchNormalization
-
-struct Shape {
-  Activation activation = Activation::kLinear;
-  float alpha = 0.0F;
-  float scale = 1.0F;
-};
 
 // A layer of the configuration, still as JSON, with its title for messages.
 struct Layer {
@@ -39,32 +35,6 @@ struct Layer {
   Json const* config = nullptr;
   std::string where;
 };
-
-std::string shown(Json const& value) { return escaped(value.dump(), kShownJson); }
-
-// A member, or null JSON when it is absent.
-Json const& member(Json const& object, char const* key) {
-  static Json const kNone;
-  if (!object.is_object()) return kNone;
-  Json const* const found = object.find(key);
-  return found == nullptr ? kNone : *found;
-}
-
-std::string const* text_member(Json const& object, char const* key) {
-  return member(object, key).string();
-}
-
-// A number as Keras writes it, or as it writes a numpy scalar; nothing when absent or null.
-std::optional<double> number_member(Json const& config, char const* key, std::string const& where) {
-  Json const* value = &member(config, key);
-  if (text_member(*value, "class_name") != nullptr && value->contains("config")) {
-    value = &member(member(*value, "config"), "value");
-  }
-  if (value->is_null()) return std::nullopt;
-  if (!value->is_number())
-    throw data_error(where, fmt::format("{} is {}, expected a number", key, shown(*value)));
-  return value->get<double>();
-}
 
 bool flag_member(Layer const& layer, char const* key, bool absent) {
   Json const& value = member(*layer.config, key);
@@ -96,80 +66,10 @@ std::vector<double> numbers_member(Layer const& layer, char const* key) {
   return numbers;
 }
 
-float slope(Json const& config, float absent, std::string const& where) {
-  for (char const* key : {"negative_slope", "alpha"}) {
-    if (auto const value = number_member(config, key, where)) return static_cast<float>(*value);
-  }
-  return absent;
-}
-
-Shape relu(Json const& config, std::string const& where) {
-  if (auto const most = number_member(config, "max_value", where)) {
-    throw data_error(where,
-                     fmt::format("ReLU with max_value {} is not supported, expected none", *most));
-  }
-  if (auto const threshold = number_member(config, "threshold", where);
-      threshold.value_or(0.0) != 0.0) {
-    throw data_error(
-        where, fmt::format("ReLU with threshold {} is not supported, expected 0", *threshold));
-  }
-  float const negative = slope(config, 0.0F, where);
-  if (negative == 0.0F) return {Activation::kRelu, 0.0F};
-  return {Activation::kLeakyRelu, negative};
-}
-
-Shape softmax(Json const& config, std::string const& where) {
-  Json const& axis = member(config, "axis");
-  bool const is_last = axis.is_null() || axis == -1 || axis == 1 || axis == Json::array({-1}) ||
-                       axis == Json::array({1});
-  if (!is_last)
-    throw data_error(
-        where, fmt::format("Softmax over axis {} is not supported, expected -1", shown(axis)));
-  return {Activation::kSoftmax, 0.0F};
-}
-
-// An activation by the name of its function.
-Shape named_activation(std::string const& name, std::string const& where) {
-  static std::map<std::string, Shape> const kShapes = {
-      {"linear", {Activation::kLinear, 0.0F}},
-      {"relu", {Activation::kRelu, 0.0F}},
-      {"leaky_relu", {Activation::kLeakyRelu, kDefaultLeakyFunction}},
-      {"elu", {Activation::kElu, kDefaultElu}},
-      {"selu", {Activation::kElu, kSeluAlpha, kSeluScale}},
-      {"tanh", {Activation::kTanh, 0.0F}},
-      {"sigmoid", {Activation::kSigmoid, 0.0F}},
-      {"softmax", {Activation::kSoftmax, 0.0F}},
-  };
-  auto const found = kShapes.find(name);
-  if (found != kShapes.end()) return found->second;
-  std::vector<std::string> names;
-  for (auto const& entry : kShapes) names.push_back(entry.first);
-  throw data_error(where, fmt::format("activation {} is not supported, expected one of {}",
-                                      in_quotes(name), fmt::join(names, ", ")));
-}
-
-// An activation that is a layer class; nothing when the class is none.
-std::optional<Shape> class_activation(std::string const& class_name, Json const& config,
-                                      std::string const& where) {
-  if (class_name == "ReLU") return relu(config, where);
-  if (class_name == "Softmax") return softmax(config, where);
-  if (class_name == "LeakyReLU")
-    return Shape{Activation::kLeakyRelu, slope(config, kDefaultLeakyLayer, where)};
-  if (class_name == "ELU") return Shape{Activation::kElu, slope(config, kDefaultElu, where)};
-  return std::nullopt;
-}
-
-// The `activation` of a Dense or Activation layer: nothing, a name, or a layer.
-Shape read_activation(Json const& value, std::string const& where) {
-  if (value.is_null()) return {};
-  if (auto const* const name = value.string()) return named_activation(*name, where);
-  if (auto const* const class_name = text_member(value, "class_name")) {
-    if (auto const shape = class_activation(*class_name, member(value, "config"), where))
-      return *shape;
-    throw data_error(
-        where, fmt::format("activation of class {} is not supported", in_quotes(*class_name)));
-  }
-  throw data_error(where, fmt::format("activation is {}, expected a name", shown(value)));
+void set_activation(KerasActivation const& shape, KerasLayer& layer) {
+  layer.activation = shape.activation;
+  layer.alpha = shape.alpha;
+  layer.scale = shape.scale;
 }
 
 // The inputs that a layer's batch_input_shape declares; Dense on more than one axis is refused.
@@ -203,17 +103,12 @@ void read_dense(Layer const& layer, KerasLayer& dense) {
   }
   dense.units = units.get<std::int64_t>();
   dense.use_bias = flag_member(layer, "use_bias", true);
-  Shape const shape = read_activation(member(*layer.config, "activation"), layer.where);
-  dense.activation = shape.activation;
-  dense.alpha = shape.alpha;
-  dense.scale = shape.scale;
+  set_activation(read_keras_activation(member(*layer.config, "activation"), layer.where), dense);
 }
 
 void need_last_axis(Layer const& layer) {
   Json const& axis = member(*layer.config, "axis");
-  bool const is_last = axis.is_null() || axis == -1 || axis == 1 || axis == Json::array({-1}) ||
-                       axis == Json::array({1});
-  if (!is_last) {
+  if (!is_last_axis(axis)) {
     throw data_error(layer.where,
                      fmt::format("axis {} is not supported, expected -1", shown(axis)));
   }
@@ -261,14 +156,11 @@ std::optional<KerasLayer> read_computing_layer(Layer const& layer) {
     read_dense(layer, result);
   } else if (layer.class_name == "Activation") {
     result.kind = Kind::kActivation;
-    Shape const shape = read_activation(member(*layer.config, "activation"), layer.where);
-    result.activation = shape.activation;
-    result.alpha = shape.alpha;
-    result.scale = shape.scale;
-  } else if (auto const shape = class_activation(layer.class_name, *layer.config, layer.where)) {
+    set_activation(read_keras_activation(member(*layer.config, "activation"), layer.where), result);
+  } else if (auto const shape =
+                 keras_activation_layer(layer.class_name, *layer.config, layer.where)) {
     result.kind = Kind::kActivation;
-    result.activation = shape->activation;
-    result.alpha = shape->alpha;
+    set_activation(*shape, result);
   } else if (layer.class_name == "BatchNormalization") {
     result.kind = Kind::kBatchNormalization;
     read_batch_normalization(layer, result);

@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "models/onnx/chain.h"
+#include "models/onnx/gated.h"
 #include "models/onnx/steps.h"
 
 namespace fairlane {
@@ -20,7 +21,8 @@ constexpr std::size_t kMaxFileBytes = std::size_t{1} << 31;  // what Protocol Bu
 }  // namespace
 
 Network parse_onnx(std::string_view bytes, std::string const& source) {
-  Model const model = onnx::decode_model(bytes, source);
+  Model model = onnx::decode_model(bytes, source);
+  onnx::fuse_gated(model, bytes.size());
   std::string const writer = model.producer.empty()
                                  ? std::string()
                                  : fmt::format(", by {} {}", escaped(model.producer, 40),

@@ -65,6 +65,8 @@ std::map<std::string_view, Steps::Step> const& Steps::table() {
       {"Selu", &Steps::selu},
       {"Sigmoid", &Steps::sigmoid},
       {"Tanh", &Steps::tanh},
+      {"Swish", &Steps::swish},
+      {"Gelu", &Steps::gelu},
       {"Softmax", &Steps::softmax},
       {"LogSoftmax", &Steps::softmax},
       {"ArgMax", &Steps::arg_max},
@@ -124,6 +126,20 @@ void Steps::selu(Node const& node) {
 }
 void Steps::sigmoid(Node const& node) { activate(node, Activation::kSigmoid); }
 void Steps::tanh(Node const& node) { activate(node, Activation::kTanh); }
+
+void Steps::swish(Node const& node) {
+  if (double const alpha = node.number("alpha", 1.0); alpha != 1.0)
+    throw data_error(node.where, fmt::format("alpha is {}, expected 1", alpha));
+  activate(node, Activation::kSilu);
+}
+void Steps::gelu(Node const& node) {
+  auto const approximate = node.text("approximate", "none");
+  if (approximate != "none" && approximate != "tanh") {
+    throw data_error(node.where, fmt::format("approximate is {}, expected 'none' or 'tanh'",
+                                             in_quotes(approximate)));
+  }
+  activate(node, approximate == "tanh" ? Activation::kGeluTanh : Activation::kGelu);
+}
 
 void Steps::begin(Chain const& chain) {
   if (!chain.named) {

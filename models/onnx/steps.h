@@ -58,6 +58,8 @@ class Steps {
   void selu(Node const& node);
   void sigmoid(Node const& node);
   void tanh(Node const& node);
+  void swish(Node const& node);
+  void gelu(Node const& node);
   void softmax(Node const& node);
   void arg_max(Node const& node);
   void flatten(Node const& node);

@@ -10,7 +10,7 @@
 
 namespace fairlane {
 
-inline constexpr std::uint32_t kTorchPluginVersion = 2;
+inline constexpr std::uint32_t kTorchPluginVersion = 3;
 inline constexpr char const* kTorchPluginFile = "fairlane_torch.so";
 inline constexpr char const* kTorchPluginSymbol = "fairlane_torch_plugin";
 
@@ -21,7 +21,10 @@ enum TorchActivation : std::int32_t {
   kTorchLeakyRelu,
   kTorchElu,
   kTorchTanh,
-  kTorchSigmoid
+  kTorchSigmoid,
+  kTorchSilu,
+  kTorchGelu,
+  kTorchGeluTanh
 };
 
 /// Gradients of GradientKind that the lockstep search knows.

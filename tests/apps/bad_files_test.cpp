@@ -131,8 +131,8 @@ BadInput const kModels[] = {
      },
      kRun, ExitCode::kData, {"model.h5", "dense", "nan"}},
     {"KerasUnknownActivation",
-     [] { write_keras("model.h5", 1.0, "swish"); use_model("model.h5"); }, kRun, ExitCode::kData,
-     {"model.h5", "swish"}},
+     [] { write_keras("model.h5", 1.0, "mish"); use_model("model.h5"); }, kRun, ExitCode::kData,
+     {"model.h5", "mish"}},
     {"ModelTruncated",
      [] {
        std::string const bytes = slurp("model.safetensors");

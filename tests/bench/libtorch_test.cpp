@@ -78,16 +78,19 @@ TEST_P(LibTorchBaseline, FindsOnlyIdis) {
   EXPECT_EQ(rows[1].over_libtorch, 1.0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, LibTorchBaseline,
-                         testing::Values(BaselineCase{"eidig", Activation::kRelu, {8, 6, 1}, 0.5},
-                                         BaselineCase{"adf", Activation::kRelu, {8, 6, 1}, 0.5},
-                                         BaselineCase{"maft", Activation::kRelu, {8, 6, 1}, 0.5},
-                                         BaselineCase{
-                                             "eidig", Activation::kLeakyRelu, {8, 6, 1}, 0.6},
-                                         BaselineCase{"eidig", Activation::kElu, {8, 6, 3}, 0.5},
-                                         BaselineCase{"adf", Activation::kTanh, {8, 6, 3}, 0.5},
-                                         BaselineCase{"maft", Activation::kSigmoid, {8, 6, 3}, 0.5},
-                                         BaselineCase{"eidig", Activation::kLinear, {1}, 0.5}));
+INSTANTIATE_TEST_SUITE_P(
+    Cases, LibTorchBaseline,
+    testing::Values(BaselineCase{"eidig", Activation::kRelu, {8, 6, 1}, 0.5},
+                    BaselineCase{"adf", Activation::kRelu, {8, 6, 1}, 0.5},
+                    BaselineCase{"maft", Activation::kRelu, {8, 6, 1}, 0.5},
+                    BaselineCase{"eidig", Activation::kLeakyRelu, {8, 6, 1}, 0.6},
+                    BaselineCase{"eidig", Activation::kElu, {8, 6, 3}, 0.5},
+                    BaselineCase{"adf", Activation::kTanh, {8, 6, 3}, 0.5},
+                    BaselineCase{"eidig", Activation::kSilu, {8, 6, 3}, 0.5},
+                    BaselineCase{"adf", Activation::kGelu, {8, 6, 1}, 0.5},
+                    BaselineCase{"maft", Activation::kGeluTanh, {8, 6, 1}, 0.5},
+                    BaselineCase{"maft", Activation::kSigmoid, {8, 6, 3}, 0.5},
+                    BaselineCase{"eidig", Activation::kLinear, {1}, 0.5}));
 
 class LibTorchGolden : public testing::TestWithParam<GoldenCase> {};
 

@@ -41,6 +41,36 @@ TEST(Exported, TheSameNetworkFromEveryExporter) {
   }
 }
 
+// SiLU and GELU, by whatever operators each exporter writes them.
+TEST(Exported, GatedActivationsFromEveryExporter) {
+  int const widths[] = {3, 4, 4, 4, 2};
+  int count = 0;
+  for (char const* name : {"torch_gated_17.onnx", "torch_gated_20.onnx",
+                           "torch_gated_dynamo_18.onnx", "torch_gated_dynamo_20.onnx",
+                           "tf2onnx_gated.onnx", "keras_gated.keras", "keras_gated.h5"}) {
+    SCOPED_TRACE(name);
+    bool const is_torch = std::string(name).find("torch") == 0;
+    bool const is_keras = std::string(name).find("keras") == 0;
+    Activation const expected[] = {Activation::kSilu, Activation::kGelu,
+                                   is_keras ? Activation::kSilu : Activation::kGeluTanh,
+                                   is_torch ? Activation::kLinear : Activation::kSoftmax};
+    Network const network = load_network(exported(name));
+    ASSERT_EQ(network.layers.size(), 4U);
+    for (int k = 0; k < 4; ++k) {
+      DenseLayer const& layer = network.layers[static_cast<std::size_t>(k)];
+      EXPECT_EQ(layer.activation, expected[k]) << k;
+      ASSERT_EQ(layer.inputs, widths[k]);
+      ASSERT_EQ(layer.outputs, widths[k + 1]);
+      for (int i = 0; i < layer.inputs * layer.outputs; ++i)
+        EXPECT_EQ(layer.weights[static_cast<std::size_t>(i)], kernel(i, k)) << k;
+      for (int i = 0; i < layer.outputs; ++i)
+        EXPECT_EQ(layer.bias[static_cast<std::size_t>(i)], bias(i, k)) << k;
+    }
+    ++count;
+  }
+  EXPECT_EQ(count, 7);
+}
+
 // A scaler folded into a network of scikit-learn, which computes in float32 as well.
 TEST(Exported, ScikitLearnsPipelineGivesItsScores) {
   Network const network = load_network(exported("skl2onnx.onnx"));

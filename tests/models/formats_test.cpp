@@ -153,6 +153,22 @@ TEST(Formats, OneLogitIsEqualBitForBit) {
   }
 }
 
+TEST(Formats, SiluAndGeluAreEqualBitForBit) {
+  TemporaryFolder const folder;
+  for (Activation const hidden : {Activation::kSilu, Activation::kGelu, Activation::kGeluTanh}) {
+    Network const network = random_network({6, 9, 4, 2}, hidden, Activation::kSoftmax);
+    write_safetensors(network, folder.file("n.safetensors"));
+    std::vector<std::string> paths = {folder.write("a.onnx", onnx_of(network, false)),
+                                      folder.write("b.onnx", onnx_of(network, true)),
+                                      folder.file("n.safetensors")};
+    if (hidden != Activation::kGeluTanh) {  // which Keras has no name for
+      paths.push_back(write_h5(folder, network));
+      paths.push_back(write_keras(folder, network));
+    }
+    expect_equal(network, paths);
+  }
+}
+
 // The networks of the papers in the format of ADF and NeuronFair: two logits, 0 and z.
 TEST(Formats, BenchmarkNetworksDecideAlikeAsTfCheckpoints) {
   FL_NEED_BENCHMARKS(dir);

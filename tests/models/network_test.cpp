@@ -77,6 +77,8 @@ TEST(Network, ValidateNamesLayerAndIndex) {
   expect({"softmax"}, [](Network& n) { n.layers[0].activation = Activation::kSoftmax; });
   expect({"softmax", "1 output,"},
          [](Network& n) { n.layers[1].activation = Activation::kSoftmax; });
+  expect({"gelu_tanh", "sigmoid or linear"},
+         [](Network& n) { n.layers[1].activation = Activation::kGeluTanh; });
   expect({"alpha", "elu", "-1"}, [](Network& n) { n.layers[0].alpha = -1.0F; });
   expect({"elu with 2 outputs", "softmax or linear"}, [](Network& n) { n.layers.pop_back(); });
   Network several = small();
@@ -108,6 +110,19 @@ TEST(Network, LoadSaysWhatAFileIs) {
   expect("model.bin", "hello\n", {"starts with 'hello\\n'", "safetensors"});
   expect("text.h5", "hello\n", {"is not HDF5", "hello"});
   expect("short.safetensors", "abc", {"3 bytes long"});
+}
+
+TEST(Safetensors, NameSiluAndGelu) {
+  TemporaryFolder const folder;
+  std::string const path = folder.file("net.safetensors");
+  for (Activation const activation :
+       {Activation::kSilu, Activation::kGelu, Activation::kGeluTanh}) {
+    Network network = small();
+    network.layers[0].activation = activation;
+    network.layers[0].alpha = 0.0F;
+    write_safetensors(network, path);
+    EXPECT_EQ(load_network(path).layers[0].activation, activation);
+  }
 }
 
 TEST(Safetensors, WhatIsWrittenReadsBackEqual) {

@@ -42,7 +42,8 @@ void check_bound(SmallShape const& shape, double weight_scale) {
 TEST(EvaluateDouble, BoundsTheErrorOfFloat) {
   for (Activation const activation :
        {Activation::kRelu, Activation::kLeakyRelu, Activation::kElu, Activation::kTanh,
-        Activation::kSigmoid, Activation::kLinear}) {
+        Activation::kSigmoid, Activation::kLinear, Activation::kSilu, Activation::kGelu,
+        Activation::kGeluTanh}) {
     SmallShape shape;
     shape.activation = activation;
     for (auto const& widths :

@@ -73,7 +73,10 @@ std::vector<TwinShape> twin_shapes() {
   wide.selected = {3, 11};
   wide.widths = {9, 1};
   wide.seed = 3;
-  return {first, turned, wide};
+  TwinShape gated = turned;  // sums are kept in the place of activations
+  gated.activation = Activation::kSilu;
+  gated.seed = 4;
+  return {first, turned, gated, wide};
 }
 
 TEST(Encodings, FindWhatTheTwinWithPlainCodesFinds) {

@@ -192,6 +192,11 @@ inline SmallShape shape_of(char const* kind) {
   std::string const name = kind;
   if (name == "several outputs") shape.widths = {9, 5, 3};
   if (name == "tanh") shape.activation = Activation::kTanh;
+  if (name == "silu") shape.activation = Activation::kSilu;
+  if (name == "gelu") {
+    shape.activation = Activation::kGelu;
+    shape.widths = {9, 5, 3};
+  }
   if (name == "wide domain") shape.ranges.assign(36, 5);
   shape.overflows = name.find("undefined") != std::string::npos;
   if (name == "many variants" || name == "many undefined") {

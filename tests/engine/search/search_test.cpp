@@ -48,8 +48,8 @@ TEST_P(SearchExecution, MemoryLimitsDoNotShowEither) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Subjects, SearchExecution,
-                         ::testing::Values("one output", "several outputs", "tanh", "wide domain",
-                                           "many variants", "undefined members"),
+                         ::testing::Values("one output", "several outputs", "tanh", "silu", "gelu",
+                                           "wide domain", "many variants", "undefined members"),
                          name_of_kind);
 
 TEST(Search, ExecutionNeverShowsOnCensus) {
@@ -251,8 +251,9 @@ TEST_P(SearchSequential, IsTheLockstepSearch) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Subjects, SearchSequential,
-                         ::testing::Values("one output", "several outputs", "tanh", "wide domain",
-                                           "many variants", "undefined members", "many undefined"),
+                         ::testing::Values("one output", "several outputs", "tanh", "silu", "gelu",
+                                           "wide domain", "many variants", "undefined members",
+                                           "many undefined"),
                          name_of_kind);
 
 TEST(Search, WideDomainsUseSeveralWords) {

@@ -12,9 +12,10 @@
 namespace fairlane {
 namespace {
 
-constexpr Activation kActivations[] = {Activation::kLinear,    Activation::kRelu,
-                                       Activation::kLeakyRelu, Activation::kElu,
-                                       Activation::kTanh,      Activation::kSigmoid};
+constexpr Activation kActivations[] = {
+    Activation::kLinear, Activation::kRelu, Activation::kLeakyRelu,
+    Activation::kElu,    Activation::kTanh, Activation::kSigmoid,
+    Activation::kSilu,   Activation::kGelu, Activation::kGeluTanh};
 
 /// The activation as the lane core computes it.
 float activated(Activation activation, float alpha, float z) {

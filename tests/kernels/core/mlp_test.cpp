@@ -13,9 +13,10 @@ namespace fairlane {
 namespace {
 
 std::vector<RandomSubject::Shape> shapes() {
-  constexpr Activation kActivations[] = {Activation::kRelu,    Activation::kLeakyRelu,
-                                         Activation::kElu,     Activation::kTanh,
-                                         Activation::kSigmoid, Activation::kLinear};
+  constexpr Activation kActivations[] = {
+      Activation::kRelu, Activation::kLeakyRelu, Activation::kElu,
+      Activation::kTanh, Activation::kSigmoid,   Activation::kLinear,
+      Activation::kSilu, Activation::kGelu,      Activation::kGeluTanh};
   std::vector<RandomSubject::Shape> all;
   std::uint32_t seed = 100;
   for (Activation const activation : kActivations) {
@@ -180,25 +181,29 @@ TEST(Mlp, GradientsAreThoseOfTheFunction) {
 
 // The gradient of the margin is what finite differences of the double network say.
 TEST(Mlp, ReferenceGradientMatchesDifferences) {
-  RandomSubject::Shape shape;
-  shape.activation = Activation::kTanh;
-  shape.widths = {7, 3};
-  RandomSubject subject(shape);
-  naive::DoubleReference const real(subject.view);
-  constexpr double kStep = 1e-6;
-  constexpr double kTolerance = 1e-6;
-  for (auto const& row : subject.rows(20)) {
-    auto const gradient = real.gradient({GradientKind::kMargin, 1.0F}, row);
-    std::int32_t const own = real.label(row);
-    for (std::size_t a = 0; a < row.size(); ++a) {
-      auto up = naive::DoubleReference::reals(row);
-      auto down = up;
-      up[a] += kStep;
-      down[a] -= kStep;
-      double const slope = (real.class_margin(own, real.activations(up).back()) -
-                            real.class_margin(own, real.activations(down).back())) /
-                           (2 * kStep);
-      EXPECT_NEAR(slope, gradient[a], kTolerance);
+  for (Activation const activation :
+       {Activation::kTanh, Activation::kSilu, Activation::kGelu, Activation::kGeluTanh}) {
+    SCOPED_TRACE(static_cast<int>(activation));
+    RandomSubject::Shape shape;
+    shape.activation = activation;
+    shape.widths = {7, 5, 3};
+    RandomSubject subject(shape);
+    naive::DoubleReference const real(subject.view);
+    constexpr double kStep = 1e-6;
+    constexpr double kTolerance = 1e-6;
+    for (auto const& row : subject.rows(20)) {
+      auto const gradient = real.gradient({GradientKind::kMargin, 1.0F}, row);
+      std::int32_t const own = real.label(row);
+      for (std::size_t a = 0; a < row.size(); ++a) {
+        auto up = naive::DoubleReference::reals(row);
+        auto down = up;
+        up[a] += kStep;
+        down[a] -= kStep;
+        double const slope = (real.class_margin(own, real.activations(up).back()) -
+                              real.class_margin(own, real.activations(down).back())) /
+                             (2 * kStep);
+        EXPECT_NEAR(slope, gradient[a], kTolerance);
+      }
     }
   }
 }

@@ -184,6 +184,99 @@ TEST(Numerics, Expm1IsWithinTwoUnits) {
   EXPECT_TRUE(std::isnan(expm1_1(kNan)));
 }
 
+long double exact_below(long double x) { return std::erfc(-x / std::sqrt(2.0L)) / 2.0L; }
+long double exact_density(long double x) {
+  constexpr long double kOneOverRootTwoPi = 0.398942280401432677939946L;
+  return std::exp(-x * x / 2.0L) * kOneOverRootTwoPi;
+}
+/// What the sigmoid in GELU by tanh is of, and its derivative.
+long double inner(long double x) { return 1.59576912160573071176L * (x + 0.044715L * x * x * x); }
+long double inner_slope(long double x) {
+  return 1.59576912160573071176L * (1.0L + 3.0L * 0.044715L * x * x);
+}
+
+double distance(float got, long double exact) {
+  return static_cast<double>(std::fabs(static_cast<long double>(got) - exact));
+}
+
+// From there on results are denormal.
+constexpr float kNormalLowest = -12.9F;
+
+TEST(Numerics, NormalIsWithinSixUnitsAndItsDensityWithinTwo) {
+  constexpr double kBelowUlps = 6.0;
+  constexpr double kDensityUlps = 2.0;
+  auto const below = [](float x) { return normal<ScalarPack>(x).below; };
+  auto const density = [](float x) { return normal<ScalarPack>(x).density; };
+  Worst worst = sweep(kNormalLowest, 20.0F, kStride, below, exact_below);
+  report("normal", worst);
+  EXPECT_LE(worst.error, kBelowUlps) << worst.at;
+  worst = sweep(kNormalLowest, -kNormalLowest, kStride, density, exact_density);
+  report("normal density", worst);
+  EXPECT_LE(worst.error, kDensityUlps) << worst.at;
+  worst = sweep(-15.0F, kNormalLowest, kStride, below, exact_below);
+  report("normal, denormal", worst);
+  constexpr double kDenormalUlps = 2.0;
+  EXPECT_LE(worst.error, kDenormalUlps) << worst.at;
+  EXPECT_EQ(below(-kInfinity), 0.0F);
+  EXPECT_EQ(below(kInfinity), 1.0F);
+  EXPECT_EQ(density(kInfinity), 0.0F);
+  EXPECT_TRUE(std::isnan(below(kNan)));
+}
+
+TEST(Numerics, GatedActivationsAreWithinTheirUnits) {
+  constexpr double kSiluUlps = 3.0;
+  constexpr double kGeluUlps = 6.0;
+  constexpr double kGeluTanhUlps = 3.0;  // of positive arguments
+  auto const exact_gelu = [](long double x) { return x * exact_below(x); };
+  auto const exact_gelu_tanh = [](long double x) { return x * exact_sigmoid(inner(x)); };
+  Worst worst = sweep(-87.0F, 1e6F, kStride, silu<ScalarPack>,
+                      [](long double x) { return x * exact_sigmoid(x); });
+  report("silu", worst);
+  EXPECT_LE(worst.error, kSiluUlps) << worst.at;
+  worst = sweep(kNormalLowest, 1e6F, kStride, gelu<ScalarPack>, exact_gelu);
+  report("gelu", worst);
+  EXPECT_LE(worst.error, kGeluUlps) << worst.at;
+  worst = sweep(0.0F, 1e6F, kStride, gelu_tanh<ScalarPack>, exact_gelu_tanh);
+  report("gelu by tanh", worst);
+  EXPECT_LE(worst.error, kGeluTanhUlps) << worst.at;
+  constexpr double kAbsolute = 0x1p-22;  // negative results are small differences of large ones
+  for (float x = -20.0F; x < 0.0F; x += 1.0F / 4096.0F)
+    ASSERT_LE(distance(gelu_tanh<ScalarPack>(x), exact_gelu_tanh(x)), kAbsolute) << x;
+}
+
+TEST(Numerics, GatedActivationsEndWell) {
+  for (auto* const f : {silu<ScalarPack>, gelu<ScalarPack>, gelu_tanh<ScalarPack>}) {
+    EXPECT_EQ(f(0.0F), 0.0F);
+    EXPECT_EQ(f(3e38F), 3e38F);
+    EXPECT_EQ(f(kInfinity), kInfinity);
+    EXPECT_EQ(f(-3e38F), 0.0F);
+    EXPECT_TRUE(std::isnan(f(-kInfinity)));
+    EXPECT_TRUE(std::isnan(f(kNan)));
+  }
+  for (auto* const f :
+       {silu_slope<ScalarPack>, gelu_slope<ScalarPack>, gelu_tanh_slope<ScalarPack>}) {
+    EXPECT_EQ(f(0.0F), 0.5F);
+    EXPECT_EQ(f(3e38F), 1.0F);
+    EXPECT_EQ(f(-3e38F), 0.0F);
+    EXPECT_TRUE(std::isnan(f(kNan)));
+  }
+}
+
+TEST(Numerics, SlopesOfGatedActivationsAreNearTheDerivatives) {
+  constexpr double kSlopeError = 0x1p-18;
+  for (float x = -100.0F; x < 100.0F; x += 1.0F / 1024.0F) {
+    auto const exact = static_cast<long double>(x);
+    long double const s = exact_sigmoid(exact);
+    long double const t = exact_sigmoid(inner(exact));
+    long double const silu_exact = s * (1.0L + exact * (1.0L - s));
+    long double const gelu_exact = exact_below(exact) + exact * exact_density(exact);
+    long double const tanh_exact = t * (1.0L + exact * (1.0L - t) * inner_slope(exact));
+    ASSERT_LE(distance(silu_slope<ScalarPack>(x), silu_exact), kSlopeError) << x;
+    ASSERT_LE(distance(gelu_slope<ScalarPack>(x), gelu_exact), kSlopeError) << x;
+    ASSERT_LE(distance(gelu_tanh_slope<ScalarPack>(x), tanh_exact), kSlopeError) << x;
+  }
+}
+
 TEST(Numerics, SoftmaxIsWithinOneUnit) {
   constexpr double kSoftmaxUlps = 1.0;
   constexpr int kMost = 5;

@@ -164,9 +164,10 @@ void expect_equal(Outputs const& a, Outputs const& b) {
 }
 
 std::vector<RandomSubject::Shape> random_shapes(int count) {
-  constexpr Activation kActivations[] = {Activation::kRelu,    Activation::kLeakyRelu,
-                                         Activation::kElu,     Activation::kTanh,
-                                         Activation::kSigmoid, Activation::kLinear};
+  constexpr Activation kActivations[] = {
+      Activation::kRelu, Activation::kLeakyRelu, Activation::kElu,
+      Activation::kTanh, Activation::kSigmoid,   Activation::kLinear,
+      Activation::kSilu, Activation::kGelu,      Activation::kGeluTanh};
   std::mt19937 random(20);
   auto const upto = [&](int low, int high) {
     return std::uniform_int_distribution<int>(low, high)(random);
@@ -175,7 +176,7 @@ std::vector<RandomSubject::Shape> random_shapes(int count) {
   for (int i = 0; i < count; ++i) {
     RandomSubject::Shape shape;
     shape.seed = static_cast<std::uint32_t>(i + 1);
-    shape.activation = kActivations[i % 6];
+    shape.activation = kActivations[i % 9];
     shape.attributes = upto(2, 24);
     shape.counts.clear();
     constexpr int kMostVariants = 40;

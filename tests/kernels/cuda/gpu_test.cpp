@@ -113,14 +113,15 @@ TEST_P(GpuSearch, MemoryLimitsDoNotShow) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Subjects, GpuSearch,
-                         testing::Values("one output", "several outputs", "tanh", "wide domain",
-                                         "many variants", "undefined members", "many undefined"),
+                         testing::Values("one output", "several outputs", "tanh", "silu", "gelu",
+                                         "wide domain", "many variants", "undefined members",
+                                         "many undefined"),
                          name_of_kind);
 
 TEST(GpuSearchOnWideNetworks, FindsWhatTheCpuFinds) {
   FL_NEED_GPU();
   TemporaryFolder const folder;
-  for (auto const activation : {Activation::kRelu, Activation::kTanh}) {
+  for (auto const activation : {Activation::kRelu, Activation::kTanh, Activation::kGelu}) {
     RunConfig config = wide_network_config(folder, activation);
     for (char const* method : kMethods) {
       SCOPED_TRACE(method);

@@ -143,7 +143,8 @@ TEST(DenseBlocks, ApplyEveryActivationAndItsGradient) {
   Case const shape{33, 9, 21};
   for (auto const activation :
        {Activation::kLinear, Activation::kRelu, Activation::kLeakyRelu, Activation::kElu,
-        Activation::kTanh, Activation::kSigmoid, Activation::kSoftmax}) {
+        Activation::kTanh, Activation::kSigmoid, Activation::kSoftmax, Activation::kSilu,
+        Activation::kGelu, Activation::kGeluTanh}) {
     for (auto const finish : {DenseFinish::kActivation, DenseFinish::kActivationGradient}) {
       SCOPED_TRACE(static_cast<int>(activation) * 10 + static_cast<int>(finish));
       Product product(shape, kSeed);

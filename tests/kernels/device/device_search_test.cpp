@@ -215,8 +215,9 @@ TEST(DeviceSearchRoute, IsTheNamedOneOrTheBetter) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Subjects, DeviceSearch,
-                         ::testing::Values("one output", "several outputs", "tanh", "wide domain",
-                                           "many variants", "undefined members", "many undefined"),
+                         ::testing::Values("one output", "several outputs", "tanh", "silu", "gelu",
+                                           "wide domain", "many variants", "undefined members",
+                                           "many undefined"),
                          name_of_kind);
 
 TEST(DeviceSearchOnCensus, FindsWhatTheCpuFinds) {

@@ -52,8 +52,8 @@ TEST_P(DeviceWalks, CountWhatTheCpuCounts) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Subjects, DeviceWalks,
-                         ::testing::Values("one output", "several outputs", "tanh", "many variants",
-                                           "undefined members", "many undefined"),
+                         ::testing::Values("one output", "several outputs", "tanh", "gelu",
+                                           "many variants", "undefined members", "many undefined"),
                          name_of_kind);
 
 }  // namespace

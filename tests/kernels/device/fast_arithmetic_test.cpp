@@ -252,6 +252,7 @@ TEST_P(FastSearch, FindsNothingThatIsNoIdi) {
   SmallShape shape = cancelling_shape(kind == "several outputs" ? 3 : 1);
   // So many that their labels fit into no slot: they are classified in stages.
   if (kind == "many variants") shape.ranges = {9, 5, 3, 6, 8, 7};
+  if (kind == "gelu") shape.activation = Activation::kGelu;
   RunConfig config = small_config(folder, shape);
   write_safetensors(cancelling(shape), config.model);
   config.global.num = 60;
@@ -285,7 +286,8 @@ TEST_P(FastSearch, FindsNothingThatIsNoIdi) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Subjects, FastSearch,
-                         ::testing::Values("one output", "several outputs", "many variants"),
+                         ::testing::Values("one output", "several outputs", "gelu",
+                                           "many variants"),
                          name_of_kind);
 
 TEST(FastSearchUndefined, FindsNothingThatIsNoIdi) {

@@ -4,7 +4,8 @@
     venv/bin/python make_exported.py
 
 All but scikit-learn's are the same network, 3 -> 4 -> 4 -> 2 with ReLU between the layers, whose parameters follow from
-their index (kernel and bias below; exported_test.cpp computes them again).
+their index (kernel and bias below; exported_test.cpp computes them again). Those named gated are 3 -> 4 -> 4 -> 4 -> 2
+with SiLU, GELU and GELU by tanh between the layers; Keras has no name for the last, and SiLU once more.
 """
 import os
 import pathlib
@@ -21,6 +22,7 @@ import sklearn.neural_network
 import sklearn.pipeline
 import sklearn.preprocessing
 import tensorflow as tf
+import tf2onnx
 import torch
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -39,6 +41,10 @@ def bias(outputs, layer):
 LAYERS = [(kernel(i, o, k), bias(o, k)) for k, (i, o) in enumerate(zip(WIDTHS, WIDTHS[1:]))]
 
 
+GATED_WIDTHS = (3, 4, 4, 4, 2)
+GATED_LAYERS = [(kernel(i, o, k), bias(o, k)) for k, (i, o) in enumerate(zip(GATED_WIDTHS, GATED_WIDTHS[1:]))]
+
+
 def make_torch():
     modules = []
     for weights, shift in LAYERS:
@@ -49,6 +55,31 @@ def make_torch():
     model = torch.nn.Sequential(*modules[:-1]).eval()
     torch.onnx.export(model, torch.zeros(1, 3), str(HERE / "torch.onnx"), dynamo=False,
                       input_names=["x"], dynamic_axes={"x": {0: "rows"}})
+
+
+def make_torch_gated():
+    """By the parts that operator set 17 has, with Gelu of operator set 20, and by the newer exporter."""
+    gates = [torch.nn.SiLU(), torch.nn.GELU(), torch.nn.GELU(approximate="tanh")]
+    modules = []
+    for k, (weights, shift) in enumerate(GATED_LAYERS):
+        linear = torch.nn.Linear(*weights.shape)
+        linear.weight.data = torch.tensor(weights.T.copy())
+        linear.bias.data = torch.tensor(shift)
+        modules += [linear] + gates[k:k + 1]
+    model = torch.nn.Sequential(*modules).eval()
+    for opset in (17, 20):
+        torch.onnx.export(model, torch.zeros(1, 3), str(HERE / f"torch_gated_{opset}.onnx"), dynamo=False,
+                          input_names=["x"], dynamic_axes={"x": {0: "rows"}}, opset_version=opset)
+    for opset in (18, 20):
+        path = HERE / f"torch_gated_dynamo_{opset}.onnx"
+        torch.onnx.export(model, (torch.zeros(2, 3),), str(path), input_names=["x"],
+                          dynamic_shapes=({0: torch.export.Dim("rows")},), opset_version=opset,
+                          external_data=False)
+        exported = onnx.load(path)
+        for node in exported.graph.node:  # where in this program each is from
+            del node.metadata_props[:]
+        del exported.graph.metadata_props[:]
+        onnx.save(exported, path)
 
 
 def deflate(path):
@@ -70,6 +101,32 @@ def make_keras():
     deflate(HERE / "keras.keras")
     model(np.zeros((1, 3), np.float32))
     model.export(HERE / "keras.onnx", format="onnx", verbose=False)
+
+
+def make_keras_gated():
+    gates = ["silu", "gelu", "swish", "softmax"]
+    model = keras.Sequential([keras.Input((3,))] + [
+        keras.layers.Dense(weights.shape[1], gate) for (weights, _), gate in zip(GATED_LAYERS, gates)])
+    for layer, parameters in zip(model.layers, GATED_LAYERS):
+        layer.set_weights(parameters)
+    model.save(HERE / "keras_gated.keras")
+    deflate(HERE / "keras_gated.keras")
+    model.save(HERE / "keras_gated.h5")
+
+
+def make_tf2onnx_gated():
+    """tf2onnx knows no Erfc, of which TensorFlow 2.21 makes GELU: this is how earlier ones made it."""
+    gates = [tf.nn.silu, lambda x: 0.5 * x * (1 + tf.math.erf(x / 1.4142135623730951)),
+             lambda x: tf.nn.gelu(x, approximate=True), tf.nn.softmax]
+
+    @tf.function(input_signature=[tf.TensorSpec((None, 3), tf.float32)])
+    def network(values):
+        for (weights, shift), gate in zip(GATED_LAYERS, gates):
+            values = gate(tf.matmul(values, weights) + shift)
+        return values
+
+    tf2onnx.convert.from_function(network, input_signature=network.input_signature,
+                                  output_path=str(HERE / "tf2onnx_gated.onnx"))
 
 
 def make_tensorflow():
@@ -104,5 +161,6 @@ def make_scikit_learn():
 
 
 if __name__ == "__main__":
-    for make in (make_torch, make_keras, make_tensorflow, make_scikit_learn):
+    for make in (make_torch, make_torch_gated, make_keras, make_keras_gated, make_tf2onnx_gated,
+                 make_tensorflow, make_scikit_learn):
         make()

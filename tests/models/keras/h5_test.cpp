@@ -190,6 +190,13 @@ TEST(KerasH5, ReadsEveryWayOfWritingActivations) {
       {own("null"), layer("LeakyReLU", "a", R"("negative_slope": 0.0625)"), Activation::kLeakyRelu,
        0.0625F},
       {own("null"), layer("ELU", "a", R"("alpha": 2.0)"), Activation::kElu, 2.0F},
+      {own(R"("silu")"), "", Activation::kSilu, 0.0F},
+      {own(R"("swish")"), "", Activation::kSilu, 0.0F},
+      {own(R"("gelu")"), "", Activation::kGelu, 0.0F},
+      {own("null"), layer("Activation", "a", own(R"("silu")")), Activation::kSilu, 0.0F},
+      {own("null"), layer("Addons>GELU", "a", R"("approximate": true)"), Activation::kGeluTanh,
+       0.0F},
+      {own("null"), layer("Addons>GELU", "a", R"("approximate": false)"), Activation::kGelu, 0.0F},
   };
   for (auto const& c : cases) {
     std::vector<std::string> layers = {first(c.inside)};
@@ -210,7 +217,9 @@ TEST(KerasH5, RejectsWhatItDoesNotCompute) {
   expect({first(), layer("BatchNormalization", "norm"), second()},
          {"layer_names does not list 'norm'"});
   expect({layer("Conv2D", "conv"), first(), second()}, {"model_config", "'conv'", "Conv2D"});
-  expect({first(R"("activation": "swish")"), second()}, {"'first'", "'swish'", "leaky_relu"});
+  expect({first(R"("activation": "mish")"), second()}, {"'first'", "'mish'", "leaky_relu"});
+  expect({first("\"activation\": null"), layer("Addons>GELU", "g"), second()},
+         {"'g'", "approximate is null"});
   expect({first(R"("activation": {"class_name": "function", "config": "relu"})"), second()},
          {"'first'", "'function'"});
   expect({first("\"activation\": null"), layer("ReLU", "r", R"("max_value": 6.0)"), second()},

@@ -36,14 +36,19 @@ TEST(Onnx, ReadsActivations) {
     Activation expected;
     float alpha;
   };
-  for (Case const& c :
-       std::vector<Case>{{"Relu", {}, Activation::kRelu, 0.0F},
-                         {"LeakyRelu", {}, Activation::kLeakyRelu, 0.01F},
-                         {"LeakyRelu", {onnx_real("alpha", 0.25F)}, Activation::kLeakyRelu, 0.25F},
-                         {"Elu", {}, Activation::kElu, 1.0F},
-                         {"Elu", {onnx_real("alpha", 0.5F)}, Activation::kElu, 0.5F},
-                         {"Tanh", {}, Activation::kTanh, 0.0F},
-                         {"Sigmoid", {}, Activation::kSigmoid, 0.0F}}) {
+  for (Case const& c : std::vector<Case>{
+           {"Relu", {}, Activation::kRelu, 0.0F},
+           {"LeakyRelu", {}, Activation::kLeakyRelu, 0.01F},
+           {"LeakyRelu", {onnx_real("alpha", 0.25F)}, Activation::kLeakyRelu, 0.25F},
+           {"Elu", {}, Activation::kElu, 1.0F},
+           {"Elu", {onnx_real("alpha", 0.5F)}, Activation::kElu, 0.5F},
+           {"Tanh", {}, Activation::kTanh, 0.0F},
+           {"Sigmoid", {}, Activation::kSigmoid, 0.0F},
+           {"Swish", {}, Activation::kSilu, 0.0F},
+           {"Swish", {onnx_real("alpha", 1.0F)}, Activation::kSilu, 0.0F},
+           {"Gelu", {}, Activation::kGelu, 0.0F},
+           {"Gelu", {onnx_text("approximate", "none")}, Activation::kGelu, 0.0F},
+           {"Gelu", {onnx_text("approximate", "tanh")}, Activation::kGeluTanh, 0.0F}}) {
     Network const network = read(first().node(c.op, {}, c.attributes).node("MatMul", {"out"}));
     ASSERT_EQ(network.layers.size(), 2U) << c.op;
     EXPECT_EQ(network.layers[0].activation, c.expected) << c.op;
@@ -60,6 +65,109 @@ TEST(Onnx, ReadsActivations) {
     EXPECT_EQ(read(first().node(op), 11).layers[0].activation, Activation::kSoftmax);
     expect(first().node(op, {}, {onnx_integer("axis", 0)}), {"axis is 0"});
   }
+}
+
+TEST(Onnx, RejectsOtherSwishesAndGelus) {
+  expect(first().node("Swish", {}, {onnx_real("alpha", 1.5F)}), {"alpha is 1.5", "expected 1"});
+  expect(first().node("Gelu", {}, {onnx_text("approximate", "erf")}),
+         {"approximate is 'erf'", "'tanh'"});
+}
+
+/// first() with the numbers that activations are written out with.
+OnnxWriter with_numbers() {
+  OnnxWriter writer = first();
+  for (auto const& [name, value] :
+       std::vector<std::pair<std::string, float>>{{"half", 0.5F},
+                                                  {"one", 1.0F},
+                                                  {"two", 2.0F},
+                                                  {"three", 3.0F},
+                                                  {"root", 1.41421356F},
+                                                  {"root_half", 0.70710678F},
+                                                  {"cubic", 0.044715F},
+                                                  {"pi", 0.79788456F},
+                                                  {"quick", 1.702F}})
+    writer.floats(name, {}, {value});
+  return writer;
+}
+
+Activation first_activation(OnnxWriter& writer) {
+  Network const network = read(writer.node("MatMul", {"out"}));
+  EXPECT_EQ(network.layers.size(), 2U);
+  EXPECT_EQ(network.layers[0].weights, kWeights);
+  EXPECT_EQ(network.layers[1].weights, kOut);
+  EXPECT_EQ(network.layers[1].bias, std::vector<float>{0.0F});
+  return network.layers[0].activation;
+}
+
+TEST(Onnx, ReadsSiluWrittenOut) {
+  OnnxWriter plain = with_numbers();
+  std::string const x = plain.last();
+  plain.node("Sigmoid").node("Mul", {x});
+  EXPECT_EQ(first_activation(plain), Activation::kSilu);
+  OnnxWriter turned = with_numbers();
+  turned.node("Sigmoid").node("Mul", {x}, {}, true);
+  EXPECT_EQ(first_activation(turned), Activation::kSilu);
+}
+
+// As torch.onnx, Keras and jax write it.
+TEST(Onnx, ReadsGeluWrittenOut) {
+  OnnxWriter torch = with_numbers();
+  std::string const x = torch.last();
+  torch.node("Div", {"root"})
+      .node("Erf")
+      .node("Add", {"one"})
+      .node("Mul", {x})
+      .node("Mul", {"half"});
+  EXPECT_EQ(first_activation(torch), Activation::kGelu);
+  OnnxWriter keras = with_numbers();
+  keras.side("Mul", {"half", x}, "h");
+  keras.node("Mul", {"root_half"})
+      .node("Erf")
+      .node("Add", {"one"}, {}, true)
+      .node("Mul", {"h"}, {}, true);
+  EXPECT_EQ(first_activation(keras), Activation::kGelu);
+  OnnxWriter jax = with_numbers();
+  jax.node("Div", {"root"})
+      .node("Erf")
+      .node("Add", {"one"})
+      .node("Mul", {x}, {}, true)
+      .node("Div", {"two"});
+  EXPECT_EQ(first_activation(jax), Activation::kGelu);
+}
+
+TEST(Onnx, ReadsGeluByTanhWrittenOut) {
+  OnnxWriter powers = with_numbers();
+  std::string const x = powers.last();
+  powers.side("Mul", {"half", x}, "h");
+  powers.node("Pow", {"three"}).node("Mul", {"cubic"}).node("Add", {x}).node("Mul", {"pi"});
+  powers.node("Tanh").node("Add", {"one"}).node("Mul", {"h"});
+  EXPECT_EQ(first_activation(powers), Activation::kGeluTanh);
+  OnnxWriter products = with_numbers();
+  products.node("Mul", {x})
+      .node("Mul", {x})
+      .node("Mul", {"cubic"}, {}, true)
+      .node("Add", {x}, {}, true);
+  products.node("Mul", {"pi"})
+      .node("Tanh")
+      .node("Add", {"one"})
+      .node("Mul", {x})
+      .node("Mul", {"half"});
+  EXPECT_EQ(first_activation(products), Activation::kGeluTanh);
+}
+
+// One number is another, or one value: nothing that is read.
+TEST(Onnx, RejectsWhatIsNearlySiluOrGelu) {
+  OnnxWriter quick = with_numbers();
+  std::string const x = quick.last();
+  expect(quick.node("Mul", {"quick"}).node("Sigmoid").node("Mul", {x}), {"combines"});
+  expect(with_numbers().node("Erf").node("Add", {"one"}).node("Mul", {x}).node("Mul", {"half"}),
+         {"combines"});
+  expect(with_numbers().node("Div", {"root"}).node("Erf").node("Mul", {x}).node("Mul", {"half"}),
+         {"combines"});
+  expect(with_numbers().node("Tanh").node("Mul", {x}), {"combines"});
+  expect(with_numbers().node("Div", {"root"}).node("Erf").node("Add", {"one"}), {"'Erf'"});
+  expect(with_numbers().side("Mul", {x, "two"}, "other").node("Sigmoid").node("Mul", {"other"}),
+         {"combines"});
 }
 
 // Its factor is part of the layer behind it.

@@ -20,6 +20,9 @@ inline ProtobufWriter onnx_integer(std::string const& name, std::int64_t value) 
 inline ProtobufWriter onnx_real(std::string const& name, float value) {
   return ProtobufWriter().bytes(1, name).real(2, value).number(20, 1);
 }
+inline ProtobufWriter onnx_text(std::string const& name, std::string const& value) {
+  return ProtobufWriter().bytes(1, name).bytes(4, value).number(20, 3);
+}
 inline ProtobufWriter onnx_tensor_attribute(std::string const& name, ProtobufWriter const& tensor) {
   return ProtobufWriter().bytes(1, name).message(5, tensor).number(20, 4);
 }
@@ -177,6 +180,17 @@ inline std::string onnx_of(Network const& network, bool gemm) {
         break;
       case Activation::kSoftmax:
         writer.node("Softmax");
+        break;
+      case Activation::kSilu: {
+        std::string const x = writer.last();
+        writer.node("Sigmoid").node("Mul", {x});
+        break;
+      }
+      case Activation::kGelu:
+        writer.node("Gelu");
+        break;
+      case Activation::kGeluTanh:
+        writer.node("Gelu", {}, {onnx_text("approximate", "tanh")});
         break;
     }
   }
