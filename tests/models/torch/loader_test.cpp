@@ -1,5 +1,7 @@
 #include "models/torch/loader.h"
+#include "models/torch/plugin_api.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -34,7 +36,8 @@ TEST(TorchPlugin, SaysWhyItDoesNotLoad) {
   expect_error(ExitCode::kUnavailable,
                {"fairlane_torch.so: is none of fairlane's", "fairlane_torch_plugin"},
                [] { torch_plugin(fake_plugin("stranger")); });
-  expect_error(ExitCode::kUnavailable, {"has interface 0, expected 2"},
+  expect_error(ExitCode::kUnavailable,
+               {fmt::format("has interface 0, expected {}", kTorchPluginVersion)},
                [] { torch_plugin(fake_plugin("other_version")); });
 }
 
