@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <variant>
 
 #include "kernels/core/adaptive_steps.h"
@@ -96,14 +97,25 @@ class LaneBlock {
   virtual void begin(WeightedStep const& step) = 0;
   virtual void begin(MarginStep const& step) = 0;
   virtual void begin(OddsStep const& step) = 0;
-  /// One local round: counts an iteration, renews gradients where due, draws, steps, tests,
+  /// Local rounds: each counts an iteration, renews gradients where due, draws, steps, tests,
   /// records, and takes back what the step does not accept.
-  void step(LocalStep const& step) {
-    std::visit([this](auto const& s) { this->step(s); }, step);
-  }
-  virtual void step(WeightedStep const& step) = 0;
-  virtual void step(MarginStep const& step) = 0;
+  virtual void step(WeightedStep const& step, int rounds) = 0;
+  virtual void step(MarginStep const& step, int rounds) = 0;
+  /// One round, after which the lanes learn from each other.
   virtual void step(OddsStep const& step) = 0;
+  void step(LocalStep const& step, int rounds) {
+    std::visit(
+        [this, rounds](auto const& s) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(s)>, OddsStep>) {
+            for (int i = 0; i < rounds; ++i) this->step(s);
+          } else {
+            this->step(s, rounds);
+          }
+        },
+        step);
+  }
+  /// Rounds that are worth asking for at once.
+  virtual int rounds_at_once() const { return 1; }
 
   virtual std::uint32_t seed(int lane) const = 0;
   virtual std::uint32_t iteration(int lane) const = 0;

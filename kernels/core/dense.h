@@ -41,9 +41,11 @@ struct PackedDense {
 
 /// The inputs of a dense layer that are added, ascending: those of a range, or those listed, where
 /// all others are zero.
+/// stored  the input with which the memory of a range begins
 struct InputRange {
   int first;
   int last;
+  int stored = 0;
   FL_HD int count() const { return last - first; }
   FL_HD int operator[](int i) const { return first + i; }
 };
@@ -145,8 +147,8 @@ struct TileOf {
   }
 };
 
-/// sum += in[k .. k + kRows) W, one input after the other, for kPart packs of a tile that are
-/// kStride floats apart.
+/// sum += x W of inputs [k, k + kRows), one after the other, for kPart packs of a tile that are
+/// kStride floats apart. in: of input k on
 template <Pack P, int kStride, int kPart, int kT, int kRows>
 FL_HD void add_inputs(float const* weights, int k, float const* in,
                       typename P::F (&sum)[kT][kPart]) {
@@ -156,7 +158,7 @@ FL_HD void add_inputs(float const* weights, int k, float const* in,
   FL_UNROLL
   for (int r = 0; r < kRows; ++r) {
     FL_UNROLL
-    for (int v = 0; v < kPart; ++v) x[r][v] = P::load(in + (k + r) * kStride + v * P::kLanes);
+    for (int v = 0; v < kPart; ++v) x[r][v] = P::load(in + r * kStride + v * P::kLanes);
   }
   FL_UNROLL
   for (int r = 0; r < kRows; ++r) {
@@ -168,7 +170,8 @@ FL_HD void add_inputs(float const* weights, int k, float const* in,
   }
 }
 
-/// Where a tile of outputs reads and writes. from_memory: start holds sums, otherwise biases
+/// Where a tile of outputs reads and writes. in: of the input `first` on; from_memory: start holds
+/// sums, otherwise biases
 struct TileAt {
   float const* weights;
   float const* in;
@@ -201,13 +204,16 @@ FL_HD void dense_part(TileAt const& at) {
       for (int v = 0; v < kPart; ++v) sum[o][v] = P::splat(bias[o]);
     }
   }
+  float const* in = at.in;
   for (int k = at.first; k < at.last;) {
     if (k % kWeightVector == 0 && k + kWeightVector <= at.last) {
-      add_inputs<P, kStride, kPart, kT, kWeightVector>(at.weights, k, at.in, sum);
+      add_inputs<P, kStride, kPart, kT, kWeightVector>(at.weights, k, in, sum);
       k += kWeightVector;
+      in += kWeightVector * kStride;
     } else {
-      add_inputs<P, kStride, kPart, kT, 1>(at.weights, k, at.in, sum);
+      add_inputs<P, kStride, kPart, kT, 1>(at.weights, k, in, sum);
       ++k;
+      in += kStride;
     }
   }
   FL_UNROLL
@@ -284,19 +290,20 @@ FL_HOST_DEVICE FL_NOINLINE void dense_apart(PackedDense const* layer, int first,
 
 /// out = finish(start + in W) over the given inputs, where start is the bias, or with kFromMemory
 /// the sums in `start`.
-/// in     [inputs][kV * kLanes]
-/// start  [outputs] or [outputs][kV * kLanes]
+/// in     [inputs][kV * kLanes]; with LoadsWeights packs from inputs.stored on
+/// start  [outputs] or [outputs][kV * kLanes], which may be `out`
 /// gate   [outputs][kV * kLanes] activations whose derivative multiplies the result (kReluGradient
 ///        only)
 template <Pack P, int kV, Finish kFinish, bool kFromMemory, class Inputs>
 FL_HD void dense(PackedDense const& layer, Inputs inputs, float const* in, float const* start,
                  float* out, float const* gate = nullptr) {
+  constexpr int kStride = kV * P::kLanes;
   if constexpr (LoadsWeights<P>) {
+    in += static_cast<long>(inputs.first - inputs.stored) * kStride;
     detail::dense_apart<P, kV>(&layer, inputs.first, inputs.last, in, start, kFromMemory, out,
                                kFinish, gate);
     return;
   }
-  constexpr int kStride = kV * P::kLanes;
   float const* weights = layer.weights;
   int o = 0;
   while (o < layer.outputs) {

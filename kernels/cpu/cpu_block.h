@@ -88,8 +88,8 @@ class CpuBlock final : public LaneBlock {
   void begin(WeightedStep const& how) override;
   void begin(MarginStep const& how) override;
   void begin(OddsStep const& how) override;
-  void step(WeightedStep const& how) override;
-  void step(MarginStep const& how) override;
+  void step(WeightedStep const& how, int rounds) override;
+  void step(MarginStep const& how, int rounds) override;
   void step(OddsStep const& how) override;
   std::uint32_t seed(int lane) const override { return lanes_.seed[lane]; }
   std::uint32_t iteration(int lane) const override { return lanes_.iteration[lane]; }
@@ -98,6 +98,8 @@ class CpuBlock final : public LaneBlock {
   void row(int lane, std::int32_t* row) const override;
 
  private:
+  void local_round(WeightedStep const& how);
+  void local_round(MarginStep const& how);
   /// Runs a stage of a round at indices [0, n).
   template <class Stage>
   static void run(Stage const stage, int n) {

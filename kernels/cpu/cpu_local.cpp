@@ -22,7 +22,11 @@ void CpuBlock::begin(WeightedStep const& how) {
   run(WeighLanes{context_, nullptr, how.epsilon, true, size_}, size_);
 }
 
-void CpuBlock::step(WeightedStep const& how) {
+void CpuBlock::step(WeightedStep const& how, int rounds) {
+  for (int i = 0; i < rounds; ++i) local_round(how);
+}
+
+void CpuBlock::local_round(WeightedStep const& how) {
   count_iteration();
   draw();
   if (!how.never_update) renew(how);

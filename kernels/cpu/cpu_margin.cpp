@@ -30,7 +30,11 @@ void CpuBlock::renew_margin(bool counts) {
   run(RenewMargin{context_, margin_, counts, listed_}, listed_);
 }
 
-void CpuBlock::step(MarginStep const& how) {
+void CpuBlock::step(MarginStep const& how, int rounds) {
+  for (int i = 0; i < rounds; ++i) local_round(how);
+}
+
+void CpuBlock::local_round(MarginStep const& how) {
   run(MarkStale{context_, margin_}, size_);
   draw();
   renew_margin(true);

@@ -291,6 +291,12 @@ void CudaDevice::run(TileKernel const& kernel, TilePlan const& plan, Range range
         "starting a kernel over tiles");
 }
 
+void CudaDevice::run(RoundKernel const& kernel, RoundPlan const& plan, int lanes) {
+  enter("starting rounds of a search");
+  check(std::visit([&](auto const& k) { return launch_rounds(k, plan, lanes, stream_); }, kernel),
+        "starting rounds of a search");
+}
+
 void CudaDevice::run(BlockKernel const& kernel) {
   enter("starting a kernel of blocks");
   check(std::visit([&](auto const& k) { return launch_blocks(k, stream_); }, kernel),

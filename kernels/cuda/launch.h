@@ -20,6 +20,10 @@ cudaError_t launch_lanes(K const& kernel, Range range, int multiprocessors, cuda
 template <class K>
 cudaError_t launch_tiles(K const& kernel, TilePlan const& plan, Range range, cudaStream_t stream);
 
+/// Runs a kernel for every window of the lanes.
+template <class K>
+cudaError_t launch_rounds(K const& kernel, RoundPlan const& plan, int lanes, cudaStream_t stream);
+
 /// Runs every block of a kernel.
 template <class K>
 cudaError_t launch_blocks(K const& kernel, cudaStream_t stream);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kernels/device/kernel_list.h"
+#include "kernels/layout/round_plan.h"
 #include "kernels/layout/tile_plan.h"
 
 namespace fairlane {
@@ -65,6 +66,8 @@ class Device {
   virtual void run(LaneKernel const& kernel, Range range) = 0;
   /// Runs a kernel for every tile of lanes that holds an index of the range.
   virtual void run(TileKernel const& kernel, TilePlan const& plan, Range range) = 0;
+  /// Runs a kernel for every window of that many lanes.
+  virtual void run(RoundKernel const& kernel, RoundPlan const& plan, int lanes) = 0;
   /// Runs every block of a kernel.
   virtual void run(BlockKernel const& kernel) = 0;
   /// list [..] the indices of the range whose flag [most] is not zero, ascending; count: how many.

@@ -8,7 +8,9 @@ namespace fairlane {
 
 namespace {
 
-constexpr long kPadLanes = 128;  // the widest tile: 4 packs of a warp
+constexpr long kPadLanes = 128;   // the widest tile: 4 packs of a warp
+constexpr std::uint64_t kMostInserts = 1 << 26;  // of a launch: the record grows for all of them
+constexpr int kMostRounds = 128;  // of one launch, so that the host can look at the clock
 
 long padded(int lanes) {
   return (static_cast<long>(lanes) + kPadLanes - 1) / kPadLanes * kPadLanes;
@@ -187,7 +189,40 @@ void DeviceBlock::begin(WeightedStep const& how) {
   finish();
 }
 
-void DeviceBlock::step(WeightedStep const& how) {
+int DeviceBlock::rounds_at_once() const {
+  return share_.evaluator.runs_rounds() ? kMostRounds : 1;
+}
+
+int DeviceBlock::prepare_rounds(int rounds) {
+  auto const lanes = static_cast<std::uint64_t>(size_);
+  auto now = std::clamp<std::uint64_t>(kMostInserts / lanes, 1, static_cast<unsigned>(rounds));
+  while (now > 1 && !share_.table.can_take(lanes * now)) now /= 2;
+  prepare(lanes * now);
+  return static_cast<int>(now);
+}
+
+void DeviceBlock::step(WeightedStep const& how, int rounds) {
+  bool const together = share_.evaluator.runs_rounds() && subject_.finite &&
+                        subject_.label_bits > 0 && share_.table.holds_labels();
+  while (rounds > 0) {
+    if (!together) {
+      local_round(how);
+      --rounds;
+      continue;
+    }
+    int const now = prepare_rounds(rounds);
+    auto const left = static_cast<std::uint16_t>(now);
+    if (how.gradient.kind == GradientKind::kProbabilityDifference) {
+      share_.evaluator.run(WeightedRounds<DifferenceTiles>{context_, how, left}, size_);
+    } else {
+      share_.evaluator.run(WeightedRounds<GradientTiles>{context_, how, left}, size_);
+    }
+    finish();
+    rounds -= now;
+  }
+}
+
+void DeviceBlock::local_round(WeightedStep const& how) {
   prepare(static_cast<std::uint64_t>(size_));
   run(MarkDue{context_, how.update_interval, how.never_update}, all());
   if (!how.never_update) renew(how);

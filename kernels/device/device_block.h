@@ -47,9 +47,10 @@ class DeviceBlock final : public LaneBlock {
   void begin(WeightedStep const& how) override;
   void begin(MarginStep const& how) override;
   void begin(OddsStep const& how) override;
-  void step(WeightedStep const& how) override;
-  void step(MarginStep const& how) override;
+  void step(WeightedStep const& how, int rounds) override;
+  void step(MarginStep const& how, int rounds) override;
   void step(OddsStep const& how) override;
+  int rounds_at_once() const override;
 
  private:
   /// A copy of an array over lanes on the host, brought over when it is asked for after a change.
@@ -71,6 +72,12 @@ class DeviceBlock final : public LaneBlock {
   }
   /// The context of the next kernels; `inserts` new inputs may be recorded by them.
   void prepare(std::uint64_t inserts);
+  /// The same for rounds in one launch: of as many as asked for as the record has room for, at least
+  /// one. Returns how many.
+  int prepare_rounds(int rounds);
+  /// One round, a kernel for each stage.
+  void local_round(WeightedStep const& how);
+  void local_round(MarginStep const& how);
   /// Ends a verb: hands overflowed visits on, and now and then waits for the device, so that the
   /// host does not run ahead.
   void finish();

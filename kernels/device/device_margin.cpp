@@ -32,7 +32,11 @@ void DeviceBlock::renew_margin(bool counts) {
   run(RenewMargin{context_, margin_, counts, lanes_.stride}, listed());
 }
 
-void DeviceBlock::step(MarginStep const& how) {
+void DeviceBlock::step(MarginStep const& how, int rounds) {
+  for (int i = 0; i < rounds; ++i) local_round(how);
+}
+
+void DeviceBlock::local_round(MarginStep const& how) {
   prepare(static_cast<std::uint64_t>(size_));
   run(MarkStale{context_, margin_}, all());
   renew_margin(true);

@@ -46,16 +46,20 @@ std::uint64_t DeviceTable::counter(int which) const {
   return sum;
 }
 
-bool DeviceTable::make_room(std::uint64_t inserts) {
-  if (bound_ + inserts > room()) {
-    bound_ = counter(0);
-    while (bound_ + inserts > room()) {
-      constexpr std::uint64_t kFactor = 4;
-      std::uint64_t const wanted =
-          std::max(set_.capacity * kFactor, std::bit_ceil((bound_ + inserts) * 2));
-      if (set_.capacity >= max_capacity_ || !grow(std::min(wanted, max_capacity_))) return false;
-    }
+bool DeviceTable::can_take(std::uint64_t inserts) {
+  if (bound_ + inserts <= room()) return true;
+  bound_ = counter(0);
+  while (bound_ + inserts > room()) {
+    constexpr std::uint64_t kFactor = 4;
+    std::uint64_t const wanted =
+        std::max(set_.capacity * kFactor, std::bit_ceil((bound_ + inserts) * 2));
+    if (set_.capacity >= max_capacity_ || !grow(std::min(wanted, max_capacity_))) return false;
   }
+  return true;
+}
+
+bool DeviceTable::make_room(std::uint64_t inserts) {
+  if (!can_take(inserts)) return false;
   bound_ += inserts;
   return true;
 }

@@ -23,6 +23,8 @@ class DeviceTable {
   /// Makes room for that many more inputs. False when there is none: they must go elsewhere. May
   /// wait for the device.
   bool make_room(std::uint64_t inserts);
+  /// Whether make_room would find room, for which it grows.
+  bool can_take(std::uint64_t inserts);
   /// Grows at once to hold about that many inputs, as far as memory allows.
   void reserve(double inputs);
   /// Tells the other table what this one knows of the inputs that belong to it; hands what that has

@@ -21,6 +21,10 @@ class Evaluator {
   virtual void run(GradientTiles const& operation, Range range) = 0;
   virtual void run(DifferenceTiles const& operation, Range range) = 0;
   virtual void run(MemberTiles const& operation, Range range) = 0;
+  /// Whether the next one is there.
+  virtual bool runs_rounds() const { return false; }
+  /// Takes lanes [0, lanes) through rounds of a search.
+  virtual void run(RoundKernel const&, int) {}
 };
 
 /// By tile kernels: a warp takes a tile of lanes through the whole network. arena: with weights

@@ -18,6 +18,10 @@ class FusedEvaluator final : public Evaluator {
   void run(GradientTiles const& operation, Range range) override { run_tiles(operation, range); }
   void run(DifferenceTiles const& operation, Range range) override { run_tiles(operation, range); }
   void run(MemberTiles const& operation, Range range) override { run_tiles(operation, range); }
+  bool runs_rounds() const override { return true; }
+  void run(RoundKernel const& kernel, int lanes) override {
+    device_.run(kernel, rounds_for(kernel, lanes), lanes);
+  }
 
  private:
   struct Entry {
@@ -50,10 +54,23 @@ class FusedEvaluator final : public Evaluator {
     return entries_.back()->plan;
   }
 
+  RoundPlan rounds_for(RoundKernel const& kernel, int lanes) {
+    auto const needs = std::visit([](auto const& k) { return k.kNeeds; }, kernel);
+    auto plan = make_round_plan(subject_, needs, arena_, device_.properties().limits, lanes);
+    if (plan.shared_scratch) return plan;
+    auto const floats = static_cast<std::size_t>(plan.scratch_floats) *
+                        static_cast<std::size_t>(plan.blocks) *
+                        static_cast<std::size_t>(plan.warps);
+    if (round_scratch_.size() < floats) round_scratch_ = DeviceArray<float>(device_, floats);
+    plan.scratch = round_scratch_.data();
+    return plan;
+  }
+
   Subject const& subject_;  // on the host
   ArenaView const& arena_;
   Device& device_;
   std::vector<std::unique_ptr<Entry>> entries_;
+  DeviceArray<float> round_scratch_;
 };
 
 }  // namespace

@@ -60,6 +60,10 @@ void HostDevice::run(TileKernel const& kernel, TilePlan const& plan, Range range
   run_tiles<ScalarPack, 1>(kernel, plan, range);
 }
 
+void HostDevice::run(RoundKernel const&, RoundPlan const&, int) {
+  throw Error(ExitCode::kBug, "the host has the CPU backend for rounds of a network's search");
+}
+
 void HostDevice::run(BlockKernel const& kernel) {
   std::visit(
       [&](auto const& k) {

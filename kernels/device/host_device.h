@@ -2,6 +2,7 @@
 // networks, whose time goes into their scorer; networks have the CPU backend.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -26,6 +27,27 @@ class HostTeam {
   std::vector<typename K::Registers> registers_;
 };
 
+/// A team of one thread; see kernels/device/round_kernels.h.
+struct SoloTeam {
+  static constexpr int kTake = 4;
+
+  template <class Work>
+  void each(int n, Work const& work) const {
+    for (int i = 0; i < n; ++i) work(i);
+  }
+  void count(Window const& w, int (&of)[kWorkStages]) const {
+    for (int k = 0; k < kWorkStages; ++k)
+      of[k] = static_cast<int>(std::count(w.stage, w.stage + w.count, work_stage(k)));
+  }
+  int take(Window const& w, Stage stage, std::int32_t* list) const {
+    int taken = 0;
+    for (int i = 0; i < w.count && taken < kTake; ++i) {
+      if (w.stage[i] == stage) list[taken++] = static_cast<std::int32_t>(w.lane + i);
+    }
+    return taken;
+  }
+};
+
 /// Kernels over lanes run on all threads, each index once; kernels over tiles and blocks, which the
 /// host has other ways for, on the caller's.
 class HostDevice : public Device {
@@ -46,6 +68,7 @@ class HostDevice : public Device {
   void synchronize() override {}
   void run(LaneKernel const& kernel, Range range) override;
   void run(TileKernel const& kernel, TilePlan const& plan, Range range) override;
+  void run(RoundKernel const& kernel, RoundPlan const& plan, int lanes) override;
   void run(BlockKernel const& kernel) override;
   void compact(std::uint8_t const* flags, Range range, std::int32_t* list,
                std::int32_t* count) override;
@@ -60,12 +83,34 @@ class HostDevice : public Device {
   template <Pack P, int kV>
   static void run_tiles(TileKernel const& kernel, TilePlan const& plan, Range range);
 
+  /// Windows with kM members together, one after the other.
+  template <Pack P, int kM>
+  static void run_windows(RoundKernel const& kernel, RoundPlan const& plan, int lanes);
+
   DeviceProperties properties_;
 
  private:
   ThreadPool pool_;
   int threads_;  // with the caller's, as many as the machine gives
 };
+
+template <Pack P, int kM>
+void HostDevice::run_windows(RoundKernel const& kernel, RoundPlan const& plan, int lanes) {
+  std::vector<std::byte> copy(plan.arena.base, plan.arena.base + plan.arena.bytes);
+  Subject const subject = subject_in(plan.arena, copy.data());
+  std::vector<float> memory(static_cast<std::size_t>(plan.scratch_floats), -1.0F);
+  std::vector<Stage> stage(static_cast<std::size_t>(plan.window));
+  std::vector<std::uint16_t> left(static_cast<std::size_t>(plan.window));
+  std::visit(
+      [&](auto const& k) {
+        for (int lane = 0; lane < lanes; lane += plan.window) {
+          Window const window{lane, std::min(plan.window, lanes - lane), lane, stage.data(),
+                              left.data()};
+          k.template operator()<P, kM>(SoloTeam{}, subject, window, memory.data());
+        }
+      },
+      kernel);
+}
 
 template <Pack P, int kV>
 void HostDevice::run_tiles(TileKernel const& kernel, TilePlan const& plan, Range range) {

@@ -6,6 +6,7 @@
 #include "kernels/device/dense_blocks.h"
 #include "kernels/device/k_means_kernels.h"
 #include "kernels/device/record_kernels.h"
+#include "kernels/device/round_kernels.h"
 #include "kernels/device/walk_kernels.h"
 #include "kernels/device/wide_kernels.h"
 
@@ -26,6 +27,9 @@ using LaneKernel = std::variant<
 using TileKernel =
     std::variant<ProbeTiles, ClassifyTiles, ClassifySomeTiles, DrawPartnerTiles, MarginTiles,
                  GradientTiles, DifferenceTiles, MemberTiles, TallyTiles>;
+
+/// Kernels that take a window of lanes through rounds of a search.
+using RoundKernel = std::variant<WeightedRounds<GradientTiles>, WeightedRounds<DifferenceTiles>>;
 
 /// Kernels whose blocks of threads work together.
 using BlockKernel = std::variant<LargeDense, SmallDense, NarrowDense>;

@@ -49,10 +49,13 @@ void LockstepSearch::local_worker(WorkList& origins, int wanted_lanes, std::int6
     auto const note_on_the_way = [&] {
       if (config_.budget.seconds && taken > 0) note();
     };
-    for (; taken < steps; ++taken) {
+    while (taken < steps) {
       if (between_rounds(note_on_the_way)) return;
-      block->step(step);
-      report(0, count);
+      auto const rounds =
+          static_cast<int>(std::min<std::int64_t>(steps - taken, block->rounds_at_once()));
+      block->step(step, rounds);
+      taken += rounds;
+      report(0, std::int64_t{count} * rounds);
     }
     note();
     for (auto const& range : placed)

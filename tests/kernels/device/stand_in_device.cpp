@@ -18,4 +18,16 @@ void StandInDevice::run(TileKernel const& kernel, TilePlan const& plan, Range ra
   }
 }
 
+void StandInDevice::run(RoundKernel const& kernel, RoundPlan const& plan, int lanes) {
+  call();
+  switch (plan.members) {
+    case 4:
+      return run_windows<VectorPack, 4>(kernel, plan, lanes);
+    case 2:
+      return run_windows<VectorPack, 2>(kernel, plan, lanes);
+    default:
+      return run_windows<VectorPack, 1>(kernel, plan, lanes);
+  }
+}
+
 }  // namespace fairlane

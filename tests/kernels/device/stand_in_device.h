@@ -97,6 +97,7 @@ class StandInDevice final : public HostDevice {
     HostDevice::run(kernel, range);
   }
   void run(TileKernel const& kernel, TilePlan const& plan, Range range) override;
+  void run(RoundKernel const& kernel, RoundPlan const& plan, int lanes) override;
   void run(BlockKernel const& kernel) override {
     call();
     HostDevice::run(kernel);

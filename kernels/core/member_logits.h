@@ -1,0 +1,141 @@
+// Logits of several members of a similar set at once: the packs of a tile are members of the same
+// lanes, so that one read of a weight and one sum of the first layer's shared part serve them all.
+#pragma once
+
+#include <utility>
+
+#include "kernels/core/first_layer.h"
+
+namespace fairlane {
+
+/// Working memory of MemberLogits, in floats, each a multiple of one pack.
+/// own     [tail] what the lanes' own inputs are behind the shared ones
+/// prefix  [first layer's outputs] sums over the shared inputs
+/// tail    [tail][packs] the members' inputs behind the shared ones
+/// a, b    [..][packs] activations of every other layer; b holds the inputs before them
+/// logits  [outputs][packs] of the lanes themselves
+struct MemberScratch {
+  float* own = nullptr;
+  float* prefix = nullptr;
+  float* tail = nullptr;
+  float* a = nullptr;
+  float* b = nullptr;
+  float* logits = nullptr;
+};
+
+/// Most outputs of every other layer, from layer `first` on.
+FL_HD int widest_of_every_other(PackedNetwork const& net, int first) {
+  int width = 0;
+  for (int l = first; l < net.layers; l += 2) {
+    int const outputs = net.layer[l].forward.outputs;
+    width = outputs > width ? outputs : width;
+  }
+  return width;
+}
+
+/// Lays the memory of tiles of so many packs out, in rows of `pack_lanes` floats; with a null
+/// `memory` it only counts. Returns the rows.
+FL_HD int lay_out_members(Subject const& s, int packs, int pack_lanes, float* memory,
+                          MemberScratch& m) {
+  auto const& net = s.network;
+  int const tail = s.inputs - s.input_prefix;
+  int const units = net.layer[0].forward.outputs;
+  int rows = 0;
+  auto const take = [&](int count) {
+    float* const at = memory == nullptr ? nullptr : memory + static_cast<long>(rows) * pack_lanes;
+    rows += count;
+    return at;
+  };
+  m.own = take(tail);
+  m.tail = take(tail * packs);
+  m.logits = take(net.outputs() * packs);
+  m.a = take(widest_of_every_other(net, 0) * packs);
+  int const upper = widest_of_every_other(net, 1) * packs;
+  m.b = take(upper > s.inputs ? upper : s.inputs);
+  m.prefix = take(units);
+  return rows;
+}
+
+/// A source of logits (LaneTiles::NetworkLogits) for tiles of one pack of lanes, which are asked
+/// for one variant after the other. kM: members that are evaluated together.
+/// x            [columns][x_stride] codes of the lanes
+/// own_variant  [..] theirs; only own() asks
+template <Pack P, int kM>
+struct MemberLogits {
+  using F = typename P::F;
+  using I = typename P::I;
+  using First = FirstLayer<P, 1>;
+  static constexpr int kN = P::kLanes;
+  static constexpr int kTile = kM * kN;
+
+  Subject const& s;
+  MemberScratch const& m;
+  std::int32_t const* x;
+  long x_stride;
+  std::int32_t const* own_variant = nullptr;
+  mutable float* chunk = nullptr;  // logits of members that were evaluated together
+  mutable int first_lane = 0;
+
+  static constexpr FL_HD int stride() { return kTile; }
+
+  /// Makes lanes [at, at + kN) the tile.
+  FL_HD void load(int at) const {
+    First::load(s, x, x_stride, at, s.prefix, m.b);
+    First::sums(s, s.prefix, s.input_prefix, m.b, m.prefix);
+    for (int k = s.input_prefix; k < s.inputs; ++k)
+      P::store(P::load(m.b + k * kN), m.own + (k - s.input_prefix) * kN);
+    chunk = nullptr;
+    first_lane = at;
+  }
+
+  FL_HD float* variant(int v) const {
+    if (v % kM == 0 && (v > 0 || chunk == nullptr)) evaluate(v, true);
+    return chunk + v % kM * kN;
+  }
+
+  /// Of the lanes themselves, before any other member is asked for.
+  FL_HD float* own() const {
+    bool const together = s.variants <= kM;  // then each lane is one of the members
+    evaluate(0, together);
+    if (!together) return std::exchange(chunk, nullptr);
+    I const mine = P::load_i(own_variant + first_lane);
+    for (int o = 0; o < s.network.outputs(); ++o) {
+      F z = P::load(chunk + o * kTile);
+      FL_UNROLL
+      for (int j = 1; j < kM; ++j) {
+        z = P::select(LabelSet<P>::equal(mine, P::splat_i(j)),
+                      P::load(chunk + o * kTile + j * kN), z);
+      }
+      P::store(z, m.logits + o * kTile);
+    }
+    return m.logits;
+  }
+
+ private:
+  /// Members [first, first + kM), the last one repeated; or kM times the lanes themselves.
+  FL_HD void evaluate(int first, bool members) const {
+    auto const& net = s.network;
+    int const units = net.layer[0].forward.outputs;
+    for (int u = 0; u < units; ++u) repeat(P::load(m.prefix + u * kN), m.a + u * kTile);
+    int const tail = s.inputs - s.input_prefix;
+    for (int k = 0; k < tail; ++k) repeat(P::load(m.own + k * kN), m.tail + k * kTile);
+    for (int j = 0; members && j < kM; ++j) {
+      int const v = first + j < s.variants ? first + j : s.variants - 1;
+      float const* value = s.variant_value + static_cast<long>(v) * s.selected_inputs;
+      for (int i = 0; i < s.selected_inputs; ++i) {
+        P::store(P::splat(value[i]),
+                 m.tail + (s.selected_input[i] - s.input_prefix) * kTile + j * kN);
+      }
+    }
+    layer_forward<P, kM, true>(net.layer[0], InputRange{s.input_prefix, s.inputs, s.input_prefix},
+                               m.tail, m.a, net.layers == 1, m.a);
+    chunk = upper_layers<P, kM>(net, m.a, m.b);
+  }
+
+  static FL_HD void repeat(F x, float* to) {
+    FL_UNROLL
+    for (int j = 0; j < kM; ++j) P::store(x, to + j * kN);
+  }
+};
+
+}  // namespace fairlane

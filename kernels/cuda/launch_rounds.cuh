@@ -1,0 +1,109 @@
+// The fourth shape of kernel: a warp that takes a window of lanes through many rounds.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/cuda/launch.cuh"
+
+namespace fairlane {
+
+/// The threads of a warp; see kernels/device/round_kernels.h.
+struct WarpTeam {
+  static constexpr int kTake = kWarpLanes;
+  static constexpr unsigned kAll = 0xFFFFFFFFU;
+
+  template <class Work>
+  __device__ __forceinline__ void each(int n, Work const& work) const {
+    for (int i = warp_lane(); i < n; i += kWarpLanes) work(i);
+    __syncwarp();
+  }
+
+  __device__ __forceinline__ void count(Window const& w, int (&of)[kWorkStages]) const {
+    for (int k = 0; k < kWorkStages; ++k) of[k] = 0;
+    for (int at = 0; at < w.count; at += kWarpLanes) {
+      int const i = at + warp_lane();
+      int const stage = i < w.count ? static_cast<int>(w.stage[i]) : 0;
+#pragma unroll
+      for (int k = 0; k < kWorkStages; ++k)
+        of[k] += __popc(__ballot_sync(kAll, stage == static_cast<int>(work_stage(k))));
+    }
+  }
+
+  __device__ __forceinline__ int take(Window const& w, Stage stage, std::int32_t* list) const {
+    int taken = 0;
+    for (int at = 0; at < w.count && taken < kTake; at += kWarpLanes) {
+      int const i = at + warp_lane();
+      bool const mine = i < w.count && w.stage[i] == stage;
+      unsigned const all = __ballot_sync(kAll, mine);
+      int const rank = taken + __popc(all & ((1U << warp_lane()) - 1));
+      if (mine && rank < kTake) list[rank] = static_cast<std::int32_t>(w.lane + i);
+      taken += __popc(all);
+    }
+    __syncwarp();
+    return taken < kTake ? taken : kTake;
+  }
+};
+
+/// Calls the kernel for every window of the lanes, a warp at a time.
+/// kM  members evaluated together; kOnChip  the plan has weights and scratch in shared memory
+template <class K, int kM, bool kOnChip>
+__global__ void __launch_bounds__(kMostRoundWarps* kWarpLanes, 1)
+    run_rounds(__grid_constant__ K const kernel, __grid_constant__ RoundPlan const plan,
+               int lanes) {
+  extern __shared__ uint4 shared[];
+  auto* on_chip = reinterpret_cast<std::byte*>(shared);
+  int const warp = static_cast<int>(threadIdx.x) / kWarpLanes;
+  Subject subject = plan.arena.subject;
+  if (kOnChip || plan.shared_weights) {
+    copy_arena(plan.arena, on_chip);
+    subject = subject_at(plan.arena, on_chip);
+    on_chip += plan.arena.bytes;
+  }
+  int const first_lane = warp * plan.window;
+  auto* const left = reinterpret_cast<std::uint16_t*>(on_chip) + first_lane;
+  auto* const stage =
+      reinterpret_cast<Stage*>(on_chip + sizeof *left * plan.warps * plan.window) + first_lane;
+  on_chip += plan.window_bytes;
+  float* memory;
+  if (kOnChip || plan.shared_scratch) {
+    memory = reinterpret_cast<float*>(on_chip) + warp * plan.scratch_floats;
+  } else {
+    memory = plan.scratch + (static_cast<long>(blockIdx.x) * plan.warps + warp) *
+                                plan.scratch_floats;
+  }
+  // Window after window over the blocks first, so that few still keep every multiprocessor busy.
+  long const first = static_cast<long>(warp) * gridDim.x + blockIdx.x;
+  long const step = static_cast<long>(gridDim.x) * plan.warps;
+  for (long at = first; at * plan.window < lanes; at += step) {
+    long const lane = at * plan.window;
+    int const count = static_cast<int>(min(static_cast<long>(plan.window), lanes - lane));
+    kernel.template operator()<WarpPack<kOnChip>, kM>(WarpTeam{}, subject,
+                                                      Window{lane, count, lane, stage, left},
+                                                      memory);
+  }
+}
+
+template <class K, int kM, bool kOnChip>
+cudaError_t launch_rounds_as(K const& kernel, RoundPlan const& plan, int lanes,
+                             cudaStream_t stream) {
+  auto const function = run_rounds<K, kM, kOnChip>;
+  cudaError_t const allowed = cudaFuncSetAttribute(
+      function, cudaFuncAttributeMaxDynamicSharedMemorySize, plan.shared_bytes);
+  if (allowed != cudaSuccess) return allowed;
+  int const windows = (lanes + plan.window - 1) / plan.window;
+  function<<<static_cast<unsigned>(std::min(windows, plan.blocks)),
+             static_cast<unsigned>(plan.warps * kWarpLanes),
+             static_cast<std::size_t>(plan.shared_bytes), stream>>>(kernel, plan, lanes);
+  return cudaGetLastError();
+}
+
+template <class K>
+cudaError_t launch_rounds(K const& kernel, RoundPlan const& plan, int lanes, cudaStream_t stream) {
+  if (lanes <= 0) return cudaSuccess;
+  if (!plan.shared_weights || !plan.shared_scratch)
+    return launch_rounds_as<K, 1, false>(kernel, plan, lanes, stream);
+  if (plan.members >= 4) return launch_rounds_as<K, 4, true>(kernel, plan, lanes, stream);
+  return launch_rounds_as<K, 2, true>(kernel, plan, lanes, stream);
+}
+
+}  // namespace fairlane

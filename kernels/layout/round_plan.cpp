@@ -1,0 +1,58 @@
+#include "kernels/layout/round_plan.h"
+
+#include <algorithm>
+
+#include "kernels/core/member_logits.h"
+
+namespace fairlane {
+
+namespace {
+
+constexpr int kFewWarps = 3;  // below that, scratch in device memory is the better choice
+
+}  // namespace
+
+RoundPlan make_round_plan(Subject const& subject, ScratchNeeds needs, ArenaView const& arena,
+                          DeviceLimits const& limits, int lanes) {
+  RoundPlan plan;
+  plan.arena = arena;
+  std::int64_t const shared = limits.shared_per_block;
+  plan.shared_weights = arena.bytes * 2 <= shared;
+  std::int64_t const weights = plan.shared_weights ? arena.bytes : 0;
+  auto const floats = [&](int members) {
+    MemberScratch unused;
+    int const rows = std::max(scratch_rows(subject, needs),
+                              lay_out_members(subject, members, 1, nullptr, unused));
+    return static_cast<std::int64_t>(rows) * limits.warp_lanes;
+  };
+  auto const warps_that_fit = [&](int members) {
+    std::int64_t const each =
+        floats(members) * static_cast<std::int64_t>(sizeof(float)) + kMostWindow * kWindowLaneBytes;
+    return static_cast<int>(std::min<std::int64_t>((shared - weights) / each, kMostRoundWarps));
+  };
+  plan.shared_scratch = plan.shared_weights;
+  for (int const members : {4, 2}) {
+    plan.members = members;
+    plan.warps = warps_that_fit(members);
+    if (members <= subject.variants && plan.warps >= kFewWarps) break;
+  }
+  if (plan.warps < kFewWarps || !plan.shared_weights) {
+    plan.shared_scratch = false;
+    plan.members = 1;
+    plan.warps = kMostRoundWarps;
+  }
+  plan.scratch_floats = floats(plan.members);
+  plan.blocks = limits.multiprocessors;
+  int const resident = plan.warps * plan.blocks;
+  int const packs = (lanes + resident * limits.warp_lanes - 1) / (resident * limits.warp_lanes);
+  plan.window = std::clamp(packs * limits.warp_lanes, limits.warp_lanes, kMostWindow);
+  plan.window_bytes = plan.warps * plan.window * kWindowLaneBytes;  // of packs: aligned
+  std::int64_t const scratch =
+      plan.shared_scratch
+          ? plan.scratch_floats * static_cast<std::int64_t>(sizeof(float)) * plan.warps
+          : 0;
+  plan.shared_bytes = static_cast<int>(weights + plan.window_bytes + scratch);
+  return plan;
+}
+
+}  // namespace fairlane

@@ -1,0 +1,39 @@
+// How a device runs many rounds of a local search in one launch: how many lanes a warp owns, how
+// many members of a group a thread evaluates together, and what fits on chip.
+#pragma once
+
+#include "kernels/layout/tile_plan.h"
+
+namespace fairlane {
+
+inline constexpr int kMostRoundWarps = 12;  // of a block, with up to 168 registers a thread
+inline constexpr int kMostWindow = 128;     // lanes of a warp
+inline constexpr int kWindowLaneBytes = 3;  // of what a lane stands before and its rounds
+
+/// arena            the subject in device memory
+/// members          members of a group that a thread evaluates together: 1, 2 or 4
+/// window           lanes of a warp, a multiple of a pack
+/// warps            warps of a block
+/// blocks           blocks that are resident at once
+/// shared_weights, shared_scratch, shared_bytes, scratch_floats, scratch  as TilePlan has them
+/// window_bytes     shared memory of a block for what its lanes stand before
+struct RoundPlan {
+  ArenaView arena;
+  int members = 1;
+  int window = 1;
+  int warps = 1;
+  int blocks = 1;
+  bool shared_weights = false;
+  bool shared_scratch = false;
+  int shared_bytes = 0;
+  int window_bytes = 0;
+  std::int64_t scratch_floats = 0;
+  float* scratch = nullptr;
+};
+
+/// Chooses a plan for so many lanes, whose gradients need that scratch memory; `scratch` is left to
+/// the caller. subject: on the host, for its shapes.
+RoundPlan make_round_plan(Subject const& subject, ScratchNeeds needs, ArenaView const& arena,
+                          DeviceLimits const& limits, int lanes);
+
+}  // namespace fairlane
