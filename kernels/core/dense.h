@@ -63,12 +63,14 @@ enum class Finish { kNone, kRelu, kReluGradient };
 /// weights by the vector. load_weights<kCount>(p, at, w)  w = p[at .. at + kCount), in fours where
 /// kCount is a multiple of 4, in twos where it
 ///                                 is even; p is aligned to 16 bytes, at to what is read at once
+/// kMostSums                       that its registers hold at once
 /// near(p)                         p, for the compiler a pointer into the memory that such a pack
 /// works in
 template <class P>
 concept LoadsWeights = requires(float const* p, int at, float (&w)[4]) {
   P::template load_weights<4>(p, at, w);
   P::near(p);
+  { P::kMostSums } -> std::convertible_to<int>;
 };
 inline constexpr int kWeightVector = 4;  // floats that such a pack reads at once
 inline constexpr int kWidestTile = 16;   // outputs whose sums it keeps in registers together
@@ -216,25 +218,34 @@ FL_HD void dense_part(TileAt const& at) {
       in += kStride;
     }
   }
+  // One look at `finish` for all sums.
+  if (at.finish == Finish::kRelu) {
+    FL_UNROLL
+    for (int o = 0; o < kT; ++o) {
+      FL_UNROLL
+      for (int v = 0; v < kPart; ++v) sum[o][v] = P::relu(sum[o][v]);
+    }
+  } else if (at.finish == Finish::kReluGradient) {
+    FL_UNROLL
+    for (int o = 0; o < kT; ++o) {
+      FL_UNROLL
+      for (int v = 0; v < kPart; ++v) {
+        auto const open = P::load(at.gate + o * kStride + v * P::kLanes) > P::splat(0.0F);
+        sum[o][v] = P::select(open, sum[o][v], P::splat(0.0F));
+      }
+    }
+  }
   FL_UNROLL
   for (int o = 0; o < kT; ++o) {
     FL_UNROLL
-    for (int v = 0; v < kPart; ++v) {
-      auto y = sum[o][v];
-      int const i = o * kStride + v * P::kLanes;
-      if (at.finish == Finish::kRelu) y = P::relu(y);
-      if (at.finish == Finish::kReluGradient) {
-        y = P::select(P::load(at.gate + i) > P::splat(0.0F), y, P::splat(0.0F));
-      }
-      P::store(y, at.out + i);
-    }
+    for (int v = 0; v < kPart; ++v) P::store(sum[o][v], at.out + o * kStride + v * P::kLanes);
   }
 }
 
-/// All packs of a tile: together, or two at a time where the sums would not fit the registers.
+/// All packs of a tile: together, or half of them where the sums would not fit the registers.
 template <Pack P, int kV, int kT>
 FL_HD void dense_tile_apart(TileAt at) {
-  constexpr int kPart = kT > kMaxTile && kV > 2 ? 2 : kV;
+  constexpr int kPart = kT * kV > P::kMostSums && kV > 2 ? kV / 2 : kV;
   for (int v = 0; v < kV; v += kPart) {
     dense_part<P, kV * P::kLanes, kPart, kT>(at);
     at.in += kPart * P::kLanes;

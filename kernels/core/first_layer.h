@@ -66,21 +66,21 @@ struct FirstLayer {
     }
   }
 
-  /// Codes of lanes [at, at + kTile) as the network's inputs: in [inputs][kTile]. Columns before
-  /// `whole` are load_whole's.
+  /// Codes of lanes [at, at + kTile), or of packs that lie `apart` lanes apart, as the network's
+  /// inputs: in [inputs][kTile]. Columns before `whole` are load_whole's.
   static FL_HOST_DEVICE void load(Subject const& s, std::int32_t const* x, long stride, int at,
-                                  int whole, float* in) {
+                                  int whole, float* in, long apart = kN) {
     if (s.encoding == nullptr) {
       for (int c = 0; c < s.columns; ++c) {
         for (int v = 0; v < kV; ++v)
-          P::store(P::to_float(P::load_i(x + c * stride + at + v * kN)), in + c * kTile + v * kN);
+          P::store(P::to_float(P::load_i(x + c * stride + at + v * apart)), in + c * kTile + v * kN);
       }
       return;
     }
     for (int c = 0; c < s.columns; ++c) {
       auto const& e = s.encoding[c];
       for (int v = 0; v < kV; ++v) {
-        I const code = P::load_i(x + c * stride + at + v * kN);
+        I const code = P::load_i(x + c * stride + at + v * apart);
         float* const to = in + e.first * kTile + v * kN;
         if (c < whole) {
           load_whole(s, c, code, to);

@@ -351,34 +351,35 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
     }
   }
 
-  /// Gradients by the codes of a tile's lanes x [columns], whose inputs m.kept begins with. An
-  /// encoding without a slope has the difference that a step makes to the first layer's sums
+  /// Gradients by the codes of a tile's lanes x [columns], whose inputs m.kept begins with; its packs
+  /// lie `apart` lanes apart. An encoding without a slope has the difference that a step makes to the first layer's sums
   /// instead of a derivative, in columns that can move.
   static FL_HOST_DEVICE void backward_tile(Subject const& s, GradientSpec spec,
                                            std::int32_t const* x, long x_stride, Scratch const& m,
-                                           float* gradient, long stride) {
+                                           float* gradient, long stride, long apart = kN) {
     int const outputs = s.network.outputs();
     bool const begun =
         First::activations_by_rows(s, m.kept, m.kept + static_cast<long>(s.inputs) * kTile, true);
-    float const* z = forward_keep<P, kV>(s.network, begun ? 1 : 0, m.kept, m.a);
+    float const* z = forward_keep<P, kV>(s.network, begun ? 1 : 0, m.kept, m.b);
     for (int v = 0; v < kV; ++v) {
       logit_gradient<P>(spec.kind, s.threshold, z + v * kN, outputs, kTile, m.a + v * kN,
                         m.terms + v * kN);
     }
-    float const* g = input_gradient<P, kV>(s.network, m.kept, m.a, m.b);
+    input_gradient<P, kV>(s.network, m.kept, m.a, m.b);
     for (int c = 0; c < s.columns; ++c) {
       for (int v = 0; v < kV; ++v)
-        P::store(P::load(g + c * kTile + v * kN), gradient + c * stride + v * kN);
+        P::store(P::load(m.kept + c * kTile + v * kN), gradient + c * stride + v * apart);
     }
     if (s.encoding == nullptr) return;
-    float const* const sums = g == m.a ? m.b : m.a;
+    float const* const sums =
+        s.network.layers > 1 ? m.kept + static_cast<long>(s.inputs) * kTile : m.a;
     int const units = s.network.layer[0].forward.outputs;
     for (int c = 0; c < s.columns; ++c) {
       auto const& e = s.encoding[c];
       for (int v = 0; e.rise != nullptr && v < kV; ++v) {
-        I const code = P::load_i(x + c * x_stride + v * kN);
+        I const code = P::load_i(x + c * x_stride + v * apart);
         P::store(First::step_gradient(e, code, sums + v * kN, units),
-                 gradient + c * stride + v * kN);
+                 gradient + c * stride + v * apart);
       }
     }
   }
@@ -392,23 +393,25 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
 
   static FL_HOST_DEVICE void difference_tile(Subject const& s, GradientSpec spec,
                                              std::int32_t const* x, long x_stride, Scratch const& m,
-                                             float* gradient, long stride) {
-    difference_tile_by(s, NetworkMoves{s, m, x, x_stride, spec.step}, m.terms, gradient, stride);
+                                             float* gradient, long stride, long apart = kN) {
+    difference_tile_by(s, NetworkMoves{s, m, x, x_stride, spec.step, apart}, m.terms, gradient,
+                       stride, apart);
   }
 
   /// The source of the differences' logits, as NetworkLogits: of the lanes themselves and with one
   /// column moved.
-  /// x  [columns] codes of the tile's lanes
+  /// x  [columns] codes of the tile's lanes, whose packs lie `apart` lanes apart
   struct NetworkMoves {
     Subject const& s;
     Scratch const& m;
     std::int32_t const* x;
     long x_stride;
     float step;
+    long apart;
 
     static constexpr FL_HD int stride() { return kTile; }
     FL_HD float* own() const { return logits_of(s, m); }
-    FL_HD I code(int i, int v) const { return P::load_i(x + s.movable[i] * x_stride + v * kN); }
+    FL_HD I code(int i, int v) const { return P::load_i(x + s.movable[i] * x_stride + v * apart); }
     /// With movable column i moved.
     FL_HD float* moved(int i) const {
       int const c = s.movable[i];
@@ -427,7 +430,8 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
   /// terms [2 * outputs], with the stride of the logits, which are overwritten.
   template <class Moves>
   static FL_HOST_DEVICE void difference_tile_by(Subject const& s, Moves const& moves, float* terms,
-                                                float* gradient, long stride) {
+                                                float* gradient, long stride,
+                                                long apart = kN) {
     int const outputs = s.network.outputs();
     int const z_stride = moves.stride();
     float* z = moves.own();
@@ -439,7 +443,7 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
           label_probability<P>(s.scores, label[v], z + v * kN, outputs, z_stride, terms + v * kN);
     }
     for (int c = 0; c < s.columns; ++c) {
-      for (int v = 0; v < kV; ++v) P::store(P::splat(0.0F), gradient + c * stride + v * kN);
+      for (int v = 0; v < kV; ++v) P::store(P::splat(0.0F), gradient + c * stride + v * apart);
     }
     for (int i = 0; i < s.movable_count; ++i) {
       z = moves.moved(i);
@@ -447,7 +451,7 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
         F const there =
             label_probability<P>(s.scores, label[v], z + v * kN, outputs, z_stride, terms + v * kN);
         P::store(P::divide(there - here[v], moves.distance(i, v)),
-                 gradient + s.movable[i] * stride + v * kN);
+                 gradient + s.movable[i] * stride + v * apart);
       }
     }
   }

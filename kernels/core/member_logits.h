@@ -23,16 +23,6 @@ struct MemberScratch {
   float* logits = nullptr;
 };
 
-/// Most outputs of every other layer, from layer `first` on.
-FL_HD int widest_of_every_other(PackedNetwork const& net, int first) {
-  int width = 0;
-  for (int l = first; l < net.layers; l += 2) {
-    int const outputs = net.layer[l].forward.outputs;
-    width = outputs > width ? outputs : width;
-  }
-  return width;
-}
-
 /// Lays the memory of tiles of so many packs out, in rows of `pack_lanes` floats; with a null
 /// `memory` it only counts. Returns the rows.
 FL_HD int lay_out_members(Subject const& s, int packs, int pack_lanes, float* memory,
@@ -72,7 +62,7 @@ struct MemberLogits {
   MemberScratch const& m;
   std::int32_t const* x;
   long x_stride;
-  std::int32_t const* own_variant = nullptr;
+  std::uint32_t const* own_variant = nullptr;
   mutable float* chunk = nullptr;  // logits of members that were evaluated together
   mutable int first_lane = 0;
 
@@ -98,7 +88,7 @@ struct MemberLogits {
     bool const together = s.variants <= kM;  // then each lane is one of the members
     evaluate(0, together);
     if (!together) return std::exchange(chunk, nullptr);
-    I const mine = P::load_i(own_variant + first_lane);
+    I const mine = P::u_to_i(P::load_u(own_variant + first_lane));
     for (int o = 0; o < s.network.outputs(); ++o) {
       F z = P::load(chunk + o * kTile);
       FL_UNROLL

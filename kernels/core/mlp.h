@@ -177,8 +177,18 @@ FL_HD void layer_forward(PackedLayer const& layer, Inputs inputs, float const* i
   if (!sums_only) activate<P>(layer.activation, layer.alpha, out, d.outputs * kV * P::kLanes);
 }
 
+/// Most outputs of every other layer, from layer `first` on.
+FL_HD int widest_of_every_other(PackedNetwork const& net, int first) {
+  int width = 0;
+  for (int l = first; l < net.layers; l += 2) {
+    int const outputs = net.layer[l].forward.outputs;
+    width = outputs > width ? outputs : width;
+  }
+  return width;
+}
+
 /// Layers 1.. of the network, after the first layer's activations are in `hidden`.
-/// hidden, other  [max_width][kV * kLanes], used in turn
+/// hidden, other  [..][kV * kLanes], of layers 0, 2, .. and 1, 3, ..
 /// Returns the buffer that holds the logits [outputs][kV * kLanes].
 template <Pack P, int kV>
 FL_HD float* upper_layers(PackedNetwork const& net, float* hidden, float* other) {
@@ -203,14 +213,24 @@ FL_HD float* forward(PackedNetwork const& net, float const* in, float* a, float*
   return upper_layers<P, kV>(net, a, b);
 }
 
+/// Whether the passes of a gradient need spare memory: for hidden activations whose derivative is
+/// no part of a layer's product.
+FL_HD bool needs_spare(PackedNetwork const& net) {
+  for (int l = 0; l + 1 < net.layers; ++l) {
+    auto const activation = net.layer[l].activation;
+    if (activation != Activation::kRelu && activation != Activation::kLinear) return true;
+  }
+  return false;
+}
+
 /// Forward pass that keeps what input_gradient needs of every layer: its activations, or its sums
 /// where they are gated.
 /// done     layers of which that is there already: at most one
 /// kept     [sum_width][kV * kLanes]; the input, and what is done, occupy its first rows on entry.
 ///          Returns the logits within it.
-/// results  [max_width][kV * kLanes] scratch
+/// spare    [max_width][kV * kLanes] scratch, where needs_spare
 template <Pack P, int kV>
-FL_HD float* forward_keep(PackedNetwork const& net, int done, float* kept, float* results) {
+FL_HD float* forward_keep(PackedNetwork const& net, int done, float* kept, float* spare) {
   constexpr int kStride = kV * P::kLanes;
   float* in = kept;
   if (done > 0) in += static_cast<long>(net.inputs()) * kStride;
@@ -218,8 +238,8 @@ FL_HD float* forward_keep(PackedNetwork const& net, int done, float* kept, float
     auto const& d = net.layer[l].forward;
     float* out = in + static_cast<long>(d.inputs) * kStride;
     if (l > 0 && is_gated(net.layer[l - 1].activation)) {
-      detail::activate_gated<P>(net.layer[l - 1].activation, in, results, d.inputs * kStride);
-      in = results;
+      detail::activate_gated<P>(net.layer[l - 1].activation, in, spare, d.inputs * kStride);
+      in = spare;
     }
     bool const sums_only = l + 1 == net.layers || is_gated(net.layer[l].activation);
     layer_forward<P, kV, false>(net.layer[l], InputRange{0, d.inputs}, in, d.bias, sums_only, out);
@@ -229,35 +249,31 @@ FL_HD float* forward_keep(PackedNetwork const& net, int done, float* kept, float
 }
 
 /// Gradient with respect to the input, from the gradient with respect to the logits.
-/// kept   as forward_keep left it
-/// delta  [max_width][kV * kLanes] gradient at the logits on entry; delta and other are used in
-///        turn
-/// Returns the buffer that holds the gradient [inputs][kV * kLanes]; the other one then holds that
-/// at the first layer's sums.
+/// kept   as forward_keep left it; the gradient at what every layer took in takes its place: at the
+///        input in the first rows, at the first layer's sums behind it
+/// delta  [outputs][kV * kLanes] gradient at the logits
+/// spare  [max_width][kV * kLanes] scratch, where needs_spare
 template <Pack P, int kV>
-FL_HD float* input_gradient(PackedNetwork const& net, float const* kept, float* delta,
-                            float* other) {
+FL_HD void input_gradient(PackedNetwork const& net, float* kept, float const* delta, float* spare) {
   constexpr int kStride = kV * P::kLanes;
-  float const* in = kept + static_cast<long>(net.sum_width - net.outputs()) * kStride;
+  float* in = kept + static_cast<long>(net.sum_width - net.outputs()) * kStride;
   for (int l = net.layers - 1; l >= 0; --l) {
     auto const& back = net.layer[l].backward;
     in -= static_cast<long>(net.layer[l].forward.inputs) *
           kStride;  // what is kept of that which entered layer l
     if (l > 0 && net.layer[l - 1].activation == Activation::kRelu) {
       dense<P, kV, Finish::kReluGradient, false>(back, InputRange{0, back.inputs}, delta, back.bias,
-                                                 other, in);
+                                                 in, in);
+    } else if (l > 0 && net.layer[l - 1].activation != Activation::kLinear) {
+      int const count = back.outputs * kStride;
+      dense<P, kV, Finish::kNone, false>(back, InputRange{0, back.inputs}, delta, back.bias, spare);
+      activate_gradient<P>(net.layer[l - 1].activation, net.layer[l - 1].alpha, in, spare, count);
+      for (int i = 0; i < count; i += P::kLanes) P::store(P::load(spare + i), in + i);
     } else {
-      dense<P, kV, Finish::kNone, false>(back, InputRange{0, back.inputs}, delta, back.bias, other);
-      if (l > 0) {
-        activate_gradient<P>(net.layer[l - 1].activation, net.layer[l - 1].alpha, in, other,
-                             back.outputs * kStride);
-      }
+      dense<P, kV, Finish::kNone, false>(back, InputRange{0, back.inputs}, delta, back.bias, in);
     }
-    float* swap = delta;
-    delta = other;
-    other = swap;
+    delta = in;
   }
-  return delta;
 }
 
 }  // namespace fairlane

@@ -44,6 +44,8 @@ struct WarpTeam {
   }
 };
 
+inline constexpr int kRoundSums = 64;  // of a thread, which has 168 registers
+
 /// Calls the kernel for every window of the lanes, a warp at a time.
 /// kM  members evaluated together; kOnChip  the plan has weights and scratch in shared memory
 template <class K, int kM, bool kOnChip>
@@ -77,7 +79,7 @@ __global__ void __launch_bounds__(kMostRoundWarps* kWarpLanes, 1)
   for (long at = first; at * plan.window < lanes; at += step) {
     long const lane = at * plan.window;
     int const count = static_cast<int>(min(static_cast<long>(plan.window), lanes - lane));
-    kernel.template operator()<WarpPack<kOnChip>, kM>(WarpTeam{}, subject,
+    kernel.template operator()<WarpPack<kOnChip, kRoundSums>, kM>(WarpTeam{}, subject,
                                                       Window{lane, count, lane, stage, left},
                                                       memory);
   }

@@ -12,9 +12,11 @@ inline constexpr int kWarpLanes = 32;
 __device__ __forceinline__ int warp_lane() { return static_cast<int>(threadIdx.x % kWarpLanes); }
 
 /// kOnChip  weights and activations lie in shared memory, which the compiler then addresses as such
-template <bool kOnChip>
+/// kSums    sums that a thread has registers for
+template <bool kOnChip, int kSums = 32>
 struct WarpPack : ScalarPack {
   static constexpr int kLanes = kWarpLanes;
+  static constexpr int kMostSums = kSums;
 
   static __device__ __forceinline__ F load(float const* p) { return p[warp_lane()]; }
   static __device__ __forceinline__ I load_i(std::int32_t const* p) { return p[warp_lane()]; }

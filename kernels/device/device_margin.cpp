@@ -33,7 +33,17 @@ void DeviceBlock::renew_margin(bool counts) {
 }
 
 void DeviceBlock::step(MarginStep const& how, int rounds) {
-  for (int i = 0; i < rounds; ++i) local_round(how);
+  if (!share_.evaluator.runs_rounds()) {
+    for (int i = 0; i < rounds; ++i) local_round(how);
+    return;
+  }
+  while (rounds > 0) {
+    int const now = prepare_rounds(rounds);
+    share_.evaluator.run(
+        MarginRounds{context_, margin_, how.step, static_cast<std::uint16_t>(now)}, size_);
+    finish();
+    rounds -= now;
+  }
 }
 
 void DeviceBlock::local_round(MarginStep const& how) {

@@ -29,7 +29,8 @@ using TileKernel =
                  GradientTiles, DifferenceTiles, MemberTiles, TallyTiles>;
 
 /// Kernels that take a window of lanes through rounds of a search.
-using RoundKernel = std::variant<WeightedRounds<GradientTiles>, WeightedRounds<DifferenceTiles>>;
+using RoundKernel =
+    std::variant<WeightedRounds<GradientTiles>, WeightedRounds<DifferenceTiles>, MarginRounds>;
 
 /// Kernels whose blocks of threads work together.
 using BlockKernel = std::variant<LargeDense, SmallDense, NarrowDense>;

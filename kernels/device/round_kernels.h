@@ -105,10 +105,9 @@ struct WeightedRounds {
       DrawPartners{c}(w.place + i);
       PairRows{c, l.list, nullptr, l.chosen, l.stride}(w.place + i);
     });
-    Scratch const m = lay_out_scratch(s, kNeeds, P::kLanes, scratch);
+    Scratch const m = lay_out_scratch(s, kNeeds, 2 * P::kLanes, scratch);
     Gradient const gradient{how.gradient, l.rows, 2 * l.stride, l.gradient};
-    for (int at = 0; at < n; at += P::kLanes)
-      gradient.template operator()<P, 1>(s, w.place + at, m);
+    for (int at = 0; at < n; at += P::kLanes) gradient.template pair<P>(s, w.place + at, m);
     team.each(n, [&](int i) {
       WeighLanes{c, l.list, how.epsilon, false, l.stride}(w.place + i);
       stage_of(w, l.list[w.place + i]) = Stage::kReady;
@@ -138,6 +137,55 @@ struct WeightedRounds {
       RecordClassified{c, false}(w.place + i);
       long const lane = l.list[w.place + i];
       stage_of(w, lane) = end_round(w, lane);
+    });
+  }
+};
+
+/// Takes the lanes of a window through rounds of the margin method, one round after the other, since
+/// every lane is evaluated in every round.
+struct MarginRounds {
+  static constexpr ScratchNeeds kNeeds = GradientTiles::kNeeds;
+  RecordContext c;
+  MarginLanes m;
+  std::int32_t step;
+  std::uint16_t rounds;
+
+  template <Pack P, int kM, class Team>
+  FL_HOST_DEVICE void operator()(Team const& team, Subject const& s, Window const& w,
+                                 float* scratch) const {
+    auto const& l = c.lanes;
+    for (int round = 0; round < rounds; ++round) {
+      team.each(w.count, [&](int i) {
+        MarkStale{c, m}(w.lane + i);
+        w.stage[i] = l.mark[w.lane + i] != 0 ? Stage::kStale : Stage::kReady;
+      });
+      while (int const n = team.take(w, Stage::kStale, l.list + w.place))
+        renew<P>(team, s, w, n, scratch);
+      team.each(w.count, [&](int i) { MoveMargin{c, m, step}(w.lane + i); });
+      MemberScratch memory;
+      lay_out_members(s, kM, P::kLanes, scratch, memory);
+      MemberLogits<P, kM> const logits{s, memory, l.x + w.lane, l.stride, l.variant + w.lane};
+      LaneTiles<P, 1>::margins_by(s, logits, w.count, m.probe.from(w.lane));
+      team.each(w.count, [&](int i) { SettleMargin{c, m}(w.lane + i); });
+    }
+  }
+
+ private:
+  template <Pack P, class Team>
+  FL_HOST_DEVICE void renew(Team const& team, Subject const& s, Window const& w, int n,
+                            float* scratch) const {
+    auto const& l = c.lanes;
+    team.each(n, [&](int i) {
+      PairSides{c, m}(w.place + i);
+      PairRows{c, l.list, l.chosen, l.second, l.stride}(w.place + i);
+    });
+    Scratch const memory = lay_out_scratch(s, kNeeds, 2 * P::kLanes, scratch);
+    GradientTiles const gradient{
+        {GradientKind::kMargin, 1.0F}, l.rows, 2 * l.stride, l.gradient};
+    for (int at = 0; at < n; at += P::kLanes) gradient.pair<P>(s, w.place + at, memory);
+    team.each(n, [&](int i) {
+      RenewMargin{c, m, true, l.stride}(w.place + i);
+      w.stage[l.list[w.place + i] - w.lane] = Stage::kReady;
     });
   }
 };

@@ -99,7 +99,7 @@ struct MarginTiles {
 
 /// Gradients at rows x [columns], `stride` apart, and at their partners, half a stride behind each.
 struct GradientTiles {
-  static constexpr ScratchNeeds kNeeds{false, false, true, true, 3};
+  static constexpr ScratchNeeds kNeeds{false, false, false, true, 3};
   GradientSpec spec;
   std::int32_t const* x;
   long stride;
@@ -112,6 +112,13 @@ struct GradientTiles {
       FirstLayer<P, kV>::load(s, x + i, stride, 0, s.columns, m.kept);
       LaneTiles<P, kV>::backward_tile(s, spec, x + i, stride, m, gradient + i, stride);
     }
+  }
+
+  /// The same for one pack of rows, with their partners as the other pack of a tile.
+  template <Pack P>
+  FL_HOST_DEVICE void pair(Subject const& s, long at, Scratch const& m) const {
+    FirstLayer<P, 2>::load(s, x + at, stride, 0, s.columns, m.kept, stride / 2);
+    LaneTiles<P, 2>::backward_tile(s, spec, x + at, stride, m, gradient + at, stride, stride / 2);
   }
 };
 
@@ -130,6 +137,12 @@ struct DifferenceTiles {
       FirstLayer<P, kV>::load(s, x + i, stride, 0, s.columns, m.in);
       LaneTiles<P, kV>::difference_tile(s, spec, x + i, stride, m, gradient + i, stride);
     }
+  }
+
+  template <Pack P>
+  FL_HOST_DEVICE void pair(Subject const& s, long at, Scratch const& m) const {
+    FirstLayer<P, 2>::load(s, x + at, stride, 0, s.columns, m.in, stride / 2);
+    LaneTiles<P, 2>::difference_tile(s, spec, x + at, stride, m, gradient + at, stride, stride / 2);
   }
 };
 

@@ -21,7 +21,8 @@ RoundPlan make_round_plan(Subject const& subject, ScratchNeeds needs, ArenaView 
   std::int64_t const weights = plan.shared_weights ? arena.bytes : 0;
   auto const floats = [&](int members) {
     MemberScratch unused;
-    int const rows = std::max(scratch_rows(subject, needs),
+    constexpr int kPair = 2;  // a row and its partner
+    int const rows = std::max(kPair * scratch_rows(subject, needs),
                               lay_out_members(subject, members, 1, nullptr, unused));
     return static_cast<std::int64_t>(rows) * limits.warp_lanes;
   };

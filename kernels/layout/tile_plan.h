@@ -21,8 +21,8 @@ struct DeviceLimits {
 struct ScratchNeeds {
   bool in = false;      // a row's inputs
   bool prefix = false;  // the first layer's shared sums
-  bool layers = false;  // a and b
-  bool kept = false;    // every layer's activations
+  bool layers = false;  // activations of the layer before and behind
+  bool kept = false;    // every layer's activations, for a gradient, which begins in a
   int terms = 0;        // rows per output
 
   bool operator==(ScratchNeeds const&) const = default;
@@ -34,8 +34,8 @@ FL_HD int scratch_rows(Subject const& s, ScratchNeeds needs) {
   int rows = 0;
   if (needs.in) rows += s.inputs;
   if (needs.prefix) rows += net.layer[0].forward.outputs;
-  if (needs.layers) rows += 2 * net.max_width;
-  if (needs.kept) rows += net.sum_width;
+  if (needs.layers) rows += widest_of_every_other(net, 0) + widest_of_every_other(net, 1);
+  if (needs.kept) rows += net.sum_width + net.outputs() + (needs_spare(net) ? net.max_width : 0);
   return rows + needs.terms * net.outputs();
 }
 
@@ -50,9 +50,13 @@ FL_HD Scratch lay_out_scratch(Subject const& s, ScratchNeeds needs, int tile_lan
   };
   m.in = take(needs.in, s.inputs);
   m.prefix = take(needs.prefix, needs.prefix ? net.layer[0].forward.outputs : 0);
-  m.a = take(needs.layers, net.max_width);
-  m.b = take(needs.layers, net.max_width);
+  m.a = take(needs.layers, needs.layers ? widest_of_every_other(net, 0) : 0);
+  m.b = take(needs.layers, needs.layers ? widest_of_every_other(net, 1) : 0);
   m.kept = take(needs.kept, net.sum_width);
+  if (needs.kept) {
+    m.a = take(true, net.outputs());
+    m.b = take(needs_spare(net), net.max_width);
+  }
   m.terms = take(needs.terms > 0, needs.terms * net.outputs());
   return m;
 }

@@ -12,6 +12,7 @@
 namespace fairlane {
 
 struct VectorPack : ScalarPack {
+  static constexpr int kMostSums = 32;
   template <class T>
   static T* near(T* p) {
     return p;
