@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kernels/core/gradients.h"
+#include "kernels/core/strided.h"
 
 namespace fairlane {
 
@@ -70,22 +71,40 @@ struct FirstLayer {
   /// inputs: in [inputs][kTile]. Columns before `whole` are load_whole's.
   static FL_HOST_DEVICE void load(Subject const& s, std::int32_t const* x, long stride, int at,
                                   int whole, float* in, long apart = kN) {
+    load_codes(
+        s, [=](int c, int v) { return P::load_i(x + c * stride + at + v * apart); }, whole, in);
+  }
+
+  /// The same of codes(column, pack).
+  template <class Codes>
+  static FL_HD void load_codes(Subject const& s, Codes const& codes, int whole, float* in) {
     if (s.encoding == nullptr) {
-      for (int c = 0; c < s.columns; ++c) {
-        for (int v = 0; v < kV; ++v)
-          P::store(P::to_float(P::load_i(x + c * stride + at + v * apart)), in + c * kTile + v * kN);
-      }
+      struct Packs {
+        I code[kV];
+      };
+      read_ahead(
+          s.columns,
+          [&](int c) {
+            Packs packs;
+            FL_UNROLL
+            for (int v = 0; v < kV; ++v) packs.code[v] = codes(c, v);
+            return packs;
+          },
+          [&](int c, Packs const& packs) {
+            FL_UNROLL
+            for (int v = 0; v < kV; ++v)
+              P::store(P::to_float(packs.code[v]), in + c * kTile + v * kN);
+          });
       return;
     }
     for (int c = 0; c < s.columns; ++c) {
       auto const& e = s.encoding[c];
       for (int v = 0; v < kV; ++v) {
-        I const code = P::load_i(x + c * stride + at + v * apart);
         float* const to = in + e.first * kTile + v * kN;
         if (c < whole) {
-          load_whole(s, c, code, to);
+          load_whole(s, c, codes(c, v), to);
         } else {
-          encode_column<P>(e, code, to, kTile);
+          encode_column<P>(e, codes(c, v), to, kTile);
         }
       }
     }

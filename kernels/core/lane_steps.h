@@ -65,12 +65,21 @@ struct LaneSteps {
                                                float* weights, long stride, float* total) {
     for (int at = 0; at < n; at += kN) {
       F sum = P::splat(0.0F);
-      for (int i = 0; i < s.movable_count; ++i) {
-        long const cell = s.movable[i] * gradient_stride + at;
-        F const w = attribute_weight<P>(P::load(g1 + cell), P::load(g2 + cell), epsilon);
-        P::store(w, weights + i * stride + at);
-        sum = sum + w;
-      }
+      struct Slopes {
+        F own;
+        F partner;
+      };
+      read_ahead(
+          s.movable_count,
+          [&](int i) {
+            long const cell = s.movable[i] * gradient_stride + at;
+            return Slopes{P::load(g1 + cell), P::load(g2 + cell)};
+          },
+          [&](int i, Slopes slope) {
+            F const w = attribute_weight<P>(slope.own, slope.partner, epsilon);
+            P::store(w, weights + i * stride + at);
+            sum = sum + w;
+          });
       P::store(sum, total + at);
     }
   }

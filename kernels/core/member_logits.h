@@ -49,6 +49,7 @@ FL_HD int lay_out_members(Subject const& s, int packs, int pack_lanes, float* me
 /// A source of logits (LaneTiles::NetworkLogits) for tiles of one pack of lanes, which are asked
 /// for one variant after the other. kM: members that are evaluated together.
 /// x            [columns][x_stride] codes of the lanes
+/// list         [..] the lanes, in x and own_variant; null: from the first one on
 /// own_variant  [..] theirs; only own() asks
 template <Pack P, int kM>
 struct MemberLogits {
@@ -62,6 +63,7 @@ struct MemberLogits {
   MemberScratch const& m;
   std::int32_t const* x;
   long x_stride;
+  std::int32_t const* list = nullptr;
   std::uint32_t const* own_variant = nullptr;
   mutable float* chunk = nullptr;  // logits of members that were evaluated together
   mutable int first_lane = 0;
@@ -70,7 +72,13 @@ struct MemberLogits {
 
   /// Makes lanes [at, at + kN) the tile.
   FL_HD void load(int at) const {
-    First::load(s, x, x_stride, at, s.prefix, m.b);
+    if (list == nullptr) {
+      First::load(s, x, x_stride, at, s.prefix, m.b);
+    } else {
+      I const lane = P::load_i(list + at);
+      First::load_codes(
+          s, [&](int c, int) { return P::gather_i(x + c * x_stride, lane); }, s.prefix, m.b);
+    }
     First::sums(s, s.prefix, s.input_prefix, m.b, m.prefix);
     for (int k = s.input_prefix; k < s.inputs; ++k)
       P::store(P::load(m.b + k * kN), m.own + (k - s.input_prefix) * kN);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/core/philox.h"
+#include "kernels/core/strided.h"
 
 namespace fairlane {
 
@@ -54,10 +55,12 @@ FL_HD typename P::I choose_attribute(float const* weights, int count, long strid
   auto const target = unit_float<P>(word) * total;
   auto cumulated = P::load(weights);
   auto index = P::splat_i(0);
-  for (int i = 0; i + 1 < count; ++i) {  // the last attribute takes what rounding leaves
-    index = P::select_i(cumulated > target, index, P::splat_i(i + 1));
-    cumulated = cumulated + P::load(weights + (i + 1) * stride);
-  }
+  read_ahead(  // the last attribute takes what rounding leaves
+      count - 1, [&](int i) { return P::load(weights + (i + 1) * stride); },
+      [&](int i, typename P::F weight) {
+        index = P::select_i(cumulated > target, index, P::splat_i(i + 1));
+        cumulated = cumulated + weight;
+      });
   return index;
 }
 

@@ -125,8 +125,10 @@ void CpuBlock::pair_gradients(GradientSpec const& spec, int n, std::int32_t cons
     std::int32_t* const row = lanes_.rows + c * 2 * lanes_.stride;
     std::copy_n(row, n, row + n);
   }
-  PairRows const pair{context_, nullptr, first, second, n};
-  for (int i = 0; i < n; ++i) pair.set_variants(i, lanes_.rows + i, lanes_.rows + i + n);
+  for (int i = 0; i < n; ++i) {
+    set_variants(context_, lanes_.rows + i, lanes_.rows + i + n, first == nullptr ? -1 : first[i],
+                 second == nullptr ? -1 : second[i]);
+  }
   kernels_.gradients(subject_, spec, lanes_.rows, 2 * lanes_.stride, 2 * n, scratch_.get(),
                      lanes_.gradient, 2 * lanes_.stride);
 }

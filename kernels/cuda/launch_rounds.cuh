@@ -29,16 +29,19 @@ struct WarpTeam {
     }
   }
 
-  __device__ __forceinline__ int take(Window const& w, Stage stage, std::int32_t* list) const {
+  __device__ __forceinline__ int take(Window& w, Stage stage) const {
     int taken = 0;
-    for (int at = 0; at < w.count && taken < kTake; at += kWarpLanes) {
+    int at = w.turn;
+    for (int seen = 0; seen < w.count && taken < kTake; seen += kWarpLanes) {
       int const i = at + warp_lane();
       bool const mine = i < w.count && w.stage[i] == stage;
       unsigned const all = __ballot_sync(kAll, mine);
       int const rank = taken + __popc(all & ((1U << warp_lane()) - 1));
-      if (mine && rank < kTake) list[rank] = static_cast<std::int32_t>(w.lane + i);
+      if (mine && rank < kTake) w.list[rank] = static_cast<std::int32_t>(w.lane + i);
       taken += __popc(all);
+      at = at + kWarpLanes < w.count ? at + kWarpLanes : 0;
     }
+    w.turn = at;
     __syncwarp();
     return taken < kTake ? taken : kTake;
   }
@@ -61,11 +64,9 @@ __global__ void __launch_bounds__(kMostRoundWarps* kWarpLanes, 1)
     subject = subject_at(plan.arena, on_chip);
     on_chip += plan.arena.bytes;
   }
-  int const first_lane = warp * plan.window;
-  auto* const left = reinterpret_cast<std::uint16_t*>(on_chip) + first_lane;
-  auto* const stage =
-      reinterpret_cast<Stage*>(on_chip + sizeof *left * plan.warps * plan.window) + first_lane;
-  on_chip += plan.window_bytes;
+  Window window;
+  lay_out_window(plan.window, kWarpLanes, on_chip + warp * plan.window_bytes, window);
+  on_chip += plan.warps * plan.window_bytes;
   float* memory;
   if (kOnChip || plan.shared_scratch) {
     memory = reinterpret_cast<float*>(on_chip) + warp * plan.scratch_floats;
@@ -77,11 +78,11 @@ __global__ void __launch_bounds__(kMostRoundWarps* kWarpLanes, 1)
   long const first = static_cast<long>(warp) * gridDim.x + blockIdx.x;
   long const step = static_cast<long>(gridDim.x) * plan.warps;
   for (long at = first; at * plan.window < lanes; at += step) {
-    long const lane = at * plan.window;
-    int const count = static_cast<int>(min(static_cast<long>(plan.window), lanes - lane));
-    kernel.template operator()<WarpPack<kOnChip, kRoundSums>, kM>(WarpTeam{}, subject,
-                                                      Window{lane, count, lane, stage, left},
-                                                      memory);
+    window.lane = window.place = at * plan.window;
+    window.count = static_cast<int>(min(static_cast<long>(plan.window), lanes - window.lane));
+    window.turn = 0;
+    kernel.template operator()<WarpPack<kOnChip, kRoundSums>, kM>(WarpTeam{}, subject, window,
+                                                                  memory);
   }
 }
 

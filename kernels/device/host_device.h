@@ -39,10 +39,11 @@ struct SoloTeam {
     for (int k = 0; k < kWorkStages; ++k)
       of[k] = static_cast<int>(std::count(w.stage, w.stage + w.count, work_stage(k)));
   }
-  int take(Window const& w, Stage stage, std::int32_t* list) const {
+  int take(Window& w, Stage stage) const {
     int taken = 0;
-    for (int i = 0; i < w.count && taken < kTake; ++i) {
-      if (w.stage[i] == stage) list[taken++] = static_cast<std::int32_t>(w.lane + i);
+    for (int seen = 0; seen < w.count && taken < kTake; ++seen) {
+      if (w.stage[w.turn] == stage) w.list[taken++] = static_cast<std::int32_t>(w.lane + w.turn);
+      w.turn = w.turn + 1 < w.count ? w.turn + 1 : 0;
     }
     return taken;
   }
@@ -99,13 +100,16 @@ void HostDevice::run_windows(RoundKernel const& kernel, RoundPlan const& plan, i
   std::vector<std::byte> copy(plan.arena.base, plan.arena.base + plan.arena.bytes);
   Subject const subject = subject_in(plan.arena, copy.data());
   std::vector<float> memory(static_cast<std::size_t>(plan.scratch_floats), -1.0F);
-  std::vector<Stage> stage(static_cast<std::size_t>(plan.window));
-  std::vector<std::uint16_t> left(static_cast<std::size_t>(plan.window));
+  Window window;
+  std::vector<std::byte> own(
+      static_cast<std::size_t>(lay_out_window(plan.window, SoloTeam::kTake, nullptr, window)));
+  lay_out_window(plan.window, SoloTeam::kTake, own.data(), window);
   std::visit(
       [&](auto const& k) {
         for (int lane = 0; lane < lanes; lane += plan.window) {
-          Window const window{lane, std::min(plan.window, lanes - lane), lane, stage.data(),
-                              left.data()};
+          window.lane = window.place = lane;
+          window.count = std::min(plan.window, lanes - lane);
+          window.turn = 0;
           k.template operator()<P, kM>(SoloTeam{}, subject, window, memory.data());
         }
       },

@@ -49,13 +49,15 @@ struct RecordContext : LaneContext {
     if (!find(lane).seen) record(lane, lanes.labels[lane], probed_flags(*this, lane));
   }
   /// Hit and labels of a lane where its group is known, its visit recorded; otherwise marks it.
-  FL_HD void look_up(long lane) const {
+  /// Returns what is known.
+  FL_HD VisitKnown look_up(long lane) const {
     auto const known = find(lane);
     lanes.mark[lane] = known.known ? 0 : 1;
-    if (!known.known) return;
+    if (!known.known) return known;
     lanes.hit[lane] = (known.flags & kHitFlag) != 0 ? 1 : 0;
     lanes.labels[lane] = known.labels;
     if (!known.seen) record(lane, known.labels, known.flags & kHitFlag);
+    return known;
   }
 };
 
@@ -88,14 +90,14 @@ struct StepLanes {
   RecordContext c;
   std::int32_t step;
 
-  FL_HD void operator()(std::int64_t lane) const {
+  FL_HD VisitKnown operator()(std::int64_t lane) const {
     auto const& s = c.lanes;
     auto const words = c.draw(lane, 0);
     auto const taken =
         LaneSteps<ScalarPack>::weighted_step(c.subject, step, s.weights + lane, s.total[lane],
                                              words.w[0], words.w[1], s.x + lane, s.stride);
     c.move_key(lane, c.subject.movable[taken.index], taken.by);
-    c.look_up(lane);
+    return c.look_up(lane);
   }
 };
 

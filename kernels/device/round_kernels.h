@@ -11,39 +11,19 @@
 #include "kernels/device/record_kernels.h"
 #include "kernels/device/tile_kernels.h"
 #include "kernels/lane_block.h"
+#include "kernels/rounds/window.h"
 
 namespace fairlane {
 
-/// What a lane stands before.
-enum class Stage : std::uint8_t {
-  kResting,   // its rounds are over
-  kStale,     // new partner and weights
-  kReady,     // a step
-  kUnknown,   // the evaluation of its group
-};
-inline constexpr int kWorkStages = 3;  // those that are work
-FL_HD Stage work_stage(int k) { return static_cast<Stage>(static_cast<int>(Stage::kStale) + k); }
+// A team has
+//   kTake                  lanes that it takes through a stage together
+//   each(n, work)          work(i) for i in [0, n); all is done on return
+//   count(window, of)      of [kWorkStages]: lanes before each stage that is work
+//   take(window, stage)    lists up to kTake of the window's lanes before that stage in its list;
+//                          returns how many
 
-/// A team's lanes.
-/// lane    the first one; count: how many
-/// place   the first of the team's places in the arrays over places, kTake of them
-/// stage   [count] what each stands before; left [count]: rounds that it still begins
-struct Window {
-  long lane = 0;
-  int count = 0;
-  long place = 0;
-  Stage* stage = nullptr;
-  std::uint16_t* left = nullptr;
-};
-
-/// A team
-/// kTake                 lanes that it takes through a stage together
-/// each(n, work)         work(i) for i in [0, n), all done on return
-/// count(window, of)     of [kWorkStages]: lanes before each stage, from kStale on
-/// take(window, stage, list)  lists up to kTake of the window's lanes before that stage, ascending;
-///                       returns how many
-
-/// Takes the lanes of a window through rounds of the gradient-guided search. Labels are kept in the record, and no output is undefined.
+/// Takes the lanes of a window through rounds of the gradient-guided search. Labels are kept in the
+/// record, and no output is undefined.
 /// Gradient: GradientTiles or DifferenceTiles.
 template <class Gradient>
 struct WeightedRounds {
@@ -53,7 +33,7 @@ struct WeightedRounds {
   std::uint16_t rounds;
 
   template <Pack P, int kM, class Team>
-  FL_HOST_DEVICE void operator()(Team const& team, Subject const& s, Window const& w,
+  FL_HOST_DEVICE void operator()(Team const& team, Subject const& s, Window& w,
                                  float* scratch) const {
     team.each(w.count, [&](int i) {
       w.left[i] = rounds;
@@ -64,7 +44,7 @@ struct WeightedRounds {
       team.count(w, waiting);
       Stage const stage = fullest(waiting);
       if (stage == Stage::kResting) return;
-      int const n = team.take(w, stage, c.lanes.list + w.place);
+      int const n = team.take(w, stage);
       if (stage == Stage::kStale) renew<P>(team, s, w, n, scratch);
       if (stage == Stage::kReady) step(team, w, n);
       if (stage == Stage::kUnknown) classify<P, kM>(team, s, w, n, scratch);
@@ -91,9 +71,9 @@ struct WeightedRounds {
     auto const streak = static_cast<std::uint32_t>(l.streak[lane]);
     return !how.never_update && streak >= how.update_interval ? Stage::kStale : Stage::kReady;
   }
-  FL_HD Stage end_round(Window const& w, long lane) const {
-    SettleLanes{c, !how.never_update}(lane);
-    return next_round(w, lane);
+  FL_HD void end_round(Window const& w, long lane, bool hit) const {
+    settle(c, lane, hit, !how.never_update);
+    stage_of(w, lane) = next_round(w, lane);
   }
   static FL_HD Stage& stage_of(Window const& w, long lane) { return w.stage[lane - w.lane]; }
 
@@ -102,25 +82,30 @@ struct WeightedRounds {
                             float* scratch) const {
     auto const& l = c.lanes;
     team.each(n, [&](int i) {
-      DrawPartners{c}(w.place + i);
-      PairRows{c, l.list, nullptr, l.chosen, l.stride}(w.place + i);
+      long const lane = w.list[i];
+      gather_pair(c, w.place + i, lane, -1, draw_partner(c, lane, c.draw(lane, 0).w[2]), l.stride);
     });
     Scratch const m = lay_out_scratch(s, kNeeds, 2 * P::kLanes, scratch);
     Gradient const gradient{how.gradient, l.rows, 2 * l.stride, l.gradient};
     for (int at = 0; at < n; at += P::kLanes) gradient.template pair<P>(s, w.place + at, m);
     team.each(n, [&](int i) {
-      WeighLanes{c, l.list, how.epsilon, false, l.stride}(w.place + i);
-      stage_of(w, l.list[w.place + i]) = Stage::kReady;
+      long const lane = w.list[i];
+      weigh(c, w.place + i, lane, how.epsilon, l.stride);
+      count_renewal(c, lane);
+      stage_of(w, lane) = Stage::kReady;
     });
   }
 
   template <class Team>
   FL_HOST_DEVICE void step(Team const& team, Window const& w, int n) const {
-    auto const& l = c.lanes;
     team.each(n, [&](int i) {
-      long const lane = l.list[w.place + i];
-      StepLanes{c, how.step}(lane);
-      stage_of(w, lane) = l.mark[lane] != 0 ? Stage::kUnknown : end_round(w, lane);
+      long const lane = w.list[i];
+      auto const known = StepLanes{c, how.step}(lane);
+      if (known.known) {
+        end_round(w, lane, (known.flags & kHitFlag) != 0);
+      } else {
+        stage_of(w, lane) = Stage::kUnknown;
+      }
     });
   }
 
@@ -128,15 +113,17 @@ struct WeightedRounds {
   FL_HOST_DEVICE void classify(Team const& team, Subject const& s, Window const& w, int n,
                                float* scratch) const {
     auto const& l = c.lanes;
-    team.each(n, [&](int i) { GatherRows{c}(w.place + i); });
     MemberScratch m;
     lay_out_members(s, kM, P::kLanes, scratch, m);
-    MemberLogits<P, kM> const logits{s, m, l.rows + w.place, 2 * l.stride};
-    LaneTiles<P, 1>::classify_by(s, logits, n, l.found_labels + w.place, l.found_flags + w.place);
+    MemberLogits<P, kM> const logits{s, m, l.x, l.stride, w.list};
+    LaneTiles<P, 1>::classify_by(s, logits, n, w.labels, w.flags);
     team.each(n, [&](int i) {
-      RecordClassified{c, false}(w.place + i);
-      long const lane = l.list[w.place + i];
-      stage_of(w, lane) = end_round(w, lane);
+      long const lane = w.list[i];
+      bool const hit = (w.flags[i] & kGroupMixed) != 0;
+      l.hit[lane] = hit ? 1 : 0;
+      l.labels[lane] = w.labels[i];
+      c.record(lane, w.labels[i], visit_flags(hit, false, false));
+      end_round(w, lane, hit);
     });
   }
 };
@@ -151,7 +138,7 @@ struct MarginRounds {
   std::uint16_t rounds;
 
   template <Pack P, int kM, class Team>
-  FL_HOST_DEVICE void operator()(Team const& team, Subject const& s, Window const& w,
+  FL_HOST_DEVICE void operator()(Team const& team, Subject const& s, Window& w,
                                  float* scratch) const {
     auto const& l = c.lanes;
     for (int round = 0; round < rounds; ++round) {
@@ -159,12 +146,13 @@ struct MarginRounds {
         MarkStale{c, m}(w.lane + i);
         w.stage[i] = l.mark[w.lane + i] != 0 ? Stage::kStale : Stage::kReady;
       });
-      while (int const n = team.take(w, Stage::kStale, l.list + w.place))
+      while (int const n = team.take(w, Stage::kStale))
         renew<P>(team, s, w, n, scratch);
       team.each(w.count, [&](int i) { MoveMargin{c, m, step}(w.lane + i); });
       MemberScratch memory;
       lay_out_members(s, kM, P::kLanes, scratch, memory);
-      MemberLogits<P, kM> const logits{s, memory, l.x + w.lane, l.stride, l.variant + w.lane};
+      MemberLogits<P, kM> const logits{s, memory, l.x + w.lane, l.stride, nullptr,
+                                          l.variant + w.lane};
       LaneTiles<P, 1>::margins_by(s, logits, w.count, m.probe.from(w.lane));
       team.each(w.count, [&](int i) { SettleMargin{c, m}(w.lane + i); });
     }
@@ -176,16 +164,17 @@ struct MarginRounds {
                             float* scratch) const {
     auto const& l = c.lanes;
     team.each(n, [&](int i) {
-      PairSides{c, m}(w.place + i);
-      PairRows{c, l.list, l.chosen, l.second, l.stride}(w.place + i);
+      long const lane = w.list[i];
+      gather_pair(c, w.place + i, lane, m.hit_member_a[lane], m.hit_member_b[lane], l.stride);
     });
     Scratch const memory = lay_out_scratch(s, kNeeds, 2 * P::kLanes, scratch);
     GradientTiles const gradient{
         {GradientKind::kMargin, 1.0F}, l.rows, 2 * l.stride, l.gradient};
     for (int at = 0; at < n; at += P::kLanes) gradient.pair<P>(s, w.place + at, memory);
     team.each(n, [&](int i) {
-      RenewMargin{c, m, true, l.stride}(w.place + i);
-      w.stage[l.list[w.place + i] - w.lane] = Stage::kReady;
+      take_sides(c, m, w.place + i, w.list[i], l.stride);
+      ++l.renewals[w.list[i]];
+      w.stage[w.list[i] - w.lane] = Stage::kReady;
     });
   }
 };

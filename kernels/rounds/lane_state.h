@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/core/lane_tiles.h"
+#include "kernels/core/strided.h"
 #include "kernels/visits.h"
 
 namespace fairlane {
@@ -129,20 +130,18 @@ struct LaneContext {
   }
   /// The row of a lane becomes its origin, and the other way round; so do weights and key.
   FL_HD void keep_row(long lane) const {
-    for (int k = 0; k < subject.columns; ++k)
-      lanes.origin[k * lanes.stride + lane] = lanes.x[k * lanes.stride + lane];
+    copy_strided(lanes.x + lane, lanes.origin + lane, subject.columns, lanes.stride);
   }
   FL_HD void return_row(long lane) const {
-    for (int k = 0; k < subject.columns; ++k)
-      lanes.x[k * lanes.stride + lane] = lanes.origin[k * lanes.stride + lane];
+    copy_strided(lanes.origin + lane, lanes.x + lane, subject.columns, lanes.stride);
   }
   FL_HD void keep_weights(long lane) const {
-    for (int a = 0; a <= subject.movable_count; ++a)
-      lanes.origin_weights[a * lanes.stride + lane] = lanes.weights[a * lanes.stride + lane];
+    copy_strided(lanes.weights + lane, lanes.origin_weights + lane, subject.movable_count + 1,
+                 lanes.stride);
   }
   FL_HD void return_weights(long lane) const {
-    for (int a = 0; a <= subject.movable_count; ++a)
-      lanes.weights[a * lanes.stride + lane] = lanes.origin_weights[a * lanes.stride + lane];
+    copy_strided(lanes.origin_weights + lane, lanes.weights + lane, subject.movable_count + 1,
+                 lanes.stride);
   }
   FL_HD void keep_key(long lane) const {
     for (int w = 0; w < words; ++w)

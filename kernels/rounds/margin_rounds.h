@@ -117,8 +117,22 @@ struct PairSides {
   }
 };
 
-/// New sides for the listed lanes, from the gradients at their members. counts: as a renewal;
-/// behind: as PairRows has it
+/// New sides for a lane, from the gradients at place i and, `behind` places behind it, at its
+/// members.
+FL_HD void take_sides(LaneContext const& c, MarginLanes const& m, long i, long lane, long behind) {
+  auto const& s = c.lanes;
+  for (int k = 0; k < c.subject.columns; ++k) {
+    m.slope_a[k * s.stride + lane] = s.gradient[k * 2 * s.stride + i];
+    m.slope_b[k * s.stride + lane] = s.gradient[k * 2 * s.stride + behind + i];
+  }
+  m.probe.side_a[lane] = m.hit_side_a[lane];
+  m.probe.side_b[lane] = m.hit_side_b[lane];
+  m.margin_a[lane] = m.hit_margin_a[lane];
+  m.margin_b[lane] = m.hit_margin_b[lane];
+  m.stale[lane] = 0;
+}
+
+/// The same for the listed lanes. counts: as a renewal
 struct RenewMargin {
   LaneContext c;
   MarginLanes m;
@@ -126,18 +140,9 @@ struct RenewMargin {
   long behind;
 
   FL_HD void operator()(std::int64_t i) const {
-    auto const& s = c.lanes;
-    long const lane = s.list[i];
-    for (int k = 0; k < c.subject.columns; ++k) {
-      m.slope_a[k * s.stride + lane] = s.gradient[k * 2 * s.stride + i];
-      m.slope_b[k * s.stride + lane] = s.gradient[k * 2 * s.stride + behind + i];
-    }
-    m.probe.side_a[lane] = m.hit_side_a[lane];
-    m.probe.side_b[lane] = m.hit_side_b[lane];
-    m.margin_a[lane] = m.hit_margin_a[lane];
-    m.margin_b[lane] = m.hit_margin_b[lane];
-    m.stale[lane] = 0;
-    s.renewals[lane] += counts ? 1 : 0;
+    long const lane = c.lanes.list[i];
+    take_sides(c, m, i, lane, behind);
+    c.lanes.renewals[lane] += counts ? 1 : 0;
   }
 };
 

@@ -101,6 +101,31 @@ FL_HD std::uint32_t note_classified(LaneContext const& c, long i, long lane, boo
   return visit_flags(hit, undefined, (s.found_flags[i] & kGroupUndefined) != 0);
 }
 
+/// Gives a gathered row and its partner's their variants; -1: as the lane is.
+FL_HD void set_variants(LaneContext const& c, std::int32_t* own, std::int32_t* partner,
+                        std::int32_t first, std::int32_t second) {
+  for (int a = 0; a < c.subject.selected; ++a) {
+    long const at = c.subject.selected_column[a] * 2 * c.lanes.stride;
+    if (first >= 0) own[at] = variant_code(c.subject, first, a);
+    if (second >= 0) partner[at] = variant_code(c.subject, second, a);
+  }
+}
+
+/// Gathers a lane's row at place i and, `behind` places behind it, that of its partner.
+/// first, second  as set_variants has them
+FL_HD void gather_pair(LaneContext const& c, long i, long lane, std::int32_t first,
+                       std::int32_t second, long behind) {
+  auto const& s = c.lanes;
+  std::int32_t* const own = s.rows + i;
+  std::int32_t* const partner = own + behind;
+  read_ahead(
+      c.subject.columns, [&](int k) { return s.x[k * s.stride + lane]; },
+      [&](int k, std::int32_t code) {
+        own[k * 2 * s.stride] = partner[k * 2 * s.stride] = code;
+      });
+  set_variants(c, own, partner, first, second);
+}
+
 /// Gathers every lane's row and, behind it, the row of its partner, itself where all outputs are
 /// equal.
 /// list    [..] lanes, null: the index is the lane
@@ -115,23 +140,8 @@ struct PairRows {
   long behind;
 
   FL_HD void operator()(std::int64_t i) const {
-    auto const& s = c.lanes;
-    long const lane = list == nullptr ? i : list[i];
-    std::int32_t* const own = s.rows + i;
-    std::int32_t* const partner = own + behind;
-    for (int k = 0; k < c.subject.columns; ++k) {
-      own[k * 2 * s.stride] = partner[k * 2 * s.stride] = s.x[k * s.stride + lane];
-    }
-    set_variants(i, own, partner);
-  }
-
-  /// Gives both rows at place i their variants.
-  FL_HD void set_variants(std::int64_t i, std::int32_t* own, std::int32_t* partner) const {
-    for (int a = 0; a < c.subject.selected; ++a) {
-      long const at = c.subject.selected_column[a] * 2 * c.lanes.stride;
-      if (first != nullptr && first[i] >= 0) own[at] = variant_code(c.subject, first[i], a);
-      if (second != nullptr && second[i] >= 0) partner[at] = variant_code(c.subject, second[i], a);
-    }
+    gather_pair(c, i, list == nullptr ? i : list[i], first == nullptr ? -1 : first[i],
+                second == nullptr ? -1 : second[i], behind);
   }
 };
 
@@ -167,7 +177,15 @@ FL_HD void count_renewal(LaneContext const& c, long lane) {
   ++c.lanes.renewals[lane];
 }
 
-/// Weights of the local draw from the gradients at the gathered lanes and their partners.
+/// Weights of a lane's local draw from the gradients at place i and at its partner's.
+FL_HD void weigh(LaneContext const& c, long i, long lane, float epsilon, long behind) {
+  auto const& s = c.lanes;
+  LaneSteps<ScalarPack>::attribute_weights(c.subject, epsilon, s.gradient + i,
+                                           s.gradient + behind + i, 2 * s.stride, 1,
+                                           s.weights + lane, s.stride, s.total + lane);
+}
+
+/// The same for the gathered lanes.
 /// list     [..] lanes, null: the index is the lane
 /// initial  they are the origin's weights too, and do not count as a renewal
 /// behind   as PairRows has it
@@ -179,11 +197,8 @@ struct WeighLanes {
   long behind;
 
   FL_HD void operator()(std::int64_t i) const {
-    auto const& s = c.lanes;
     long const lane = list == nullptr ? i : list[i];
-    LaneSteps<ScalarPack>::attribute_weights(c.subject, epsilon, s.gradient + i,
-                                             s.gradient + behind + i, 2 * s.stride, 1,
-                                             s.weights + lane, s.stride, s.total + lane);
+    weigh(c, i, lane, epsilon, behind);
     if (!initial) return count_renewal(c, lane);
     c.keep_weights(lane);
   }
@@ -273,20 +288,24 @@ struct NextStage {
 /// A lane's streak after a local step.
 FL_HD std::int32_t streak_after(bool hit, std::int32_t streak) { return hit ? streak + 1 : 0; }
 
-/// A miss returns to its origin.
+/// Ends a lane's local step: a miss returns to its origin.
+FL_HD void settle(LaneContext const& c, long lane, bool hit, bool restore_weights) {
+  auto const& s = c.lanes;
+  s.streak[lane] = streak_after(hit, s.streak[lane]);
+  if (hit) return;
+  s.labels[lane] = s.origin_labels[lane];
+  c.return_key(lane);
+  c.return_row(lane);
+  if (restore_weights) c.return_weights(lane);
+}
+
+/// The same for every lane.
 struct SettleLanes {
   LaneContext c;
   bool restore_weights;
 
   FL_HD void operator()(std::int64_t lane) const {
-    auto const& s = c.lanes;
-    bool const hit = s.hit[lane] != 0;
-    s.streak[lane] = streak_after(hit, s.streak[lane]);
-    if (hit) return;
-    s.labels[lane] = s.origin_labels[lane];
-    c.return_key(lane);
-    c.return_row(lane);
-    if (restore_weights) c.return_weights(lane);
+    settle(c, lane, c.lanes.hit[lane] != 0, restore_weights);
   }
 };
 

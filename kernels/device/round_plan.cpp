@@ -1,8 +1,10 @@
-#include "kernels/layout/round_plan.h"
+#include "kernels/device/round_plan.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "kernels/core/member_logits.h"
+#include "kernels/rounds/window.h"
 
 namespace fairlane {
 
@@ -26,15 +28,17 @@ RoundPlan make_round_plan(Subject const& subject, ScratchNeeds needs, ArenaView 
                               lay_out_members(subject, members, 1, nullptr, unused));
     return static_cast<std::int64_t>(rows) * limits.warp_lanes;
   };
+  Window nowhere;
   auto const warps_that_fit = [&](int members) {
-    std::int64_t const each =
-        floats(members) * static_cast<std::int64_t>(sizeof(float)) + kMostWindow * kWindowLaneBytes;
+    std::int64_t const each = floats(members) * static_cast<std::int64_t>(sizeof(float)) +
+                              lay_out_window(kMostWindow, limits.warp_lanes, nullptr, nowhere);
     return static_cast<int>(std::min<std::int64_t>((shared - weights) / each, kMostRoundWarps));
   };
   plan.shared_scratch = plan.shared_weights;
   for (int const members : {4, 2}) {
     plan.members = members;
     plan.warps = warps_that_fit(members);
+    if (char const* e = std::getenv("FL_M"); e && std::atoi(e) != members) continue;
     if (members <= subject.variants && plan.warps >= kFewWarps) break;
   }
   if (plan.warps < kFewWarps || !plan.shared_weights) {
@@ -47,12 +51,12 @@ RoundPlan make_round_plan(Subject const& subject, ScratchNeeds needs, ArenaView 
   int const resident = plan.warps * plan.blocks;
   int const packs = (lanes + resident * limits.warp_lanes - 1) / (resident * limits.warp_lanes);
   plan.window = std::clamp(packs * limits.warp_lanes, limits.warp_lanes, kMostWindow);
-  plan.window_bytes = plan.warps * plan.window * kWindowLaneBytes;  // of packs: aligned
+  plan.window_bytes = lay_out_window(plan.window, limits.warp_lanes, nullptr, nowhere);
   std::int64_t const scratch =
       plan.shared_scratch
           ? plan.scratch_floats * static_cast<std::int64_t>(sizeof(float)) * plan.warps
           : 0;
-  plan.shared_bytes = static_cast<int>(weights + plan.window_bytes + scratch);
+  plan.shared_bytes = static_cast<int>(weights + plan.warps * plan.window_bytes + scratch);
   return plan;
 }
 

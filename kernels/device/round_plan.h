@@ -8,7 +8,6 @@ namespace fairlane {
 
 inline constexpr int kMostRoundWarps = 12;  // of a block, with up to 168 registers a thread
 inline constexpr int kMostWindow = 128;     // lanes of a warp
-inline constexpr int kWindowLaneBytes = 3;  // of what a lane stands before and its rounds
 
 /// arena            the subject in device memory
 /// members          members of a group that a thread evaluates together: 1, 2 or 4
@@ -16,7 +15,7 @@ inline constexpr int kWindowLaneBytes = 3;  // of what a lane stands before and 
 /// warps            warps of a block
 /// blocks           blocks that are resident at once
 /// shared_weights, shared_scratch, shared_bytes, scratch_floats, scratch  as TilePlan has them
-/// window_bytes     shared memory of a block for what its lanes stand before
+/// window_bytes     memory of a window, in shared memory
 struct RoundPlan {
   ArenaView arena;
   int members = 1;
