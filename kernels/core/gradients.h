@@ -23,12 +23,11 @@ struct GradientSpec {
 };
 
 /// Gradient at the logits that input_gradient starts from.
-/// logits  [outputs] packs, `stride` floats apart; unchanged
-/// delta   [outputs] packs out
+/// logits  [outputs] packs, `stride` floats apart; in: logits, out: the gradient at them
 /// terms   [3 * outputs] packs of scratch
 template <Pack P>
-FL_HD void logit_gradient(GradientKind kind, float threshold, float const* logits, int outputs,
-                          int stride, float* delta, float* terms) {
+FL_HD void logit_gradient(GradientKind kind, float threshold, float* logits, int outputs,
+                          int stride, float* terms) {
   using F = typename P::F;
   F const zero = P::splat(0.0F);
   F const one = P::splat(1.0F);
@@ -43,7 +42,7 @@ FL_HD void logit_gradient(GradientKind kind, float threshold, float const* logit
     } else {
       d = P::select(positive, d, zero - d);
     }
-    P::store(d, delta);
+    P::store(d, logits);
     return;
   }
   auto const label = label_of<P>(logits, outputs, stride, threshold);
@@ -62,19 +61,19 @@ FL_HD void logit_gradient(GradientKind kind, float threshold, float const* logit
     for (int c = 0; c < outputs; ++c) {
       F d = P::select(LabelSet<P>::equal(label, P::splat_i(c)), one, zero);
       d = d - P::select(LabelSet<P>::equal(runner, P::splat_i(c)), one, zero);
-      P::store(d, delta + c * stride);
+      P::store(d, logits + c * stride);
     }
     return;
   }
-  softmax<P>(logits, outputs, stride, delta, terms);
+  softmax<P>(logits, outputs, stride, logits, terms);
   F own = zero;
   for (int c = 0; c < outputs; ++c) {
-    own = P::select(LabelSet<P>::equal(label, P::splat_i(c)), P::load(delta + c * stride), own);
+    own = P::select(LabelSet<P>::equal(label, P::splat_i(c)), P::load(logits + c * stride), own);
   }
   for (int c = 0; c < outputs; ++c) {
-    F const p = P::load(delta + c * stride);
+    F const p = P::load(logits + c * stride);
     F const target = P::select(LabelSet<P>::equal(label, P::splat_i(c)), one, zero);
-    P::store(kind == GradientKind::kLoss ? p - target : own * (target - p), delta + c * stride);
+    P::store(kind == GradientKind::kLoss ? p - target : own * (target - p), logits + c * stride);
   }
 }
 

@@ -360,19 +360,16 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
     int const outputs = s.network.outputs();
     bool const begun =
         First::activations_by_rows(s, m.kept, m.kept + static_cast<long>(s.inputs) * kTile, true);
-    float const* z = forward_keep<P, kV>(s.network, begun ? 1 : 0, m.kept, m.b);
-    for (int v = 0; v < kV; ++v) {
-      logit_gradient<P>(spec.kind, s.threshold, z + v * kN, outputs, kTile, m.a + v * kN,
-                        m.terms + v * kN);
-    }
-    input_gradient<P, kV>(s.network, m.kept, m.a, m.b);
+    float* const z = forward_keep<P, kV>(s.network, begun ? 1 : 0, m.kept, m.b);
+    for (int v = 0; v < kV; ++v)
+      logit_gradient<P>(spec.kind, s.threshold, z + v * kN, outputs, kTile, m.terms + v * kN);
+    input_gradient<P, kV>(s.network, m.kept, m.b);
     for (int c = 0; c < s.columns; ++c) {
       for (int v = 0; v < kV; ++v)
         P::store(P::load(m.kept + c * kTile + v * kN), gradient + c * stride + v * apart);
     }
     if (s.encoding == nullptr) return;
-    float const* const sums =
-        s.network.layers > 1 ? m.kept + static_cast<long>(s.inputs) * kTile : m.a;
+    float const* const sums = m.kept + static_cast<long>(s.inputs) * kTile;
     int const units = s.network.layer[0].forward.outputs;
     for (int c = 0; c < s.columns; ++c) {
       auto const& e = s.encoding[c];

@@ -9,41 +9,46 @@
 namespace fairlane {
 
 /// Working memory of MemberLogits, in floats, each a multiple of one pack.
-/// own     [tail] what the lanes' own inputs are behind the shared ones
+/// in      [inputs] the lanes' inputs, until the first layer's shared sums are there
+/// own     [inputs behind the shared ones] theirs
 /// prefix  [first layer's outputs] sums over the shared inputs
-/// tail    [tail][packs] the members' inputs behind the shared ones
-/// a, b    [..][packs] activations of every other layer; b holds the inputs before them
-/// logits  [outputs][packs] of the lanes themselves
+/// tail    [inputs behind the shared ones][packs] the members', until the first layer is done
+/// a, b    [..][packs] activations of layers 0, 2, .. and 1, 3, ..
 struct MemberScratch {
+  float* in = nullptr;
   float* own = nullptr;
   float* prefix = nullptr;
   float* tail = nullptr;
   float* a = nullptr;
   float* b = nullptr;
-  float* logits = nullptr;
 };
 
 /// Lays the memory of tiles of so many packs out, in rows of `pack_lanes` floats; with a null
-/// `memory` it only counts. Returns the rows.
+/// `memory` it only counts. Returns the rows. What is not needed once b is written lies in b: the
+/// prefix, too, where all members are evaluated together.
 FL_HD int lay_out_members(Subject const& s, int packs, int pack_lanes, float* memory,
                           MemberScratch& m) {
   auto const& net = s.network;
   int const tail = s.inputs - s.input_prefix;
-  int const units = net.layer[0].forward.outputs;
   int rows = 0;
   auto const take = [&](int count) {
     float* const at = memory == nullptr ? nullptr : memory + static_cast<long>(rows) * pack_lanes;
     rows += count;
     return at;
   };
+  int const units = net.layer[0].forward.outputs;
+  bool const together = s.variants <= packs;
   m.own = take(tail);
-  m.tail = take(tail * packs);
-  m.logits = take(net.outputs() * packs);
   m.a = take(widest_of_every_other(net, 0) * packs);
-  int const upper = widest_of_every_other(net, 1) * packs;
-  m.b = take(upper > s.inputs ? upper : s.inputs);
-  m.prefix = take(units);
-  return rows;
+  if (!together) m.prefix = take(units);
+  int const begin = rows;
+  m.b = take(widest_of_every_other(net, 1) * packs);
+  int const end = rows;
+  rows = begin;
+  m.in = take(s.inputs);
+  m.tail = take(tail * packs);
+  if (together) m.prefix = take(units);
+  return rows > end ? rows : end;
 }
 
 /// A source of logits (LaneTiles::NetworkLogits) for tiles of one pack of lanes, which are asked
@@ -73,15 +78,21 @@ struct MemberLogits {
   /// Makes lanes [at, at + kN) the tile.
   FL_HD void load(int at) const {
     if (list == nullptr) {
-      First::load(s, x, x_stride, at, s.prefix, m.b);
+      First::load(s, x, x_stride, at, s.prefix, m.in);
     } else {
       I const lane = P::load_i(list + at);
       First::load_codes(
-          s, [&](int c, int) { return P::gather_i(x + c * x_stride, lane); }, s.prefix, m.b);
+          s,
+          [&](int c, int) {
+            // 32 bits are cheaper on a GPU, and no array has 2^32 elements.
+            auto const row = static_cast<std::uint32_t>(c) * static_cast<std::uint32_t>(x_stride);
+            return P::gather_i(x + row, lane);
+          },
+          s.prefix, m.in);
     }
-    First::sums(s, s.prefix, s.input_prefix, m.b, m.prefix);
+    First::sums(s, s.prefix, s.input_prefix, m.in, m.prefix);
     for (int k = s.input_prefix; k < s.inputs; ++k)
-      P::store(P::load(m.b + k * kN), m.own + (k - s.input_prefix) * kN);
+      P::store(P::load(m.in + k * kN), m.own + (k - s.input_prefix) * kN);
     chunk = nullptr;
     first_lane = at;
   }
@@ -97,6 +108,7 @@ struct MemberLogits {
     evaluate(0, together);
     if (!together) return std::exchange(chunk, nullptr);
     I const mine = P::u_to_i(P::load_u(own_variant + first_lane));
+    float* const logits = chunk == m.a ? m.b : m.a;  // the one that is not in use
     for (int o = 0; o < s.network.outputs(); ++o) {
       F z = P::load(chunk + o * kTile);
       FL_UNROLL
@@ -104,9 +116,9 @@ struct MemberLogits {
         z = P::select(LabelSet<P>::equal(mine, P::splat_i(j)),
                       P::load(chunk + o * kTile + j * kN), z);
       }
-      P::store(z, m.logits + o * kTile);
+      P::store(z, logits + o * kTile);
     }
-    return m.logits;
+    return logits;
   }
 
  private:

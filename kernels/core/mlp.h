@@ -249,14 +249,15 @@ FL_HD float* forward_keep(PackedNetwork const& net, int done, float* kept, float
 }
 
 /// Gradient with respect to the input, from the gradient with respect to the logits.
-/// kept   as forward_keep left it; the gradient at what every layer took in takes its place: at the
-///        input in the first rows, at the first layer's sums behind it
-/// delta  [outputs][kV * kLanes] gradient at the logits
+/// kept   as forward_keep left it, but for the gradient at the logits in their place; gradients take
+///        the place of what was kept: at the input in the first rows, at the first layer's sums
+///        behind it
 /// spare  [max_width][kV * kLanes] scratch, where needs_spare
 template <Pack P, int kV>
-FL_HD void input_gradient(PackedNetwork const& net, float* kept, float const* delta, float* spare) {
+FL_HD void input_gradient(PackedNetwork const& net, float* kept, float* spare) {
   constexpr int kStride = kV * P::kLanes;
   float* in = kept + static_cast<long>(net.sum_width - net.outputs()) * kStride;
+  float const* delta = in;
   for (int l = net.layers - 1; l >= 0; --l) {
     auto const& back = net.layer[l].backward;
     in -= static_cast<long>(net.layer[l].forward.inputs) *

@@ -55,9 +55,8 @@ FL_HD typename P::I choose_attribute(float const* weights, int count, long strid
   auto const target = unit_float<P>(word) * total;
   auto cumulated = P::load(weights);
   auto index = P::splat_i(0);
-  read_ahead(  // the last attribute takes what rounding leaves
-      count - 1, [&](int i) { return P::load(weights + (i + 1) * stride); },
-      [&](int i, typename P::F weight) {
+  read_strided<P>(  // the last attribute takes what rounding leaves
+      weights + stride, count - 1, stride, [&](int i, typename P::F weight) {
         index = P::select_i(cumulated > target, index, P::splat_i(i + 1));
         cumulated = cumulated + weight;
       });

@@ -27,20 +27,56 @@ FL_HD void read_ahead(int count, Read const& read, Use const& use) {
 #endif
 }
 
+namespace detail {
+
+/// Where `kReadsAhead` elements of a strided array lie, the last one again behind the end, and
+/// where the next begin. Offsets have 32 bits, which are cheaper: no array has 2^32 elements.
+struct OffsetsAhead {
+  std::uint32_t at[kReadsAhead];
+
+  FL_HD OffsetsAhead(int left, std::uint32_t stride, std::uint32_t& next) {
+    FL_UNROLL
+    for (int j = 0; j < kReadsAhead; ++j) {
+      at[j] = next;
+      next += j + 1 < left ? stride : 0U;
+    }
+  }
+};
+
+}  // namespace detail
+
+/// Calls use(i, P::load(from + i * stride)) for i in [0, count), ascending.
+template <Pack P, class Use>
+FL_HD void read_strided(float const* from, int count, long stride, Use const& use) {
+#ifdef __CUDA_ARCH__
+  std::uint32_t next = 0;
+  for (int first = 0; first < count; first += kReadsAhead) {
+    detail::OffsetsAhead const offsets(count - first, static_cast<std::uint32_t>(stride), next);
+    typename P::F value[kReadsAhead];
+    FL_UNROLL
+    for (int j = 0; j < kReadsAhead; ++j) value[j] = P::load(from + offsets.at[j]);
+    FL_UNROLL
+    for (int j = 0; j < kReadsAhead; ++j) {
+      if (first + j < count) use(first + j, value[j]);
+    }
+  }
+#else
+  for (int i = 0; i < count; ++i) use(i, P::load(from + i * stride));
+#endif
+}
+
 /// to[i * stride] = from[i * stride] for i in [0, count); they do not overlap.
 template <class T>
 FL_HD void copy_strided(T const* from, T* to, int count, long stride) {
 #ifdef __CUDA_ARCH__
+  std::uint32_t next = 0;
   for (int first = 0; first < count; first += kReadsAhead) {
+    detail::OffsetsAhead const offsets(count - first, static_cast<std::uint32_t>(stride), next);
     T value[kReadsAhead];
-    int at[kReadsAhead];  // the last one again, instead of a branch at each
     FL_UNROLL
-    for (int j = 0; j < kReadsAhead; ++j) {
-      at[j] = first + j < count ? first + j : count - 1;
-      value[j] = from[at[j] * stride];
-    }
+    for (int j = 0; j < kReadsAhead; ++j) value[j] = from[offsets.at[j]];
     FL_UNROLL
-    for (int j = 0; j < kReadsAhead; ++j) to[at[j] * stride] = value[j];
+    for (int j = 0; j < kReadsAhead; ++j) to[offsets.at[j]] = value[j];
   }
 #else
   for (int i = 0; i < count; ++i) to[i * stride] = from[i * stride];

@@ -18,32 +18,73 @@ struct WarpTeam {
     __syncwarp();
   }
 
-  __device__ __forceinline__ void count(Window const& w, int (&of)[kWorkStages]) const {
-    for (int k = 0; k < kWorkStages; ++k) of[k] = 0;
-    for (int at = 0; at < w.count; at += kWarpLanes) {
-      int const i = at + warp_lane();
-      int const stage = i < w.count ? static_cast<int>(w.stage[i]) : 0;
+  __device__ __forceinline__ Stage choose(Window& w, int& n) const {
+    // Every thread looks at the lanes of one word of `stage`.
+    unsigned const four = warp_lane() * kWordLanes < w.count
+                              ? reinterpret_cast<unsigned const*>(w.stage)[warp_lane()]
+                              : 0U;
+    int waiting[kWorkStages];
+#pragma unroll
+    for (int k = 0; k < kWorkStages; ++k) waiting[k] = 0;
+#pragma unroll
+    for (int b = 0; b < kWordLanes; ++b) {
 #pragma unroll
       for (int k = 0; k < kWorkStages; ++k)
-        of[k] += __popc(__ballot_sync(kAll, stage == static_cast<int>(work_stage(k))));
+        waiting[k] += __popc(__ballot_sync(kAll, stage_of(four, b) == work_stage(k)));
     }
+    Stage fullest = work_stage(0);
+    n = waiting[0];
+#pragma unroll
+    for (int k = 1; k < kWorkStages; ++k) {
+      if (waiting[k] > n) {
+        fullest = work_stage(k);
+        n = waiting[k];
+      }
+    }
+    if (n == 0) return Stage::kResting;
+    n = list(w, four, fullest);
+    return fullest;
   }
 
   __device__ __forceinline__ int take(Window& w, Stage stage) const {
-    int taken = 0;
-    int at = w.turn;
-    for (int seen = 0; seen < w.count && taken < kTake; seen += kWarpLanes) {
-      int const i = at + warp_lane();
-      bool const mine = i < w.count && w.stage[i] == stage;
-      unsigned const all = __ballot_sync(kAll, mine);
-      int const rank = taken + __popc(all & ((1U << warp_lane()) - 1));
-      if (mine && rank < kTake) w.list[rank] = static_cast<std::int32_t>(w.lane + i);
-      taken += __popc(all);
-      at = at + kWarpLanes < w.count ? at + kWarpLanes : 0;
+    unsigned const four = warp_lane() * kWordLanes < w.count
+                              ? reinterpret_cast<unsigned const*>(w.stage)[warp_lane()]
+                              : 0U;
+    return list(w, four, stage);
+  }
+
+ private:
+  static constexpr int kWordLanes = 4;
+
+  static __device__ __forceinline__ Stage stage_of(unsigned four, int b) {
+    return static_cast<Stage>(four >> (8 * b) & 0xFFU);
+  }
+
+  /// Lanes in the order of their words, from w.turn on, which then is the word behind the last one.
+  __device__ __forceinline__ int list(Window& w, unsigned four, Stage stage) const {
+    bool const late = warp_lane() < w.turn;  // words before the turn come after all others
+    unsigned const turned = (1U << w.turn) - 1;
+    unsigned const before = (1U << warp_lane()) - 1;
+    unsigned const ahead = late ? before | ~turned : before & ~turned;
+    int rank = 0;
+    int all = 0;
+#pragma unroll
+    for (int b = 0; b < kWordLanes; ++b) {
+      unsigned const those = __ballot_sync(kAll, stage_of(four, b) == stage);
+      rank += __popc(those & ahead);
+      all += __popc(those);
     }
-    w.turn = at;
+    bool const taken = rank < kTake;
+#pragma unroll
+    for (int b = 0; b < kWordLanes; ++b) {
+      if (stage_of(four, b) != stage || rank >= kTake) continue;
+      w.list[rank++] = static_cast<std::int32_t>(w.lane) + warp_lane() * kWordLanes + b;
+    }
+    unsigned const words = __ballot_sync(kAll, taken);
+    unsigned const last = (words & turned) != 0 ? words & turned : words & ~turned;
+    w.turn = (kWarpLanes - __clz(static_cast<int>(last))) % kWarpLanes;
     __syncwarp();
-    return taken < kTake ? taken : kTake;
+    return all < kTake ? all : kTake;
   }
 };
 

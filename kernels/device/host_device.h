@@ -35,9 +35,18 @@ struct SoloTeam {
   void each(int n, Work const& work) const {
     for (int i = 0; i < n; ++i) work(i);
   }
-  void count(Window const& w, int (&of)[kWorkStages]) const {
-    for (int k = 0; k < kWorkStages; ++k)
-      of[k] = static_cast<int>(std::count(w.stage, w.stage + w.count, work_stage(k)));
+  Stage choose(Window& w, int& n) const {
+    Stage fullest = Stage::kResting;
+    std::ptrdiff_t most = 0;
+    for (Stage const stage : {Stage::kStale, Stage::kReady, Stage::kUnknown}) {
+      auto const waiting = std::count(w.stage, w.stage + w.count, stage);
+      if (waiting > most) {
+        fullest = stage;
+        most = waiting;
+      }
+    }
+    n = most > 0 ? take(w, fullest) : 0;
+    return fullest;
   }
   int take(Window& w, Stage stage) const {
     int taken = 0;

@@ -55,7 +55,8 @@ class LayerSource final : public ScoreSource {
     for (load.first_row = 0; load.first_row < all; load.first_row += most_rows) {
       int const rows = std::min(most_rows, all - load.first_row);
       device_.run(load, {rows, nullptr});
-      float const* from = in;
+      float const* from = in;  // the gradient at a layer's sums
+    float const* sums = from;
       for (int l = 0; l < net.layers; ++l) {
         Dense layer = forward_of(l, l == 0 ? shared_inputs : 0, net.layer[l].forward.inputs, rows);
         layer.in = from;
@@ -84,7 +85,7 @@ class LayerSource final : public ScoreSource {
     float* delta = memory.take(net.max_width, rows);
     float* other = memory.take(net.max_width, rows);
     float* const terms =
-        memory.take(std::int64_t{GradientTiles::kNeeds.terms} * net.outputs(), rows);
+        memory.take(std::int64_t{GradientTiles::kNeeds.several} * net.outputs(), rows);
     device_.run(
         LoadMembers{
             subject_, chunk, MemberKind::kPair, 0, 0, shapes_.columns, 0, kept, rows, 0.0F, {}},
@@ -105,7 +106,8 @@ class LayerSource final : public ScoreSource {
       layer.out = {in, rows};
       run_dense(layer, arithmetic, in, rows);
     }
-    device_.run(LogitGradients{subject_, k.spec.kind, in, delta, terms, rows}, {rows, nullptr});
+    device_.run(LogitGradients{subject_, k.spec.kind, in, terms, rows}, {rows, nullptr});
+    float const* from = in;
     for (int l = net.layers - 1; l >= 0; --l) {
       auto const& back = network_.layers()[static_cast<std::size_t>(l)].backward;
       in -= static_cast<std::int64_t>(net.layer[l].forward.inputs) *
@@ -114,7 +116,7 @@ class LayerSource final : public ScoreSource {
       layer.rows = rows;
       layer.inputs = back.inputs;
       layer.outputs = back.outputs;
-      layer.in = delta;
+      layer.in = from;
       layer.in_stride = rows;
       layer.weights = back.weights;
       layer.weight_stride = back.stride;
@@ -130,10 +132,11 @@ class LayerSource final : public ScoreSource {
         layer.out = {gradient, k.stride, chunk.lanes, k.stride / 2};
       }
       run_dense(layer, arithmetic, other, rows);
+      sums = std::exchange(from, other);
       std::swap(delta, other);
     }
     if (shapes_.encoding != nullptr)
-      device_.run(StepGradients{subject_, chunk, other, rows, gradient, k.stride}, {rows, nullptr});
+      device_.run(StepGradients{subject_, chunk, sums, rows, gradient, k.stride}, {rows, nullptr});
   }
 
  private:

@@ -99,7 +99,7 @@ struct MarginTiles {
 
 /// Gradients at rows x [columns], `stride` apart, and at their partners, half a stride behind each.
 struct GradientTiles {
-  static constexpr ScratchNeeds kNeeds{false, false, false, true, 3};
+  static constexpr ScratchNeeds kNeeds{false, false, false, true, 0, 3};
   GradientSpec spec;
   std::int32_t const* x;
   long stride;
@@ -124,7 +124,7 @@ struct GradientTiles {
 
 /// The same by differences, which keep no activations.
 struct DifferenceTiles {
-  static constexpr ScratchNeeds kNeeds{true, false, true, false, 3};
+  static constexpr ScratchNeeds kNeeds{true, false, true, false, 0, 3};
   GradientSpec spec;
   std::int32_t const* x;
   long stride;

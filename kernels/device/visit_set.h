@@ -38,6 +38,7 @@ struct VisitKnown {
 ///           up: one would be a queue
 /// capacity  a power of two
 struct VisitSet {
+  static constexpr std::uint64_t kProbes = 4;     // slots that are read together
   static constexpr std::uint64_t kChunk = 8;      // most members of a group that share a home
   static constexpr std::uint64_t kKeyOffset = 1;  // no key is 0, the word of a free slot
   static constexpr std::uint64_t kClaimed = ~0ULL;
@@ -72,18 +73,25 @@ struct VisitSet {
   FL_HD VisitKnown find(GroupKey group, std::uint32_t variant, std::uint64_t finder) const {
     std::uint64_t const h = hash(group, variant);
     VisitKnown known;
-    for (std::uint64_t at = h >> shift();; at = (at + 1) & (capacity - 1)) {
-      std::uint64_t* const slot = slots + at * static_cast<std::uint64_t>(slot_words());
-      std::uint64_t const word = published(slot);
-      if (word == 0) return known;
-      std::uint64_t member = 0;
-      if (!same_group(slot, word, h, group, member)) continue;
-      bool const own = member == variant;
-      if (!own && (word & kIrregularFlag) != 0) continue;
-      known = answer(word, own);
-      if (!own) continue;
-      atomic_raise(slot + 1, ~finder);
-      return known;
+    for (std::uint64_t first = h >> shift();; first = (first + kProbes) & (capacity - 1)) {
+      // Some slots at a time, for which memory is asked together.
+      std::uint64_t seen[kProbes];
+      FL_UNROLL
+      for (std::uint64_t j = 0; j < kProbes; ++j) seen[j] = load_relaxed(slot_at(first + j));
+      FL_UNROLL
+      for (std::uint64_t j = 0; j < kProbes; ++j) {
+        std::uint64_t* const slot = slot_at(first + j);
+        std::uint64_t const word = seen[j] == kClaimed ? published(slot) : seen[j];
+        if (word == 0) return known;
+        std::uint64_t member = 0;
+        if (!same_group(slot, word, h, group, member)) continue;
+        bool const own = member == variant;
+        if (!own && (word & kIrregularFlag) != 0) continue;
+        known = answer(word, own);
+        if (!own) continue;
+        atomic_raise(slot + 1, ~finder);
+        return known;
+      }
     }
   }
 
@@ -164,6 +172,9 @@ struct VisitSet {
   }
 
  private:
+  FL_HD std::uint64_t* slot_at(std::uint64_t at) const {
+    return slots + (at & (capacity - 1)) * static_cast<std::uint64_t>(slot_words());
+  }
   static FL_HD std::uint64_t mix(std::uint64_t x) { return x * 0x9E3779B97F4A7C15ULL; }
   static FL_HD std::uint64_t tag(std::uint64_t h) { return h << kTagShift; }
 

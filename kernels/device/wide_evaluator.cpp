@@ -115,7 +115,7 @@ class WideEvaluator final : public Evaluator {
     Members const moves{MemberKind::kMoves, 1 + shapes_.movable_count, 0, k.spec.step};
     std::int64_t const n = count(range);
     for (long const behind : {0L, k.stride / 2}) {
-      for_chunks({k.x + behind, k.stride, n}, moves, DifferenceTiles::kNeeds.terms,
+      for_chunks({k.x + behind, k.stride, n}, moves, DifferenceTiles::kNeeds.several,
                  [&](StoredChunk const& c, std::int64_t first) {
                    run_lanes(DifferenceStored{c, k.spec, k.gradient + behind + first, k.stride}, c);
                  });

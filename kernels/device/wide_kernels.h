@@ -381,18 +381,17 @@ struct StepGradients {
 };
 
 /// Gradients at the logits, where backpropagation begins. Rows [..], `rows` apart
-/// logits [outputs], delta [outputs], terms [3 * outputs]
+/// logits [outputs] in, gradients out; terms [3 * outputs]
 struct LogitGradients {
   Subject subject;
   GradientKind kind;
-  float const* logits;
-  float* delta;
+  float* logits;
   float* terms;
   int rows;
 
   FL_HD void operator()(std::int64_t i) const {
     logit_gradient<ScalarPack>(kind, subject.threshold, logits + i, subject.network.outputs(), rows,
-                               delta + i, terms + i);
+                               terms + i);
   }
 };
 

@@ -23,7 +23,7 @@ WideNeeds wide_needs(Subject const& subject, int members, int terms) {
 
 WideNeeds wide_gradient_needs(Subject const& subject) {
   auto const& net = subject.network;
-  return {0, net.sum_width + 2 * net.max_width + GradientTiles::kNeeds.terms * net.outputs()};
+  return {0, net.sum_width + 2 * net.max_width + GradientTiles::kNeeds.several * net.outputs()};
 }
 
 WideChunk wide_chunk(WideNeeds needs, std::int64_t lanes, int members, std::int64_t floats) {

@@ -22,11 +22,17 @@ struct ScratchNeeds {
   bool in = false;      // a row's inputs
   bool prefix = false;  // the first layer's shared sums
   bool layers = false;  // activations of the layer before and behind
-  bool kept = false;    // every layer's activations, for a gradient, which begins in a
+  bool kept = false;    // every layer's activations, for a gradient, and where it needs them b
   int terms = 0;        // rows per output
+  int several = 0;      // the same where there are several outputs
 
   bool operator==(ScratchNeeds const&) const = default;
 };
+
+FL_HD int term_rows(Subject const& s, ScratchNeeds needs) {
+  int const outputs = s.network.outputs();
+  return (outputs > 1 ? needs.terms + needs.several : needs.terms) * outputs;
+}
 
 /// Rows of one tile's scratch memory, tile_lanes floats each.
 FL_HD int scratch_rows(Subject const& s, ScratchNeeds needs) {
@@ -35,8 +41,8 @@ FL_HD int scratch_rows(Subject const& s, ScratchNeeds needs) {
   if (needs.in) rows += s.inputs;
   if (needs.prefix) rows += net.layer[0].forward.outputs;
   if (needs.layers) rows += widest_of_every_other(net, 0) + widest_of_every_other(net, 1);
-  if (needs.kept) rows += net.sum_width + net.outputs() + (needs_spare(net) ? net.max_width : 0);
-  return rows + needs.terms * net.outputs();
+  if (needs.kept) rows += net.sum_width + (needs_spare(net) ? net.max_width : 0);
+  return rows + term_rows(s, needs);
 }
 
 /// Lays a tile's scratch out in memory of scratch_rows * tile_lanes floats.
@@ -54,10 +60,9 @@ FL_HD Scratch lay_out_scratch(Subject const& s, ScratchNeeds needs, int tile_lan
   m.b = take(needs.layers, needs.layers ? widest_of_every_other(net, 1) : 0);
   m.kept = take(needs.kept, net.sum_width);
   if (needs.kept) {
-    m.a = take(true, net.outputs());
     m.b = take(needs_spare(net), net.max_width);
   }
-  m.terms = take(needs.terms > 0, needs.terms * net.outputs());
+  m.terms = take(term_rows(s, needs) > 0, term_rows(s, needs));
   return m;
 }
 

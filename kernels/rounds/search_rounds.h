@@ -288,15 +288,18 @@ struct NextStage {
 /// A lane's streak after a local step.
 FL_HD std::int32_t streak_after(bool hit, std::int32_t streak) { return hit ? streak + 1 : 0; }
 
-/// Ends a lane's local step: a miss returns to its origin.
-FL_HD void settle(LaneContext const& c, long lane, bool hit, bool restore_weights) {
+/// Ends a lane's local step: a miss returns to its origin. Returns its streak.
+FL_HD std::int32_t settle(LaneContext const& c, long lane, bool hit, bool restore_weights) {
   auto const& s = c.lanes;
-  s.streak[lane] = streak_after(hit, s.streak[lane]);
-  if (hit) return;
-  s.labels[lane] = s.origin_labels[lane];
-  c.return_key(lane);
+  std::int32_t const streak = streak_after(hit, s.streak[lane]);
+  s.streak[lane] = streak;
+  if (hit) return streak;
+  std::uint32_t const labels = s.origin_labels[lane];
   c.return_row(lane);
   if (restore_weights) c.return_weights(lane);
+  c.return_key(lane);
+  s.labels[lane] = labels;
+  return streak;
 }
 
 /// The same for every lane.

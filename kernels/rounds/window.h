@@ -21,7 +21,7 @@ inline constexpr int kWorkStages = 3;  // those that are work
 FL_HD Stage work_stage(int k) { return static_cast<Stage>(static_cast<int>(Stage::kStale) + k); }
 
 /// A team's lanes, and memory of its own.
-/// lane   the first lane; count: how many
+/// lane   the first lane; count: how many; room: for how many there is memory
 /// place  the first of the team's places in the arrays over places, kTake of them
 /// stage  [count] what each stands before; left [count]: rounds that it still begins
 /// list   [kTake] lanes that go through a stage together
@@ -30,6 +30,7 @@ FL_HD Stage work_stage(int k) { return static_cast<Stage>(static_cast<int>(Stage
 struct Window {
   long lane = 0;
   int count = 0;
+  int room = 0;
   long place = 0;
   Stage* stage = nullptr;
   std::uint16_t* left = nullptr;
@@ -48,6 +49,7 @@ FL_HD int lay_out_window(int lanes, int take, std::byte* memory, Window& w) {
     if (memory != nullptr) to = reinterpret_cast<std::decay_t<decltype(to)>>(memory + used);
     used += (count * static_cast<int>(sizeof *to) + kAligned - 1) / kAligned * kAligned;
   };
+  w.room = lanes;
   array(w.list, take);
   array(w.labels, take);
   array(w.flags, take);
