@@ -6,7 +6,7 @@
 
 namespace fairlane {
 
-inline constexpr int kReadsAhead = 8;
+inline constexpr int kReadsAhead = 12;  // as many as most tables have columns
 
 /// Calls use(i, read(i)) for i in [0, count), ascending. read may be called with an index again.
 template <class Read, class Use>

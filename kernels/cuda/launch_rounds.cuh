@@ -83,6 +83,8 @@ struct WarpTeam {
     unsigned const words = __ballot_sync(kAll, taken);
     unsigned const last = (words & turned) != 0 ? words & turned : words & ~turned;
     w.turn = (kWarpLanes - __clz(static_cast<int>(last))) % kWarpLanes;
+    // Threads without a lane do what one with a lane does, for nobody.
+    if (warp_lane() >= all) w.list[warp_lane()] = static_cast<std::int32_t>(w.lane);
     __syncwarp();
     return all < kTake ? all : kTake;
   }

@@ -1,6 +1,7 @@
 // Scores from a network's layers, all rows together passing one after the other.
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/device/score_source.h"
 #include "kernels/device/wide_network.h"
@@ -55,8 +56,7 @@ class LayerSource final : public ScoreSource {
     for (load.first_row = 0; load.first_row < all; load.first_row += most_rows) {
       int const rows = std::min(most_rows, all - load.first_row);
       device_.run(load, {rows, nullptr});
-      float const* from = in;  // the gradient at a layer's sums
-    float const* sums = from;
+      float const* from = in;
       for (int l = 0; l < net.layers; ++l) {
         Dense layer = forward_of(l, l == 0 ? shared_inputs : 0, net.layer[l].forward.inputs, rows);
         layer.in = from;
@@ -107,7 +107,8 @@ class LayerSource final : public ScoreSource {
       run_dense(layer, arithmetic, in, rows);
     }
     device_.run(LogitGradients{subject_, k.spec.kind, in, terms, rows}, {rows, nullptr});
-    float const* from = in;
+    float const* from = in;  // the gradient at a layer's sums
+    float const* sums = from;
     for (int l = net.layers - 1; l >= 0; --l) {
       auto const& back = network_.layers()[static_cast<std::size_t>(l)].backward;
       in -= static_cast<std::int64_t>(net.layer[l].forward.inputs) *

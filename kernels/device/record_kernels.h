@@ -24,17 +24,21 @@ struct RecordContext : LaneContext {
   VisitOverflow overflow;
   bool full = false;
 
-  FL_HD GroupKey key_of(long lane) const { return {lanes.key + lane, lanes.stride}; }
+  FL_HD GroupKey key_of(long lane) const { return GroupKey(lanes.key + lane, lanes.stride); }
   /// Looks a lane's input up, counting this visit.
   FL_HD VisitKnown find(long lane) const {
     return visits.find(key_of(lane), lanes.variant[lane], finder_of(lane));
   }
-  /// Records a lane's input, which find did not see.
+  /// Records a lane's input, which find did not see and ended at `end`.
+  FL_HD void record(long lane, std::uint32_t labels, std::uint32_t flags, std::uint64_t end) const {
+    if (full) return overflow_with(lane, flags);
+    visits.insert_from(end, key_of(lane), lanes.variant[lane], labels, flags, finder_of(lane));
+  }
   FL_HD void record(long lane, std::uint32_t labels, std::uint32_t flags) const {
-    if (!full) {
-      visits.insert(key_of(lane), lanes.variant[lane], labels, flags, finder_of(lane));
-      return;
-    }
+    if (full) return overflow_with(lane, flags);
+    visits.insert(key_of(lane), lanes.variant[lane], labels, flags, finder_of(lane));
+  }
+  FL_HD void overflow_with(long lane, std::uint32_t flags) const {
     std::uint64_t const at = atomic_count(overflow.used, 1);
     for (int w = 0; w < words; ++w) {
       overflow.group[at * static_cast<std::uint64_t>(words) + static_cast<std::uint64_t>(w)] =
@@ -46,7 +50,9 @@ struct RecordContext : LaneContext {
   }
   /// Records a fully evaluated lane, whose hit is set.
   FL_HD void record_probed(long lane) const {
-    if (!find(lane).seen) record(lane, lanes.labels[lane], probed_flags(*this, lane));
+    auto const known = find(lane);
+    if (known.seen) return;
+    record(lane, lanes.labels[lane], probed_flags(*this, lane), known.end);
   }
   /// Hit and labels of a lane where its group is known, its visit recorded; otherwise marks it.
   /// Returns what is known.
@@ -56,7 +62,7 @@ struct RecordContext : LaneContext {
     if (!known.known) return known;
     lanes.hit[lane] = (known.flags & kHitFlag) != 0 ? 1 : 0;
     lanes.labels[lane] = known.labels;
-    if (!known.seen) record(lane, known.labels, known.flags & kHitFlag);
+    if (!known.seen) record(lane, known.labels, known.flags & kHitFlag, known.end);
     return known;
   }
 };

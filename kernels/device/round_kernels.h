@@ -40,7 +40,7 @@ struct WeightedRounds {
     near.subject = s;
     team.each(w.room, [&](int i) {
       w.left[i] = i < w.count ? rounds : std::uint16_t{0};
-      begin_round(w, w.lane + i, c.lanes.streak[w.lane + i]);
+      begin_round(w, w.lane + i, state_of(w.lane + i));
     });
     for (;;) {
       int n = 0;
@@ -53,19 +53,31 @@ struct WeightedRounds {
   }
 
  private:
-  FL_HD void begin_round(Window const& w, long lane, std::int32_t streak) const {
+  /// What a lane's round ends with, read before the record is asked, which takes its time.
+  struct LaneTurn {
+    std::int32_t streak;
+    std::uint32_t iteration;
+  };
+  FL_HD LaneTurn state_of(long lane) const {
+    return {c.lanes.streak[lane], c.lanes.iteration[lane]};
+  }
+
+  FL_HD void begin_round(Window const& w, long lane, LaneTurn at) const {
     long const i = lane - w.lane;
     if (w.left[i] == 0) {
       w.stage[i] = Stage::kResting;
       return;
     }
     --w.left[i];
-    ++c.lanes.iteration[lane];
-    bool const due = static_cast<std::uint32_t>(streak) >= how.update_interval;
+    c.lanes.iteration[lane] = at.iteration + 1;
+    bool const due = static_cast<std::uint32_t>(at.streak) >= how.update_interval;
     w.stage[i] = due && !how.never_update ? Stage::kStale : Stage::kReady;
   }
-  FL_HD void end_round(RecordContext const& near, Window const& w, long lane, bool hit) const {
-    begin_round(w, lane, settle(near, lane, hit, !how.never_update));
+  FL_HD void end_round(RecordContext const& near, Window const& w, long lane, LaneTurn at,
+                       bool hit) const {
+    at.streak = streak_after(hit, at.streak);
+    settle(near, lane, hit, at.streak, !how.never_update);
+    begin_round(w, lane, at);
   }
 
   template <Pack P, class Team>
@@ -94,9 +106,10 @@ struct WeightedRounds {
                            int n) const {
     team.each(n, [&](int i) {
       long const lane = w.list[i];
+      auto const at = state_of(lane);
       auto const known = StepLanes{near, how.step}(lane);
       if (known.known) {
-        end_round(near, w, lane, (known.flags & kHitFlag) != 0);
+        end_round(near, w, lane, at, (known.flags & kHitFlag) != 0);
       } else {
         w.stage[lane - w.lane] = Stage::kUnknown;
       }
@@ -114,11 +127,12 @@ struct WeightedRounds {
     LaneTiles<P, 1>::classify_by(s, logits, n, w.labels, w.flags);
     team.each(n, [&](int i) {
       long const lane = w.list[i];
+      auto const at = state_of(lane);
       bool const hit = (w.flags[i] & kGroupMixed) != 0;
       l.hit[lane] = hit ? 1 : 0;
       l.labels[lane] = w.labels[i];
       c.record(lane, w.labels[i], visit_flags(hit, false, false));
-      end_round(near, w, lane, hit);
+      end_round(near, w, lane, at, hit);
     });
   }
 };

@@ -18,10 +18,14 @@
 
 namespace fairlane {
 
-/// A group's key: word w is words[w * stride].
+/// A group's key: word w is words[w * stride], and `first` is word 0, which often is all of it.
 struct GroupKey {
   std::uint64_t const* words = nullptr;
   long stride = 0;
+  std::uint64_t first = 0;
+
+  FL_HD GroupKey(std::uint64_t const* from, long apart)
+      : words(from), stride(apart), first(*from) {}
 };
 
 /// What the record knows about an input.
@@ -30,6 +34,7 @@ struct VisitKnown {
   bool seen = false;         // the input itself was visited before
   std::uint32_t flags = 0;   // VisitFlag bits of the input
   std::uint32_t labels = 0;  // packed labels of the group, where they are kept
+  std::uint64_t end = 0;     // place at which the search ended, where it was not seen
 };
 
 /// A view that kernels take by value; DeviceTable owns the memory.
@@ -61,7 +66,7 @@ struct VisitSet {
   FL_HD std::uint64_t hash(GroupKey group, std::uint32_t variant) const {
     std::uint64_t const chunk = variant / kChunk;
     if (words == 1) {
-      std::uint64_t const key = group.words[0] * chunks + chunk;
+      std::uint64_t const key = group.first * chunks + chunk;
       return mix(key ^ (key >> 29));
     }
     std::uint64_t h = mix(chunk + 1);
@@ -73,41 +78,43 @@ struct VisitSet {
   FL_HD VisitKnown find(GroupKey group, std::uint32_t variant, std::uint64_t finder) const {
     std::uint64_t const h = hash(group, variant);
     VisitKnown known;
-    for (std::uint64_t first = h >> shift();; first = (first + kProbes) & (capacity - 1)) {
-      // Some slots at a time, for which memory is asked together.
-      std::uint64_t seen[kProbes];
-      FL_UNROLL
-      for (std::uint64_t j = 0; j < kProbes; ++j) seen[j] = load_relaxed(slot_at(first + j));
-      FL_UNROLL
-      for (std::uint64_t j = 0; j < kProbes; ++j) {
-        std::uint64_t* const slot = slot_at(first + j);
-        std::uint64_t const word = seen[j] == kClaimed ? published(slot) : seen[j];
-        if (word == 0) return known;
-        std::uint64_t member = 0;
-        if (!same_group(slot, word, h, group, member)) continue;
-        bool const own = member == variant;
-        if (!own && (word & kIrregularFlag) != 0) continue;
-        known = answer(word, own);
-        if (!own) continue;
-        atomic_raise(slot + 1, ~finder);
-        return known;
+    probe(h >> shift(), [&](std::uint64_t at, std::uint64_t word) {
+      if (word == 0) {
+        known.end = at;
+        return true;
       }
-    }
+      std::uint64_t* const slot = slot_at(at);
+      std::uint64_t member = 0;
+      if (!same_group(slot, word, h, group, member)) return false;
+      bool const own = member == variant;
+      if (!own && (word & kIrregularFlag) != 0) return false;
+      std::uint64_t const end = known.end;
+      known = answer(word, own);
+      known.end = end;
+      if (own) atomic_raise(slot + 1, ~finder);
+      return own;
+    });
+    return known;
   }
 
   /// Records an input and its finder, whether or not another thread has just done so.
   FL_HD void insert(GroupKey group, std::uint32_t variant, std::uint32_t labels,
                     std::uint32_t flags, std::uint64_t finder) const {
+    insert_from(hash(group, variant) >> shift(), group, variant, labels, flags, finder);
+  }
+
+  /// The same from where find() ended that did not see it.
+  FL_HD void insert_from(std::uint64_t first, GroupKey group, std::uint32_t variant,
+                         std::uint32_t labels, std::uint32_t flags, std::uint64_t finder) const {
     std::uint64_t const h = hash(group, variant);
     std::uint64_t const body =
         (label_bits > 0 ? static_cast<std::uint64_t>(labels) << kVisitFlagBits : 0U) | flags |
         kOccupiedFlag;
     std::uint64_t const word =
-        words == 1 ? ((group.words[0] * variants + variant + kKeyOffset) << key_shift()) | body
+        words == 1 ? ((group.first * variants + variant + kKeyOffset) << key_shift()) | body
                    : tag(h) | body;
-    for (std::uint64_t at = h >> shift();; at = (at + 1) & (capacity - 1)) {
-      std::uint64_t* const slot = slots + at * static_cast<std::uint64_t>(slot_words());
-      std::uint64_t before = load_relaxed(slot);
+    probe(first, [&](std::uint64_t at, std::uint64_t before) {
+      std::uint64_t* const slot = slot_at(at);
       if (before == 0) before = atomic_claim(slot, 0, words == 1 ? word : kClaimed);
       if (before == 0) {
         if (words > 1) {
@@ -119,13 +126,13 @@ struct VisitSet {
         std::uint64_t* const counter = counters + at % kCounters * kCounterStride;
         atomic_count(counter, 1);
         if ((flags & kHitFlag) != 0) atomic_count(counter + 1, 1);
-        return;
+        return true;
       }
       std::uint64_t member = 0;
-      if (!same_group(slot, published(slot), h, group, member) || member != variant) continue;
+      if (!same_group(slot, published(slot), h, group, member) || member != variant) return false;
       atomic_raise(slot + 1, ~finder);
-      return;
-    }
+      return true;
+    });
   }
 
   /// The variant and, word by word in `group`, the group of an occupied slot.
@@ -156,7 +163,7 @@ struct VisitSet {
     std::uint32_t const variant =
         words == 1 ? decode(from, &narrow) : static_cast<std::uint32_t>(from[2]);
     auto const own = answer(from[0], true);
-    insert({key, 1}, variant, own.labels, own.flags, ~from[1]);
+    insert(GroupKey(key, 1), variant, own.labels, own.flags, ~from[1]);
   }
 
   /// Copies an occupied slot of another set of the same shape into this one, which does not hold
@@ -173,16 +180,32 @@ struct VisitSet {
 
  private:
   FL_HD std::uint64_t* slot_at(std::uint64_t at) const {
-    return slots + (at & (capacity - 1)) * static_cast<std::uint64_t>(slot_words());
+    return slots + at * static_cast<std::uint64_t>(slot_words());
+  }
+  /// Calls visit(place, word) slot after slot from a place on, until it says that it is done. Some
+  /// slots are read together, so that memory is waited for once.
+  template <class Visit>
+  FL_HD void probe(std::uint64_t first, Visit const& visit) const {
+    for (;; first += kProbes) {
+      std::uint64_t word[kProbes];
+      FL_UNROLL
+      for (std::uint64_t j = 0; j < kProbes; ++j)
+        word[j] = load_relaxed(slot_at((first + j) & (capacity - 1)));
+      FL_UNROLL
+      for (std::uint64_t j = 0; j < kProbes; ++j) {
+        std::uint64_t const at = (first + j) & (capacity - 1);
+        if (visit(at, words > 1 && word[j] == kClaimed ? published(slot_at(at)) : word[j])) return;
+      }
+    }
   }
   static FL_HD std::uint64_t mix(std::uint64_t x) { return x * 0x9E3779B97F4A7C15ULL; }
   static FL_HD std::uint64_t tag(std::uint64_t h) { return h << kTagShift; }
 
   FL_HD std::uint64_t slot_hash(std::uint64_t const* slot) const {
     std::uint64_t narrow = 0;
-    if (words > 1) return hash({slot + 3, 1}, static_cast<std::uint32_t>(slot[2]));
+    if (words > 1) return hash(GroupKey(slot + 3, 1), static_cast<std::uint32_t>(slot[2]));
     std::uint32_t const variant = decode(slot, &narrow);
-    return hash({&narrow, 1}, variant);
+    return hash(GroupKey(&narrow, 1), variant);
   }
 
   /// Where in the top bits of a hash the place is.
@@ -205,7 +228,7 @@ struct VisitSet {
   FL_HD bool same_group(std::uint64_t const* slot, std::uint64_t word, std::uint64_t h,
                         GroupKey group, std::uint64_t& member) const {
     if (words == 1) {
-      member = (word >> key_shift()) - (group.words[0] * variants + kKeyOffset);
+      member = (word >> key_shift()) - (group.first * variants + kKeyOffset);
       return member < variants;
     }
     if (word >> kTagShift != (h << kTagShift) >> kTagShift) return false;

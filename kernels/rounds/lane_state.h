@@ -112,7 +112,8 @@ struct LaneContext {
   }
   /// Moves the key of a lane whose column c has changed by `by`.
   FL_HD void move_key(long lane, int c, std::int32_t by) const {
-    lanes.key[columns.word[c] * lanes.stride + lane] +=
+    int const word = words == 1 ? 0 : columns.word[c];
+    lanes.key[word * lanes.stride + lane] +=
         static_cast<std::uint64_t>(std::int64_t{by}) * columns.key_stride[c];
   }
   /// Moves column c of a lane by `by`, and its key along.

@@ -288,18 +288,17 @@ struct NextStage {
 /// A lane's streak after a local step.
 FL_HD std::int32_t streak_after(bool hit, std::int32_t streak) { return hit ? streak + 1 : 0; }
 
-/// Ends a lane's local step: a miss returns to its origin. Returns its streak.
-FL_HD std::int32_t settle(LaneContext const& c, long lane, bool hit, bool restore_weights) {
+/// Ends a lane's local step: a miss returns to its origin.
+FL_HD void settle(LaneContext const& c, long lane, bool hit, std::int32_t streak,
+                  bool restore_weights) {
   auto const& s = c.lanes;
-  std::int32_t const streak = streak_after(hit, s.streak[lane]);
   s.streak[lane] = streak;
-  if (hit) return streak;
+  if (hit) return;
   std::uint32_t const labels = s.origin_labels[lane];
   c.return_row(lane);
   if (restore_weights) c.return_weights(lane);
   c.return_key(lane);
   s.labels[lane] = labels;
-  return streak;
 }
 
 /// The same for every lane.
@@ -308,7 +307,8 @@ struct SettleLanes {
   bool restore_weights;
 
   FL_HD void operator()(std::int64_t lane) const {
-    settle(c, lane, c.lanes.hit[lane] != 0, restore_weights);
+    bool const hit = c.lanes.hit[lane] != 0;
+    settle(c, lane, hit, streak_after(hit, c.lanes.streak[lane]), restore_weights);
   }
 };
 
