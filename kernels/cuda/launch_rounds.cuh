@@ -121,7 +121,8 @@ __global__ void __launch_bounds__(kMostRoundWarps* kWarpLanes, 1)
   long const first = static_cast<long>(warp) * gridDim.x + blockIdx.x;
   long const step = static_cast<long>(gridDim.x) * plan.warps;
   for (long at = first; at * plan.window < lanes; at += step) {
-    window.lane = window.place = at * plan.window;
+    window.lane = at * plan.window;
+    window.place = at * plan.places;
     window.count = static_cast<int>(min(static_cast<long>(plan.window), lanes - window.lane));
     window.turn = 0;
     kernel.template operator()<WarpPack<kOnChip, kRoundSums>, kM>(WarpTeam{}, subject, window,
@@ -148,6 +149,8 @@ cudaError_t launch_rounds(K const& kernel, RoundPlan const& plan, int lanes, cud
   if (lanes <= 0) return cudaSuccess;
   if (!plan.shared_weights || !plan.shared_scratch)
     return launch_rounds_as<K, 1, false>(kernel, plan, lanes, stream);
+  if (plan.members == kSpreadMembers)
+    return launch_rounds_as<K, kSpreadMembers, true>(kernel, plan, lanes, stream);
   if (plan.members >= 4) return launch_rounds_as<K, 4, true>(kernel, plan, lanes, stream);
   return launch_rounds_as<K, 2, true>(kernel, plan, lanes, stream);
 }

@@ -12,8 +12,12 @@ constexpr long kPadLanes = 128;   // the widest tile: 4 packs of a warp
 constexpr std::uint64_t kMostInserts = 1 << 26;  // of a launch: the record grows for all of them
 constexpr int kMostRounds = 128;  // of one launch, so that the host can look at the clock
 
+/// Places for so many lanes: whole tiles, and where rounds spread few lanes over many warps, a pack
+/// for each warp.
 long padded(int lanes) {
-  return (static_cast<long>(lanes) + kPadLanes - 1) / kPadLanes * kPadLanes;
+  constexpr int kPack = 32;
+  long const spread = std::min(lanes, kSpreadWindows) * long{kPack};
+  return (std::max(long{lanes}, spread) + kPadLanes - 1) / kPadLanes * kPadLanes;
 }
 
 }  // namespace

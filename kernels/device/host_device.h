@@ -29,7 +29,7 @@ class HostTeam {
 
 /// A team of one thread; see kernels/device/round_kernels.h.
 struct SoloTeam {
-  static constexpr int kTake = 4;
+  static constexpr int kTake = kPackedLabelBits;  // as many as a group has members
 
   template <class Work>
   void each(int n, Work const& work) const {
@@ -116,7 +116,8 @@ void HostDevice::run_windows(RoundKernel const& kernel, RoundPlan const& plan, i
   std::visit(
       [&](auto const& k) {
         for (int lane = 0; lane < lanes; lane += plan.window) {
-          window.lane = window.place = lane;
+          window.lane = lane;
+          window.place = lane / plan.window * plan.places;
           window.count = std::min(plan.window, lanes - lane);
           window.turn = 0;
           k.template operator()<P, kM>(SoloTeam{}, subject, window, memory.data());

@@ -8,8 +8,10 @@
 #pragma once
 
 #include "kernels/core/member_logits.h"
+#include "kernels/core/spread_logits.h"
 #include "kernels/device/record_kernels.h"
 #include "kernels/device/tile_kernels.h"
+#include "kernels/device/round_plan.h"
 #include "kernels/lane_block.h"
 #include "kernels/rounds/window.h"
 
@@ -21,6 +23,62 @@ namespace fairlane {
 //   choose(window, n)   the stage before which most of the window's lanes stand, n of them, at most
 //                       kTake, in its list; kResting: none
 //   take(window, stage) lists lanes before that stage so; returns how many
+
+/// How a team evaluates: several members of a group in each thread, whose packs share weights, or
+/// for few lanes, every member in a thread of its own.
+/// kM: members of a thread, or kSpreadMembers.
+
+/// Calls use(i, logits) for places i of the window's list [0, n), a thread each, with a source of
+/// the logits of that lane's group, some lanes at a time.
+template <Pack P, class Team, class Use>
+FL_HOST_DEVICE void spread_groups(Team const& team, RecordContext const& near, Window const& w,
+                                  int n, float* scratch, Use const& use) {
+  auto const& s = near.subject;
+  constexpr int kPairs = Team::kTake;
+  SpreadScratch m;
+  lay_out_spread(s, kPairs, P::kLanes, scratch, m);
+  int const together = kPairs / s.variants;
+  for (int first = 0; first < n; first += together) {
+    int const lanes = n - first < together ? n - first : together;
+    int const last = lanes * s.variants - 1;
+    team.each(kPairs, [&](int i) {
+      int const pair = i < last ? i : last;
+      w.pair_lane[i] = w.list[first + pair / s.variants];
+      w.pair_variant[i] = pair % s.variants;
+    });
+    for (int at = 0; at <= last; at += P::kLanes)
+      evaluate_spread<P>(s, near.lanes.x, near.lanes.stride, w.pair_lane, w.pair_variant, at,
+                         kPairs, m);
+    team.each(lanes, [&](int i) {
+      auto const variant = static_cast<int>(near.lanes.variant[w.list[first + i]]);
+      use(first + i, SpreadLogits{m.logits + i * s.variants, kPairs, variant});
+    });
+  }
+}
+
+/// Gradients of the lanes in the window's list [0, n) and their partners: pair(i, behind) gathers
+/// those of place i, done(i, behind) takes the results from there.
+template <Pack P, int kM, class Tiles, class Team, class Pair, class Done>
+FL_HOST_DEVICE void pair_gradients(Team const& team, Subject const& s, Tiles const& tiles,
+                                   Window const& w, int n, long stride, float* scratch,
+                                   Pair const& pair, Done const& done) {
+  if constexpr (kM == kSpreadMembers) {
+    constexpr int kHalf = Team::kTake / 2;  // a row and its partner in threads of their own
+    Scratch const m = lay_out_scratch(s, Tiles::kNeeds, P::kLanes, scratch);
+    for (int first = 0; first < n; first += kHalf) {
+      int const lanes = n - first < kHalf ? n - first : kHalf;
+      team.each(lanes, [&](int i) { pair(first + i, w.place + i, long{kHalf}); });
+      for (int at = 0; at < 2 * kHalf; at += P::kLanes)
+        tiles.template single<P>(s, w.place + at, m);
+      team.each(lanes, [&](int i) { done(first + i, w.place + i, long{kHalf}); });
+    }
+  } else {
+    team.each(n, [&](int i) { pair(i, w.place + i, stride); });
+    Scratch const m = lay_out_scratch(s, Tiles::kNeeds, 2 * P::kLanes, scratch);
+    for (int at = 0; at < n; at += P::kLanes) tiles.template pair<P>(s, w.place + at, m);
+    team.each(n, [&](int i) { done(i, w.place + i, stride); });
+  }
+}
 
 /// Takes the lanes of a window through rounds of the gradient-guided search. Labels are kept in the
 /// record, and no output is undefined.
@@ -46,7 +104,7 @@ struct WeightedRounds {
       int n = 0;
       Stage const stage = team.choose(w, n);
       if (stage == Stage::kResting) return;
-      if (stage == Stage::kStale) renew<P>(team, near, w, n, scratch);
+      if (stage == Stage::kStale) renew<P, kM>(team, near, w, n, scratch);
       if (stage == Stage::kReady) step(team, near, w, n);
       if (stage == Stage::kUnknown) classify<P, kM>(team, near, w, n, scratch);
     }
@@ -80,25 +138,24 @@ struct WeightedRounds {
     begin_round(w, lane, at);
   }
 
-  template <Pack P, class Team>
+  template <Pack P, int kM, class Team>
   FL_HOST_DEVICE void renew(Team const& team, RecordContext const& near, Window const& w, int n,
                             float* scratch) const {
-    auto const& s = near.subject;
     auto const& l = c.lanes;
-    team.each(n, [&](int i) {
-      long const lane = w.list[i];
-      std::int32_t const partner = draw_partner(near, lane, c.draw(lane, 0).w[2]);
-      gather_pair(near, w.place + i, lane, -1, partner, l.stride);
-    });
-    Scratch const m = lay_out_scratch(s, kNeeds, 2 * P::kLanes, scratch);
-    Gradient const gradient{how.gradient, l.rows, 2 * l.stride, l.gradient};
-    for (int at = 0; at < n; at += P::kLanes) gradient.template pair<P>(s, w.place + at, m);
-    team.each(n, [&](int i) {
-      long const lane = w.list[i];
-      weigh(near, w.place + i, lane, how.epsilon, l.stride);
-      count_renewal(c, lane);
-      w.stage[lane - w.lane] = Stage::kReady;
-    });
+    pair_gradients<P, kM>(
+        team, near.subject, Gradient{how.gradient, l.rows, 2 * l.stride, l.gradient}, w, n,
+        l.stride, scratch,
+        [&](int i, long place, long behind) {
+          long const lane = w.list[i];
+          std::int32_t const partner = draw_partner(near, lane, c.draw(lane, 0).w[2]);
+          gather_pair(near, place, lane, -1, partner, behind);
+        },
+        [&](int i, long place, long behind) {
+          long const lane = w.list[i];
+          weigh(near, place, lane, how.epsilon, behind);
+          count_renewal(c, lane);
+          w.stage[lane - w.lane] = Stage::kReady;
+        });
   }
 
   template <class Team>
@@ -120,20 +177,29 @@ struct WeightedRounds {
   FL_HOST_DEVICE void classify(Team const& team, RecordContext const& near, Window const& w, int n,
                                float* scratch) const {
     auto const& s = near.subject;
-    auto const& l = c.lanes;
-    MemberScratch m;
-    lay_out_members(s, kM, P::kLanes, scratch, m);
-    MemberLogits<P, kM> const logits{s, m, l.x, l.stride, w.list};
-    LaneTiles<P, 1>::classify_by(s, logits, n, w.labels, w.flags);
-    team.each(n, [&](int i) {
-      long const lane = w.list[i];
-      auto const at = state_of(lane);
-      bool const hit = (w.flags[i] & kGroupMixed) != 0;
-      l.hit[lane] = hit ? 1 : 0;
-      l.labels[lane] = w.labels[i];
-      c.record(lane, w.labels[i], visit_flags(hit, false, false));
-      end_round(near, w, lane, at, hit);
-    });
+    if constexpr (kM == kSpreadMembers) {
+      spread_groups<P>(team, near, w, n, scratch, [&](int i, SpreadLogits const& logits) {
+        LaneTiles<ScalarPack, 1>::classify_by(s, logits, 1, w.labels + i, w.flags + i);
+        note(near, w, i);
+      });
+    } else {
+      MemberScratch m;
+      lay_out_members(s, kM, P::kLanes, scratch, m);
+      MemberLogits<P, kM> const logits{s, m, c.lanes.x, c.lanes.stride, w.list};
+      LaneTiles<P, 1>::classify_by(s, logits, n, w.labels, w.flags);
+      team.each(n, [&](int i) { note(near, w, i); });
+    }
+  }
+
+  /// What was found out about the group of the lane at place i of the list.
+  FL_HD void note(RecordContext const& near, Window const& w, int i) const {
+    long const lane = w.list[i];
+    auto const at = state_of(lane);
+    bool const hit = (w.flags[i] & kGroupMixed) != 0;
+    c.lanes.hit[lane] = hit ? 1 : 0;
+    c.lanes.labels[lane] = w.labels[i];
+    c.record(lane, w.labels[i], visit_flags(hit, false, false));
+    end_round(near, w, lane, at, hit);
   }
 };
 
@@ -159,37 +225,52 @@ struct MarginRounds {
         MarkStale{near, m}(w.lane + i);
         if (l.mark[w.lane + i] != 0) w.stage[i] = Stage::kStale;
       });
-      while (int const n = team.take(w, Stage::kStale))
-        renew<P>(team, near, w, n, scratch);
+      while (int const n = team.take(w, Stage::kStale)) renew<P, kM>(team, near, w, n, scratch);
       team.each(w.count, [&](int i) { MoveMargin{near, m, step}(w.lane + i); });
-      MemberScratch memory;
-      lay_out_members(s, kM, P::kLanes, scratch, memory);
-      MemberLogits<P, kM> const logits{s, memory, l.x + w.lane, l.stride, nullptr,
-                                          l.variant + w.lane};
-      LaneTiles<P, 1>::margins_by(s, logits, w.count, m.probe.from(w.lane));
+      find_margins<P, kM>(team, near, w, scratch);
       team.each(w.count, [&](int i) { SettleMargin{near, m}(w.lane + i); });
     }
   }
 
  private:
-  template <Pack P, class Team>
-  FL_HOST_DEVICE void renew(Team const& team, RecordContext const& near, Window const& w, int n,
-                            float* scratch) const {
+  template <Pack P, int kM, class Team>
+  FL_HOST_DEVICE void find_margins(Team const& team, RecordContext const& near, Window& w,
+                                   float* scratch) const {
     auto const& s = near.subject;
     auto const& l = c.lanes;
-    team.each(n, [&](int i) {
-      long const lane = w.list[i];
-      gather_pair(near, w.place + i, lane, m.hit_member_a[lane], m.hit_member_b[lane], l.stride);
-    });
-    Scratch const memory = lay_out_scratch(s, kNeeds, 2 * P::kLanes, scratch);
-    GradientTiles const gradient{
-        {GradientKind::kMargin, 1.0F}, l.rows, 2 * l.stride, l.gradient};
-    for (int at = 0; at < n; at += P::kLanes) gradient.pair<P>(s, w.place + at, memory);
-    team.each(n, [&](int i) {
-      take_sides(near, m, w.place + i, w.list[i], l.stride);
-      ++l.renewals[w.list[i]];
-      w.stage[w.list[i] - w.lane] = Stage::kResting;
-    });
+    if constexpr (kM == kSpreadMembers) {
+      for (int first = 0; first < w.count; first += Team::kTake) {
+        int const n = w.count - first < Team::kTake ? w.count - first : Team::kTake;
+        team.each(n, [&](int i) { w.list[i] = static_cast<std::int32_t>(w.lane) + first + i; });
+        spread_groups<P>(team, near, w, n, scratch, [&](int i, SpreadLogits const& logits) {
+          LaneTiles<ScalarPack, 1>::margins_by(s, logits, 1, m.probe.from(w.list[i]));
+        });
+      }
+    } else {
+      MemberScratch memory;
+      lay_out_members(s, kM, P::kLanes, scratch, memory);
+      MemberLogits<P, kM> const logits{s,       memory,  l.x + w.lane,
+                                       l.stride, nullptr, l.variant + w.lane};
+      LaneTiles<P, 1>::margins_by(s, logits, w.count, m.probe.from(w.lane));
+    }
+  }
+
+  template <Pack P, int kM, class Team>
+  FL_HOST_DEVICE void renew(Team const& team, RecordContext const& near, Window const& w, int n,
+                            float* scratch) const {
+    auto const& l = c.lanes;
+    GradientTiles const tiles{{GradientKind::kMargin, 1.0F}, l.rows, 2 * l.stride, l.gradient};
+    pair_gradients<P, kM>(
+        team, near.subject, tiles, w, n, l.stride, scratch,
+        [&](int i, long place, long behind) {
+          long const lane = w.list[i];
+          gather_pair(near, place, lane, m.hit_member_a[lane], m.hit_member_b[lane], behind);
+        },
+        [&](int i, long place, long behind) {
+          take_sides(near, m, place, w.list[i], behind);
+          ++l.renewals[w.list[i]];
+          w.stage[w.list[i] - w.lane] = Stage::kResting;
+        });
   }
 };
 

@@ -1,9 +1,9 @@
 #include "kernels/device/round_plan.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "kernels/core/member_logits.h"
+#include "kernels/core/spread_logits.h"
 #include "kernels/rounds/window.h"
 
 namespace fairlane {
@@ -22,10 +22,15 @@ RoundPlan make_round_plan(Subject const& subject, ScratchNeeds needs, ArenaView 
   plan.shared_weights = arena.bytes * 2 <= shared;
   std::int64_t const weights = plan.shared_weights ? arena.bytes : 0;
   auto const floats = [&](int members) {
-    MemberScratch unused;
+    MemberScratch together;
+    SpreadScratch spread;
     constexpr int kPair = 2;  // a row and its partner
-    int const rows = std::max(kPair * scratch_rows(subject, needs),
-                              lay_out_members(subject, members, 1, nullptr, unused));
+    int const rows =
+        members == kSpreadMembers
+            ? std::max(scratch_rows(subject, needs),
+                       lay_out_spread(subject, limits.warp_lanes, limits.warp_lanes, nullptr, spread))
+            : std::max(kPair * scratch_rows(subject, needs),
+                       lay_out_members(subject, members, 1, nullptr, together));
     return static_cast<std::int64_t>(rows) * limits.warp_lanes;
   };
   Window nowhere;
@@ -35,22 +40,31 @@ RoundPlan make_round_plan(Subject const& subject, ScratchNeeds needs, ArenaView 
     return static_cast<int>(std::min<std::int64_t>((shared - weights) / each, kMostRoundWarps));
   };
   plan.shared_scratch = plan.shared_weights;
-  for (int const members : {4, 2}) {
+  auto const fits = [&](int members) {
     plan.members = members;
     plan.warps = warps_that_fit(members);
-    if (char const* e = std::getenv("FL_M"); e && std::atoi(e) != members) continue;
-    if (members <= subject.variants && plan.warps >= kFewWarps) break;
-  }
-  if (plan.warps < kFewWarps || !plan.shared_weights) {
+    return plan.shared_weights && plan.warps >= kFewWarps;
+  };
+  bool const few =
+      lanes <= kSpreadWindows * kSpreadWindow && subject.variants <= limits.warp_lanes;
+  bool const on_chip = (few && fits(kSpreadMembers)) || (subject.variants > 2 && fits(4)) ||
+                       (subject.variants > 1 && fits(2));
+  if (!on_chip) {
     plan.shared_scratch = false;
     plan.members = 1;
     plan.warps = kMostRoundWarps;
   }
   plan.scratch_floats = floats(plan.members);
   plan.blocks = limits.multiprocessors;
-  int const resident = plan.warps * plan.blocks;
-  int const packs = (lanes + resident * limits.warp_lanes - 1) / (resident * limits.warp_lanes);
-  plan.window = std::clamp(packs * limits.warp_lanes, limits.warp_lanes, kMostWindow);
+  if (plan.members == kSpreadMembers) {
+    plan.window = (lanes + kSpreadWindows - 1) / kSpreadWindows;
+    plan.places = limits.warp_lanes;
+  } else {
+    int const resident = plan.warps * plan.blocks;
+    int const packs = (lanes + resident * limits.warp_lanes - 1) / (resident * limits.warp_lanes);
+    plan.window = std::clamp(packs * limits.warp_lanes, limits.warp_lanes, kMostWindow);
+    plan.places = plan.window;
+  }
   plan.window_bytes = lay_out_window(plan.window, limits.warp_lanes, nullptr, nowhere);
   std::int64_t const scratch =
       plan.shared_scratch

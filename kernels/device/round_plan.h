@@ -8,10 +8,14 @@ namespace fairlane {
 
 inline constexpr int kMostRoundWarps = 12;  // of a block, with up to 168 registers a thread
 inline constexpr int kMostWindow = 128;     // lanes of a warp
+inline constexpr int kSpreadMembers = 0;
+inline constexpr int kSpreadWindows = 1024;  // at most: about two warps for each scheduler of a GPU
+inline constexpr int kSpreadWindow = 8;     // lanes of a warp of them at most
 
 /// arena            the subject in device memory
-/// members          members of a group that a thread evaluates together: 1, 2 or 4
-/// window           lanes of a warp, a multiple of a pack
+/// members          members of a group that a thread evaluates together: 1, 2 or 4;
+///                  kSpreadMembers: one, and members of few lanes fill a warp
+/// window           lanes of a warp; places: that it has in the arrays over places
 /// warps            warps of a block
 /// blocks           blocks that are resident at once
 /// shared_weights, shared_scratch, shared_bytes, scratch_floats, scratch  as TilePlan has them
@@ -20,6 +24,7 @@ struct RoundPlan {
   ArenaView arena;
   int members = 1;
   int window = 1;
+  int places = 1;
   int warps = 1;
   int blocks = 1;
   bool shared_weights = false;

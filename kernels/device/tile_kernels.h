@@ -114,7 +114,14 @@ struct GradientTiles {
     }
   }
 
-  /// The same for one pack of rows, with their partners as the other pack of a tile.
+  /// One pack of rows alone.
+  template <Pack P>
+  FL_HOST_DEVICE void single(Subject const& s, long at, Scratch const& m) const {
+    FirstLayer<P, 1>::load(s, x + at, stride, 0, s.columns, m.kept);
+    LaneTiles<P, 1>::backward_tile(s, spec, x + at, stride, m, gradient + at, stride);
+  }
+
+  /// One pack of rows, with their partners as the other pack of a tile.
   template <Pack P>
   FL_HOST_DEVICE void pair(Subject const& s, long at, Scratch const& m) const {
     FirstLayer<P, 2>::load(s, x + at, stride, 0, s.columns, m.kept, stride / 2);
@@ -137,6 +144,12 @@ struct DifferenceTiles {
       FirstLayer<P, kV>::load(s, x + i, stride, 0, s.columns, m.in);
       LaneTiles<P, kV>::difference_tile(s, spec, x + i, stride, m, gradient + i, stride);
     }
+  }
+
+  template <Pack P>
+  FL_HOST_DEVICE void single(Subject const& s, long at, Scratch const& m) const {
+    FirstLayer<P, 1>::load(s, x + at, stride, 0, s.columns, m.in);
+    LaneTiles<P, 1>::difference_tile(s, spec, x + at, stride, m, gradient + at, stride);
   }
 
   template <Pack P>

@@ -26,6 +26,7 @@ FL_HD Stage work_stage(int k) { return static_cast<Stage>(static_cast<int>(Stage
 /// stage  [count] what each stands before; left [count]: rounds that it still begins
 /// list   [kTake] lanes that go through a stage together
 /// labels, flags  [kTake] of their groups
+/// pair_lane, pair_variant  [kTake] members of groups that are evaluated together
 /// turn   where the search for such lanes begins, so that none falls behind
 struct Window {
   long lane = 0;
@@ -37,6 +38,8 @@ struct Window {
   std::int32_t* list = nullptr;
   std::uint32_t* labels = nullptr;
   std::int32_t* flags = nullptr;
+  std::int32_t* pair_lane = nullptr;
+  std::int32_t* pair_variant = nullptr;
   int turn = 0;
 };
 
@@ -49,12 +52,15 @@ FL_HD int lay_out_window(int lanes, int take, std::byte* memory, Window& w) {
     if (memory != nullptr) to = reinterpret_cast<std::decay_t<decltype(to)>>(memory + used);
     used += (count * static_cast<int>(sizeof *to) + kAligned - 1) / kAligned * kAligned;
   };
-  w.room = lanes;
+  constexpr int kWordLanes = 4;  // whose stages a thread reads at once
+  w.room = (lanes + kWordLanes - 1) / kWordLanes * kWordLanes;
   array(w.list, take);
   array(w.labels, take);
   array(w.flags, take);
-  array(w.left, lanes);
-  array(w.stage, lanes);
+  array(w.pair_lane, take);
+  array(w.pair_variant, take);
+  array(w.left, w.room);
+  array(w.stage, w.room);
   return used;
 }
 

@@ -25,6 +25,8 @@ void StandInDevice::run(RoundKernel const& kernel, RoundPlan const& plan, int la
       return run_windows<VectorPack, 4>(kernel, plan, lanes);
     case 2:
       return run_windows<VectorPack, 2>(kernel, plan, lanes);
+    case kSpreadMembers:
+      return run_windows<VectorPack, kSpreadMembers>(kernel, plan, lanes);
     default:
       return run_windows<VectorPack, 1>(kernel, plan, lanes);
   }
