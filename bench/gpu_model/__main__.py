@@ -17,7 +17,7 @@ import tempfile
 from constants import Constants
 from estimate import Estimator, straight_line, without
 from measure import Bench, Failed
-from run_costs import CLASSES, SECTORS, WAVEFRONTS
+from run_costs import CLASSES, SECTORS, WAVEFRONTS, count
 from sass import NoTool, Sass
 from subjects import Absent
 
@@ -31,9 +31,10 @@ def main():
     listed = json.loads((HERE / "cases.json").read_text(encoding="utf-8"))
     constants = Constants()
     with tempfile.TemporaryDirectory() as temporary:
-        bench = Bench(arguments.fairlane, arguments.out or temporary, listed)
-        sass = read_sass(arguments.objects, pathlib.Path(temporary))
-        results = []
+        folder = pathlib.Path(arguments.out or temporary)
+        bench = Bench(arguments.fairlane, folder, listed)
+        sass = read_sass(arguments.objects, folder)
+        results, failed = [], False
         for case in listed["cases"]:
             if arguments.only and not any(text in case["name"] for text in arguments.only):
                 continue
@@ -41,6 +42,10 @@ def main():
                 result = one_case(bench, case, constants, sass, arguments)
             except Absent as absent:
                 print(f"\n## {case['name']}: left out: {absent}", flush=True)
+                continue
+            except Failed as problem:
+                print(f"\n## {case['name']}: failed: {problem}", flush=True)
+                failed = True
                 continue
             print(text_of(result), flush=True)
             results.append(result)
@@ -50,7 +55,7 @@ def main():
     print("\nPredictions are the model's; what is least sure of them:")
     for line in constants.weakest:
         print(f"  {line}")
-    return 0
+    return 1 if failed else 0
 
 
 def read_sass(objects, folder):
@@ -74,8 +79,10 @@ def one_case(bench, case, constants, sass, arguments):
         wanted = [bench.measure_walk(case, 1, size, shard) for shard in case["shards"]]
         shown = wanted[:1]
     else:
+        slices = [at for at in bench.listed["slices"] if at["lanes"] <= case.get("most_lanes", at["lanes"])
+                  and at["lanes"] in (arguments.lanes or [at["lanes"]])]
         wanted = shown = [bench.measure(case, at["lanes"], at["multiprocessors"], size, arguments.rounds)
-                          for at in bench.listed["slices"] if at["lanes"] in (arguments.lanes or [at["lanes"]])]
+                          for at in slices]
     moved = straight_line([(part.lanes_here, bytes_of(part.sums) / part.rounds) for part in wanted])
     out = {"name": case["name"], "phase": case["phase"], "bytes": moved, "counts": counts_of(wanted[-1]),
            "spills": spills_of(wanted[-1], sass), "predictions": []}
@@ -94,7 +101,7 @@ def counts_of(part):
     per_round = ("launches", "round trips", "copies", "memsets", "allocations")
     per_step = ("bytes to the device", "bytes to the host", *CLASSES, *WAVEFRONTS, *SECTORS)
     return {"multiprocessors": part.multiprocessors, "lanes": part.lanes_here, "rounds": part.rounds,
-            "steps": part.steps,
+            "steps": part.steps, "launches_of_the_longer_run": count(part.runs[0][2])["launches"],
             "per_round": {name: part.sums[name] / part.rounds for name in per_round},
             "per_step": {name: part.sums[name] / part.steps for name in per_step},
             "findings": {"launches": part.findings.get("launches", 0),
@@ -144,7 +151,8 @@ def text_of(result):
     lines = [f"\n## {result['name']}",
              f"counted: {counts['lanes']:,} lanes on {counts['multiprocessors']} multiprocessors, "
              f"{counts['rounds']} rounds, {counts['steps']:,} {step}s",
-             f"  a {per}: " + ", ".join(f"{value:.3g} {name}" for name, value in counts["per_round"].items()),
+             f"  a {per}: " + ", ".join(f"{value:.3g} {name}" for name, value in counts["per_round"].items()) +
+             f"; {counts['launches_of_the_longer_run']} launches in the longer run",
              f"  over PCIe: {result['bytes'][0]:.4g} bytes a {per} and {result['bytes'][1]:.3g} a lane; findings at "
              f"the end {counts['findings']['bytes_per_step']:.3g} a {step}",
              f"  PTX warp instructions per {'10^6' if walk else '1,000'} {step}s: " + ", ".join(
@@ -173,7 +181,7 @@ def parse():
     parser.add_argument("--chip", action="append", help="of constants.json; all, unless given")
     parser.add_argument("--rounds", type=int, nargs=2, metavar=("A", "B"),
                         help="a round is the difference of a run of B and a run of A, divided")
-    parser.add_argument("--out", metavar="FOLDER", help="keeps configurations and the last run there")
+    parser.add_argument("--out", metavar="FOLDER", help="keeps configurations, the last run and what ptxas made there")
     parser.add_argument("--json", metavar="FILE", help="writes everything there, too")
     return parser.parse_args()
 

@@ -13,15 +13,17 @@ A launch takes the greatest of
   alu      integer, select, compare, and 4 times conversions and special functions, 2 a cycle
   lsu      wavefronts of shared memory and accesses of global and local memory, 1 a cycle
   memory   sectors x 32 bytes over the slice's share of L2 or HBM, or over the ports of its multiprocessors
-  latency  the slowest block as if it had its multiprocessor for itself, times the waves of blocks
+  latency  the longest warp as if it were alone, with its waits at barriers, times the waves of blocks
+  block    the slowest block as if it had its multiprocessor for itself, times the waves of blocks
 
-The last is what a kernel with barriers needs care for. Between two barriers a block takes as long as
-its longest warp alone or, where that is more, as its schedulers need to issue what its warps have:
-alone = sum over stages of max(longest warp, instructions of the busiest scheduler). Blocks that share
-a multiprocessor fill each other's gaps, and so a round of all of them takes
-max(issue of all resident blocks, one block alone); a launch is the sum of its rounds, on both sides.
-That is a lower bound: blocks that meet the same stage at the same time fill no gaps. A simulator that
-does not say `alone` gives the longest warp's cycles, barriers included, instead.
+The last is there for kernels whose blocks keep their lanes for many rounds, with barriers between the
+stages of a round. From barrier to barrier a block takes as long as its longest warp alone or, where that
+is more, as its schedulers need to issue what its warps have: block = sum over stages of
+max(longest warp, instructions of the busiest of four schedulers). Blocks that share a multiprocessor
+fill each other's gaps, so that a round of all of them takes max(issue of all resident blocks, one block);
+a launch is the sum of its rounds on both sides. That is a lower bound: blocks that are in the same stage
+at the same time fill no gaps. Occupancy is the least of what threads, registers, shared memory and the
+grid allow. A simulator that does not say `alone` is taken to say `critical`.
 """
 import collections
 import dataclasses
@@ -105,7 +107,8 @@ class Estimator:
             "lsu": self.us((sum(count[c] for c in WAVEFRONTS) + accesses) / used),
             "memory": max(bytes_moved / bandwidth / 1e6,
                           self.us(bytes_moved / self.unit.memory_port / used)),
-            "latency": self.us(launch.alone * stretch * waves),
+            "latency": self.us(launch.critical * stretch * waves),
+            "block": self.us(launch.alone * waves),
         }
 
     def us(self, cycles):

@@ -33,7 +33,7 @@ SECTION = re.compile(r"\.text\.([^\s,\"]+)")
 LABEL = re.compile(r"([.$\w]+):\s*$")
 LINE = re.compile(r"//## .*line (\d+)")
 CODE = re.compile(r"\s*/\*([0-9a-f]+)\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)\s*([^;]*);")
-TARGET = re.compile(r"BRA\S*.*`\(([.$\w]+)\)|BRA\S*.*(0x[0-9a-f]+)")
+TARGET = re.compile(r"`\(([.$\w]+)\)")
 
 
 class NoTool(Exception):
@@ -103,6 +103,12 @@ def read_listing(lines):
     return kernels
 
 
+def branch_target(code, made):
+    """Index of the instruction that a branch goes to; None for every other instruction."""
+    target = TARGET.search(made.operands) if made.op.startswith("BRA") else None
+    return code.labels.get(target.group(1)) if target else None
+
+
 def read_ptxas(text):
     """({kernel: registers}, {kernel: bytes spilled}) of what `ptxas -v` printed. Lines about a function
     that a kernel calls follow the kernel's own."""
@@ -149,10 +155,8 @@ class Sass:
             if not ptx:
                 raise NoTool(f"{path}: no PTX; compile with --compress-mode=none for a virtual architecture")
             self.target = ptx_target(ptx)
-            source, cubin = folder / f"{path.name}.ptx", folder / f"{path.name}.cubin"
-            source.write_text(ptx, encoding="utf-8")
-            said = command([ptxas, f"-arch={self.target.split()[1]}", "-v", "-lineinfo", source, "-o", cubin])
-            registers, spills = read_ptxas(said)
+            cubin = assemble(ptx, folder / path.name, ptxas)
+            registers, spills = read_ptxas(cubin.with_suffix(".log").read_text(encoding="utf-8"))
             self.registers.update(registers)
             self.spills.update(spills)
             self.code.update(read_listing(command([nvdisasm, "-c", "-gp", cubin]).splitlines()))
@@ -179,9 +183,20 @@ class Sass:
         return sums
 
 
-def command(words):
+def assemble(ptx, stem, ptxas):
+    """STEM.cubin, made from the PTX unless it is there already; STEM.log is what ptxas said."""
+    source, cubin, log = (stem.with_suffix(suffix) for suffix in (".ptx", ".cubin", ".log"))
+    if not log.exists() or source.read_text(encoding="utf-8") != ptx:
+        source.write_text(ptx, encoding="utf-8")
+        arch = ptx_target(ptx).split()[1]
+        said = command([ptxas, f"-arch={arch}", "-v", "-lineinfo", source, "-o", cubin])
+        log.write_text(said, encoding="utf-8")
+    return cubin
+
+
+def command(words, folder=None):
     """What a tool printed on both of its outputs."""
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False, cwd=folder)
     if done.returncode != 0:
         raise NoTool(f"{words[0]} failed: {done.stderr.strip()[:300]}")
     return done.stdout + done.stderr
