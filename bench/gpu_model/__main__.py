@@ -51,7 +51,7 @@ def main():
             results.append(result)
     if arguments.json:
         said = {"counts_of": sass.target if sass else "PTX", "constants": constants.data, "cases": results}
-        pathlib.Path(arguments.json).write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+        pathlib.Path(arguments.json).write_text(json.dumps(rounded(said), indent=1) + "\n", encoding="utf-8")
     print("\nPredictions are the model's; what is least sure of them:")
     for line in constants.weakest:
         print(f"  {line}")
@@ -90,6 +90,15 @@ def one_case(bench, case, constants, sass, arguments):
         for chip in chips:
             out["predictions"].append(predict(part, constants, chip, sass, case, moved))
     return out
+
+
+def rounded(value):
+    """JSON whose numbers have as many digits as they are worth."""
+    if isinstance(value, dict):
+        return {key: rounded(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [rounded(inner) for inner in value]
+    return float(f"{value:.5g}") if isinstance(value, float) else value
 
 
 def bytes_of(sums):
