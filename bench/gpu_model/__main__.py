@@ -23,7 +23,8 @@ from subjects import Absent
 
 HERE = pathlib.Path(__file__).resolve().parent
 MILLION = 1_000_000
-SHOWN = 6  # kernels of a prediction
+SHOWN = 6            # kernels of a prediction that people see
+LEAST_SHARE = 0.01  # of a round that a kernel takes which is named at all
 
 
 def main():
@@ -50,8 +51,7 @@ def main():
             print(text_of(result), flush=True)
             results.append(result)
     if arguments.json:
-        said = {"counts_of": sass.target if sass else "PTX", "constants": constants.data, "cases": results}
-        pathlib.Path(arguments.json).write_text(json.dumps(rounded(said), indent=1) + "\n", encoding="utf-8")
+        write(pathlib.Path(arguments.json), constants, sass, results)
     print("\nPredictions are the model's; what is least sure of them:")
     for line in constants.weakest:
         print(f"  {line}")
@@ -92,13 +92,21 @@ def one_case(bench, case, constants, sass, arguments):
     return out
 
 
+def write(path, constants, sass, results):
+    """The figures as JSON, a line for each case."""
+    cases = ",\n".join(json.dumps(rounded(result)) for result in results)
+    assembled = json.dumps(sass.target if sass else None)
+    path.write_text(f'{{"predictions": "the model\'s; no GPU has confirmed them", "sass_of_ptx": {assembled},\n'
+                    f'"constants": {json.dumps(constants.data)},\n"cases": [\n{cases}\n]}}\n', encoding="utf-8")
+
+
 def rounded(value):
     """JSON whose numbers have as many digits as they are worth."""
     if isinstance(value, dict):
         return {key: rounded(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [rounded(inner) for inner in value]
-    return float(f"{value:.5g}") if isinstance(value, float) else value
+    return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 def bytes_of(sums):
@@ -149,7 +157,7 @@ def predict(part, constants, chip, sass, case, moved):
                            "bound_by": kernel.what.most_common(1)[0][0],
                            "bounds_us": {b: v / part.rounds for b, v in kernel.bounds.items()}}
                     for name, kernel in sorted(kernels.items(), key=lambda item: -item[1].us)
-                    if kernel.us > 0}}
+                    if kernel.us >= LEAST_SHARE * total}}
 
 
 def text_of(result):
@@ -176,7 +184,8 @@ def text_of(result):
         rate = (f"{1e12 / at['steps_per_second']:8.1f} us per 10^6 groups" if walk
                 else f"{at['steps_per_second']:10.3g} {step}s/s")
         lines.append(f"  {at['chip']} {at['lanes']:>9,}: {at['us_per_round']:8.1f} us a {per} = kernels "
-                     f"{at['kernels_us']:.1f} + gaps {at['gaps_us']:.1f} + host {at['host_us']:.1f}; {rate}; us: {kernels}")
+                     f"{at['kernels_us']:.1f} + gaps {at['gaps_us']:.1f} + host {at['host_us']:.1f}; {rate}; "
+                     f"us: {kernels}")
     return "\n".join(lines)
 
 

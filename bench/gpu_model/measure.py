@@ -16,8 +16,7 @@ import subprocess
 from run_costs import count, difference, read_run, split_findings
 from subjects import configuration
 
-MOST_SEEDS = 1 << 22  # of which origins are looked for
-BATCH = 1 << 22       # all lanes in one block
+MOST_SEEDS = 1 << 22  # from which origins are looked for
 
 
 class Failed(Exception):
@@ -87,7 +86,7 @@ class Bench:
         wrote are not looked for: that is the tests' work, and takes half of the time."""
         costs = self.folder / "costs.json"
         environment = {"GPUSIM_COST": str(costs), "GPUSIM_SMS": str(multiprocessors), "GPUSIM_INIT": "0"}
-        summary = self.run(keys, "cuda", ("--batch", str(BATCH), *arguments), verb, environment)
+        summary = self.run(keys, "cuda", arguments, verb, environment)
         return read_run(costs), summary
 
     def origin_file(self, case, lanes):

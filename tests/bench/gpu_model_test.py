@@ -120,8 +120,9 @@ class Predicting(unittest.TestCase):
         launch = one_launch(grid=8, sectors_load=1_000_000)
         chip = self.constants.chips["H100"]
         by_port = 32e6 / 64 / self.clock
-        self.assertAlmostEqual(max(32e6 / (chip.hbm / 132) / 1e6, by_port), self.bounds(launch, lanes=1 << 20)["memory"])
-        self.assertAlmostEqual(max(32e6 / (chip.l2 / 132) / 1e6, by_port), self.bounds(launch)["memory"])
+        by_hbm, by_l2 = (32e6 / (bandwidth / 132) / 1e6 for bandwidth in (chip.hbm, chip.l2))
+        self.assertAlmostEqual(max(by_hbm, by_port), self.bounds(launch, lanes=1 << 20)["memory"])
+        self.assertAlmostEqual(max(by_l2, by_port), self.bounds(launch)["memory"])
 
     def test_a_block_with_barriers_is_as_slow_as_its_stages(self):
         launch = one_launch(grid=2, threads=512, shared=1 << 16, critical=1000, alone=1500, issue=4000)
@@ -190,8 +191,9 @@ $k0$__internal_0_$__cuda_sm3x_div_rn_noftz_f32_slowpath:
         self.assertEqual((40.0, 10.0, 30.0), (issued, made["ffma"], made["integer"]))
 
     def test_classes(self):
-        named = {"FFMA": "ffma", "IMAD.MOV.U32": "move", "IMAD.WIDE": "imad", "ISETP.GE": "integer", "LDS.128": "shared_load",
-                 "LDG.E": "global_load", "BAR.SYNC": "sync", "BRA": "branch", "MUFU.RCP": "convert_special"}
+        named = {"FFMA": "ffma", "IMAD.MOV.U32": "move", "IMAD.WIDE": "imad", "ISETP.GE": "integer",
+                 "LDS.128": "shared_load", "LDG.E": "global_load", "BAR.SYNC": "sync", "BRA": "branch",
+                 "MUFU.RCP": "convert_special"}
         self.assertEqual(named, {op: class_of(op) for op in named})
 
     def test_ptxas_and_objects(self):
