@@ -13,7 +13,8 @@ A launch takes the greatest of
   alu      integer, select, compare, and 4 times conversions and special functions, 2 a cycle
   lsu      wavefronts of shared memory and accesses of global and local memory, 1 a cycle
   memory   sectors x 32 bytes over the slice's share of L2 or HBM, or over the ports of its multiprocessors
-  latency  the longest warp as if it were alone, with its waits at barriers, times the waves of blocks
+  latency  the slowest warp as if it were alone, with its waits at barriers, times the waves of blocks; where
+           the lanes' state does not fit in L2, its waits for global memory are stretched
   block    the slowest block as if it had its multiprocessor for itself, times the waves of blocks
 
 The last is there for kernels whose blocks keep their lanes for many rounds, with barriers between the
@@ -99,7 +100,8 @@ class Estimator:
         fma = by_class["ffma"] + by_class["fadd_fmul"] + self.unit.imad_cycles * by_class["imad"]
         alu = by_class["integer"] + self.unit.special_cycles * by_class["convert_special"]
         bandwidth = (self.chip.l2 if in_l2 else self.chip.hbm) * share
-        stretch = self.unit.hbm_latency if not in_l2 and waits_for_memory(count) else 1.0
+        waits = 0.0 if in_l2 else self.waits_for_memory(launch, active * busy)
+        stretch = 1.0 + (self.unit.hbm_latency - 1.0) * waits
         return {
             "issue": self.us(issued / used / schedulers),
             "fma": self.us(fma / used / self.unit.fma_pipes),
@@ -110,6 +112,17 @@ class Estimator:
             "latency": self.us(launch.critical * stretch * waves),
             "block": self.us(launch.alone * waves),
         }
+
+    def waits_for_memory(self, launch, warps):
+        """Share of the slowest warp's cycles that it waits for global memory. All of them in kernels of
+        loads alone; in others, of what is not issue, as much as the loads of an average warp take one
+        after the other."""
+        count = launch.count
+        loads = count["global_load"] + count["atomic"]
+        if loads + count["global_store"] > count["shared_load"] + count["shared_store"]:
+            return 1.0
+        waits = max(0, launch.critical - launch.longest)
+        return min(loads / warps * self.unit.l2_latency, waits) / max(1, launch.critical)
 
     def us(self, cycles):
         return cycles / self.chip.clock / 1e3
@@ -144,12 +157,6 @@ def busy_blocks(launch):
     pieces = max(1, math.ceil(launch.items / max(launch.per_step, 1)))
     active = min(launch.grid, pieces)
     return active, min(warps, pieces / active) if launch.kernel.tiles else warps
-
-
-def waits_for_memory(count):
-    """Whether a kernel's loads are global memory's rather than shared memory's."""
-    of_global = count["global_load"] + count["global_store"] + count["atomic"]
-    return of_global > count["shared_load"] + count["shared_store"]
 
 
 def without(more, less):

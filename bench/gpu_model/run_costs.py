@@ -32,7 +32,8 @@ class Launch:
 
     items     indices that its kernel worked on, -1 where nobody knows
     per_step  of them a block (of a tile kernel: a warp) takes at once
-    critical  cycles of the longest warp, were it alone
+    longest   instructions of the longest warp
+    critical  cycles of the slowest warp, were it alone
     alone     cycles of the longest block, were it alone on its multiprocessor
     count     {class or measure: warp instructions, wavefronts or sectors}
     """
@@ -42,6 +43,7 @@ class Launch:
     shared: int
     items: int
     per_step: int
+    longest: int
     critical: int
     alone: int
     count: dict
@@ -92,7 +94,8 @@ def read_run(path):
 
 def launch_of(kernel, head, counts, columns):
     return Launch(kernel, head["grid"], head["threads"], head["shared"], head["items"], head["per_step"],
-                  head["critical"], head.get("alone", head["critical"]), dict(zip(columns, counts)))
+                  head["longest"], head["critical"], head.get("alone", head["critical"]),
+                  dict(zip(columns, counts)))
 
 
 def is_helper(name, helpers):

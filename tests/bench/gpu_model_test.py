@@ -46,9 +46,10 @@ def write_run(kernels, trace, multiprocessors=1, head=HEAD):
         os.unlink(file.name)
 
 
-def one_launch(name=LANES, grid=8, threads=256, shared=0, items=-1, per_step=0, critical=0, alone=None, **given):
+def one_launch(name=LANES, grid=8, threads=256, shared=0, items=-1, per_step=0, longest=0, critical=0, alone=None,
+               **given):
     """The only launch of a run."""
-    head = [grid, threads, shared, items, items, per_step, critical, critical]
+    head = [grid, threads, shared, items, items, per_step, longest, critical]
     names = HEAD if alone is None else [*HEAD, "alone"]
     row = head if alone is None else [*head, alone]
     return write_run([kernel(0, name, [(row, counts(**given))])], [["L", 0]], head=names).events[0].launch
@@ -130,6 +131,16 @@ class Predicting(unittest.TestCase):
         self.assertAlmostEqual(1500 / self.clock, bounds["block"])
         self.assertAlmostEqual(1000 / self.clock, bounds["latency"])
         self.assertAlmostEqual(4000 / 4 / self.clock, bounds["issue"])
+
+    def test_waits_for_memory_stretch_with_what_waits_there_are(self):
+        of_chip, stretch = 1 << 20, self.constants.multiprocessor.hbm_latency - 1
+        loads = one_launch(grid=8, critical=1000, global_load=64)
+        self.assertAlmostEqual((1000 + stretch * 1000) / self.clock, self.bounds(loads, lanes=of_chip)["latency"])
+        self.assertAlmostEqual(1000 / self.clock, self.bounds(loads)["latency"])
+        few = one_launch(grid=1, threads=32, critical=1000, longest=400, global_load=1, shared_load=9)
+        self.assertAlmostEqual((1000 + stretch * 270) / self.clock, self.bounds(few, lanes=of_chip)["latency"])
+        many = one_launch(grid=1, threads=32, critical=1000, longest=400, global_load=8, shared_load=9)
+        self.assertAlmostEqual((1000 + stretch * 600) / self.clock, self.bounds(many, lanes=of_chip)["latency"])
 
     def test_shared_memory_and_registers_make_waves(self):
         wide = one_launch(grid=6, threads=512, shared=100 << 10, critical=1000)

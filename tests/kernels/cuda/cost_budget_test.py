@@ -93,7 +93,7 @@ class Budget(unittest.TestCase):
             print(f"less: {line}")
         if notes:
             print(f"{len(notes)} counts are below their budget; {HINT}")
-        self.assertEqual([], problems, HINT)
+        self.assertFalse(problems, "\n".join(["", *problems, HINT]))
 
     def test_comparing(self):
         budget = {"a": {"steps": 8, "launches": 14, "ffma": 100}}

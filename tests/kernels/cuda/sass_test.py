@@ -127,14 +127,14 @@ class Sass(unittest.TestCase):
     kernels = None
 
     def test_nothing_flushes(self):
-        self.assertEqual([], offences(self.kernels, flushes))
+        self.assertFalse("\n".join(offences(self.kernels, flushes)))
 
     def test_no_maximum_decides(self):
-        self.assertEqual([], offences(self.kernels, decides_by_maximum))
+        self.assertFalse("\n".join(offences(self.kernels, decides_by_maximum)))
 
     def test_inner_loops_keep_to_their_budget(self):
         budget = json.loads(BUDGET.read_text(encoding="utf-8"))
-        self.assertEqual([], over_budget(ratios(self.kernels), budget))
+        self.assertFalse("\n".join(over_budget(ratios(self.kernels), budget)))
 
     LISTING = """//--------------------- .text.k --------------------------
 k:
