@@ -138,4 +138,5 @@ def main():
     return 0 if unittest.main(argv=sys.argv[:1], exit=False).result.wasSuccessful() else 1
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,202 @@
+"""Reads what ptxas made of the kernels: SASS listings of nvdisasm, registers and spills of ptxas -v.
+
+The tools come with CUDA or by pip (nvidia-cuda-cuobjdump, nvidia-cuda-nvdisasm).
+"""
+import collections
+import dataclasses
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sysconfig
+
+CLASS_OF = {
+    "FFMA": "ffma", "FADD": "fadd_fmul", "FMUL": "fadd_fmul",
+    **dict.fromkeys(("DADD", "DMUL", "DFMA", "DSETP"), "fp64"),
+    **dict.fromkeys(("IMAD", "UIMAD"), "imad"),
+    **dict.fromkeys(("MUFU", "I2F", "F2I", "I2FP", "POPC", "FLO", "BREV", "F2F", "FRND", "FCHK", "S2R",
+                     "S2UR", "R2UR", "CS2R"), "convert_special"),
+    **dict.fromkeys(("BRA", "EXIT", "CALL", "RET", "BRX", "BSSY", "BSYNC", "BREAK", "WARPSYNC", "YIELD",
+                     "JMP"), "branch"),
+    **dict.fromkeys(("BAR", "SHFL", "VOTE", "VOTEU", "MATCH", "REDUX", "NANOSLEEP", "DEPBAR"), "sync"),
+    "LDS": "shared_load", "LDSM": "shared_load", "STS": "shared_store", "LDL": "local_load",
+    "STL": "local_store", "LDG": "global_load", "LD": "global_load", "STG": "global_store",
+    "ST": "global_store",
+    **dict.fromkeys(("ATOM", "ATOMG", "ATOMS", "RED", "UATOMG"), "atomic"),
+    **dict.fromkeys(("MOV", "UMOV", "LDC", "ULDC"), "move"),
+    **dict.fromkeys(("NOP", "MEMBAR", "ERRBAR", "CCTL", "FENCE"), "other"),
+}
+# Of these there are as many in SASS as in PTX, unless ptxas unrolled a loop.
+ANCHORS = ("ffma", "fadd_fmul", "shared_load", "shared_store", "global_load", "global_store")
+SECTION = re.compile(r"\.text\.([^\s,\"]+)")
+LABEL = re.compile(r"([.$\w]+):\s*$")
+LINE = re.compile(r"//## .*line (\d+)")
+CODE = re.compile(r"\s*/\*([0-9a-f]+)\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)\s*([^;]*);")
+TARGET = re.compile(r"`\(([.$\w]+)\)")
+
+
+class NoTool(Exception):
+    """A tool that is not on this machine; the message says where it was looked for."""
+
+
+@dataclasses.dataclass
+class Instruction:
+    """line: of the PTX that it was made from, 0 where not known. slow: in a function of rare cases that
+    ptxas added, such as a division's"""
+    address: int
+    op: str
+    operands: str
+    line: int
+    slow: bool
+
+
+@dataclasses.dataclass
+class Code:
+    """instructions in their order; labels {label: index of the instruction behind it}"""
+    instructions: list
+    labels: dict
+
+
+def find_tool(name):
+    """Its path: FAIRLANE_CUDA_TOOLS, PATH, CUDA's own folder, or what pip installs."""
+    site = pathlib.Path(sysconfig.get_paths()["purelib"]) / "nvidia"
+    homes = [os.environ.get("FAIRLANE_CUDA_TOOLS", ""), os.path.dirname(shutil.which(name) or ""),
+             *(os.path.join(os.environ.get(home, ""), "bin") for home in ("CUDA_HOME", "CUDA_PATH")),
+             "/usr/local/cuda/bin", *sorted(map(str, site.glob("*/bin")))]
+    for home in homes:
+        path = pathlib.Path(home) / name
+        if home and os.access(path, os.X_OK):
+            return str(path)
+    raise NoTool(f"no {name}: not in FAIRLANE_CUDA_TOOLS, PATH, CUDA_HOME or /usr/local/cuda/bin; "
+                 f"python3 -m pip install nvidia-cuda-{name}")
+
+
+def class_of(op):
+    head = op.split(".")[0]
+    if op.startswith("IMAD.MOV"):
+        return "move"
+    return CLASS_OF.get(head, "integer")
+
+
+def read_listing(lines):
+    """{kernel: Code} of what `nvdisasm -c` (with -gp: and its lines of PTX) printed."""
+    kernels, code, line, slow = {}, None, 0, False
+    for text in lines:
+        if "//-----" in text:
+            section = SECTION.search(text)
+            code = kernels.setdefault(section.group(1), Code([], {})) if section else None
+            line, slow = 0, False
+            continue
+        if code is None:
+            continue
+        label, said, made = LABEL.match(text), LINE.search(text), CODE.match(text)
+        if label:
+            code.labels[label.group(1)] = len(code.instructions)
+            if not label.group(1).startswith(".L"):
+                slow = "__internal_" in text or "__cuda_sm" in text
+        elif said:
+            line = int(said.group(1))
+        elif made:
+            code.instructions.append(Instruction(int(made.group(1), 16), made.group(2),
+                                                 made.group(3).strip(), line, slow))
+    return kernels
+
+
+def branch_target(code, made):
+    """Index of the instruction that a branch goes to; None for every other instruction."""
+    target = TARGET.search(made.operands) if made.op.startswith("BRA") else None
+    return code.labels.get(target.group(1)) if target else None
+
+
+def read_ptxas(text):
+    """({kernel: registers}, {kernel: bytes spilled}) of what `ptxas -v` printed. Lines about a function
+    that a kernel calls follow the kernel's own."""
+    registers, spills, name = {}, collections.Counter(), None
+    for line in text.splitlines():
+        entry = re.search(r"Compiling entry function '(\S+)'", line)
+        used = re.search(r"Used (\d+) registers", line)
+        spilled = re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", line)
+        if entry:
+            name = entry.group(1)
+        elif used and name:
+            registers[name] = int(used.group(1))
+        elif spilled and name:
+            spills[name] = max(spills[name], int(spilled.group(1)) + int(spilled.group(2)))
+    return registers, spills
+
+
+def ptx_of(blob):
+    """The PTX in an object file, or '': there is any only where it was compiled with
+    --compress-mode=none for a virtual architecture."""
+    at = blob.find(b"\n.version ")
+    if at < 0:
+        return ""
+    return blob[blob.rfind(b"\0", 0, at) + 1:blob.find(b"\0", at)].decode()
+
+
+def ptx_target(ptx):
+    """'9.0 sm_90': version of the language and architecture, on which counts depend."""
+    found = re.search(r"\.version (\S+)\s+\.target (\w+)", ptx)
+    return " ".join(found.groups()) if found else ""
+
+
+class Sass:
+    """What ptxas makes of the PTX in objects: the PTX that the simulator executes.
+
+    code {kernel: Code}; registers, spills {kernel: number}
+    """
+
+    def __init__(self, objects, folder):
+        self.code, self.registers, self.spills, self.target = {}, {}, collections.Counter(), ""
+        ptxas, nvdisasm = find_tool("ptxas"), find_tool("nvdisasm")
+        for path in objects:
+            ptx = ptx_of(path.read_bytes())
+            if not ptx:
+                raise NoTool(f"{path}: no PTX; compile with --compress-mode=none for a virtual architecture")
+            self.target = ptx_target(ptx)
+            cubin = assemble(ptx, folder / path.name, ptxas)
+            registers, spills = read_ptxas(cubin.with_suffix(".log").read_text(encoding="utf-8"))
+            self.registers.update(registers)
+            self.spills.update(spills)
+            self.code.update(read_listing(command([nvdisasm, "-c", "-gp", cubin]).splitlines()))
+
+    def mixes(self, run):
+        """{kernel: executed instructions by class}: each as often as its line of PTX.
+
+        A loop that ptxas unrolled has a line several times, each executed that much less often: loads,
+        stores and multiply-adds, of which there must be as many as in PTX, say how much too many that is.
+        """
+        return {kernel.symbol: self.mix(kernel) for kernel in run.kernels if kernel.symbol in self.code}
+
+    def mix(self, kernel):
+        executed = collections.Counter()
+        for line, times, _ in kernel.lines:
+            executed[line] = max(executed[line], times)
+        sums = collections.Counter()
+        for made in self.code[kernel.symbol].instructions:
+            if not made.slow:
+                sums[class_of(made.op)] += executed[made.line]
+        wanted, found = (sum(of[c] for c in ANCHORS) for of in (kernel.ptx, sums))
+        if 0 < wanted < found:
+            sums = collections.Counter({c: n * wanted // found for c, n in sums.items()})
+        return sums
+
+
+def assemble(ptx, stem, ptxas):
+    """STEM.cubin, made from the PTX unless it is there already; STEM.log is what ptxas said."""
+    source, cubin, log = (stem.with_suffix(suffix) for suffix in (".ptx", ".cubin", ".log"))
+    if not log.exists() or source.read_text(encoding="utf-8") != ptx:
+        source.write_text(ptx, encoding="utf-8")
+        arch = ptx_target(ptx).split()[1]
+        said = command([ptxas, f"-arch={arch}", "-v", "-lineinfo", source, "-o", cubin])
+        log.write_text(said, encoding="utf-8")
+    return cubin
+
+
+def command(words, folder=None):
+    """What a tool printed on both of its outputs."""
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False, cwd=folder)
+    if done.returncode != 0:
+        raise NoTool(f"{words[0]} failed: {done.stderr.strip()[:300]}")
+    return done.stdout + done.stderr
