@@ -4,6 +4,9 @@ set(FAIRLANE_HAS_CUDA FALSE)
 if(NOT FAIRLANE_CUDA MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "FAIRLANE_CUDA is '${FAIRLANE_CUDA}'; expected AUTO, ON or OFF")
 endif()
+if(FAIRLANE_GPUSIM AND FAIRLANE_CUDA STREQUAL OFF)
+  message(FATAL_ERROR "FAIRLANE_GPUSIM=ON needs the CUDA backend, but FAIRLANE_CUDA is OFF")
+endif()
 if(FAIRLANE_CUDA STREQUAL OFF)
   set(cuda_summary "left out (FAIRLANE_CUDA=OFF)")
   return()
@@ -42,6 +45,16 @@ endif()
 set_target_properties(fairlane_cuda PROPERTIES CUDA_COMPILER_LAUNCHER "${cuda_launcher}")
 target_compile_options(fairlane_cuda PRIVATE
   "$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false;--expt-relaxed-constexpr;-Xptxas=-v>")
+if(FAIRLANE_GPUSIM)
+  # The simulator reads the PTX of the shipped objects, and names the source's lines.
+  if(CMAKE_CUDA_ARCHITECTURES MATCHES "-real(;|$)" AND NOT CMAKE_CUDA_ARCHITECTURES MATCHES
+     "(^|;)[0-9]+(-virtual)?(;|$)")
+    message(FATAL_ERROR "FAIRLANE_GPUSIM=ON needs PTX, but CMAKE_CUDA_ARCHITECTURES is "
+                        "'${CMAKE_CUDA_ARCHITECTURES}'; add 100-virtual, or set FAIRLANE_GPUSIM=OFF")
+  endif()
+  target_compile_options(fairlane_cuda PRIVATE
+    "$<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=none;-lineinfo>")
+endif()
 set(architectures "")  # for people: 80, 90, 100 and later
 foreach(architecture IN LISTS CMAKE_CUDA_ARCHITECTURES)
   string(REGEX REPLACE "-.*" "" number "${architecture}")
