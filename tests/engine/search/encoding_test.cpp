@@ -12,7 +12,7 @@
 #include "tests/engine/search/encoded_subject.h"
 #include "tests/engine/search/network_scorer.h"
 #include "tests/engine/search/run_search.h"
-#include "tests/kernels/device/stand_in_device.h"
+#include "tests/kernels/device/test_device.h"
 #include "tests/models/expect_error.h"
 
 namespace fairlane {
@@ -28,7 +28,7 @@ std::unique_ptr<Backend> on_stand_in(TestSubject const& subject, char const* rou
   options.route = route;
   options.workspace = 1 << 14;
   std::vector<std::unique_ptr<Device>> devices;
-  devices.push_back(std::make_unique<StandInDevice>(StandInDevice::small_limits()));
+  devices.push_back(std::make_unique<TestDevice>(small_limits()));
   return make_device_backend(subject.view(), std::move(devices), options);
 }
 

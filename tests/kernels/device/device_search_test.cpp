@@ -6,7 +6,7 @@
 #include "kernels/device/device_backend.h"
 #include "tests/engine/search/golden_subject.h"
 #include "tests/engine/search/run_search.h"
-#include "tests/kernels/device/stand_in_device.h"
+#include "tests/kernels/device/test_device.h"
 
 namespace fairlane {
 namespace {
@@ -21,7 +21,7 @@ struct DeviceHow {
   int devices = 1;
 };
 
-/// Runs of each kind of kernel; see StandInDevice.
+/// Runs of each kind of kernel; see TestDevice.
 struct KernelRuns {
   std::map<int, int> tiles;
   std::map<std::size_t, int> blocks;
@@ -30,7 +30,7 @@ struct KernelRuns {
 Finished run_on_device(RunConfig const& config, TestSubject const& subject, DeviceHow const& how,
                        KernelRuns* runs = nullptr) {
   auto const make = [&](VisitSink overflow) {
-    DeviceLimits limits = StandInDevice::small_limits();
+    DeviceLimits limits = small_limits();
     limits.shared_per_block = how.shared;
     DeviceOptions options;
     options.lanes = how.lanes;
@@ -41,7 +41,7 @@ Finished run_on_device(RunConfig const& config, TestSubject const& subject, Devi
     options.workspace = how.workspace;
     std::vector<std::unique_ptr<Device>> devices;
     for (int i = 0; i < how.devices; ++i) {
-      auto host = std::make_unique<StandInDevice>(limits);
+      auto host = std::make_unique<TestDevice>(limits);
       host->count_into(runs == nullptr ? nullptr : &runs->tiles,
                        runs == nullptr ? nullptr : &runs->blocks);
       devices.push_back(std::move(host));

@@ -11,7 +11,7 @@
 #include "tests/engine/count/walked.h"
 #include "tests/engine/search/network_scorer.h"
 #include "tests/engine/search/run_search.h"
-#include "tests/kernels/device/stand_in_device.h"
+#include "tests/kernels/device/test_device.h"
 
 namespace fairlane {
 namespace {
@@ -40,7 +40,7 @@ std::unique_ptr<Backend> make_backend_for(TestSubject const& subject, ScorerHow 
   options.memory_limit = how.memory;
   options.overflow = std::move(overflow);
   std::vector<std::unique_ptr<Device>> devices;
-  devices.push_back(std::make_unique<StandInDevice>());
+  devices.push_back(std::make_unique<TestDevice>());
   return make_device_backend(subject.view(), std::move(devices), options);
 }
 
