@@ -78,7 +78,9 @@ class WalkMember {
         mixed_(device_, static_cast<std::size_t>(head_words(stride_))),
         counters_(device_, size_ * static_cast<std::size_t>(copies_)),
         plan_(make_tile_plan(subject_, TallyTiles::kNeeds, on.subject->arena(),
-                             device_.properties().limits)) {}
+                             device_.properties().limits)) {
+    device_.zero(x_.data(), x_.size() * sizeof(std::int32_t));  // of lanes behind the last, too
+  }
 
   std::mutex& lock() const { return *on_.lock; }
 

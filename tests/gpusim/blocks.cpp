@@ -167,14 +167,15 @@ void settle_sync(Warp& w, std::uint32_t pc) {
   for (std::uint32_t todo = lanes_waiting_at(w, pc); todo != 0;) {
     int const lead = __builtin_ctz(todo);
     std::uint32_t const mask = mask_of(w, lead);
-    if ((mask >> lead & 1) == 0) {
-      complaints.add(i, w, lead, "a lane outside of the mask that it gives", std::to_string(mask));
-    }
     std::uint32_t same = 0;
     each_lane(todo, [&](int lane) {
       if (mask_of(w, lane) == mask) same |= 1U << lane;
     });
     todo &= ~same;
+    if (std::uint32_t const outside = same & ~mask; outside != 0) {
+      complaints.add(i, w, __builtin_ctz(outside), "a lane outside of the mask that it gives",
+                     std::to_string(mask));
+    }
     if ((mask & w.live & ~same) != 0) continue;
     if ((mask & ~w.live) != 0) {  // the hardware allows it, the language does not
       complaints.add(i, w, lead, "a mask names lanes that have ended",

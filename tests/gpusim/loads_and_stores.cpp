@@ -67,6 +67,7 @@ void ld(Instruction const& i, Warp& w, std::uint32_t lanes) {
 constexpr int kMostBytes = 32;  // of one access
 
 void st(Instruction const& i, Warp& w, std::uint32_t lanes) {
+  ++w.block->launch->execution;
   if (i.release) fence(i, w, lanes);
   int const size = size_of(i.type);
   int const bytes = bytes_of(i);

@@ -32,6 +32,7 @@ Options options_of_environment() {
   options.devices = static_cast<int>(number_of("GPUSIM_DEVICES", usual.devices));
   options.lazy = number_of("GPUSIM_LAZY", 1) != 0;
   options.host = number_of("GPUSIM_HOST", 0) != 0;
+  if (options.host) options.lazy = false;  // the host need not wait for what is its own
   options.verbose = number_of("GPUSIM_VERBOSE", 0) != 0;
   options.cost = text_of("GPUSIM_COST");
   options.report = text_of("GPUSIM_REPORT");

@@ -45,7 +45,9 @@ void compare(Instruction const& i, Warp& w, int lane, std::uint8_t const* at, Ce
   auto const races = [&](Access const& a) {
     return (a.mask & mask) != 0 && !(a.strong && i.strong) && !ordered(w, lane, a);
   };
-  if (races(cell.write)) {
+  // Lanes that write the same value together do what one of them does.
+  bool const together = use.same && cell.write.execution == w.block->launch->execution;
+  if (races(cell.write) && !together) {
     char const* const kind = use.read   ? "race, read after write"
                              : use.same ? "race, write after write of the same value"
                                         : "race, write after write";
@@ -86,6 +88,7 @@ void watch(Instruction const& i, Warp& w, int lane, Place const& place, int size
     now.block_epoch = static_cast<std::uint16_t>(w.block->epoch);
     now.warp_epoch = static_cast<std::uint16_t>(w.epoch);
     now.step = launch.step;
+    now.execution = launch.execution;
     now.mask = mask;
     now.strong = i.strong;
     now.instruction = &i;

@@ -11,12 +11,14 @@ namespace fairlane::gpusim {
 
 struct Launch;
 
-/// mask  bytes of the word
+/// mask       bytes of the word
+/// execution  which instruction of the launch it was of
 struct Access {
   std::uint32_t thread = 0;
   std::uint16_t block_epoch = 0;
   std::uint16_t warp_epoch = 0;
   std::uint32_t step = 0;
+  std::uint32_t execution = 0;
   std::uint8_t mask = 0;
   bool strong = false;
   Instruction const* instruction = nullptr;

@@ -15,8 +15,8 @@ constexpr std::uint32_t kNowhere = ~0U;
 constexpr std::uint64_t kWildEvery = 8;
 constexpr std::uint64_t kPartEvery = 4;
 constexpr std::uint64_t kMostWildInstructions = 200;
-// Where they are not, lanes that wait for those behind them still get their turn.
-constexpr int kPatience = 4096;
+// Lanes that were passed over in so many quanta in a row have their turn: others may wait for them.
+constexpr std::uint32_t kPatience = 500;
 
 /// Lanes of a warp that stand together and go on together.
 /// other  where others stand, ahead of them; they go on until there
@@ -30,30 +30,40 @@ struct Group {
   bool ended = false;  // they no longer stand together
 };
 
-/// The lanes that stand furthest behind, or any others that stand together.
-Group choose(Warp const& w, std::uint32_t runnable, bool wild, int quantum) {
+/// Where the lanes stand that go on: the furthest behind, those ahead of them when they have waited
+/// for long, or any.
+std::uint32_t choose_pc(Warp& w, std::uint32_t runnable, bool wild) {
+  if (wild) {
+    Random& random = w.machine->random;
+    auto count = random.below(static_cast<std::uint64_t>(__builtin_popcount(runnable)));
+    std::uint32_t rest = runnable;
+    while (count-- > 0) rest &= rest - 1;
+    return w.pc[__builtin_ctz(rest)];
+  }
+  bool const ahead = w.passed_over >= kPatience;
+  if (ahead) w.passed_over = 0;
+  std::uint32_t pc = w.pc[__builtin_ctz(runnable)];
+  each_lane(runnable,
+            [&](int lane) { pc = ahead ? std::max(pc, w.pc[lane]) : std::min(pc, w.pc[lane]); });
+  return pc;
+}
+
+Group choose(Warp& w, std::uint32_t runnable, bool wild, int quantum) {
   Random& random = w.machine->random;
   Group g;
   g.wild = wild;
   g.budget = quantum;
-  if (wild) {
-    auto count = random.below(static_cast<std::uint64_t>(__builtin_popcount(runnable)));
-    std::uint32_t rest = runnable;
-    while (count-- > 0) rest &= rest - 1;
-    g.pc = w.pc[__builtin_ctz(rest)];
-  } else {
-    each_lane(runnable, [&](int lane) { g.pc = std::min(g.pc, w.pc[lane]); });
-  }
+  g.pc = choose_pc(w, runnable, wild);
   each_lane(runnable, [&](int lane) {
     if (w.pc[lane] == g.pc) {
       g.lanes |= 1U << lane;
-    } else if (!wild) {
+    } else if (!wild && w.pc[lane] > g.pc) {
       g.other = std::min(g.other, w.pc[lane]);
     }
   });
   if (!wild) return g;
   g.budget = std::min(quantum, 1 + static_cast<int>(random.below(kMostWildInstructions)));
-  if (w.machine->options.random && random.below(kPartEvery) == 0) {
+  if (random.below(kPartEvery) == 0) {
     auto const part = g.lanes & static_cast<std::uint32_t>(random.draw());
     if (part != 0) g.lanes = part;
   }
@@ -177,13 +187,11 @@ bool run_warp(Warp& w, int quantum) {
   bool const costs = w.machine->costs.wanted();
   bool ran = false;
   bool yields = false;
-  int turns = 0;
   while (quantum > 0 && !yields) {
     std::uint32_t const runnable = w.live & ~w.waiting;
     if (runnable == 0) return ran;
     ran = true;
-    bool const wild =
-        (random && w.machine->random.below(kWildEvery) == 0) || ++turns % kPatience == 0;
+    bool const wild = random && w.machine->random.below(kWildEvery) == 0;
     Group g = choose(w, runnable, wild, quantum);
     int const given = g.budget;
     std::uint64_t lane_count = 0;
@@ -205,6 +213,7 @@ bool run_warp(Warp& w, int quantum) {
     k.instructions += static_cast<std::uint64_t>(given - g.budget);
     k.lane_instructions += lane_count;
     quantum -= given - g.budget;
+    w.passed_over = quantum == 0 && g.lanes != runnable ? w.passed_over + 1 : 0;
   }
   return ran;
 }

@@ -42,6 +42,7 @@ struct WarpCost {
 /// live        lanes that have not ended; of them wait: at_barrier, at_sync, together waiting
 /// epoch       how often all its lanes have met
 /// now         the instruction under way
+/// passed_over  quanta in a row that ended without a turn of some of its lanes
 struct Warp {
   Machine* machine = nullptr;
   Block* block = nullptr;
@@ -58,6 +59,7 @@ struct Warp {
   int index = 0;
   std::vector<std::uint32_t> stack[kLanes];  // where calls return to
   std::uint32_t now = 0;
+  std::uint32_t passed_over = 0;
   WarpCost cost;
 
   template <class T>
@@ -105,13 +107,14 @@ struct LaunchShape {
   std::uint32_t threads_per_block() const { return block[0] * block[1] * block[2]; }
 };
 
-/// step        counts accesses
+/// step        counts accesses; execution: instructions that access memory
 /// workspace   in device memory, for the barrier of a grid
 struct Launch {
   Kernel* kernel = nullptr;
   LaunchShape const* shape = nullptr;
   std::uint32_t id = 0;
   std::uint32_t step = 0;
+  std::uint32_t execution = 0;
   std::uint64_t workspace = 0;
   Order order;
 };

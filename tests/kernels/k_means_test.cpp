@@ -136,11 +136,12 @@ TEST_P(KMeansThreads, FindWhatTheDefinitionSays) {
 
 TEST_P(KMeansThreads, FindWhatADeviceFinds) {
   auto const& kind = GetParam();
+  std::vector<int> const all_clusters = unless_simulated<std::vector<int>>({1, 5, 60, 250}, {5});
   for (unsigned const seed : {1U, 2U, 3U}) {
     SCOPED_TRACE(seed);
     auto const codes = codes_of(kind, seed);
     RowTable const rows{codes.data(), kind.count, kind.attributes};
-    for (int const clusters : {1, 5, 60, 250}) {
+    for (int const clusters : all_clusters) {
       SCOPED_TRACE(clusters);
       TestDevice device;
       EXPECT_EQ(device_k_means(device, rows, clusters, seed), k_means(rows, clusters, seed, 1));

@@ -80,7 +80,7 @@ std::unique_ptr<Backend> device_backend(SubjectView const& view, char const* rou
   options.workspace = workspace;
   options.arithmetic = arithmetic;
   options.seed = RunConfig{}.seed;
-  options.memory_limit = 1 << 26;
+  options.memory_limit = unless_simulated(1 << 26, 1 << 22);
   options.overflow = std::move(overflow);
   std::vector<std::unique_ptr<Device>> devices;
   devices.push_back(std::make_unique<TestDevice>());
@@ -256,7 +256,7 @@ TEST_P(FastSearch, FindsNothingThatIsNoIdi) {
   RunConfig config = small_config(folder, shape);
   write_safetensors(cancelling(shape), config.model);
   config.global.num = 60;
-  config.local.num = 40;
+  config.local.num = unless_simulated(40, 10);
   int differences = 0;
   for (char const* method : {"themis", "adf", "eidig", "maft", "margin"}) {
     SCOPED_TRACE(method);

@@ -20,7 +20,7 @@ namespace {
 struct ScorerHow {
   int threads = 1;
   int lanes = 0;
-  std::uint64_t memory = 1ULL << 28;
+  std::uint64_t memory = unless_simulated(1ULL << 28, 1ULL << 22);
 };
 
 std::unique_ptr<Backend> make_backend_for(TestSubject const& subject, ScorerHow const& how,
@@ -328,7 +328,7 @@ TEST(Scorer, SaysWhoAnswers) {
   EXPECT_EQ(make_backend_for(subject, {2}, 1, {})->name(),
             "cpu (2 threads, a network in disguise)");
   EXPECT_EQ(make_backend_for(subject, {0}, 1, {})->name(),
-            "cuda:0 (stand-in, a network in disguise)");
+            "cuda:0 (test, a network in disguise)");
   EXPECT_GE(make_backend_for(subject, {2}, 1, {})->block_lanes(1 << 20) *
                 make_backend_for(subject, {2}, 1, {})->subject().get().variants,
             100000);

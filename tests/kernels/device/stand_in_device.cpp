@@ -21,7 +21,6 @@ class StandInDevice final : public HostDevice {
   StandInDevice() : HostDevice(1, kMemory) {
     properties_.kind = "cuda";
     properties_.index = 0;
-    properties_.name = "stand-in";
   }
 
   bool on_host() const override { return false; }

@@ -8,6 +8,7 @@ TestDevice::TestDevice(DeviceLimits const& limits, DeviceFaults faults)
     : inner_(make_device_under_test()),
       faults_(std::move(faults)),
       properties_(inner_->properties()) {
+  properties_.name = "test";
   properties_.limits = limits;
   properties_.memory = faults_.memory;
   properties_.free_memory = faults_.memory;
