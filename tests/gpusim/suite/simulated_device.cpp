@@ -64,14 +64,30 @@ std::string said(std::size_t word, std::uint32_t was, std::uint32_t host, std::u
   return text;
 }
 
+/// Of words of 64 bits: the same for the same slots in another order, and for the same counts in
+/// other counters.
+std::uint64_t sum_of(std::vector<std::uint32_t> const& words) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < words.size(); ++i) sum += std::uint64_t{words[i]} << 32 * (i % 2);
+  return sum;
+}
+
 void compare(std::vector<std::uint32_t> const& was, std::vector<std::uint32_t> const& host,
              std::vector<std::uint32_t> const& gpu, TwinTally& tally) {
+  std::uint64_t differ = 0;
+  std::uint64_t alone = 0;
   for (std::size_t i = 0; i < was.size(); ++i) {
     bool const written = host[i] != was[i];
     tally.written += written;
     if (gpu[i] == host[i]) continue;
-    ++(written ? tally.differ : tally.alone);
-    if (written && tally.first.empty()) tally.first = said(i, was[i], host[i], gpu[i]);
+    ++(written ? differ : alone);
+    if (tally.first.empty()) tally.first = said(i, was[i], host[i], gpu[i]);
+  }
+  if (differ > 0 && sum_of(host) == sum_of(gpu)) {
+    tally.moved += differ + alone;
+  } else {
+    tally.differ += differ;
+    tally.alone += alone;
   }
 }
 

@@ -16,11 +16,13 @@ namespace fairlane {
 /// written  words that the host changed
 /// differ   of them, those that are something else on the GPU
 /// alone    words that differ though the host did not change them
+/// moved    words that differ in arrays whose sums are equal
 struct TwinTally {
   std::uint64_t launches = 0;
   std::uint64_t written = 0;
   std::uint64_t differ = 0;
   std::uint64_t alone = 0;
+  std::uint64_t moved = 0;
   std::string first;  // of those that differ, in words
 };
 

@@ -7,10 +7,10 @@
 #include "kernels/device/device_backend.h"
 #include "kernels/device/device_k_means.h"
 #include "tests/engine/count/walked.h"
+#include "tests/engine/search/encoded_subject.h"
 #include "tests/engine/search/network_scorer.h"
 #include "tests/engine/search/run_search.h"
 #include "tests/gpusim/suite/simulated_device.h"
-#include "tests/kernels/device/test_device.h"
 
 namespace fairlane {
 namespace {
@@ -18,36 +18,51 @@ namespace {
 constexpr char const* kMethods[] = {"themis",      "adf",    "eidig",         "maft",
                                     "maft-nonvec", "margin", "aequitas-fully"};
 
-/// What a kernel leaves that depends on how many threads work together, and why that does not
-/// matter.
+/// Kernels whose arrays may differ, and why that does not matter.
 std::map<std::string, std::string> const kMayDiffer = {
     {"TallyTiles",
-     "scratch rows of lanes behind the last, and which copy of a counter is added to"},
+     "scratch of lanes behind the last, and which copy of a counter a warp adds to, which are "
+     "summed"},
+};
+/// Kernels that may leave the same in another order: which of two inputs that collide in the record
+/// has the first place, and so which counter counts it, depends on who comes first.
+std::set<std::string> const kMayMove = {"RecordProbed", "RecordClassified", "RecordMargin",
+                                        "RehashSlots", "MergeSlots"};
+
+struct TwinHow {
+  char const* route = "";
+  int devices = 1;
+  std::uint64_t seed = 1;
+  Arithmetic arithmetic = Arithmetic::kExact;
+  VisitSink overflow = {};
 };
 
-/// A backend on a simulated GPU with a twin, whose memory is small: all of it is compared.
+/// Backends on simulated GPUs with twins, whose memory is small: all of it is compared.
 class Twins {
  public:
-  std::unique_ptr<Backend> backend(SubjectView const& view, char const* route, std::uint64_t seed,
-                                   std::int64_t lanes, VisitSink overflow = {},
-                                   Arithmetic arithmetic = Arithmetic::kExact) {
+  std::unique_ptr<Backend> backend(SubjectView const& view, TwinHow how) {
     DeviceOptions options;
-    options.lanes = lanes;
-    options.seed = seed;
+    options.lanes = kLanes;
+    options.seed = how.seed;
     options.memory_limit = kRecordBytes;
     options.workspace = kWorkspaceBytes;
-    options.route = route;
-    options.arithmetic = arithmetic;
-    options.overflow = std::move(overflow);
+    options.route = how.route;
+    options.arithmetic = how.arithmetic;
+    options.overflow = std::move(how.overflow);
     std::vector<std::unique_ptr<Device>> devices;
-    devices.push_back(std::make_unique<SimulatedDevice>(&tallies_));
+    for (int i = 0; i < how.devices; ++i) {
+      devices.push_back(std::make_unique<SimulatedDevice>(&tallies_));
+    }
     return make_device_backend(view, std::move(devices), options);
   }
 
   Finished search(RunConfig const& config, TestSubject const& subject, char const* route,
                   Arithmetic arithmetic = Arithmetic::kExact) {
     return run_search_on(config, subject, [&](VisitSink overflow) {
-      return backend(subject.view(), route, config.seed, kLanes, std::move(overflow), arithmetic);
+      return backend(subject.view(), {.route = route,
+                                      .seed = config.seed,
+                                      .arithmetic = arithmetic,
+                                      .overflow = std::move(overflow)});
     });
   }
 
@@ -57,9 +72,10 @@ class Twins {
     for (auto const& [name, tally] : tallies_) {
       if (kMayDiffer.count(name) != 0) continue;
       EXPECT_EQ(tally.differ, 0U) << name << ": " << tally.first;
+      EXPECT_TRUE(tally.moved == 0 || kMayMove.count(name) != 0) << name << ": " << tally.first;
       // A tile of a GPU is wider than the host's: it writes behind the last lane.
       bool const tiles = name.find("Tiles") != std::string::npos;
-      EXPECT_EQ(tiles ? 0U : tally.alone, 0U) << name << ": " << tally.alone << " words alone";
+      EXPECT_EQ(tiles ? 0U : tally.alone, 0U) << name << ": " << tally.first;
     }
   }
 
@@ -71,7 +87,7 @@ class Twins {
   TwinTallies tallies_;
 };
 
-RunConfig twin_config(TemporaryFolder const& folder, SmallShape const& shape) {
+RunConfig quick_config(TemporaryFolder const& folder, SmallShape const& shape) {
   RunConfig config = small_config(folder, shape);
   config.global.num = 12;
   config.local.num = 5;
@@ -83,7 +99,7 @@ class TwinKernels : public testing::TestWithParam<char const*> {};
 
 TEST_P(TwinKernels, AreEqualInSearches) {
   TemporaryFolder const folder;
-  RunConfig config = twin_config(folder, shape_of(GetParam()));
+  RunConfig config = quick_config(folder, shape_of(GetParam()));
   Twins twins;
   for (char const* const route : {"fused", "wide"}) {
     for (char const* const method : kMethods) {
@@ -101,12 +117,12 @@ TEST_P(TwinKernels, AreEqualInWalks) {
   TemporaryFolder const folder;
   SmallShape shape = shape_of(GetParam());
   shape.flagged = {2};
-  TestSubject const subject(twin_config(folder, shape));
+  TestSubject const subject(quick_config(folder, shape));
   auto const lists = region_lists(subject, {});
   Walked const expected = walk_all(*make_cpu_backend(subject.view(), {})->make_walker(lists));
   Twins twins;
   for (char const* const route : {"fused", "wide"}) {
-    auto const backend = twins.backend(subject.view(), route, 1, 0);
+    auto const backend = twins.backend(subject.view(), {.route = route});
     expect_same(walk_all(*backend->make_walker(lists)), expected);
   }
   twins.expect_equal();
@@ -117,33 +133,56 @@ INSTANTIATE_TEST_SUITE_P(Subjects, TwinKernels,
                                          "wide domain", "many variants", "undefined members"),
                          name_of_kind);
 
-/// Everything that launches a kernel, on small subjects.
-void reach_every_kernel(Twins& twins) {
-  TemporaryFolder const folder;
-  RunConfig config = twin_config(folder, shape_of("several outputs"));
-  for (char const* const kind : {"one output", "many variants", "tanh"}) {
-    config = twin_config(folder, shape_of(kind));
+void search_everywhere(Twins& twins, RunConfig config, std::vector<char const*> const& methods) {
+  for (char const* const method : methods) {
+    config.method = method;
+    TestSubject const subject(config);
     for (char const* const route : {"fused", "wide"}) {
-      for (char const* const method : kMethods) {
-        config.method = method;
-        TestSubject const subject(config);
-        twins.search(config, subject, route);
-        twins.search(config, subject, route, Arithmetic::kFast);
+      for (auto const arithmetic : {Arithmetic::kExact, Arithmetic::kFast}) {
+        twins.search(config, subject, route, arithmetic);
       }
-      TestSubject const subject(config);
-      auto const lists = region_lists(subject, {});
-      walk_all(*twins.backend(subject.view(), route, 1, 0)->make_walker(lists));
     }
   }
+}
+
+/// Whatever launches a kernel, on small subjects.
+void reach_every_kernel(Twins& twins) {
+  TemporaryFolder const folder;
+  for (char const* const kind : {"one output", "many variants"}) {
+    RunConfig const config = quick_config(folder, shape_of(kind));
+    search_everywhere(twins, config, {std::begin(kMethods), std::end(kMethods)});
+    TestSubject const subject(config);
+    auto const lists = region_lists(subject, {});
+    for (char const* const route : {"fused", "wide"}) {
+      walk_all(*twins.backend(subject.view(), {.route = route})->make_walker(lists));
+    }
+  }
+  // Activations of sums that are kept; a record that grows; blocks of threads of every size.
+  search_everywhere(twins, quick_config(folder, shape_of("silu")), {"eidig"});
+  search_everywhere(twins, quick_config(folder, shape_of("wide domain")),
+                    {"themis", "eidig", "maft", "margin"});
+  SmallShape layered = shape_of("several outputs");
+  layered.widths = {300, 40, 3};
+  search_everywhere(twins, quick_config(folder, layered), {"eidig"});
+  // Gradients of encoded attributes.
+  TwinShape const encoded;
+  RunConfig config = twin_config(folder, encoded, Which::kEncoded);
+  config.global.num = 12;
+  config.local.num = 5;
+  search_everywhere(twins, config, {"eidig"});
+  // Models that are no networks, and several devices.
+  config = quick_config(folder, shape_of("several outputs"));
+  config.method = "maft";
   TestSubject const network(config);
   TestSubject const scorer(config, disguised(network.view(), ScoreKind::kLogits));
-  for (char const* const method : {"themis", "maft"}) {
-    config.method = method;
-    twins.search(config, scorer, "");
-  }
+  twins.search(config, scorer, "");
+  run_search_on(config, network, [&](VisitSink overflow) {
+    return twins.backend(network.view(), {.devices = 2, .overflow = std::move(overflow)});
+  });
+  // Clusters that are empty at first.
   SimulatedDevice device(&twins.tallies());
-  std::vector<std::int32_t> const codes = {5, 9, 9, 5, 7, 1};
-  device_k_means(device, {codes.data(), 6, 1}, 3, 1);
+  std::vector<std::int32_t> const codes = {5, 9, 9, 5};
+  device_k_means(device, {codes.data(), 4, 1}, 3, 1);
 }
 
 TEST(Kernels, AreAllReachedByTheSuite) {
