@@ -1,5 +1,6 @@
-// Makes instructions of a kernel's PTX. Functions that it calls follow its own code; their registers
-// are the kernel's, for there is no recursion, and their parameters slots in local memory.
+// Makes instructions of a kernel's PTX. Functions that it calls follow its own code; their
+// registers are the kernel's, for there is no recursion, and their parameters slots in local
+// memory.
 #pragma once
 
 #include <map>

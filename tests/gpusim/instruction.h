@@ -58,7 +58,8 @@ inline constexpr int kCopyTo = 7;
 /// vec          values of an access
 /// mode         of the operation: rounding, vote, ...
 /// immediate    added to an address; bytes of a copy
-/// target       of a branch or a call; which operand holds a mask of lanes; added to where a copy goes
+/// target       of a branch or a call; which operand holds a mask of lanes; added to where a copy
+///              goes
 /// targets      of a branch by a table
 /// where        index into Kernel::places
 /// line         of the PTX

@@ -90,8 +90,8 @@ void st(Instruction const& i, Warp& w, std::uint32_t lanes) {
   });
 }
 
-// Operands of cp.async: how many bytes to write, and of them how many to read, the rest being zeros;
-// the address in shared memory, and the one in global memory where all have their address.
+// Operands of cp.async beside its two addresses: how many bytes to write, and of them how many to
+// read, the rest being zeros.
 constexpr int kCopyBytes = 0;
 constexpr int kCopyRead = 1;
 

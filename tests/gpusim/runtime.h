@@ -1,5 +1,5 @@
-// What stands behind the calls of the CUDA runtime: the machine, streams, memory, and kernels by the
-// addresses that the host knows them by.
+// What stands behind the calls of the CUDA runtime: the machine, streams, memory, and kernels by
+// the addresses that the host knows them by.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,5 +1,5 @@
-// Every kernel of the device backend on the simulated GPU and, on the same memory, on the host: word
-// by word the same.
+// Every kernel of the device backend on the simulated GPU and, on the same memory, on the host:
+// word by word the same.
 #include <gtest/gtest.h>
 
 #include "engine/count/region.h"

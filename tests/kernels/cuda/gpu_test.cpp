@@ -49,7 +49,7 @@ Finished run_on_gpu(RunConfig const& config, TestSubject const& subject, GpuHow 
 RunConfig wide_network_config(TemporaryFolder const& folder, Activation activation) {
   SmallShape shape = shape_of("several outputs");
   shape.activation = activation;
-  shape.widths = {700, 300, 40, 3};
+  shape.widths = unless_simulated<std::vector<int>>({700, 300, 40, 3}, {150, 70, 20, 3});
   RunConfig config = small_config(folder, shape);
   config.global.num = unless_simulated(200, 10);
   config.local.num = unless_simulated(20, 2);

@@ -327,8 +327,7 @@ TEST(Scorer, SaysWhoAnswers) {
   TestSubject const subject(config, disguised(network.view(), ScoreKind::kLogits));
   EXPECT_EQ(make_backend_for(subject, {2}, 1, {})->name(),
             "cpu (2 threads, a network in disguise)");
-  EXPECT_EQ(make_backend_for(subject, {0}, 1, {})->name(),
-            "cuda:0 (test, a network in disguise)");
+  EXPECT_EQ(make_backend_for(subject, {0}, 1, {})->name(), "cuda:0 (test, a network in disguise)");
   EXPECT_GE(make_backend_for(subject, {2}, 1, {})->block_lanes(1 << 20) *
                 make_backend_for(subject, {2}, 1, {})->subject().get().variants,
             100000);
