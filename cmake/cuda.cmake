@@ -1,6 +1,8 @@
 # fairlane_cuda: the objects of kernels/cuda where FAIRLANE_CUDA allows and a compiler is found.
-# Sets FAIRLANE_HAS_CUDA and cuda_summary.
+# Sets FAIRLANE_HAS_CUDA and cuda_summary, FAIRLANE_HAS_GPUSIM and gpusim_summary.
 set(FAIRLANE_HAS_CUDA FALSE)
+set(FAIRLANE_HAS_GPUSIM FALSE)
+set(gpusim_summary "left out (no CUDA backend, or FAIRLANE_GPUSIM=OFF)")
 if(NOT FAIRLANE_CUDA MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "FAIRLANE_CUDA is '${FAIRLANE_CUDA}'; expected AUTO, ON or OFF")
 endif()
@@ -42,6 +44,19 @@ endif()
 set_target_properties(fairlane_cuda PROPERTIES CUDA_COMPILER_LAUNCHER "${cuda_launcher}")
 target_compile_options(fairlane_cuda PRIVATE
   "$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false;--expt-relaxed-constexpr;-Xptxas=-v>")
+if(FAIRLANE_GPUSIM)
+  set(with_ptx "${CMAKE_CUDA_ARCHITECTURES}")
+  list(FILTER with_ptx EXCLUDE REGEX "-real$|^native$")
+  if(with_ptx)
+    # The simulator reads the PTX of the shipped objects, and names the source's lines.
+    set(FAIRLANE_HAS_GPUSIM TRUE)
+    set(gpusim_summary "for tests")
+    target_compile_options(fairlane_cuda PRIVATE
+      "$<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=none;-lineinfo>")
+  else()
+    set(gpusim_summary "left out: ${CMAKE_CUDA_ARCHITECTURES} has no PTX")
+  endif()
+endif()
 set(architectures "")  # for people: 80, 90, 100 and later
 foreach(architecture IN LISTS CMAKE_CUDA_ARCHITECTURES)
   string(REGEX REPLACE "-.*" "" number "${architecture}")

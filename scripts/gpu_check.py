@@ -7,6 +7,8 @@ On a machine with the libraries (no GPU is needed there):
 On the machine with the GPU, from a copy of the checkout with dist/gpu (python3 and an NVIDIA driver
 are all it needs; shared/benchmarks beside the checkout adds the published networks):
   scripts/gpu-check --out gpu-check
+With --simulate, on any machine with a build of preset cuda: every method on every kind of subject on the simulator of
+GPUs, and the jobs of tests/signatures; half an hour and more.
 Nothing stops at a failure: gpu-check/result.json has everything, the table on stdout a line per step.
 Exit code: 0 all passed, 1 a check failed, 69 no GPU.
 """
@@ -25,6 +27,7 @@ METHODS = ("eidig", "adf", "maft", "margin", "themis")
 COMPARED = ("manifest.json", "instances.csv", "global.csv", "values.csv", "pairs.csv")
 PACKED = "dist/gpu"
 BUILT = "build/cuda"
+SIMULATED = "fairlane-gpusim"
 TESTS = ("fairlane_tests", "tests/fairlane_tests")  # as packed, as built
 # The C library belongs to the machine that runs the program.
 SYSTEM_LIBRARIES = re.compile(r"(ld-linux|libc\.|libm\.|libpthread\.|libdl\.|librt\.|libresolv\.|libcuda\.)")
@@ -293,6 +296,28 @@ class Check:
                     "--out", out, "--set", f"method={method}", "--quiet"], 60, lambda out, err: last_line(out))
 
 
+def simulate(check, only):
+    """The long list of tests/gpusim, and the signatures, on the simulated GPU."""
+    sys.path.insert(0, str(ROOT / "tests" / "gpusim"))
+    from whole_runs import Runner, long_list
+    program = check.folder / SIMULATED
+    runner = Runner(check.fairlane, program, check.out, ROOT)
+    for case in long_list():
+        if only not in case.name:
+            continue
+        if check.left() < 2:
+            check.note(case.name, None, 0.0, "no time left")
+            continue
+        start = time.monotonic()
+        problems = runner.problems(case)
+        check.note(case.name, not problems, time.monotonic() - start, problems[0] if problems else "equal",
+                   problems=problems)
+    if only in "signatures":
+        environment = ["env", f"FAIRLANE_BINARY={program}", f"FAIRLANE_SOURCE_DIR={ROOT}"]
+        check.command("signatures", [*environment, sys.executable, "-B", ROOT / "tests/signatures/signatures_test.py",
+                                     "--execution", "--backend cuda"], check.left())
+
+
 def text_of(output):
     return output.decode(errors="replace") if isinstance(output, bytes) else output or ""
 
@@ -355,8 +380,13 @@ def parse():
     where.add_argument("--pack", metavar="DIR", help=f"only collect {BUILT} and its libraries in DIR")
     parser.add_argument("--skip-build", action="store_true", help="with --build: take what is there")
     parser.add_argument("--quick", action="store_true", help="tests and a few parity cases only")
-    parser.add_argument("--limit", type=float, default=540.0, help="seconds for everything (default: 540)")
-    return parser.parse_args()
+    parser.add_argument("--simulate", nargs="?", const="", metavar="TEXT",
+                        help="run on the simulator of GPUs, all cases or those with TEXT in their name")
+    parser.add_argument("--limit", type=float, help="seconds for everything (default: 540, with --simulate 4 hours)")
+    arguments = parser.parse_args()
+    if arguments.limit is None:
+        arguments.limit = 540.0 if arguments.simulate is None else 4 * 3600.0
+    return arguments
 
 
 def main():
@@ -373,6 +403,11 @@ def main():
     check = Check(arguments)
     if not check.fairlane.exists():
         sys.exit(f"{check.fairlane}: no such program; --help says how to get one")
+    if arguments.simulate is not None:
+        if not (check.folder / SIMULATED).exists():
+            sys.exit(f"{check.folder / SIMULATED}: no such program; preset cuda builds it")
+        simulate(check, arguments.simulate)
+        return finish(check, True)
     usable = check.guarded(check.devices)
     if usable:
         check.guarded(check.tests)
@@ -386,6 +421,10 @@ def main():
             if rate:
                 check.guarded(check.scaling, rate)
             check.guarded(check.sanitizer)
+    return finish(check, usable)
+
+
+def finish(check, usable):
     failed = [step["name"] for step in check.result["steps"] if step["passed"] is False]
     print(f"{check.out / 'result.json'}: {len(check.result['steps'])} steps, {len(failed)} failed")
     return 1 if failed else 0 if usable else NO_GPU

@@ -92,6 +92,8 @@ LIBRARIES = {
     "gmock/": (),
     "benchmark/": (),
 }
+# Where CUDA may be named: the backend, and the simulator of its runtime.
+CUDA_FOLDERS = ("kernels/cuda/*", "tests/gpusim/*")
 CUDA = ("cuda", "cublas", "curand", "cooperative_groups", "cub/", "thrust/", "nv/", "nvtx", "nvml")
 # Of the libraries that come with CUDA, these may be named in one file only.
 ONE_FILE = {"cuBLAS": ("cublas",), "Thrust/CUB": ("cub/", "thrust/")}
@@ -126,7 +128,7 @@ def own_violation(file, header):
 
 def foreign_violation(file, header):
     if header.startswith(CUDA):
-        return None if file.startswith("kernels/cuda/") else "CUDA belongs under kernels/cuda"
+        return None if matches(file, CUDA_FOLDERS) else "CUDA belongs under kernels/cuda"
     if file.startswith(UNRESTRICTED):
         return None
     for prefix, allowed in LIBRARIES.items():
@@ -141,7 +143,7 @@ def violations(root):
     found = []
     users = {name: [] for name in ONE_FILE}
     for file, text in sources(root):
-        if file.endswith((".cu", ".cuh")) and not file.startswith("kernels/cuda/"):
+        if file.endswith((".cu", ".cuh")) and not matches(file, CUDA_FOLDERS):
             found.append(f"{file}: CUDA sources belong under kernels/cuda")
         for match in INCLUDE.finditer(text):
             quote, header = match.groups()

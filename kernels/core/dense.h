@@ -272,10 +272,10 @@ FL_HOST_DEVICE FL_NOINLINE void dense_apart(PackedDense const* layer, int first,
                                             float const* in, float const* start, bool from_memory,
                                             float* out, Finish finish, float const* gate) {
   constexpr int kStride = kV * P::kLanes;
+  gate = P::near(finish == Finish::kReluGradient ? gate : in);  // never of the null pointer
   in = P::near(in);
   start = P::near(start);
   out = P::near(out);
-  gate = finish == Finish::kReluGradient ? P::near(gate) : in;
   float const* weights = P::near(layer->weights);
   int const inputs = layer->inputs;
   int const outputs = layer->outputs;

@@ -140,14 +140,14 @@ struct WalkTally {
         }
       }
       defined &= t.valid;
-      std::uint64_t any = 0;
-      std::uint64_t* const word = t.words + variant * (planes + 1);
-      for (int b = 0; b < planes; ++b) {
-        word[b] = plane[b] & defined;
-        any |= word[b];
-      }
-      word[planes] = defined;
       if (Own::takes(variant)) {
+        std::uint64_t any = 0;
+        std::uint64_t* const word = t.words + variant * (planes + 1);
+        for (int b = 0; b < planes; ++b) {
+          word[b] = plane[b] & defined;
+          any |= word[b];
+        }
+        word[planes] = defined;
         Own::add(t.counters + layout.positive(variant), pop_count(any));
         if (defined != t.valid)
           Own::add(t.counters + layout.undefined(variant), pop_count(t.valid & ~defined));

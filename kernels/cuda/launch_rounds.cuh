@@ -20,14 +20,14 @@ struct WarpTeam {
 
   __device__ __forceinline__ Stage choose(Window& w, int& n) const {
     // Every thread looks at the lanes of one word of `stage`.
-    unsigned const four = warp_lane() * kWordLanes < w.count
+    unsigned const four = warp_lane() * kThreadLanes < w.count
                               ? reinterpret_cast<unsigned const*>(w.stage)[warp_lane()]
                               : 0U;
     int waiting[kWorkStages];
 #pragma unroll
     for (int k = 0; k < kWorkStages; ++k) waiting[k] = 0;
 #pragma unroll
-    for (int b = 0; b < kWordLanes; ++b) {
+    for (int b = 0; b < kThreadLanes; ++b) {
 #pragma unroll
       for (int k = 0; k < kWorkStages; ++k)
         waiting[k] += __popc(__ballot_sync(kAll, stage_of(four, b) == work_stage(k)));
@@ -47,15 +47,13 @@ struct WarpTeam {
   }
 
   __device__ __forceinline__ int take(Window& w, Stage stage) const {
-    unsigned const four = warp_lane() * kWordLanes < w.count
+    unsigned const four = warp_lane() * kThreadLanes < w.count
                               ? reinterpret_cast<unsigned const*>(w.stage)[warp_lane()]
                               : 0U;
     return list(w, four, stage);
   }
 
  private:
-  static constexpr int kWordLanes = 4;
-
   static __device__ __forceinline__ Stage stage_of(unsigned four, int b) {
     return static_cast<Stage>(four >> (8 * b) & 0xFFU);
   }
@@ -69,16 +67,16 @@ struct WarpTeam {
     int rank = 0;
     int all = 0;
 #pragma unroll
-    for (int b = 0; b < kWordLanes; ++b) {
+    for (int b = 0; b < kThreadLanes; ++b) {
       unsigned const those = __ballot_sync(kAll, stage_of(four, b) == stage);
       rank += __popc(those & ahead);
       all += __popc(those);
     }
     bool const taken = rank < kTake;
 #pragma unroll
-    for (int b = 0; b < kWordLanes; ++b) {
+    for (int b = 0; b < kThreadLanes; ++b) {
       if (stage_of(four, b) != stage || rank >= kTake) continue;
-      w.list[rank++] = static_cast<std::int32_t>(w.lane) + warp_lane() * kWordLanes + b;
+      w.list[rank++] = static_cast<std::int32_t>(w.lane) + warp_lane() * kThreadLanes + b;
     }
     unsigned const words = __ballot_sync(kAll, taken);
     unsigned const last = (words & turned) != 0 ? words & turned : words & ~turned;

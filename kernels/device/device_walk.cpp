@@ -78,7 +78,11 @@ class WalkMember {
         mixed_(device_, static_cast<std::size_t>(head_words(stride_))),
         counters_(device_, size_ * static_cast<std::size_t>(copies_)),
         plan_(make_tile_plan(subject_, TallyTiles::kNeeds, on.subject->arena(),
-                             device_.properties().limits)) {}
+                             device_.properties().limits)) {
+    // Tiles read lanes behind the last, too.
+    device_.zero(x_.data(), x_.size() * sizeof(std::int32_t));
+    device_.zero(logits_.data(), logits_.size() * sizeof(float));
+  }
 
   std::mutex& lock() const { return *on_.lock; }
 

@@ -57,6 +57,15 @@ void HostDevice::run(LaneKernel const& kernel, Range range) {
 }
 
 void HostDevice::run(TileKernel const& kernel, TilePlan const& plan, Range range) {
+  PackedNetwork const& net = plan.arena.subject.network;
+  for (int l = 0; l < net.layers; ++l) {
+    // Its packs have no code for wider tiles and would leave the outputs behind out.
+    int const tile = net.layer[l].forward.tile;
+    if (tile > kMaxTile) {
+      throw Error(ExitCode::kBug, "host: a network packed in tiles of " + std::to_string(tile) +
+                                      " outputs, expected at most " + std::to_string(kMaxTile));
+    }
+  }
   run_tiles<ScalarPack, 1>(kernel, plan, range);
 }
 

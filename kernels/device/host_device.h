@@ -48,11 +48,18 @@ struct SoloTeam {
     n = most > 0 ? take(w, fullest) : 0;
     return fullest;
   }
+  /// In the order of a warp, of which every thread has some lanes.
   int take(Window& w, Stage stage) const {
+    constexpr int kThreads = 32;
     int taken = 0;
-    for (int seen = 0; seen < w.count && taken < kTake; ++seen) {
-      if (w.stage[w.turn] == stage) w.list[taken++] = static_cast<std::int32_t>(w.lane + w.turn);
-      w.turn = w.turn + 1 < w.count ? w.turn + 1 : 0;
+    int const first = w.turn;
+    for (int t = 0; t < kThreads && taken < kTake; ++t) {
+      int const thread = (first + t) % kThreads;
+      w.turn = (thread + 1) % kThreads;
+      for (int i = thread * kThreadLanes; i < std::min(w.count, (thread + 1) * kThreadLanes); ++i) {
+        if (w.stage[i] == stage && taken < kTake)
+          w.list[taken++] = static_cast<std::int32_t>(w.lane + i);
+      }
     }
     return taken;
   }
@@ -93,7 +100,9 @@ class HostDevice : public Device {
   template <Pack P, int kV>
   static void run_tiles(TileKernel const& kernel, TilePlan const& plan, Range range);
 
-  /// Windows with kM members together, one after the other.
+  /// Windows of lanes, one after the other.
+  template <Pack P>
+  static void run_rounds(RoundKernel const& kernel, RoundPlan const& plan, int lanes);
   template <Pack P, int kM>
   static void run_windows(RoundKernel const& kernel, RoundPlan const& plan, int lanes);
 
@@ -103,6 +112,20 @@ class HostDevice : public Device {
   ThreadPool pool_;
   int threads_;  // with the caller's, as many as the machine gives
 };
+
+template <Pack P>
+void HostDevice::run_rounds(RoundKernel const& kernel, RoundPlan const& plan, int lanes) {
+  switch (plan.members) {
+    case 4:
+      return run_windows<P, 4>(kernel, plan, lanes);
+    case 2:
+      return run_windows<P, 2>(kernel, plan, lanes);
+    case kSpreadMembers:
+      return run_windows<P, kSpreadMembers>(kernel, plan, lanes);
+    default:
+      return run_windows<P, 1>(kernel, plan, lanes);
+  }
+}
 
 template <Pack P, int kM>
 void HostDevice::run_windows(RoundKernel const& kernel, RoundPlan const& plan, int lanes) {

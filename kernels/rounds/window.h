@@ -20,6 +20,8 @@ enum class Stage : std::uint8_t {
 inline constexpr int kWorkStages = 3;  // those that are work
 FL_HD Stage work_stage(int k) { return static_cast<Stage>(static_cast<int>(Stage::kStale) + k); }
 
+inline constexpr int kThreadLanes = 4;  // of a window, whose stages a thread reads as one word
+
 /// A team's lanes, and memory of its own.
 /// lane   the first lane; count: how many; room: for how many there is memory
 /// place  the first of the team's places in the arrays over places, kTake of them
@@ -27,7 +29,7 @@ FL_HD Stage work_stage(int k) { return static_cast<Stage>(static_cast<int>(Stage
 /// list   [kTake] lanes that go through a stage together
 /// labels, flags  [kTake] of their groups
 /// pair_lane, pair_variant  [kTake] members of groups that are evaluated together
-/// turn   where the search for such lanes begins, so that none falls behind
+/// turn   thread whose lanes are looked at first, so that none falls behind
 struct Window {
   long lane = 0;
   int count = 0;
@@ -52,8 +54,7 @@ FL_HD int lay_out_window(int lanes, int take, std::byte* memory, Window& w) {
     if (memory != nullptr) to = reinterpret_cast<std::decay_t<decltype(to)>>(memory + used);
     used += (count * static_cast<int>(sizeof *to) + kAligned - 1) / kAligned * kAligned;
   };
-  constexpr int kWordLanes = 4;  // whose stages a thread reads at once
-  w.room = (lanes + kWordLanes - 1) / kWordLanes * kWordLanes;
+  w.room = (lanes + kThreadLanes - 1) / kThreadLanes * kThreadLanes;
   array(w.list, take);
   array(w.labels, take);
   array(w.flags, take);

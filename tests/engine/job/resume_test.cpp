@@ -8,7 +8,7 @@
 #include "kernels/device/device_backend.h"
 #include "tests/engine/results/run_output.h"
 #include "tests/engine/search/run_search.h"
-#include "tests/kernels/device/stand_in_device.h"
+#include "tests/kernels/device/test_device.h"
 #include "tests/models/expect_error.h"
 
 namespace fairlane {
@@ -59,9 +59,9 @@ std::unique_ptr<Backend> make_stand_ins(RunConfig const& config, SessionHow cons
   options.overflow = std::move(overflow);
   std::vector<std::unique_ptr<Device>> devices;
   for (int i = 0; i < how.devices; ++i) {
-    HostFaults faults;
+    DeviceFaults faults;
     if (i == 0) faults.failing_call = how.failing_call;
-    devices.push_back(std::make_unique<StandInDevice>(StandInDevice::small_limits(), faults));
+    devices.push_back(std::make_unique<TestDevice>(small_limits(), faults));
   }
   return make_device_backend(subject.view(), std::move(devices), options);
 }

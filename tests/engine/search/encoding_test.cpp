@@ -12,7 +12,7 @@
 #include "tests/engine/search/encoded_subject.h"
 #include "tests/engine/search/network_scorer.h"
 #include "tests/engine/search/run_search.h"
-#include "tests/kernels/device/stand_in_device.h"
+#include "tests/kernels/device/test_device.h"
 #include "tests/models/expect_error.h"
 
 namespace fairlane {
@@ -23,12 +23,12 @@ std::unique_ptr<Backend> on_stand_in(TestSubject const& subject, char const* rou
   DeviceOptions options;
   options.lanes = lanes;
   options.seed = seed;
-  options.memory_limit = 1ULL << 26;
+  options.memory_limit = unless_simulated(1ULL << 26, 1ULL << 22);
   options.overflow = std::move(overflow);
   options.route = route;
   options.workspace = 1 << 14;
   std::vector<std::unique_ptr<Device>> devices;
-  devices.push_back(std::make_unique<StandInDevice>(StandInDevice::small_limits()));
+  devices.push_back(std::make_unique<TestDevice>(small_limits()));
   return make_device_backend(subject.view(), std::move(devices), options);
 }
 
@@ -85,8 +85,8 @@ TEST(Encodings, FindWhatTheTwinWithPlainCodesFinds) {
     TemporaryFolder const folder;
     TemporaryFolder const twin_folder;
     RunConfig config = twin_config(folder, shape, Which::kEncoded);
-    config.global.num = 25;
-    config.local.num = 12;
+    config.global.num = unless_simulated(25, 8);
+    config.local.num = unless_simulated(12, 4);
     for (char const* method : {"themis", "adf", "eidig", "maft", "margin"}) {
       SCOPED_TRACE(std::string(method) + ", shape " + std::to_string(shape.seed));
       bool const differs = std::string(method) == "maft";
@@ -323,7 +323,7 @@ TEST(Encodings, AModelThatIsNoNetworkTakesTheirColumns) {
         CpuOptions options;
         options.threads = 2;
         options.seed = config.seed;
-        options.memory_limit = 1ULL << 26;
+        options.memory_limit = unless_simulated(1ULL << 26, 1ULL << 22);
         options.overflow = std::move(overflow);
         return make_scorer_backend(scorer.view(), options);
       });

@@ -10,6 +10,7 @@
 #include "tests/engine/count/walked.h"
 #include "tests/engine/search/golden_subject.h"
 #include "tests/engine/search/run_search.h"
+#include "tests/kernels/device/test_device.h"
 #include "tests/models/expect_error.h"
 
 namespace fairlane {
@@ -22,7 +23,7 @@ constexpr char const* kMethods[] = {"themis", "adf", "eidig", "maft", "margin"};
 
 struct GpuHow {
   std::int64_t lanes = 0;
-  std::uint64_t memory = 1ULL << 28;
+  std::uint64_t memory = unless_simulated(1ULL << 28, 1ULL << 22);
   std::vector<int> devices = {0};
   std::string route = {};  // empty: the better one
   std::uint64_t workspace = 0;
@@ -48,10 +49,10 @@ Finished run_on_gpu(RunConfig const& config, TestSubject const& subject, GpuHow 
 RunConfig wide_network_config(TemporaryFolder const& folder, Activation activation) {
   SmallShape shape = shape_of("several outputs");
   shape.activation = activation;
-  shape.widths = {700, 300, 40, 3};
+  shape.widths = unless_simulated<std::vector<int>>({700, 300, 40, 3}, {150, 70, 20, 3});
   RunConfig config = small_config(folder, shape);
-  config.global.num = 200;
-  config.local.num = 20;
+  config.global.num = unless_simulated(200, 10);
+  config.local.num = unless_simulated(20, 2);
   return config;
 }
 
@@ -61,25 +62,28 @@ TEST_P(GpuSearch, FindsWhatTheCpuFinds) {
   FL_NEED_GPU();
   TemporaryFolder const folder;
   RunConfig config = small_config(folder, shape_of(GetParam()));
-  config.global.num = 200;
-  config.local.num = 40;
+  config.global.num = unless_simulated(200, 20);
+  config.local.num = unless_simulated(40, 6);
+  std::vector<std::int64_t> const all_lanes =
+      unless_simulated<std::vector<std::int64_t>>({1, 33, 4096}, {33});
   for (char const* method : kMethods) {
     SCOPED_TRACE(method);
     config.method = method;
     TestSubject const subject(config);
     Finished const cpu = run_search(config, subject, How{});
     EXPECT_GT(cpu.hits(), 0);
-    for (std::int64_t const lanes : {1, 33, 4096}) {
+    for (std::int64_t const lanes : all_lanes) {
       SCOPED_TRACE(lanes);
       for (char const* route : {"fused", "wide"}) {
         SCOPED_TRACE(route);
-        expect_same(cpu, run_on_gpu(config, subject, {lanes, 1ULL << 28, {0}, route}));
+        expect_same(cpu, run_on_gpu(config, subject, {.lanes = lanes, .route = route}));
         if (HasFailure()) return;
       }
     }
     constexpr std::uint64_t kTight = 1 << 14;  // bytes of workspace: many chunks
-    expect_same(cpu, run_on_gpu(config, subject, {4096, 1ULL << 28, {0}, "wide", kTight}));
-    expect_same(cpu, run_on_gpu(config, subject, {64, 1ULL << 28, {0, 0}}));  // as if two
+    GpuHow const tight{.lanes = 4096, .route = "wide", .workspace = kTight};
+    expect_same(cpu, run_on_gpu(config, subject, tight));
+    expect_same(cpu, run_on_gpu(config, subject, {.lanes = 64, .devices = {0, 0}}));  // as if two
   }
 }
 
@@ -130,7 +134,7 @@ TEST(GpuSearchOnWideNetworks, FindsWhatTheCpuFinds) {
       Finished const cpu = run_search(config, subject, How{});
       for (char const* route : {"", "wide", "fused"}) {
         SCOPED_TRACE(route);
-        expect_same(cpu, run_on_gpu(config, subject, {0, 1ULL << 28, {0}, route}));
+        expect_same(cpu, run_on_gpu(config, subject, {.route = route}));
         if (HasFailure()) return;
       }
     }
@@ -147,7 +151,7 @@ TEST(GpuSearchOnWideNetworks, FastArithmeticFindsNothingThatIsNoIdi) {
     TestSubject const subject(config);
     Finished fast;
     try {
-      fast = run_on_gpu(config, subject, {0, 1ULL << 28, {0}, "wide", 0, Arithmetic::kFast});
+      fast = run_on_gpu(config, subject, {.route = "wide", .arithmetic = Arithmetic::kFast});
     } catch (Error const& error) {
       if (error.code() != ExitCode::kUnavailable) throw;
       GTEST_SKIP() << error.what();
@@ -166,13 +170,13 @@ TEST(GpuClustering, IsTheCpus) {
   FL_NEED_GPU();
   TemporaryFolder const folder;
   TestSubject const subject(small_config(folder, {}));
-  constexpr int kCount = 200'000;
+  int const count = unless_simulated(200'000, 20'000);
   constexpr int kAttributes = 8;
   constexpr int kClusters = 60;
   std::mt19937 random(5);
-  std::vector<std::int32_t> codes(std::size_t{kCount} * kAttributes);
+  std::vector<std::int32_t> codes(static_cast<std::size_t>(count) * kAttributes);
   for (auto& code : codes) code = static_cast<std::int32_t>(random() % 40) - 3;
-  RowTable const rows{codes.data(), kCount, kAttributes};
+  RowTable const rows{codes.data(), count, kAttributes};
   auto const gpu = make_cuda_backend(subject.view(), {});
   auto const cpu = make_cpu_backend(subject.view(), {});
   EXPECT_EQ(gpu->k_means(rows, kClusters, 42), cpu->k_means(rows, kClusters, 42));
@@ -185,7 +189,7 @@ TEST(GpuSearchOnBenchmarks, FindsWhatTheCpuFinds) {
     for (char const* method : kMethods) {
       SCOPED_TRACE(name_of(golden) + " " + method);
       RunConfig config = golden_config(benchmarks, golden, method);
-      config.local.num = 20;
+      config.local.num = unless_simulated(20, 3);
       TestSubject const subject(config);
       expect_same(run_search(config, subject, How{}), run_on_gpu(config, subject, GpuHow{}));
       if (HasFailure()) return;

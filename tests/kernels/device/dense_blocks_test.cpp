@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/device/wide_plan.h"
-#include "tests/kernels/device/stand_in_device.h"
+#include "tests/kernels/device/test_device.h"
 
 namespace fairlane {
 namespace {
@@ -104,7 +104,7 @@ struct Product {
 
 template <class Blocks>
 void expect_exact(Product& product) {
-  StandInDevice device;
+  TestDevice device;
   device.run(BlockKernel(Blocks{product.d}));
   int wrong = 0;
   for (int o = 0; o < product.d.outputs; ++o) {
@@ -189,7 +189,7 @@ TEST(DenseBlocks, ReadAndWriteRowsInGroups) {
   product.d.bias = nullptr;
   product.d.start = {sums.data(), sums.stride, kLanes, 0, kFirst};
   product.d.out = {grouped.data(), grouped.stride, kLanes, kOutputs * grouped.stride, kFirst};
-  StandInDevice device;
+  TestDevice device;
   device.run(choose_blocks(product.d, device.properties().limits));
   for (int o = 0; o < kOutputs; ++o) {
     for (int r = 0; r < kMembers * kLanes; ++r) {

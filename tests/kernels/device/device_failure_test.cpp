@@ -5,7 +5,7 @@
 
 #include "kernels/device/device_backend.h"
 #include "tests/engine/search/run_search.h"
-#include "tests/kernels/device/stand_in_device.h"
+#include "tests/kernels/device/test_device.h"
 
 namespace fairlane {
 namespace {
@@ -17,14 +17,14 @@ class DeviceFailure : public ::testing::Test {
     config_.local.num = 12;
   }
 
-  Finished run(TestSubject const& subject, HostFaults const& faults, std::int64_t lanes) {
+  Finished run(TestSubject const& subject, DeviceFaults const& faults, std::int64_t lanes) {
     return run_search_on(config_, subject, [&](VisitSink overflow) {
       DeviceOptions options;
       options.seed = config_.seed;
       options.lanes = lanes;
       options.overflow = std::move(overflow);
       options.notice = [this](std::string const& line) { notices_.push_back(line); };
-      auto device = std::make_unique<StandInDevice>(StandInDevice::small_limits(), faults);
+      auto device = std::make_unique<TestDevice>(small_limits(), faults);
       std::vector<std::unique_ptr<Device>> devices;
       devices.push_back(std::move(device));
       return make_device_backend(subject.view(), std::move(devices), options);
@@ -39,7 +39,7 @@ class DeviceFailure : public ::testing::Test {
 TEST_F(DeviceFailure, ShrinksTheBatchWhereMemoryIsShort) {
   TestSubject const subject(config_);
   Finished const cpu = run_search(config_, subject, How{});
-  HostFaults faults;
+  DeviceFaults faults;
   faults.memory = 4 << 20;
   Finished const device = run(subject, faults, 1 << 20);
   expect_same(cpu, device);
@@ -49,7 +49,7 @@ TEST_F(DeviceFailure, ShrinksTheBatchWhereMemoryIsShort) {
 
 TEST_F(DeviceFailure, SaysSoWhereNothingFits) {
   TestSubject const subject(config_);
-  HostFaults faults;
+  DeviceFaults faults;
   faults.memory = 100 << 10;
   try {
     run(subject, faults, 0);
@@ -67,11 +67,11 @@ TEST_F(DeviceFailure, OfOneDeviceEndsTheOthersToo) {
     auto const calls = std::make_shared<std::int64_t>(0);  // of the device that does not fail
     auto const make = [&](VisitSink overflow) {
       std::vector<std::unique_ptr<Device>> devices;
-      HostFaults faults;
+      DeviceFaults faults;
       faults.calls = calls;
-      devices.push_back(std::make_unique<StandInDevice>(StandInDevice::small_limits(), faults));
-      devices.push_back(std::make_unique<StandInDevice>(
-          StandInDevice::small_limits(), HostFaults{faults.memory, failing_call, {}}));
+      devices.push_back(std::make_unique<TestDevice>(small_limits(), faults));
+      devices.push_back(std::make_unique<TestDevice>(
+          small_limits(), DeviceFaults{faults.memory, failing_call, {}}));
       DeviceOptions options;
       options.lanes = 8;
       options.overflow = std::move(overflow);
@@ -86,12 +86,12 @@ TEST_F(DeviceFailure, OfOneDeviceEndsTheOthersToo) {
     }
     return std::pair(*calls, message);
   };
-  config_.local.num = 2000;
+  config_.local.num = unless_simulated(2000, 200);
   auto const [all, no_message] = run_two({});
   EXPECT_EQ(no_message, "");
   constexpr std::int64_t kEarly = 40;  // in the global phase
   auto const [some, message] = run_two(kEarly);
-  EXPECT_EQ(message, "stand-in: the device has failed");
+  EXPECT_EQ(message, kFailure);
   EXPECT_LT(some, all / 2);
 }
 
@@ -107,7 +107,7 @@ TEST_F(DeviceFailure, EndsTheRunAtTheFirstFailure) {
     std::int64_t stopped = 0;
     std::int64_t last = -1;
     for (std::int64_t call = 0;; ++call) {
-      HostFaults faults;
+      DeviceFaults faults;
       faults.failing_call = call;
       try {
         run(subject, faults, 0);

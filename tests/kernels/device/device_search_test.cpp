@@ -1,4 +1,4 @@
-// The device backend, its kernels run by a stand-in on the host: the CPU backend's findings,
+// The device backend, its kernels run by a device for tests: the CPU backend's findings,
 // however it is executed.
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include "kernels/device/device_backend.h"
 #include "tests/engine/search/golden_subject.h"
 #include "tests/engine/search/run_search.h"
-#include "tests/kernels/device/stand_in_device.h"
+#include "tests/kernels/device/test_device.h"
 
 namespace fairlane {
 namespace {
@@ -15,13 +15,13 @@ namespace {
 struct DeviceHow {
   std::int64_t lanes = 0;
   int shared = 64 << 10;  // bytes of a block
-  std::uint64_t memory = 1ULL << 28;
+  std::uint64_t memory = unless_simulated(1ULL << 28, 1ULL << 22);
   std::string route = "fused";
   std::uint64_t workspace = 1 << 20;  // bytes of the wide route's
   int devices = 1;
 };
 
-/// Runs of each kind of kernel; see StandInDevice.
+/// Runs of each kind of kernel; see TestDevice.
 struct KernelRuns {
   std::map<int, int> tiles;
   std::map<std::size_t, int> blocks;
@@ -30,7 +30,7 @@ struct KernelRuns {
 Finished run_on_device(RunConfig const& config, TestSubject const& subject, DeviceHow const& how,
                        KernelRuns* runs = nullptr) {
   auto const make = [&](VisitSink overflow) {
-    DeviceLimits limits = StandInDevice::small_limits();
+    DeviceLimits limits = small_limits();
     limits.shared_per_block = how.shared;
     DeviceOptions options;
     options.lanes = how.lanes;
@@ -41,7 +41,7 @@ Finished run_on_device(RunConfig const& config, TestSubject const& subject, Devi
     options.workspace = how.workspace;
     std::vector<std::unique_ptr<Device>> devices;
     for (int i = 0; i < how.devices; ++i) {
-      auto host = std::make_unique<StandInDevice>(limits);
+      auto host = std::make_unique<TestDevice>(limits);
       host->count_into(runs == nullptr ? nullptr : &runs->tiles,
                        runs == nullptr ? nullptr : &runs->blocks);
       devices.push_back(std::move(host));
@@ -56,9 +56,11 @@ class DeviceSearch : public ::testing::TestWithParam<char const*> {};
 TEST_P(DeviceSearch, FindsWhatTheCpuFinds) {
   TemporaryFolder const folder;
   RunConfig config = small_config(folder, shape_of(GetParam()));
-  config.global.num = 30;
-  config.local.num = 12;
+  config.global.num = unless_simulated(30, 15);
+  config.local.num = unless_simulated(12, 6);
   config.aequitas.lanes = 5;
+  std::vector<std::int64_t> const all_lanes =
+      unless_simulated<std::vector<std::int64_t>>({1, 7, 4096}, {50});
   for (char const* method : {"themis", "adf", "eidig", "maft", "margin", "aequitas-fully"}) {
     SCOPED_TRACE(method);
     config.method = method;
@@ -69,7 +71,7 @@ TEST_P(DeviceSearch, FindsWhatTheCpuFinds) {
     // scratch on chip or not.
     for (int const shared : {200 << 10, 24 << 10, 8 << 10, 1 << 10}) {
       SCOPED_TRACE(shared);
-      for (std::int64_t const lanes : {1, 7, 4096}) {
+      for (std::int64_t const lanes : all_lanes) {
         SCOPED_TRACE(lanes);
         DeviceHow how;
         how.shared = shared;
@@ -82,7 +84,7 @@ TEST_P(DeviceSearch, FindsWhatTheCpuFinds) {
     // rows at a time.
     for (std::uint64_t const workspace : {1U << 20, 1U << 14, 1U}) {
       SCOPED_TRACE("wide, workspace " + std::to_string(workspace));
-      for (std::int64_t const lanes : {1, 7, 4096}) {
+      for (std::int64_t const lanes : all_lanes) {
         SCOPED_TRACE(lanes);
         DeviceHow how;
         how.route = "wide";
@@ -144,8 +146,8 @@ TEST_P(DeviceSearch, EndsWhereABudgetEndsIt) {
 TEST_P(DeviceSearch, SharesAPopulation) {
   TemporaryFolder const folder;
   RunConfig config = small_config(folder, shape_of(GetParam()));
-  config.global.num = 2000;
-  config.local.num = 5;
+  config.global.num = unless_simulated(2000, 700);
+  config.local.num = unless_simulated(5, 2);
   config.aequitas.lanes = 150;
   config.method = "aequitas-fully";
   for (auto const acceptance : {Acceptance::kMetropolis, Acceptance::kAlways, Acceptance::kReset}) {
@@ -225,8 +227,8 @@ TEST(DeviceSearchOnCensus, FindsWhatTheCpuFinds) {
   for (char const* method : {"adf", "eidig", "maft", "margin"}) {
     SCOPED_TRACE(method);
     RunConfig config = golden_config(benchmarks, {"census", "age+gender"}, method);
-    config.local.num = 10;
-    config.budget.seeds = 40;
+    config.local.num = unless_simulated(10, 3);
+    config.budget.seeds = unless_simulated(40, 20);
     TestSubject const subject(config);
     Finished const cpu = run_search(config, subject, How{});
     EXPECT_GT(cpu.hits(), 0);

@@ -5,7 +5,7 @@
 #include "kernels/device/device_backend.h"
 #include "tests/engine/count/walked.h"
 #include "tests/engine/search/run_search.h"
-#include "tests/kernels/device/stand_in_device.h"
+#include "tests/kernels/device/test_device.h"
 
 namespace fairlane {
 namespace {
@@ -36,10 +36,10 @@ TEST_P(DeviceWalks, CountWhatTheCpuCounts) {
     SCOPED_TRACE(std::string(c.route) + " on " + std::to_string(c.devices) + " with " +
                  std::to_string(c.memory));
     std::vector<std::unique_ptr<Device>> devices;
-    HostFaults faults;
+    DeviceFaults faults;
     faults.memory = c.memory;
     for (int i = 0; i < c.devices; ++i)
-      devices.push_back(std::make_unique<StandInDevice>(StandInDevice::small_limits(), faults));
+      devices.push_back(std::make_unique<TestDevice>(small_limits(), faults));
     DeviceOptions options;
     options.route = c.route;
     options.workspace = 1 << 17;

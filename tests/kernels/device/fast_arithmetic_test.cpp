@@ -11,7 +11,7 @@
 #include "kernels/device/evaluator.h"
 #include "models/safetensors.h"
 #include "tests/engine/search/run_search.h"
-#include "tests/kernels/device/stand_in_device.h"
+#include "tests/kernels/device/test_device.h"
 
 namespace fairlane {
 namespace {
@@ -80,10 +80,10 @@ std::unique_ptr<Backend> device_backend(SubjectView const& view, char const* rou
   options.workspace = workspace;
   options.arithmetic = arithmetic;
   options.seed = RunConfig{}.seed;
-  options.memory_limit = 1 << 26;
+  options.memory_limit = unless_simulated(1 << 26, 1 << 22);
   options.overflow = std::move(overflow);
   std::vector<std::unique_ptr<Device>> devices;
-  devices.push_back(std::make_unique<StandInDevice>());
+  devices.push_back(std::make_unique<TestDevice>());
   return make_device_backend(view, std::move(devices), options);
 }
 
@@ -118,7 +118,7 @@ class CancellingRows : public ::testing::Test {
   /// Calls work(an evaluator on a stand-in).
   template <class Work>
   void evaluate(Arithmetic arithmetic, Work const& work) const {
-    StandInDevice device;
+    TestDevice device;
     DeviceSubject const on_device(packed_, device, false);
     constexpr std::int64_t kManyChunks = 1 << 14;
     work(*make_wide_evaluator(packed_.get(), on_device.arena(), device, kManyChunks, arithmetic));
@@ -256,7 +256,7 @@ TEST_P(FastSearch, FindsNothingThatIsNoIdi) {
   RunConfig config = small_config(folder, shape);
   write_safetensors(cancelling(shape), config.model);
   config.global.num = 60;
-  config.local.num = 40;
+  config.local.num = unless_simulated(40, 10);
   int differences = 0;
   for (char const* method : {"themis", "adf", "eidig", "maft", "margin"}) {
     SCOPED_TRACE(method);

@@ -11,7 +11,7 @@
 #include "tests/engine/count/walked.h"
 #include "tests/engine/search/network_scorer.h"
 #include "tests/engine/search/run_search.h"
-#include "tests/kernels/device/stand_in_device.h"
+#include "tests/kernels/device/test_device.h"
 
 namespace fairlane {
 namespace {
@@ -20,7 +20,7 @@ namespace {
 struct ScorerHow {
   int threads = 1;
   int lanes = 0;
-  std::uint64_t memory = 1ULL << 28;
+  std::uint64_t memory = unless_simulated(1ULL << 28, 1ULL << 22);
 };
 
 std::unique_ptr<Backend> make_backend_for(TestSubject const& subject, ScorerHow const& how,
@@ -40,7 +40,7 @@ std::unique_ptr<Backend> make_backend_for(TestSubject const& subject, ScorerHow 
   options.memory_limit = how.memory;
   options.overflow = std::move(overflow);
   std::vector<std::unique_ptr<Device>> devices;
-  devices.push_back(std::make_unique<StandInDevice>());
+  devices.push_back(std::make_unique<TestDevice>());
   return make_device_backend(subject.view(), std::move(devices), options);
 }
 
@@ -327,8 +327,7 @@ TEST(Scorer, SaysWhoAnswers) {
   TestSubject const subject(config, disguised(network.view(), ScoreKind::kLogits));
   EXPECT_EQ(make_backend_for(subject, {2}, 1, {})->name(),
             "cpu (2 threads, a network in disguise)");
-  EXPECT_EQ(make_backend_for(subject, {0}, 1, {})->name(),
-            "cuda:0 (stand-in, a network in disguise)");
+  EXPECT_EQ(make_backend_for(subject, {0}, 1, {})->name(), "cuda:0 (test, a network in disguise)");
   EXPECT_GE(make_backend_for(subject, {2}, 1, {})->block_lanes(1 << 20) *
                 make_backend_for(subject, {2}, 1, {})->subject().get().variants,
             100000);

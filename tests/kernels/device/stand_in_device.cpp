@@ -1,35 +1,90 @@
-// Tile kernels by the stand-in, with packs that fill as many lanes as on a GPU.
-#include "tests/kernels/device/stand_in_device.h"
+// A stand-in for a GPU: the device backend's kernels, run on the host one after the other, in a
+// memory of its own. It is filled with a pattern when it is allocated, so that nothing relies on
+// zeros, and what crosses is as late as a device may be.
+#include <cmath>
+#include <cstring>
 
+#include "base/error.h"
+#include "kernels/device/host_device.h"
 #include "tests/kernels/core/vector_pack.h"
+#include "tests/kernels/device/test_device.h"
 
 namespace fairlane {
 
-void StandInDevice::run(TileKernel const& kernel, TilePlan const& plan, Range range) {
-  call();
-  if (tile_runs_ != nullptr) ++(*tile_runs_)[plan.packs];
-  switch (plan.packs) {
-    case 4:
-      return run_tiles<VectorPack, 4>(kernel, plan, range);
-    case 2:
-      return run_tiles<VectorPack, 2>(kernel, plan, range);
-    default:
-      return run_tiles<VectorPack, 1>(kernel, plan, range);
-  }
-}
+namespace {
 
-void StandInDevice::run(RoundKernel const& kernel, RoundPlan const& plan, int lanes) {
-  call();
-  switch (plan.members) {
-    case 4:
-      return run_windows<VectorPack, 4>(kernel, plan, lanes);
-    case 2:
-      return run_windows<VectorPack, 2>(kernel, plan, lanes);
-    case kSpreadMembers:
-      return run_windows<VectorPack, kSpreadMembers>(kernel, plan, lanes);
-    default:
-      return run_windows<VectorPack, 1>(kernel, plan, lanes);
+constexpr int kGarbage = 0x5A;
+constexpr std::uint64_t kMemory = std::uint64_t{1} << 32;
+
+class StandInDevice final : public HostDevice {
+ public:
+  StandInDevice() : HostDevice(1, kMemory) {
+    properties_.kind = "cuda";
+    properties_.index = 0;
   }
-}
+
+  bool on_host() const override { return false; }
+
+  void* allocate(std::size_t bytes) override {
+    void* const memory = HostDevice::allocate(bytes);
+    std::memset(memory, kGarbage, bytes);
+    return memory;
+  }
+  void release_host(void* memory) noexcept override {
+    std::erase_if(crossing_, [&](auto const& c) { return c.first == memory; });
+    HostDevice::release_host(memory);
+  }
+  void download_later(void* to, void const* from, std::size_t bytes) override {
+    auto const* const bytes_at = static_cast<std::byte const*>(from);
+    crossing_.push_back({to, {bytes_at, bytes_at + bytes}});
+  }
+  void synchronize() override {
+    for (auto const& [to, bytes] : crossing_) {
+      if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+    }
+    crossing_.clear();
+  }
+
+  using HostDevice::run;
+  /// With weights loaded as a GPU loads them.
+  void run(TileKernel const& kernel, TilePlan const& plan, Range range) override {
+    switch (plan.packs) {
+      case 4:
+        return run_tiles<VectorPack, 4>(kernel, plan, range);
+      case 2:
+        return run_tiles<VectorPack, 2>(kernel, plan, range);
+      default:
+        return run_tiles<VectorPack, 1>(kernel, plan, range);
+    }
+  }
+  void run(RoundKernel const& kernel, RoundPlan const& plan, int lanes) override {
+    run_rounds<VectorPack>(kernel, plan, lanes);
+  }
+
+  void open_gemm() override { has_gemm_ = true; }
+  /// Adds in another order than the contract's.
+  void gemm(Dense const& product, float* sums, long stride) override {
+    if (!has_gemm_) throw Error(ExitCode::kBug, "stand-in: gemm was not opened");
+    for (int o = 0; o < product.outputs; ++o) {
+      for (int r = 0; r < product.rows; ++r) {
+        float sum = 0.0F;
+        for (int k = product.inputs; k-- > 0;) {
+          sum = std::fma(product.in[k * product.in_stride + r],
+                         product.weights[k * product.weight_stride + o], sum);
+        }
+        sums[o * stride + r] = sum;
+      }
+    }
+  }
+
+ private:
+  std::vector<std::pair<void*, std::vector<std::byte>>> crossing_;
+  bool has_gemm_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_device_under_test() { return std::make_unique<StandInDevice>(); }
+bool devices_are_simulated() { return false; }
 
 }  // namespace fairlane

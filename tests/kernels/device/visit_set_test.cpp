@@ -12,7 +12,7 @@
 #include <tuple>
 
 #include "kernels/device/device_table.h"
-#include "tests/kernels/device/stand_in_device.h"
+#include "tests/kernels/device/test_device.h"
 
 namespace fairlane {
 namespace {
@@ -55,7 +55,7 @@ class Bits {
 using Input = std::pair<std::uint32_t, std::uint32_t>;
 
 TEST_P(DeviceVisits, AnswersAsAMapDoes) {
-  StandInDevice device;
+  TestDevice device;
   DeviceTable table(device, keys(), GetParam().variants, GetParam().label_bits, 1 << 26);
   struct Known {
     std::uint64_t finder;
@@ -115,7 +115,7 @@ TEST_P(DeviceVisits, AnswersAsAMapDoes) {
 }
 
 TEST_P(DeviceVisits, KeepsTheLeastFinderOfManyThreads) {
-  StandInDevice device;
+  TestDevice device;
   DeviceTable table(device, keys(), GetParam().variants, GetParam().label_bits, 1 << 26);
   constexpr unsigned kThreads = 4;
   constexpr int kVisits = 20000;
@@ -166,7 +166,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, DeviceVisits,
 
 // While the host takes one piece of the record, the next one is on its way.
 TEST(DeviceTableOverlap, NextPieceCrossesMeanwhile) {
-  StandInDevice device;
+  TestDevice device;
   KeyLayout keys;
   constexpr std::uint32_t kInputs = 1000;
   keys.narrow_groups = kInputs;

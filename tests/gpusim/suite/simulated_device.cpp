@@ -1,0 +1,195 @@
+#include "tests/gpusim/suite/simulated_device.h"
+
+#include <cxxabi.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "kernels/device/host_device.h"
+#include "tests/kernels/core/vector_pack.h"
+#include "tests/kernels/device/test_device.h"
+
+namespace fairlane {
+
+namespace {
+
+constexpr std::uint64_t kHostMemory = std::uint64_t{1} << 32;
+
+/// The host with weights loaded as a GPU loads them.
+class TwinHost final : public HostDevice {
+ public:
+  TwinHost() : HostDevice(1, kHostMemory) {}
+  using HostDevice::run;
+  void run(TileKernel const& kernel, TilePlan const& plan, Range range) override {
+    switch (plan.packs) {
+      case 4:
+        return run_tiles<VectorPack, 4>(kernel, plan, range);
+      case 2:
+        return run_tiles<VectorPack, 2>(kernel, plan, range);
+      default:
+        return run_tiles<VectorPack, 1>(kernel, plan, range);
+    }
+  }
+  void run(RoundKernel const& kernel, RoundPlan const& plan, int lanes) override {
+    run_rounds<VectorPack>(kernel, plan, lanes);
+  }
+};
+
+/// "GradientTiles", "DenseBlocks<8, 8, 16, 16, ...>".
+template <class T>
+std::string name_of_type() {
+  int status = 0;
+  std::unique_ptr<char, void (*)(void*)> const text(
+      abi::__cxa_demangle(typeid(T).name(), nullptr, nullptr, &status), std::free);
+  std::string const name = text.get();
+  std::string const space = "fairlane::";
+  return name.compare(0, space.size(), space) == 0 ? name.substr(space.size()) : name;
+}
+
+template <class... Kernels>
+std::string name_of_kernel(std::variant<Kernels...> const& kernel) {
+  return std::visit([](auto const& k) { return name_of_type<std::decay_t<decltype(k)>>(); },
+                    kernel);
+}
+
+template <class... Kernels>
+void add_names(std::set<std::string>& names, std::variant<Kernels...> const*) {
+  (names.insert(name_of_type<Kernels>()), ...);
+}
+
+std::string said(std::size_t word, std::uint32_t was, std::uint32_t host, std::uint32_t gpu) {
+  char text[120];
+  std::snprintf(text, sizeof text, "word %zu was %08x, is %08x on the host, %08x on the GPU", word,
+                was, host, gpu);
+  return text;
+}
+
+/// Of words of 64 bits: the same for the same slots in another order, and for the same counts in
+/// other counters.
+std::uint64_t sum_of(std::vector<std::uint32_t> const& words) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < words.size(); ++i) sum += std::uint64_t{words[i]} << 32 * (i % 2);
+  return sum;
+}
+
+void compare(std::vector<std::uint32_t> const& was, std::vector<std::uint32_t> const& host,
+             std::vector<std::uint32_t> const& gpu, TwinTally& tally) {
+  std::uint64_t differ = 0;
+  std::uint64_t alone = 0;
+  for (std::size_t i = 0; i < was.size(); ++i) {
+    bool const written = host[i] != was[i];
+    tally.written += written;
+    if (gpu[i] == host[i]) continue;
+    ++(written ? differ : alone);
+    if (tally.first.empty()) tally.first = said(i, was[i], host[i], gpu[i]);
+  }
+  if (differ > 0 && sum_of(host) == sum_of(gpu)) {
+    tally.moved += differ + alone;
+  } else {
+    tally.differ += differ;
+    tally.alone += alone;
+  }
+}
+
+}  // namespace
+
+std::set<std::string> kernel_names() {
+  std::set<std::string> names;
+  add_names(names, static_cast<LaneKernel const*>(nullptr));
+  add_names(names, static_cast<TileKernel const*>(nullptr));
+  add_names(names, static_cast<RoundKernel const*>(nullptr));
+  add_names(names, static_cast<BlockKernel const*>(nullptr));
+  return names;
+}
+
+SimulatedDevice::SimulatedDevice(TwinTallies* tallies)
+    : gpu_(0), tallies_(tallies), host_(std::make_unique<TwinHost>()) {}
+
+void* SimulatedDevice::allocate(std::size_t bytes) {
+  void* const memory = gpu_.allocate(bytes);
+  allocated_[memory] = bytes;
+  return memory;
+}
+
+void SimulatedDevice::release(void* memory) noexcept {
+  allocated_.erase(memory);
+  gpu_.release(memory);
+}
+
+SimulatedDevice::Memory SimulatedDevice::read_memory() const {
+  Memory all;
+  for (auto const& [memory, bytes] : allocated_) {
+    auto& words = all[memory];
+    words.resize((bytes + 3) / 4);
+    std::memcpy(words.data(), memory, bytes);
+  }
+  return all;
+}
+
+void SimulatedDevice::write_memory(Memory const& memory) const {
+  for (auto const& [at, bytes] : allocated_) std::memcpy(at, memory.at(at).data(), bytes);
+}
+
+/// The simulated memory is the host's, too.
+template <class OnHost, class OnGpu>
+void SimulatedDevice::run_twins(std::string const& name, OnHost const& on_host,
+                                OnGpu const& on_gpu) {
+  if (tallies_ == nullptr) return on_gpu();
+  gpu_.synchronize();
+  Memory const before = read_memory();
+  on_host();
+  Memory const wished = read_memory();
+  write_memory(before);
+  on_gpu();
+  gpu_.synchronize();
+  Memory const found = read_memory();
+  TwinTally& tally = (*tallies_)[name];
+  ++tally.launches;
+  for (auto const& [at, was] : before) compare(was, wished.at(at), found.at(at), tally);
+}
+
+void SimulatedDevice::run(LaneKernel const& kernel, Range range) {
+  run_twins(
+      name_of_kernel(kernel), [&] { host_->run(kernel, range); }, [&] { gpu_.run(kernel, range); });
+}
+
+void SimulatedDevice::run(TileKernel const& kernel, TilePlan const& plan, Range range) {
+  run_twins(
+      name_of_kernel(kernel), [&] { host_->run(kernel, plan, range); },
+      [&] { gpu_.run(kernel, plan, range); });
+}
+
+void SimulatedDevice::run(RoundKernel const& kernel, RoundPlan const& plan, int lanes) {
+  run_twins(
+      name_of_kernel(kernel), [&] { host_->run(kernel, plan, lanes); },
+      [&] { gpu_.run(kernel, plan, lanes); });
+}
+
+void SimulatedDevice::run(BlockKernel const& kernel) {
+  run_twins(
+      name_of_kernel(kernel), [&] { host_->run(kernel); }, [&] { gpu_.run(kernel); });
+}
+
+void SimulatedDevice::gemm(Dense const& product, float* sums, long stride) {
+  gpu_.synchronize();
+  std::vector<float> out(static_cast<std::size_t>(product.rows));
+  for (int o = 0; o < product.outputs; ++o) {
+    for (int r = 0; r < product.rows; ++r) {
+      float sum = 0.0F;
+      for (int k = product.inputs; k-- > 0;) {
+        sum = std::fma(product.in[k * product.in_stride + r],
+                       product.weights[k * product.weight_stride + o], sum);
+      }
+      out[static_cast<std::size_t>(r)] = sum;
+    }
+    gpu_.upload(sums + o * stride, out.data(), out.size() * sizeof(float));
+  }
+}
+
+std::unique_ptr<Device> make_device_under_test() { return std::make_unique<SimulatedDevice>(); }
+bool devices_are_simulated() { return true; }
+
+}  // namespace fairlane
