@@ -150,6 +150,7 @@ cudaError_t launch_rounds(K const& kernel, RoundPlan const& plan, int lanes, cud
   if (plan.members == kSpreadMembers)
     return launch_rounds_as<K, kSpreadMembers, true>(kernel, plan, lanes, stream);
   if (plan.members >= 4) return launch_rounds_as<K, 4, true>(kernel, plan, lanes, stream);
+  if (plan.members >= 3) return launch_rounds_as<K, 3, true>(kernel, plan, lanes, stream);
   return launch_rounds_as<K, 2, true>(kernel, plan, lanes, stream);
 }
 

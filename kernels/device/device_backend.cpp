@@ -120,7 +120,8 @@ class DeviceBackend final : public Backend {
     if (scorer_ != nullptr)  // as many rows as it is asked for at once
       most = std::max<std::int64_t>(kLeastLanes, kScorerRows / packed_->get().variants);
     while (most > kLeastLanes &&
-           DeviceBlock::bytes(*packed_, static_cast<int>(most), Phase::kLocal) > room) {
+           DeviceBlock::bytes(*packed_, members_[0]->device->properties().limits,
+                              static_cast<int>(most), Phase::kLocal) > room) {
       most /= 2;
     }
     auto const devices = static_cast<std::int64_t>(members_.size());

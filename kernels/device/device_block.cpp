@@ -12,23 +12,21 @@ constexpr long kPadLanes = 128;   // the widest tile: 4 packs of a warp
 constexpr std::uint64_t kMostInserts = 1 << 26;  // of a launch: the record grows for all of them
 constexpr int kMostRounds = 128;  // of one launch, so that the host can look at the clock
 
-/// Places for so many lanes: whole tiles, and where rounds spread few lanes over many warps, a pack
-/// for each warp.
-long padded(int lanes) {
-  constexpr int kPack = 32;
-  long const spread = std::min(lanes, kSpreadWindows) * long{kPack};
-  return (std::max(long{lanes}, spread) + kPadLanes - 1) / kPadLanes * kPadLanes;
+long padded(int places) {
+  return (static_cast<long>(places) + kPadLanes - 1) / kPadLanes * kPadLanes;
 }
 
 }  // namespace
 
-LaneMemory DeviceBlock::lay_out(PackedSubject const& subject, int capacity, Phase phase,
-                                std::byte* base) {
-  return lay_out_lanes(subject.get(), subject.keys().words, padded(capacity), phase, base);
+LaneMemory DeviceBlock::lay_out(PackedSubject const& subject, DeviceLimits const& limits,
+                                int capacity, Phase phase, std::byte* base) {
+  int const places = phase == Phase::kLocal ? round_places(limits, capacity) : capacity;
+  return lay_out_lanes(subject.get(), subject.keys().words, padded(places), phase, base);
 }
 
-std::uint64_t DeviceBlock::bytes(PackedSubject const& subject, int capacity, Phase phase) {
-  return lay_out(subject, capacity, phase, nullptr).bytes;
+std::uint64_t DeviceBlock::bytes(PackedSubject const& subject, DeviceLimits const& limits,
+                                 int capacity, Phase phase) {
+  return lay_out(subject, limits, capacity, phase, nullptr).bytes;
 }
 
 DeviceBlock::DeviceBlock(DeviceShare const& share, int capacity, Phase phase)
@@ -36,8 +34,10 @@ DeviceBlock::DeviceBlock(DeviceShare const& share, int capacity, Phase phase)
       subject_(share.packed.get()),
       capacity_(capacity),
       phase_(phase),
-      memory_(share.device, bytes(share.packed, capacity, phase)) {
-  auto const layout = lay_out(share_.packed, capacity, phase, memory_.data());
+      memory_(share.device,
+              bytes(share.packed, share.device.properties().limits, capacity, phase)) {
+  auto const layout = lay_out(share_.packed, share_.device.properties().limits, capacity, phase,
+                              memory_.data());
   lanes_ = layout.lanes;
   margin_ = layout.margin;
   share_.device.zero(memory_.data(), memory_.size());

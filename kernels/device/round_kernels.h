@@ -26,7 +26,7 @@ namespace fairlane {
 
 /// How a team evaluates: several members of a group in each thread, whose packs share weights, or
 /// for few lanes, every member in a thread of its own.
-/// kM: members of a thread, or kSpreadMembers.
+// kM below: members of a thread, or kSpreadMembers.
 
 /// Calls use(i, logits) for places i of the window's list [0, n), a thread each, with a source of
 /// the logits of that lane's group, some lanes at a time.

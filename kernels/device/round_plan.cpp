@@ -12,7 +12,30 @@ namespace {
 
 constexpr int kFewWarps = 3;  // below that, scratch in device memory is the better choice
 
+/// Few lanes are spread over windows of their own, two for each of a multiprocessor's schedulers.
+constexpr int kSpreadWindows = 8;
+constexpr int kSpreadLanes = 8;  // of such a window, at most
+
+/// What a member costs that is evaluated together with others, in percent of the cheapest: fewer
+/// share each read of a weight. Counted on the simulator, census and 13-64-32-16-8-4-1.
+struct Together {
+  int members;
+  int cost;
+};
+constexpr Together kTogether[] = {{4, 100}, {3, 105}, {2, 120}};
+
+int spread_windows(DeviceLimits const& limits) { return kSpreadWindows * limits.multiprocessors; }
+
+bool are_few(DeviceLimits const& limits, int lanes) {
+  return lanes <= spread_windows(limits) * kSpreadLanes;
+}
+
 }  // namespace
+
+int round_places(DeviceLimits const& limits, int lanes) {
+  if (!are_few(limits, lanes)) return lanes;
+  return std::max(lanes, std::min(lanes, spread_windows(limits)) * limits.warp_lanes);
+}
 
 RoundPlan make_round_plan(Subject const& subject, ScratchNeeds needs, ArenaView const& arena,
                           DeviceLimits const& limits, int lanes) {
@@ -45,19 +68,26 @@ RoundPlan make_round_plan(Subject const& subject, ScratchNeeds needs, ArenaView 
     plan.warps = warps_that_fit(members);
     return plan.shared_weights && plan.warps >= kFewWarps;
   };
-  bool const few =
-      lanes <= kSpreadWindows * kSpreadWindow && subject.variants <= limits.warp_lanes;
-  bool const on_chip = (few && fits(kSpreadMembers)) || (subject.variants > 2 && fits(4)) ||
-                       (subject.variants > 1 && fits(2));
-  if (!on_chip) {
-    plan.shared_scratch = false;
-    plan.members = 1;
-    plan.warps = kMostRoundWarps;
+  bool const few = are_few(limits, lanes) && subject.variants <= limits.warp_lanes;
+  if (!few || !fits(kSpreadMembers)) {
+    int best = 0;
+    int least = 0;
+    for (auto const& [members, cost] : kTogether) {
+      int const evaluated = (subject.variants + members - 1) / members * members;
+      if (!fits(members) || (best > 0 && evaluated * cost >= least)) continue;
+      best = members;
+      least = evaluated * cost;
+    }
+    if (best == 0 || !fits(best)) {
+      plan.shared_scratch = false;
+      plan.members = 1;
+      plan.warps = kMostRoundWarps;
+    }
   }
   plan.scratch_floats = floats(plan.members);
   plan.blocks = limits.multiprocessors;
   if (plan.members == kSpreadMembers) {
-    plan.window = (lanes + kSpreadWindows - 1) / kSpreadWindows;
+    plan.window = (lanes + spread_windows(limits) - 1) / spread_windows(limits);
     plan.places = limits.warp_lanes;
   } else {
     int const resident = plan.warps * plan.blocks;

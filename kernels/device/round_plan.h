@@ -7,14 +7,12 @@
 namespace fairlane {
 
 inline constexpr int kMostRoundWarps = 12;  // of a block, with up to 168 registers a thread
-inline constexpr int kMostWindow = 128;     // lanes of a warp
+inline constexpr int kMostWindow = 96;      // lanes of a warp: a pack stands before one of 3 stages
 inline constexpr int kSpreadMembers = 0;
-inline constexpr int kSpreadWindows = 1024;  // at most: about two warps for each scheduler of a GPU
-inline constexpr int kSpreadWindow = 8;     // lanes of a warp of them at most
 
 /// arena            the subject in device memory
-/// members          members of a group that a thread evaluates together: 1, 2 or 4;
-///                  kSpreadMembers: one, and members of few lanes fill a warp
+/// members          members of a group that a thread evaluates together: 1 to 4; kSpreadMembers:
+///                  one, and members of few lanes fill a warp
 /// window           lanes of a warp; places: that it has in the arrays over places
 /// warps            warps of a block
 /// blocks           blocks that are resident at once
@@ -34,6 +32,9 @@ struct RoundPlan {
   std::int64_t scratch_floats = 0;
   float* scratch = nullptr;
 };
+
+/// Places that the rounds of so many lanes take in the arrays over places.
+int round_places(DeviceLimits const& limits, int lanes);
 
 /// Chooses a plan for so many lanes, whose gradients need that scratch memory; `scratch` is left to
 /// the caller. subject: on the host, for its shapes.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "kernels/device/round_plan.h"
 #include "kernels/device/tile_kernels.h"
 #include "kernels/device/wide_plan.h"
 
@@ -175,6 +176,57 @@ TEST(TilePlan, KeepsSmallNetworksOnChip) {
     EXPECT_EQ(plan.packs, row.packs);
     EXPECT_EQ(plan.shared_weights, row.weights);
     EXPECT_EQ(plan.shared_scratch, row.scratch);
+  }
+}
+
+TEST(RoundPlan, FitsItsGpu) {
+  for (auto const& gpu : kGpus) {
+    for (auto const& widths : {kCensus, kAdult, kMiddle, kThousand}) {
+      Shapes shapes(widths);
+      for (int const variants : {1, 2, 3, 4, 9, 32, 90}) {
+        shapes.subject.variants = variants;
+        for (int const lanes : {1, 100, 1000, 8000, 9000, 65536, 1 << 20, 1 << 22}) {
+          SCOPED_TRACE(std::string(gpu.name) + ", " + text(widths) + ", " +
+                       std::to_string(variants) + " variants, " + std::to_string(lanes));
+          auto const plan = make_round_plan(shapes.subject, GradientTiles::kNeeds, shapes.arena,
+                                            gpu.limits(), lanes);
+          EXPECT_LE(plan.shared_bytes, gpu.shared_per_block);
+          EXPECT_GE(plan.warps, 1);
+          EXPECT_LE(plan.warps, kMostRoundWarps);
+          EXPECT_GE(plan.window, 1);
+          EXPECT_LE(plan.window, kMostWindow);
+          EXPECT_TRUE(plan.shared_scratch ? plan.members != 1 : plan.members == 1);
+          int const windows = (lanes + plan.window - 1) / plan.window;
+          // The last window's lanes may read a pack of places beyond it.
+          EXPECT_LE(std::int64_t{windows} * plan.places,
+                    round_places(gpu.limits(), lanes) + kMostWindow);
+          if (plan.members != kSpreadMembers) EXPECT_EQ(plan.window % 32, 0);
+        }
+      }
+    }
+  }
+}
+
+TEST(RoundPlan, EvaluatesMembersTogether) {
+  struct Row {
+    std::vector<int> widths;
+    int variants;
+    int lanes;
+    int members;
+  };
+  Row const table[] = {
+      {kCensus, 4, 1000, kSpreadMembers}, {kCensus, 40, 1000, 4}, {kCensus, 4, 1 << 20, 4},
+      {kCensus, 3, 1 << 20, 3},           {kCensus, 9, 1 << 20, 3}, {kCensus, 2, 1 << 20, 2},
+      {kThousand, 4, 1 << 20, 1},         {kThousand, 4, 1000, 1},
+  };
+  for (auto const& row : table) {
+    SCOPED_TRACE(text(row.widths) + ", " + std::to_string(row.variants) + " variants, " +
+                 std::to_string(row.lanes));
+    Shapes shapes(row.widths);
+    shapes.subject.variants = row.variants;
+    auto const plan = make_round_plan(shapes.subject, GradientTiles::kNeeds, shapes.arena,
+                                      kH200.limits(), row.lanes);
+    EXPECT_EQ(plan.members, row.members);
   }
 }
 
