@@ -90,6 +90,15 @@ class LaneBlock {
   }
   virtual void advance(SignStep const& step) = 0;
   virtual void advance(NewtonStep const& step) = 0;
+  /// Whether lanes can go on by themselves.
+  virtual bool seeks() const { return false; }
+  /// Tests and steps of every lane until a test meets an IDI or its iteration is `last`;
+  /// steps_last: the step after that test, too. Only where seeks().
+  virtual void seek(SignStep const&, std::uint32_t, bool) {}
+  virtual void seek(NewtonStep const&, std::uint32_t, bool) {}
+  void seek(GlobalStep const& step, std::uint32_t last, bool steps_last) {
+    std::visit([&](auto const& s) { this->seek(s, last, steps_last); }, step);
+  }
   /// Makes the lanes' inputs the origins of a local search: first partners and gradients.
   void begin(LocalStep const& step) {
     std::visit([this](auto const& s) { begin(s); }, step);

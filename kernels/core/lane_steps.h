@@ -44,19 +44,33 @@ struct LaneSteps {
     I const against = P::splat_i(-spec.sign * spec.step);
     I const stay = P::splat_i(0);
     for (int at = 0; at < n; at += kN) {
-      for (int i = 0; i < s.movable_count; ++i) {
-        int const c = s.movable[i];
-        long const cell = c * stride + at;
-        long const slope = c * gradient_stride + at;
-        F const a = decayed<P>(spec.decay, P::load(m1 + cell), P::load(g1 + slope));
-        F const b = decayed<P>(spec.decay, P::load(m2 + cell), P::load(g2 + slope));
-        P::store(a, m1 + cell);
-        P::store(b, m2 + cell);
-        F const sign = P::to_float(agreed_sign<P>(a, b));
-        F const zero = P::splat(0.0F);
-        I const step = P::select_i(sign > zero, along, P::select_i(sign < zero, against, stay));
-        P::store_i(step_and_clip<P>(P::load_i(x + cell), step, s.low[c], s.high[c]), x + cell);
-      }
+      struct Cell {
+        F momentum;
+        F partner_momentum;
+        F slope;
+        F partner_slope;
+        I code;
+      };
+      read_ahead(
+          s.movable_count,
+          [&](int i) {
+            long const cell = s.movable[i] * stride + at;
+            long const slope = s.movable[i] * gradient_stride + at;
+            return Cell{P::load(m1 + cell), P::load(m2 + cell), P::load(g1 + slope),
+                        P::load(g2 + slope), P::load_i(x + cell)};
+          },
+          [&](int i, Cell const& from) {
+            int const c = s.movable[i];
+            long const cell = c * stride + at;
+            F const a = decayed<P>(spec.decay, from.momentum, from.slope);
+            F const b = decayed<P>(spec.decay, from.partner_momentum, from.partner_slope);
+            P::store(a, m1 + cell);
+            P::store(b, m2 + cell);
+            F const sign = P::to_float(agreed_sign<P>(a, b));
+            F const zero = P::splat(0.0F);
+            I const step = P::select_i(sign > zero, along, P::select_i(sign < zero, against, stay));
+            P::store_i(step_and_clip<P>(from.code, step, s.low[c], s.high[c]), x + cell);
+          });
     }
   }
 

@@ -107,7 +107,9 @@ struct MemberLogits {
     bool const together = s.variants <= kM;  // then each lane is one of the members
     evaluate(0, together);
     if (!together) return std::exchange(chunk, nullptr);
-    I const mine = P::u_to_i(P::load_u(own_variant + first_lane));
+    auto const* const from = reinterpret_cast<std::int32_t const*>(own_variant);
+    I const mine = list == nullptr ? P::load_i(from + first_lane)
+                                   : P::gather_i(from, P::load_i(list + first_lane));
     float* const logits = chunk == m.a ? m.b : m.a;  // the one that is not in use
     for (int o = 0; o < s.network.outputs(); ++o) {
       F z = P::load(chunk + o * kTile);

@@ -6,6 +6,7 @@ namespace fairlane {
 #define FL_LAUNCH(K) template cudaError_t launch_lanes(K const&, Range, int, cudaStream_t)
 FL_LAUNCH(PlaceLanes);
 FL_LAUNCH(MoveLanes);
+FL_LAUNCH(PackRows);
 FL_LAUNCH(RecordProbed);
 FL_LAUNCH(PairRows);
 FL_LAUNCH(AdvanceLanes);

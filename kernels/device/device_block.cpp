@@ -20,8 +20,8 @@ long padded(int places) {
 
 LaneMemory DeviceBlock::lay_out(PackedSubject const& subject, DeviceLimits const& limits,
                                 int capacity, Phase phase, std::byte* base) {
-  int const places = phase == Phase::kLocal ? round_places(limits, capacity) : capacity;
-  return lay_out_lanes(subject.get(), subject.keys().words, padded(places), phase, base);
+  return lay_out_lanes(subject.get(), subject.keys().words,
+                       padded(round_places(limits, capacity)), phase, base);
 }
 
 std::uint64_t DeviceBlock::bytes(PackedSubject const& subject, DeviceLimits const& limits,
@@ -72,7 +72,9 @@ void DeviceBlock::prepare(std::uint64_t inserts) {
 }
 
 void DeviceBlock::finish() {
-  hits_.fresh = iterations_.fresh = renewals_.fresh = rows_.fresh = false;
+  hits_.fresh = iterations_.fresh = renewals_.fresh = rows_.fresh = outcomes_.fresh = false;
+  sought_ = false;
+  hits_fetched_ = false;
   if (context_.full) {
     auto& device = share_.device;
     auto const& from = context_.overflow;
@@ -179,6 +181,30 @@ void DeviceBlock::advance(SignStep const& how) {
   gradients(how.gradient, all());
   run(AdvanceLanes{context_, {how.decay, how.step, how.sign}}, all());
   finish();
+}
+
+template <class MakeKernel>
+void DeviceBlock::seek_by(std::uint32_t last, bool steps_last, MakeKernel const& make_kernel) {
+  for (std::uint32_t taken = 0; taken < last;) {
+    taken += static_cast<std::uint32_t>(prepare_rounds(static_cast<int>(last - taken)));
+    share_.evaluator.run(make_kernel(SeekLimit{taken, taken < last || steps_last}), size_);
+    finish();
+  }
+  sought_ = true;
+}
+
+void DeviceBlock::seek(SignStep const& how, std::uint32_t last, bool steps_last) {
+  seek_by(last, steps_last, [&](SeekLimit limit) -> RoundKernel {
+    if (how.gradient.kind == GradientKind::kProbabilityDifference)
+      return SeekBySigns<DifferenceTiles>{context_, how, limit};
+    return SeekBySigns<GradientTiles>{context_, how, limit};
+  });
+}
+
+void DeviceBlock::seek(NewtonStep const& how, std::uint32_t last, bool steps_last) {
+  seek_by(last, steps_last, [&](SeekLimit limit) -> RoundKernel {
+    return SeekBoundary{context_, margin_, how.reach, limit};
+  });
 }
 
 void DeviceBlock::begin(WeightedStep const& how) {
@@ -331,6 +357,7 @@ T DeviceBlock::mirrored(Mirror<T>& mirror, T const* from, int rows, int row, int
 }
 
 std::uint32_t DeviceBlock::iteration(int lane) const {
+  if (sought_) return tests_in(mirrored(outcomes_, lanes_.outcome, 1, 0, lane));
   return mirrored(iterations_, lanes_.iteration, 1, 0, lane);
 }
 
@@ -338,13 +365,44 @@ std::uint32_t DeviceBlock::renewals(int lane) const {
   return mirrored(renewals_, lanes_.renewals, 1, 0, lane);
 }
 
-bool DeviceBlock::hit(int lane) const { return mirrored(hits_, lanes_.hit, 1, 0, lane) != 0; }
+bool DeviceBlock::hit(int lane) const {
+  if (sought_) return hit_in(mirrored(outcomes_, lanes_.outcome, 1, 0, lane));
+  return mirrored(hits_, lanes_.hit, 1, 0, lane) != 0;
+}
+
+void DeviceBlock::fetch_hits() const {
+  std::vector<std::int32_t> list;
+  for (int lane = 0; lane < size_; ++lane) {
+    if (hit(lane)) list.push_back(lane);
+  }
+  auto const n = list.size();
+  auto const columns = static_cast<std::size_t>(subject_.columns);
+  auto& device = share_.device;
+  device.upload(lanes_.list, list.data(), n * sizeof(std::int32_t));
+  device.run(PackRows{context_, lanes_.list, lanes_.rows}, {static_cast<std::int64_t>(n), nullptr});
+  std::vector<std::int32_t> packed(n * columns);
+  device.download(packed.data(), lanes_.rows, packed.size() * sizeof(std::int32_t));
+  rows_.values.resize(columns * static_cast<std::size_t>(size_));
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t k = 0; k < columns; ++k) {
+      rows_.values[k * static_cast<std::size_t>(size_) + static_cast<std::size_t>(list[i])] =
+          packed[i * columns + k];
+    }
+  }
+}
 
 void DeviceBlock::row(int lane, std::int32_t* row) const {
+  if (sought_ && !rows_.fresh && !hits_fetched_ && hit(lane)) {
+    fetch_hits();
+    hits_fetched_ = true;
+  }
   auto const& attribute_of = share_.packed.attribute_of();
+  bool const fetched = sought_ && hits_fetched_ && !rows_.fresh && hit(lane);
   for (int c = 0; c < subject_.columns; ++c) {
-    row[attribute_of[static_cast<std::size_t>(c)]] =
-        share_.packed.code_at(c, mirrored(rows_, lanes_.x, subject_.columns, c, lane));
+    auto const at = static_cast<std::size_t>(c) * static_cast<std::size_t>(size_) +
+                    static_cast<std::size_t>(lane);
+    row[attribute_of[static_cast<std::size_t>(c)]] = share_.packed.code_at(
+        c, fetched ? rows_.values[at] : mirrored(rows_, lanes_.x, subject_.columns, c, lane));
   }
 }
 

@@ -45,6 +45,9 @@ class DeviceBlock final : public LaneBlock {
   void test(Test test) override;
   void advance(SignStep const& how) override;
   void advance(NewtonStep const& how) override;
+  bool seeks() const override { return share_.evaluator.runs_rounds(); }
+  void seek(SignStep const& how, std::uint32_t last, bool steps_last) override;
+  void seek(NewtonStep const& how, std::uint32_t last, bool steps_last) override;
   void begin(WeightedStep const& how) override;
   void begin(MarginStep const& how) override;
   void begin(OddsStep const& how) override;
@@ -76,6 +79,11 @@ class DeviceBlock final : public LaneBlock {
   /// The same for rounds in one launch: of as many as asked for as the record has room for, at least
   /// one. Returns how many.
   int prepare_rounds(int rounds);
+  /// Seeks in as many launches as the record has room for. make_kernel(limit)
+  template <class MakeKernel>
+  void seek_by(std::uint32_t last, bool steps_last, MakeKernel const& make_kernel);
+  /// Brings the rows of lanes that have met an IDI to the host, after seek.
+  void fetch_hits() const;
   /// One round, a kernel for each stage.
   void local_round(WeightedStep const& how);
   void local_round(MarginStep const& how);
@@ -109,6 +117,9 @@ class DeviceBlock final : public LaneBlock {
   MarginLanes margin_;
   RecordContext context_;
   DeviceArray<std::byte> overflow_memory_;
+  bool sought_ = false;  // the last verb was seek, and outcomes tell all lanes' hits and iterations
+  mutable bool hits_fetched_ = false;  // since then, into rows_
+  mutable Mirror<std::uint32_t> outcomes_;
   mutable Mirror<std::int32_t> hits_;
   mutable Mirror<std::uint32_t> iterations_;
   mutable Mirror<std::uint32_t> renewals_;

@@ -7,6 +7,7 @@
 #include "kernels/device/k_means_kernels.h"
 #include "kernels/device/record_kernels.h"
 #include "kernels/device/round_kernels.h"
+#include "kernels/device/seek_kernels.h"
 #include "kernels/device/walk_kernels.h"
 #include "kernels/device/wide_kernels.h"
 
@@ -14,7 +15,7 @@ namespace fairlane {
 
 /// Kernels that do a lane's, a place's or a slot's work at every index.
 using LaneKernel = std::variant<
-    PlaceLanes, MoveLanes, RecordProbed, PairRows, AdvanceLanes, MarkOrigins, WeighLanes, MarkDue,
+    PlaceLanes, MoveLanes, PackRows, RecordProbed, PairRows, AdvanceLanes, MarkOrigins, WeighLanes, MarkDue,
     DrawPartners, StepLanes, FindLanes, GatherRows, KeepStage, NextStage, RecordClassified,
     SettleLanes, StepByOdds, SettleByOdds, BeginMargin, RecordMargin, NewtonLanes, MarkStale,
     PairSides, RenewMargin, MoveMargin, SettleMargin, RehashSlots, MarkOwned, GatherSlots,
@@ -30,7 +31,8 @@ using TileKernel =
 
 /// Kernels that take a window of lanes through rounds of a search.
 using RoundKernel =
-    std::variant<WeightedRounds<GradientTiles>, WeightedRounds<DifferenceTiles>, MarginRounds>;
+    std::variant<WeightedRounds<GradientTiles>, WeightedRounds<DifferenceTiles>, MarginRounds,
+                 SeekBySigns<GradientTiles>, SeekBySigns<DifferenceTiles>, SeekBoundary>;
 
 /// Kernels whose blocks of threads work together.
 using BlockKernel = std::variant<LargeDense, SmallDense, NarrowDense>;

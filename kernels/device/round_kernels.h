@@ -86,6 +86,7 @@ FL_HOST_DEVICE void pair_gradients(Team const& team, Subject const& s, Tiles con
 template <class Gradient>
 struct WeightedRounds {
   static constexpr ScratchNeeds kNeeds = Gradient::kNeeds;
+  static constexpr int kTerms = 0;
   RecordContext c;
   WeightedStep how;
   std::uint16_t rounds;
@@ -207,6 +208,7 @@ struct WeightedRounds {
 /// every lane is evaluated in every round.
 struct MarginRounds {
   static constexpr ScratchNeeds kNeeds = GradientTiles::kNeeds;
+  static constexpr int kTerms = 0;
   RecordContext c;
   MarginLanes m;
   std::int32_t step;

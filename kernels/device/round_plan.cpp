@@ -37,7 +37,7 @@ int round_places(DeviceLimits const& limits, int lanes) {
   return std::max(lanes, std::min(lanes, spread_windows(limits)) * limits.warp_lanes);
 }
 
-RoundPlan make_round_plan(Subject const& subject, ScratchNeeds needs, ArenaView const& arena,
+RoundPlan make_round_plan(Subject const& subject, RoundNeeds needs, ArenaView const& arena,
                           DeviceLimits const& limits, int lanes) {
   RoundPlan plan;
   plan.arena = arena;
@@ -48,12 +48,14 @@ RoundPlan make_round_plan(Subject const& subject, ScratchNeeds needs, ArenaView 
     MemberScratch together;
     SpreadScratch spread;
     constexpr int kPair = 2;  // a row and its partner
+    int const gradient = scratch_rows(subject, needs.gradient);
+    int const terms = needs.terms * subject.network.outputs();
     int const rows =
         members == kSpreadMembers
-            ? std::max(scratch_rows(subject, needs),
-                       lay_out_spread(subject, limits.warp_lanes, limits.warp_lanes, nullptr, spread))
-            : std::max(kPair * scratch_rows(subject, needs),
-                       lay_out_members(subject, members, 1, nullptr, together));
+            ? std::max(gradient, terms + lay_out_spread(subject, limits.warp_lanes,
+                                                        limits.warp_lanes, nullptr, spread))
+            : std::max(kPair * gradient, terms * members + lay_out_members(subject, members, 1,
+                                                                           nullptr, together));
     return static_cast<std::int64_t>(rows) * limits.warp_lanes;
   };
   Window nowhere;

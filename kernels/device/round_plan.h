@@ -36,9 +36,16 @@ struct RoundPlan {
 /// Places that the rounds of so many lanes take in the arrays over places.
 int round_places(DeviceLimits const& limits, int lanes);
 
-/// Chooses a plan for so many lanes, whose gradients need that scratch memory; `scratch` is left to
-/// the caller. subject: on the host, for its shapes.
-RoundPlan make_round_plan(Subject const& subject, ScratchNeeds needs, ArenaView const& arena,
+/// What rounds need of scratch memory.
+/// gradient  for a row's gradient; terms: rows for each output of a member that is evaluated
+struct RoundNeeds {
+  ScratchNeeds gradient;
+  int terms = 0;
+};
+
+/// Chooses a plan for so many lanes; `scratch` is left to the caller. subject: on the host, for its
+/// shapes.
+RoundPlan make_round_plan(Subject const& subject, RoundNeeds needs, ArenaView const& arena,
                           DeviceLimits const& limits, int lanes);
 
 }  // namespace fairlane

@@ -64,6 +64,7 @@ inline LaneMemory lay_out_lanes(Subject const& subject, int words, long stride, 
   if (phase == Phase::kGlobal) {
     memory.take(s.momentum, columns * lanes);
     memory.take(s.partner_momentum, columns * lanes);
+    memory.take(s.outcome, lanes);
   } else {
     memory.take(s.origin, columns * lanes);
     memory.take(s.origin_key, key_words * lanes);

@@ -13,6 +13,7 @@ namespace fairlane {
 /// hit, labels        of the last test: an IDI, packed labels of the group
 /// label, pair, partner, flags  of the last full evaluation (ProbeResult)
 /// momentum, partner_momentum [columns]           global phase
+/// outcome            global phase: what a search that went on by itself ended with, see outcome_of
 /// origin [columns], origin_key [words], origin_labels   local phase: where misses return to
 /// weights, origin_weights [movable + 1]          of the attribute draw, then their sum
 /// total                                          that sum, the last row of weights
@@ -57,6 +58,7 @@ struct LaneState {
 
   float* momentum = nullptr;
   float* partner_momentum = nullptr;
+  std::uint32_t* outcome = nullptr;
 
   std::int32_t* origin = nullptr;
   std::uint64_t* origin_key = nullptr;
@@ -82,6 +84,13 @@ struct LaneState {
   std::uint32_t* found_labels = nullptr;
   std::int32_t* found_flags = nullptr;
 };
+
+/// A lane's tests, and whether the last one met an IDI, in one word.
+FL_HD std::uint32_t outcome_of(std::uint32_t iteration, bool hit) {
+  return iteration << 1 | (hit ? 1U : 0U);
+}
+FL_HD std::uint32_t tests_in(std::uint32_t outcome) { return outcome >> 1; }
+FL_HD bool hit_in(std::uint32_t outcome) { return (outcome & 1U) != 0; }
 
 /// Where columns come from and how they make a key.
 /// attribute_of [columns], word [columns], key_stride [columns]
@@ -123,10 +132,23 @@ struct LaneContext {
   }
   /// Key of a lane from its row.
   FL_HD void compute_key(long lane) const {
-    for (int w = 0; w < words; ++w) lanes.key[w * lanes.stride + lane] = 0;
-    for (int c = 0; c < subject.columns; ++c) {
-      if (columns.word[c] < 0) continue;
-      move_key(lane, c, lanes.x[c * lanes.stride + lane] - subject.low[c]);
+    for (int w = 0; w < words; ++w) {
+      std::uint64_t key = 0;
+      struct Part {
+        std::uint64_t stride;
+        std::int32_t code;
+      };
+      read_ahead(
+          subject.columns,
+          [&](int c) {
+            bool const mine = columns.word[c] == w;
+            return Part{mine ? columns.key_stride[c] : 0, lanes.x[c * lanes.stride + lane]};
+          },
+          [&](int c, Part part) {
+            key += static_cast<std::uint64_t>(std::int64_t{part.code - subject.low[c]}) *
+                   part.stride;
+          });
+      lanes.key[w * lanes.stride + lane] = key;
     }
   }
   /// The row of a lane becomes its origin, and the other way round; so do weights and key.

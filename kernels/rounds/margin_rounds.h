@@ -50,26 +50,31 @@ FL_HD void note_margins(LaneContext const& c, MarginLanes const& m, long lane) {
   c.lanes.hit[lane] = margin_hit(m.probe.label[lane], m.probe.flags[lane]) ? 1 : 0;
 }
 
-/// Newton step of every lane, from the gradients at its members with the least and the largest
-/// margin. behind: as PairRows has it
+/// Newton step of a lane, from the gradients at place i and, `behind` places behind it, which are
+/// those at its members with the least and the largest margin.
+FL_HD void newton_lane(LaneContext const& c, MarginLanes const& m, std::int32_t reach, long i,
+                       long lane, long behind) {
+  auto const& s = c.lanes;
+  LaneDraw const draw{s.seed[lane], s.iteration[lane], c.run_seed};
+  if ((s.flags[lane] & kGroupUndefined) != 0) {
+    random_step(c.subject, draw, s.x + lane, s.stride);
+  } else {
+    newton_step(c.subject, draw, s.gradient + i, s.gradient + behind + i, 2 * s.stride,
+                m.probe.low_margin[lane], reach, s.x + lane, s.stride);
+  }
+  c.compute_key(lane);
+}
+
+/// The same for every lane. behind: as PairRows has it
 struct NewtonLanes {
   LaneContext c;
   MarginLanes m;
   std::int32_t reach;
   long behind;
 
-  FL_HD void operator()(std::int64_t lane) const {
-    auto const& s = c.lanes;
-    LaneDraw const draw{s.seed[lane], s.iteration[lane], c.run_seed};
-    if ((s.flags[lane] & kGroupUndefined) != 0) {
-      random_step(c.subject, draw, s.x + lane, s.stride);
-    } else {
-      newton_step(c.subject, draw, s.gradient + lane, s.gradient + behind + lane, 2 * s.stride,
-                  m.probe.low_margin[lane], reach, s.x + lane, s.stride);
-    }
-    c.compute_key(lane);
-  }
+  FL_HD void operator()(std::int64_t lane) const { newton_lane(c, m, reach, lane, lane, behind); }
 };
+
 
 /// After MarginTiles: where every lane stands becomes the origin of its local search; marks all for
 /// their first sides.

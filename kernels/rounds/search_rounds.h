@@ -76,6 +76,19 @@ struct MoveLanes {
   }
 };
 
+/// Rows of listed lanes side by side: rows [..][columns].
+struct PackRows {
+  LaneContext c;
+  std::int32_t const* list;
+  std::int32_t* rows;
+
+  FL_HD void operator()(std::int64_t i) const {
+    int const columns = c.subject.columns;
+    for (int k = 0; k < columns; ++k)
+      rows[i * columns + k] = c.lanes.x[k * c.lanes.stride + list[i]];
+  }
+};
+
 /// After a full evaluation: whether a lane's input is an IDI.
 FL_HD void note_probed(LaneContext const& c, long lane) {
   c.lanes.hit[lane] = c.lanes.pair[lane] >= 0 ? 1 : 0;
@@ -145,17 +158,23 @@ struct PairRows {
   }
 };
 
-/// Momentum and sign step of every lane, from the gradients at it and its partner.
+/// Momentum and sign step of a lane, from the gradients at place i and, `behind` places behind it,
+/// at its partner's.
+FL_HD void advance_lane(LaneContext const& c, AdvanceSpec spec, long i, long lane, long behind) {
+  auto const& s = c.lanes;
+  LaneSteps<ScalarPack>::advance(c.subject, spec, s.gradient + i, s.gradient + behind + i,
+                                 2 * s.stride, s.momentum + lane, s.partner_momentum + lane,
+                                 s.x + lane, s.stride, 1);
+  c.compute_key(lane);
+}
+
+/// The same for every lane.
 struct AdvanceLanes {
   LaneContext c;
   AdvanceSpec spec;
 
   FL_HD void operator()(std::int64_t lane) const {
-    auto const& s = c.lanes;
-    LaneSteps<ScalarPack>::advance(c.subject, spec, s.gradient + lane, s.gradient + s.stride + lane,
-                                   2 * s.stride, s.momentum + lane, s.partner_momentum + lane,
-                                   s.x + lane, s.stride, 1);
-    c.compute_key(lane);
+    advance_lane(c, spec, lane, lane, c.lanes.stride);
   }
 };
 

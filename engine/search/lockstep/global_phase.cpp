@@ -28,19 +28,34 @@ bool LockstepSearch::retire(LaneBlock& block, bool after_step, std::vector<std::
     any = true;
     ++ended;
     keep[static_cast<std::size_t>(lane)] = 0;
-    auto const seed = static_cast<std::size_t>(block.seed(lane));
-    result_.global[seed] = {hit, block.iteration(lane)};
-    if (options_.trace)
-      block.row(lane, &result_.last_rows[seed * static_cast<std::size_t>(attributes_)]);
-    global_done_[seed] = 1;
-    if (!hit) continue;
-    hits.seed.push_back(block.seed(lane));
-    hits.rows.resize(hits.rows.size() + static_cast<std::size_t>(attributes_));
-    block.row(lane, hits.rows.data() + hits.rows.size() - attributes_);
+    end_seed(block, lane, hit, hits);
   }
   if (any) block.retain(keep);
   report(ended, 0);
   return any;
+}
+
+void LockstepSearch::end_seed(LaneBlock const& block, int lane, bool hit, GlobalHits& hits) {
+  auto const seed = static_cast<std::size_t>(block.seed(lane));
+  result_.global[seed] = {hit, block.iteration(lane)};
+  if (options_.trace)
+    block.row(lane, &result_.last_rows[seed * static_cast<std::size_t>(attributes_)]);
+  global_done_[seed] = 1;
+  if (!hit) return;
+  hits.seed.push_back(block.seed(lane));
+  hits.rows.resize(hits.rows.size() + static_cast<std::size_t>(attributes_));
+  block.row(lane, hits.rows.data() + hits.rows.size() - attributes_);
+}
+
+void LockstepSearch::retire_all(LaneBlock& block, GlobalHits& hits) {
+  int const n = block.size();
+  std::int64_t tests = 0;
+  for (int lane = 0; lane < n; ++lane) {
+    tests += block.iteration(lane);
+    end_seed(block, lane, block.hit(lane), hits);
+  }
+  block.retain(std::vector<std::uint8_t>(static_cast<std::size_t>(n)));
+  report(n, tests);
 }
 
 void LockstepSearch::global_worker(WorkList& seeds, int wanted_lanes, GlobalHits& hits) {
@@ -69,6 +84,11 @@ void LockstepSearch::global_worker(WorkList& seeds, int wanted_lanes, GlobalHits
       free -= static_cast<int>(taken);
     }
     if (block->size() == 0) return;
+    if (steps && block->seeks() && seed_limits_.empty()) {
+      block->seek(step, max_iter(), method_.steps_after_last_test);
+      retire_all(*block, hits);
+      continue;
+    }
     block->test(method_.test);
     report(0, block->size());
     retire(*block, false, keep, hits);

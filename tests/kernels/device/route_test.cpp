@@ -188,7 +188,7 @@ TEST(RoundPlan, FitsItsGpu) {
         for (int const lanes : {1, 100, 1000, 8000, 9000, 65536, 1 << 20, 1 << 22}) {
           SCOPED_TRACE(std::string(gpu.name) + ", " + text(widths) + ", " +
                        std::to_string(variants) + " variants, " + std::to_string(lanes));
-          auto const plan = make_round_plan(shapes.subject, GradientTiles::kNeeds, shapes.arena,
+          auto const plan = make_round_plan(shapes.subject, {GradientTiles::kNeeds, 6}, shapes.arena,
                                             gpu.limits(), lanes);
           EXPECT_LE(plan.shared_bytes, gpu.shared_per_block);
           EXPECT_GE(plan.warps, 1);
@@ -224,7 +224,7 @@ TEST(RoundPlan, EvaluatesMembersTogether) {
                  std::to_string(row.lanes));
     Shapes shapes(row.widths);
     shapes.subject.variants = row.variants;
-    auto const plan = make_round_plan(shapes.subject, GradientTiles::kNeeds, shapes.arena,
+    auto const plan = make_round_plan(shapes.subject, {GradientTiles::kNeeds}, shapes.arena,
                                       kH200.limits(), row.lanes);
     EXPECT_EQ(plan.members, row.members);
   }
