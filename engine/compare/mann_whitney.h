@@ -11,8 +11,8 @@ inline constexpr std::size_t kMostRanked = 50;
 
 /// Two-sided p-value of the Mann-Whitney U test, exact: the share of all ways to deal the pooled
 /// values (ties share their mean rank) whose rank sum lies at least as far from its expectation. 1
-/// where a sample is empty. a, b  at most kMostRanked values each; infinite ones are ranked, NaN is
-/// none
+/// where a sample is empty.
+/// a, b  at most kMostRanked values each; infinite ones are ranked, NaN is none
 /// Source: Mann and Whitney, Annals of Mathematical Statistics 18, 1947.
 double mann_whitney(std::span<double const> a, std::span<double const> b);
 

@@ -48,8 +48,8 @@ double gated_slope(Activation activation, double z) {
   return s + z * s * (1.0 - s) * rise;
 }
 
-/// Where a gated activation is steepest. Its slope falls up to minus that, rises from there on up to
-/// it, and falls again: more digits do not move an offset by as much as kFunctionError.
+/// Where a gated activation is steepest. Its slope falls up to minus that, rises from there on up
+/// to it, and falls again: more digits do not move an offset by as much as kFunctionError.
 double steepest_of(Activation activation) {
   if (activation == Activation::kSilu) return 2.39935728;
   return activation == Activation::kGelu ? 1.41421356 : 1.41849760;

@@ -60,12 +60,13 @@ struct InputList {
 enum class Finish { kNone, kRelu, kReluGradient };
 
 /// Packs whose code for a dense layer is one function, called for every layer, and which load
-/// weights by the vector. load_weights<kCount>(p, at, w)  w = p[at .. at + kCount), in fours where
-/// kCount is a multiple of 4, in twos where it
-///                                 is even; p is aligned to 16 bytes, at to what is read at once
-/// kMostSums                       that its registers hold at once
+/// weights by the vector.
+/// load_weights<kCount>(p, at, w)  w = p[at .. at + kCount), in fours where kCount is a multiple of
+///                                 4, in twos where it is even; p is aligned to 16 bytes, at to
+///                                 what is read at once
+/// kMostSums                       sums that its registers hold at once
 /// near(p)                         p, for the compiler a pointer into the memory that such a pack
-/// works in
+///                                 works in
 template <class P>
 concept LoadsWeights = requires(float const* p, int at, float (&w)[4]) {
   P::template load_weights<4>(p, at, w);

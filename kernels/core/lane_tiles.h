@@ -427,8 +427,7 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
   /// terms [2 * outputs], with the stride of the logits, which are overwritten.
   template <class Moves>
   static FL_HOST_DEVICE void difference_tile_by(Subject const& s, Moves const& moves, float* terms,
-                                                float* gradient, long stride,
-                                                long apart = kN) {
+                                                float* gradient, long stride, long apart = kN) {
     int const outputs = s.network.outputs();
     int const z_stride = moves.stride();
     float* z = moves.own();

@@ -20,12 +20,13 @@ inline constexpr int kMissesBeforeRenewal =
 /// Margins within the similar sets of n lanes; [n] each.
 /// label, packed, flags  as ProbeResult
 /// low, high             variants with the least and the largest margin of the first variant's
-/// label, first of equals
+///                       label, first of equals
 /// low_margin            that least margin
 /// side_a, side_b        in: classes whose best margins margin_a and margin_b are wanted, -1 where
-/// none is best_a, best_b        classes with the best members: a of the member with the largest
-/// margin of its own label, b of
-///                       the best among the members with another label (-1 when there is none)
+///                       none is
+/// best_a, best_b        classes with the best members: a of the member with the largest margin of
+///                       its own label, b of the best among the members with another label (-1 when
+///                       there is none)
 /// member_a, member_b    those members; best_margin_a, best_margin_b their margins
 struct MarginResult {
   std::int32_t* label = nullptr;
@@ -171,8 +172,7 @@ FL_HD void random_step(Subject const& s, LaneDraw draw, std::int32_t* x, long st
 
 /// Newton step of the nearest member onto its decision boundary.
 /// near, far  [columns] gradients of the common label's margin at the members with the least and
-/// the largest margin,
-///            `gradient_stride` apart
+///            the largest margin, `gradient_stride` apart
 /// margin     the least margin
 /// reach      least distance that an attribute may move
 /// x          [columns], `stride` apart; moves. Random where nothing can move towards the boundary.

@@ -115,8 +115,8 @@ struct MemberLogits {
       F z = P::load(chunk + o * kTile);
       FL_UNROLL
       for (int j = 1; j < kM; ++j) {
-        z = P::select(LabelSet<P>::equal(mine, P::splat_i(j)),
-                      P::load(chunk + o * kTile + j * kN), z);
+        z = P::select(LabelSet<P>::equal(mine, P::splat_i(j)), P::load(chunk + o * kTile + j * kN),
+                      z);
       }
       P::store(z, logits + o * kTile);
     }

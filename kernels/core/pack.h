@@ -4,13 +4,13 @@
 // rounded and gives each lane the same bits on every device:
 //   kLanes                      lanes per pack
 //   F, I, U, M                  float32, int32, uint32 and mask vectors; + - * between equal types,
-//   / and < > == on F,
-//                               < > == on I, + ^ on U
+//                               / and < > == on F, < > == on I, + ^ on U
 //   splat / splat_i / splat_u   broadcast
 //   load_* / store_*            unaligned access to kLanes consecutive values
 //   gather_i(p, i)              p[i] of each lane; gather(table, i, stride): table[i * stride]
 //   compress(x, m, p)           stores the lanes of x where m side by side, and returns how many;
-//   writes a whole pack fma(a, b, c)                a * b + c, rounded once
+//                               writes a whole pack
+//   fma(a, b, c)                a * b + c, rounded once
 //   select(m, a, b)             m ? a : b;  land, lor, lnot, any  on masks
 //   mask_bits(m)                bit i of the result: lane i of the mask
 //   relu(x)                     x < 0 ? 0 : x (keeps NaN)

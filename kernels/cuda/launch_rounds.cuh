@@ -112,8 +112,8 @@ __global__ void __launch_bounds__(kMostRoundWarps* kWarpLanes, 1)
   if (kOnChip || plan.shared_scratch) {
     memory = reinterpret_cast<float*>(on_chip) + warp * plan.scratch_floats;
   } else {
-    memory = plan.scratch + (static_cast<long>(blockIdx.x) * plan.warps + warp) *
-                                plan.scratch_floats;
+    memory =
+        plan.scratch + (static_cast<long>(blockIdx.x) * plan.warps + warp) * plan.scratch_floats;
   }
   // Window after window over the blocks first, so that few still keep every multiprocessor busy.
   long const first = static_cast<long>(warp) * gridDim.x + blockIdx.x;

@@ -3,6 +3,7 @@
 
 namespace fairlane {
 
-template cudaError_t launch_rounds(SeekBySigns<GradientTiles> const&, RoundPlan const&, int, cudaStream_t);
+template cudaError_t launch_rounds(SeekBySigns<GradientTiles> const&, RoundPlan const&, int,
+                                   cudaStream_t);
 
 }  // namespace fairlane

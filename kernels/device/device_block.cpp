@@ -8,7 +8,7 @@ namespace fairlane {
 
 namespace {
 
-constexpr long kPadLanes = 128;   // the widest tile: 4 packs of a warp
+constexpr long kPadLanes = 128;                  // the widest tile: 4 packs of a warp
 constexpr std::uint64_t kMostInserts = 1 << 26;  // of a launch: the record grows for all of them
 constexpr int kMostRounds = 128;  // of one launch, so that the host can look at the clock
 
@@ -20,8 +20,8 @@ long padded(int places) {
 
 LaneMemory DeviceBlock::lay_out(PackedSubject const& subject, DeviceLimits const& limits,
                                 int capacity, Phase phase, std::byte* base) {
-  return lay_out_lanes(subject.get(), subject.keys().words,
-                       padded(round_places(limits, capacity)), phase, base);
+  return lay_out_lanes(subject.get(), subject.keys().words, padded(round_places(limits, capacity)),
+                       phase, base);
 }
 
 std::uint64_t DeviceBlock::bytes(PackedSubject const& subject, DeviceLimits const& limits,
@@ -36,8 +36,8 @@ DeviceBlock::DeviceBlock(DeviceShare const& share, int capacity, Phase phase)
       phase_(phase),
       memory_(share.device,
               bytes(share.packed, share.device.properties().limits, capacity, phase)) {
-  auto const layout = lay_out(share_.packed, share_.device.properties().limits, capacity, phase,
-                              memory_.data());
+  auto const layout =
+      lay_out(share_.packed, share_.device.properties().limits, capacity, phase, memory_.data());
   lanes_ = layout.lanes;
   margin_ = layout.margin;
   share_.device.zero(memory_.data(), memory_.size());
@@ -219,9 +219,7 @@ void DeviceBlock::begin(WeightedStep const& how) {
   finish();
 }
 
-int DeviceBlock::rounds_at_once() const {
-  return share_.evaluator.runs_rounds() ? kMostRounds : 1;
-}
+int DeviceBlock::rounds_at_once() const { return share_.evaluator.runs_rounds() ? kMostRounds : 1; }
 
 int DeviceBlock::prepare_rounds(int rounds) {
   auto const lanes = static_cast<std::uint64_t>(size_);

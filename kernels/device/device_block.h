@@ -29,8 +29,8 @@ class DeviceBlock final : public LaneBlock {
   DeviceBlock(DeviceShare const& share, int capacity, Phase phase);
 
   /// Device memory of a block in bytes, without what a full record needs.
-  static std::uint64_t bytes(PackedSubject const& subject, DeviceLimits const& limits,
-                             int capacity, Phase phase);
+  static std::uint64_t bytes(PackedSubject const& subject, DeviceLimits const& limits, int capacity,
+                             Phase phase);
 
   int capacity() const override { return capacity_; }
   int size() const override { return size_; }

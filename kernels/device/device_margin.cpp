@@ -39,8 +39,8 @@ void DeviceBlock::step(MarginStep const& how, int rounds) {
   }
   while (rounds > 0) {
     int const now = prepare_rounds(rounds);
-    share_.evaluator.run(
-        MarginRounds{context_, margin_, how.step, static_cast<std::uint16_t>(now)}, size_);
+    share_.evaluator.run(MarginRounds{context_, margin_, how.step, static_cast<std::uint16_t>(now)},
+                         size_);
     finish();
     rounds -= now;
   }

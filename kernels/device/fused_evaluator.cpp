@@ -55,8 +55,11 @@ class FusedEvaluator final : public Evaluator {
   }
 
   RoundPlan rounds_for(RoundKernel const& kernel, int lanes) {
-    auto const needs =
-        std::visit([](auto const& k) { return RoundNeeds{k.kNeeds, k.kTerms}; }, kernel);
+    auto const needs = std::visit(
+        [](auto const& k) {
+          return RoundNeeds{k.kNeeds, k.kTerms};
+        },
+        kernel);
     auto plan = make_round_plan(subject_, needs, arena_, device_.properties().limits, lanes);
     if (plan.shared_scratch) return plan;
     auto const floats = static_cast<std::size_t>(plan.scratch_floats) *

@@ -15,8 +15,8 @@ namespace fairlane {
 
 /// Kernels that do a lane's, a place's or a slot's work at every index.
 using LaneKernel = std::variant<
-    PlaceLanes, MoveLanes, PackRows, RecordProbed, PairRows, AdvanceLanes, MarkOrigins, WeighLanes, MarkDue,
-    DrawPartners, StepLanes, FindLanes, GatherRows, KeepStage, NextStage, RecordClassified,
+    PlaceLanes, MoveLanes, PackRows, RecordProbed, PairRows, AdvanceLanes, MarkOrigins, WeighLanes,
+    MarkDue, DrawPartners, StepLanes, FindLanes, GatherRows, KeepStage, NextStage, RecordClassified,
     SettleLanes, StepByOdds, SettleByOdds, BeginMargin, RecordMargin, NewtonLanes, MarkStale,
     PairSides, RenewMargin, MoveMargin, SettleMargin, RehashSlots, MarkOwned, GatherSlots,
     MergeSlots, LoadMembers, LoadRows, StoreScores, ProbeStored, ClassifyStored, ClassifySomeStored,

@@ -10,8 +10,8 @@
 #include "kernels/core/member_logits.h"
 #include "kernels/core/spread_logits.h"
 #include "kernels/device/record_kernels.h"
-#include "kernels/device/tile_kernels.h"
 #include "kernels/device/round_plan.h"
+#include "kernels/device/tile_kernels.h"
 #include "kernels/lane_block.h"
 #include "kernels/rounds/window.h"
 
@@ -251,7 +251,7 @@ struct MarginRounds {
     } else {
       MemberScratch memory;
       lay_out_members(s, kM, P::kLanes, scratch, memory);
-      MemberLogits<P, kM> const logits{s,       memory,  l.x + w.lane,
+      MemberLogits<P, kM> const logits{s,        memory,  l.x + w.lane,
                                        l.stride, nullptr, l.variant + w.lane};
       LaneTiles<P, 1>::margins_by(s, logits, w.count, m.probe.from(w.lane));
     }

@@ -54,8 +54,8 @@ RoundPlan make_round_plan(Subject const& subject, RoundNeeds needs, ArenaView co
         members == kSpreadMembers
             ? std::max(gradient, terms + lay_out_spread(subject, limits.warp_lanes,
                                                         limits.warp_lanes, nullptr, spread))
-            : std::max(kPair * gradient, terms * members + lay_out_members(subject, members, 1,
-                                                                           nullptr, together));
+            : std::max(kPair * gradient,
+                       terms * members + lay_out_members(subject, members, 1, nullptr, together));
     return static_cast<std::int64_t>(rows) * limits.warp_lanes;
   };
   Window nowhere;

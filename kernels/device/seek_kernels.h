@@ -42,8 +42,7 @@ FL_HOST_DEVICE void seek_window(Team const& team, How const& how, Subject const&
   near.subject = s;
   team.each(w.room, [&](int i) {
     w.stage[i] = Stage::kResting;
-    if (i < w.count && near.lanes.hit[w.lane + i] == 0)
-      begin_test(near, how.limit, w, w.lane + i);
+    if (i < w.count && near.lanes.hit[w.lane + i] == 0) begin_test(near, how.limit, w, w.lane + i);
   });
   for (;;) {
     int n = 0;
@@ -66,9 +65,8 @@ FL_HOST_DEVICE void evaluate_groups(Team const& team, RecordContext const& near,
     SpreadScratch m;
     int const rows = lay_out_spread(s, Team::kTake, P::kLanes, scratch, m);
     float* const terms = scratch + static_cast<long>(rows) * P::kLanes;
-    spread_groups<P>(team, near, w, n, scratch, [&](int i, SpreadLogits const& logits) {
-      spread(i, logits, terms + i);
-    });
+    spread_groups<P>(team, near, w, n, scratch,
+                     [&](int i, SpreadLogits const& logits) { spread(i, logits, terms + i); });
   } else {
     MemberScratch m;
     int const rows = lay_out_members(s, kM, P::kLanes, scratch, m);
@@ -98,10 +96,9 @@ struct SeekBySigns {
                            float* scratch) const {
     auto const& s = near.subject;
     auto const& l = c.lanes;
-    ProbeResult const found =
-        decisions_from({l.stages[0].label, l.chosen, l.second, l.found_labels, l.found_flags,
-                        nullptr, nullptr, nullptr},
-                       w.place);
+    ProbeResult const found = decisions_from({l.stages[0].label, l.chosen, l.second, l.found_labels,
+                                              l.found_flags, nullptr, nullptr, nullptr},
+                                             w.place);
     evaluate_groups<P, kM>(
         team, near, w, n, scratch,
         [&](int i, SpreadLogits const& logits, float* terms) {
@@ -159,21 +156,18 @@ struct SeekBoundary {
     auto const& s = near.subject;
     auto const& l = c.lanes;
     // By place, in arrays that only the local phase uses by lane.
-    MarginResult const found = MarginResult{l.stages[0].label, l.found_labels, l.found_flags,
-                                            m.move,            m.move_step,    m.hit_margin_a,
-                                            m.hit_side_a,      m.hit_side_b,   m.margin_a,
-                                            m.margin_b,        m.hit_member_a, m.hit_member_b,
-                                            m.misses,          m.stale,        m.hit_margin_b,
-                                            m.probe.best_margin_a}
-                                   .from(w.place);
+    MarginResult const found =
+        MarginResult{l.stages[0].label, l.found_labels, l.found_flags,  m.move,
+                     m.move_step,       m.hit_margin_a, m.hit_side_a,   m.hit_side_b,
+                     m.margin_a,        m.margin_b,     m.hit_member_a, m.hit_member_b,
+                     m.misses,          m.stale,        m.hit_margin_b, m.probe.best_margin_a}
+            .from(w.place);
     evaluate_groups<P, kM>(
         team, near, w, n, scratch,
         [&](int i, SpreadLogits const& logits, float*) {
           LaneTiles<ScalarPack, 1>::margins_by(s, logits, 1, found.from(i));
         },
-        [&](auto const& logits, float*) {
-          LaneTiles<P, 1>::margins_by(s, logits, n, found);
-        });
+        [&](auto const& logits, float*) { LaneTiles<P, 1>::margins_by(s, logits, n, found); });
     team.each(n, [&](int i) {
       long const lane = w.list[i];
       l.label[lane] = found.label[i];

@@ -62,7 +62,8 @@ struct ClassifySomeTiles {
 };
 
 /// Partners by lot among members with another label, where labels are not kept; -1 where there is
-/// none. open_mark, open_list, open_count  scratch of the wide route: [n], [n], one
+/// none.
+/// open_mark, open_list, open_count  scratch of the wide route: [n], [n], one
 struct DrawPartnerTiles {
   static constexpr ScratchNeeds kNeeds = ClassifyTiles::kNeeds;
   std::int32_t const* x;

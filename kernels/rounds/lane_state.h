@@ -145,8 +145,8 @@ struct LaneContext {
             return Part{mine ? columns.key_stride[c] : 0, lanes.x[c * lanes.stride + lane]};
           },
           [&](int c, Part part) {
-            key += static_cast<std::uint64_t>(std::int64_t{part.code - subject.low[c]}) *
-                   part.stride;
+            key +=
+                static_cast<std::uint64_t>(std::int64_t{part.code - subject.low[c]}) * part.stride;
           });
       lanes.key[w * lanes.stride + lane] = key;
     }

@@ -75,7 +75,6 @@ struct NewtonLanes {
   FL_HD void operator()(std::int64_t lane) const { newton_lane(c, m, reach, lane, lane, behind); }
 };
 
-
 /// After MarginTiles: where every lane stands becomes the origin of its local search; marks all for
 /// their first sides.
 struct BeginMargin {

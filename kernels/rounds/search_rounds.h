@@ -133,9 +133,7 @@ FL_HD void gather_pair(LaneContext const& c, long i, long lane, std::int32_t fir
   std::int32_t* const partner = own + behind;
   read_ahead(
       c.subject.columns, [&](int k) { return s.x[k * s.stride + lane]; },
-      [&](int k, std::int32_t code) {
-        own[k * 2 * s.stride] = partner[k * 2 * s.stride] = code;
-      });
+      [&](int k, std::int32_t code) { own[k * 2 * s.stride] = partner[k * 2 * s.stride] = code; });
   set_variants(c, own, partner, first, second);
 }
 

@@ -12,10 +12,10 @@ namespace fairlane {
 
 /// What a lane stands before.
 enum class Stage : std::uint8_t {
-  kResting,   // its rounds are over
-  kStale,     // new partner and weights
-  kReady,     // a step
-  kUnknown,   // the evaluation of its group
+  kResting,  // its rounds are over
+  kStale,    // new partner and weights
+  kReady,    // a step
+  kUnknown,  // the evaluation of its group
 };
 inline constexpr int kWorkStages = 3;  // those that are work
 FL_HD Stage work_stage(int k) { return static_cast<Stage>(static_cast<int>(Stage::kStale) + k); }

@@ -188,8 +188,8 @@ TEST(RoundPlan, FitsItsGpu) {
         for (int const lanes : {1, 100, 1000, 8000, 9000, 65536, 1 << 20, 1 << 22}) {
           SCOPED_TRACE(std::string(gpu.name) + ", " + text(widths) + ", " +
                        std::to_string(variants) + " variants, " + std::to_string(lanes));
-          auto const plan = make_round_plan(shapes.subject, {GradientTiles::kNeeds, 6}, shapes.arena,
-                                            gpu.limits(), lanes);
+          auto const plan = make_round_plan(shapes.subject, {GradientTiles::kNeeds, 6},
+                                            shapes.arena, gpu.limits(), lanes);
           EXPECT_LE(plan.shared_bytes, gpu.shared_per_block);
           EXPECT_GE(plan.warps, 1);
           EXPECT_LE(plan.warps, kMostRoundWarps);
@@ -215,7 +215,7 @@ TEST(RoundPlan, EvaluatesMembersTogether) {
     int members;
   };
   Row const table[] = {
-      {kCensus, 4, 1000, kSpreadMembers}, {kCensus, 40, 1000, 4}, {kCensus, 4, 1 << 20, 4},
+      {kCensus, 4, 1000, kSpreadMembers}, {kCensus, 40, 1000, 4},   {kCensus, 4, 1 << 20, 4},
       {kCensus, 3, 1 << 20, 3},           {kCensus, 9, 1 << 20, 3}, {kCensus, 2, 1 << 20, 2},
       {kThousand, 4, 1 << 20, 1},         {kThousand, 4, 1000, 1},
   };
