@@ -126,11 +126,10 @@ void cvta_to(Instruction const& i, Warp& w, std::uint32_t lanes) {
   std::uint64_t const window = window_of(i.space);
   each_lane(lanes, [&](int lane) {
     std::uint64_t const address = get(w, i.operand[1], lane, 8);
-    if (address >> kWindowShift << kWindowShift != window) {
-      w.machine->complaints.add(
-          i, w, lane,
-          address == 0 ? "cvta.to of a null pointer" : "cvta.to of an address of another space",
-          std::to_string(address));
+    // nvcc converts null pointers too, before it is known whether they are used: a use faults.
+    if (address != 0 && address >> kWindowShift << kWindowShift != window) {
+      w.machine->complaints.add(i, w, lane, "cvta.to of an address of another space",
+                                std::to_string(address));
     }
     set(w, i.operand[0], lane, address - window);
   });

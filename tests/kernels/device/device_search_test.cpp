@@ -56,8 +56,8 @@ class DeviceSearch : public ::testing::TestWithParam<char const*> {};
 TEST_P(DeviceSearch, FindsWhatTheCpuFinds) {
   TemporaryFolder const folder;
   RunConfig config = small_config(folder, shape_of(GetParam()));
-  config.global.num = unless_simulated(30, 15);
-  config.local.num = unless_simulated(12, 6);
+  config.global.num = 30;
+  config.local.num = unless_simulated(12, 5);
   config.aequitas.lanes = 5;
   std::vector<std::int64_t> const all_lanes =
       unless_simulated<std::vector<std::int64_t>>({1, 7, 4096}, {50});
@@ -146,7 +146,7 @@ TEST_P(DeviceSearch, EndsWhereABudgetEndsIt) {
 TEST_P(DeviceSearch, SharesAPopulation) {
   TemporaryFolder const folder;
   RunConfig config = small_config(folder, shape_of(GetParam()));
-  config.global.num = unless_simulated(2000, 700);
+  config.global.num = 2000;
   config.local.num = unless_simulated(5, 2);
   config.aequitas.lanes = 150;
   config.method = "aequitas-fully";

@@ -43,7 +43,7 @@ TEST(HostTiles, DoNotDependOnHowTheNetworkIsPacked) {
 }
 
 TEST(HostTiles, RefuseWhatTheirPacksDoNotCompute) {
-  expect_error(ExitCode::kBug, {"tiles of 16 outputs", "at most 8"},
+  expect_error(ExitCode::kBug, {"tiles of 9 outputs", "at most 8"},
                [] { member_logits(kWidestTile); });
 }
 
