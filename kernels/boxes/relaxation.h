@@ -31,8 +31,8 @@ struct Relaxation {
 ///
 /// For any slope k, f(z) - k z takes its extremes over an interval at the interval's ends, at f's
 /// kink, or where f' = k (which halving finds where it has no formula); so the offsets are right
-/// whatever slopes are chosen, and the choice (the chord on the side where f is curved away from it,
-/// a tangent's slope on the other) decides only how close the lines are.
+/// whatever slopes are chosen, and the choice (the chord on the side where f is curved away from
+/// it, a tangent's slope on the other) decides only how close the lines are.
 /// z  finite; every |f(z)| below float32's largest number
 /// Source: Singh et al., An abstract domain for certifying neural networks (DeepPoly), POPL 2019.
 Relaxation relax(Activation activation, float alpha, Interval z);

@@ -249,9 +249,9 @@ FL_HD float* forward_keep(PackedNetwork const& net, int done, float* kept, float
 }
 
 /// Gradient with respect to the input, from the gradient with respect to the logits.
-/// kept   as forward_keep left it, but for the gradient at the logits in their place; gradients take
-///        the place of what was kept: at the input in the first rows, at the first layer's sums
-///        behind it
+/// kept   as forward_keep left it, but for the gradient at the logits in their place; gradients
+///        take the place of what was kept: at the input in the first rows, at the first layer's
+///        sums behind it
 /// spare  [max_width][kV * kLanes] scratch, where needs_spare
 template <Pack P, int kV>
 FL_HD void input_gradient(PackedNetwork const& net, float* kept, float* spare) {

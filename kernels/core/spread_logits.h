@@ -16,8 +16,8 @@ struct SpreadScratch {
   float* logits = nullptr;
 };
 
-/// Lays that memory out in rows of `pack_lanes` floats for `pairs` members, a multiple of it; with a
-/// null `memory` it only counts. Returns the rows.
+/// Lays that memory out in rows of `pack_lanes` floats for `pairs` members, a multiple of it; with
+/// a null `memory` it only counts. Returns the rows.
 FL_HD int lay_out_spread(Subject const& s, int pairs, int pack_lanes, float* memory,
                          SpreadScratch& m) {
   auto const& net = s.network;

@@ -18,6 +18,8 @@ struct WarpTeam {
     __syncwarp();
   }
 
+  __device__ __forceinline__ void sync() const { __syncwarp(); }
+
   __device__ __forceinline__ Stage choose(Window& w, int& n) const {
     // Every thread looks at the lanes of one word of `stage`.
     unsigned const four = warp_lane() * kThreadLanes < w.count

@@ -76,8 +76,8 @@ class DeviceBlock final : public LaneBlock {
   }
   /// The context of the next kernels; `inserts` new inputs may be recorded by them.
   void prepare(std::uint64_t inserts);
-  /// The same for rounds in one launch: of as many as asked for as the record has room for, at least
-  /// one. Returns how many.
+  /// The same for rounds in one launch: for as many as the record has room for, at least one.
+  /// Returns how many.
   int prepare_rounds(int rounds);
   /// Seeks in as many launches as the record has room for. make_kernel(limit)
   template <class MakeKernel>

@@ -35,6 +35,7 @@ struct SoloTeam {
   void each(int n, Work const& work) const {
     for (int i = 0; i < n; ++i) work(i);
   }
+  void sync() const {}
   Stage choose(Window& w, int& n) const {
     Stage fullest = Stage::kResting;
     std::ptrdiff_t most = 0;

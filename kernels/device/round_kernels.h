@@ -20,13 +20,13 @@ namespace fairlane {
 // A team has
 //   kTake               lanes that it takes through a stage together
 //   each(n, work)       work(i) for i in [0, n); all is done on return
+//   sync()              what every thread has written is there for all
 //   choose(window, n)   the stage before which most of the window's lanes stand, n of them, at most
 //                       kTake, in its list; kResting: none
 //   take(window, stage) lists lanes before that stage so; returns how many
-
-/// How a team evaluates: several members of a group in each thread, whose packs share weights, or
-/// for few lanes, every member in a thread of its own.
-// kM below: members of a thread, or kSpreadMembers.
+//
+// kM says how it evaluates: that many members of a group in each thread, whose packs share weights;
+// or kSpreadMembers, for few lanes: every member in a thread of its own.
 
 /// Calls use(i, logits) for places i of the window's list [0, n), a thread each, with a source of
 /// the logits of that lane's group, some lanes at a time.
@@ -49,6 +49,7 @@ FL_HOST_DEVICE void spread_groups(Team const& team, RecordContext const& near, W
     for (int at = 0; at <= last; at += P::kLanes)
       evaluate_spread<P>(s, near.lanes.x, near.lanes.stride, w.pair_lane, w.pair_variant, at,
                          kPairs, m);
+    team.sync();
     team.each(lanes, [&](int i) {
       auto const variant = static_cast<int>(near.lanes.variant[w.list[first + i]]);
       use(first + i, SpreadLogits{m.logits + i * s.variants, kPairs, variant});
@@ -70,6 +71,7 @@ FL_HOST_DEVICE void pair_gradients(Team const& team, Subject const& s, Tiles con
       team.each(lanes, [&](int i) { pair(first + i, w.place + i, long{kHalf}); });
       for (int at = 0; at < 2 * kHalf; at += P::kLanes)
         tiles.template single<P>(s, w.place + at, m);
+      team.sync();
       team.each(lanes, [&](int i) { done(first + i, w.place + i, long{kHalf}); });
     }
   } else {
@@ -204,7 +206,7 @@ struct WeightedRounds {
   }
 };
 
-/// Takes the lanes of a window through rounds of the margin method, one round after the other, since
+/// Takes the lanes of a window through rounds of the margin method, one round after the other:
 /// every lane is evaluated in every round.
 struct MarginRounds {
   static constexpr ScratchNeeds kNeeds = GradientTiles::kNeeds;

@@ -1,5 +1,5 @@
-// The global phase of a window of lanes, test after test, until each has met an IDI or has taken all
-// its tests: see round_kernels.h for windows and teams.
+// The global phase of a window of lanes, test after test, until each has met an IDI or has taken
+// all its tests: see round_kernels.h for windows and teams.
 #pragma once
 
 #include "kernels/device/round_kernels.h"
@@ -53,8 +53,8 @@ FL_HOST_DEVICE void seek_window(Team const& team, How const& how, Subject const&
   }
 }
 
-/// The logits of the groups of the window's list [0, n): spread(i, logits, terms) for each place, or
-/// together(logits, terms) for all; terms: memory behind the logits', with their stride.
+/// The logits of the groups of the window's list [0, n): spread(i, logits, terms) for each place,
+/// or together(logits, terms) for all; terms: memory behind the logits', with their stride.
 template <Pack P, int kM, class Team, class Spread, class Together>
 FL_HOST_DEVICE void evaluate_groups(Team const& team, RecordContext const& near, Window const& w,
                                     int n, float* scratch, Spread const& spread,

@@ -1,5 +1,5 @@
-// The lanes that a team (a warp on a GPU) takes through many rounds of a search, and what it keeps of
-// them on chip.
+// The lanes that a team (a warp on a GPU) takes through many rounds of a search, and what it keeps
+// of them on chip.
 #pragma once
 
 #include <cstddef>
