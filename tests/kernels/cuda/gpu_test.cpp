@@ -62,7 +62,7 @@ TEST_P(GpuSearch, FindsWhatTheCpuFinds) {
   FL_NEED_GPU();
   TemporaryFolder const folder;
   RunConfig config = small_config(folder, shape_of(GetParam()));
-  config.global.num = unless_simulated(200, 20);
+  config.global.num = unless_simulated(200, 30);
   config.local.num = unless_simulated(40, 6);
   std::vector<std::int64_t> const all_lanes =
       unless_simulated<std::vector<std::int64_t>>({1, 33, 4096}, {33});
