@@ -47,14 +47,16 @@ void LockstepSearch::end_seed(LaneBlock const& block, int lane, bool hit, Global
   block.row(lane, hits.rows.data() + hits.rows.size() - attributes_);
 }
 
-void LockstepSearch::retire_all(LaneBlock& block, GlobalHits& hits) {
+void LockstepSearch::retire_all(LaneBlock& block, std::vector<std::uint8_t>& keep,
+                                GlobalHits& hits) {
   int const n = block.size();
+  keep.assign(static_cast<std::size_t>(n), 0);
   std::int64_t tests = 0;
   for (int lane = 0; lane < n; ++lane) {
     tests += block.iteration(lane);
     end_seed(block, lane, block.hit(lane), hits);
   }
-  block.retain(std::vector<std::uint8_t>(static_cast<std::size_t>(n)));
+  block.retain(keep);
   report(n, tests);
 }
 
@@ -86,7 +88,7 @@ void LockstepSearch::global_worker(WorkList& seeds, int wanted_lanes, GlobalHits
     if (block->size() == 0) return;
     if (steps && block->seeks() && seed_limits_.empty()) {
       block->seek(step, max_iter(), method_.steps_after_last_test);
-      retire_all(*block, hits);
+      retire_all(*block, keep, hits);
       continue;
     }
     block->test(method_.test);

@@ -50,7 +50,7 @@ class LockstepSearch : public SearchTask {
   /// Writes outcomes of lanes that ended; keep[lane] = 0 for those.
   bool retire(LaneBlock& block, bool after_step, std::vector<std::uint8_t>& keep, GlobalHits& hits);
   /// All lanes, each of which has come to its end.
-  void retire_all(LaneBlock& block, GlobalHits& hits);
+  void retire_all(LaneBlock& block, std::vector<std::uint8_t>& keep, GlobalHits& hits);
   /// Writes the outcome of a lane whose seed has ended.
   void end_seed(LaneBlock const& block, int lane, bool hit, GlobalHits& hits);
   void collect_origins();
