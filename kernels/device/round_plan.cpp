@@ -30,6 +30,16 @@ bool are_few(DeviceLimits const& limits, int lanes) {
   return lanes <= spread_windows(limits) * kSpreadLanes;
 }
 
+/// Packs of a window where a warp has so many. From three on, one of the three stages has a full
+/// pack before it; of three and four the choice that leaves the last window fullest.
+int window_packs(int packs) {
+  constexpr int kEnough = 3;
+  constexpr int kMost = kMostWindow / 32;
+  if (packs <= kEnough) return packs;
+  auto const rounded = [&](int each) { return (packs + each - 1) / each * each; };
+  return rounded(kEnough) < rounded(kMost) ? kEnough : kMost;
+}
+
 }  // namespace
 
 int round_places(DeviceLimits const& limits, int lanes) {
@@ -92,9 +102,9 @@ RoundPlan make_round_plan(Subject const& subject, RoundNeeds needs, ArenaView co
     plan.window = (lanes + spread_windows(limits) - 1) / spread_windows(limits);
     plan.places = limits.warp_lanes;
   } else {
-    int const resident = plan.warps * plan.blocks;
-    int const packs = (lanes + resident * limits.warp_lanes - 1) / (resident * limits.warp_lanes);
-    plan.window = std::clamp(packs * limits.warp_lanes, limits.warp_lanes, kMostWindow);
+    int const resident = plan.warps * plan.blocks * limits.warp_lanes;
+    int const packs = (lanes + resident - 1) / resident;  // of a warp
+    plan.window = window_packs(packs) * limits.warp_lanes;
     plan.places = plan.window;
   }
   plan.window_bytes = lay_out_window(plan.window, limits.warp_lanes, nullptr, nowhere);

@@ -7,7 +7,7 @@
 namespace fairlane {
 
 inline constexpr int kMostRoundWarps = 12;  // of a block, with up to 168 registers a thread
-inline constexpr int kMostWindow = 96;      // lanes of a warp: a pack stands before one of 3 stages
+inline constexpr int kMostWindow = 128;     // lanes of a warp
 inline constexpr int kSpreadMembers = 0;
 
 /// arena            the subject in device memory

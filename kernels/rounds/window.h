@@ -58,8 +58,8 @@ FL_HD int lay_out_window(int lanes, int take, std::byte* memory, Window& w) {
   array(w.list, take);
   array(w.labels, take);
   array(w.flags, take);
-  array(w.pair_lane, take);
-  array(w.pair_variant, take);
+  w.pair_lane = reinterpret_cast<std::int32_t*>(w.labels);  // which come when pairs are done
+  w.pair_variant = w.flags;
   array(w.left, w.room);
   array(w.stage, w.room);
   return used;
