@@ -13,6 +13,7 @@
 // Which thread comes first decides nothing but places.
 #pragma once
 
+#include "kernels/core/dense.h"
 #include "kernels/core/visit_flags.h"
 #include "kernels/device/atomics.h"
 

@@ -200,7 +200,9 @@ TEST(RoundPlan, FitsItsGpu) {
           // The last window's lanes may read a pack of places beyond it.
           EXPECT_LE(std::int64_t{windows} * plan.places,
                     round_places(gpu.limits(), lanes) + kMostWindow);
-          if (plan.members != kSpreadMembers) EXPECT_EQ(plan.window % 32, 0);
+          if (plan.members != kSpreadMembers) {
+            EXPECT_EQ(plan.window % 32, 0);
+          }
         }
       }
     }
