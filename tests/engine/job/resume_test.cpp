@@ -265,10 +265,10 @@ TEST_F(Resume, AfterADeviceHasFailed) {
   int saved = 0;
   for (int round = 0; round < 12; ++round) {
     SessionHow how{1, 5, 0, 1 + round % 2};
-    constexpr std::int64_t kCalls = 4000;
+    constexpr std::int64_t kCalls = 400;
     how.failing_call = static_cast<std::int64_t>(random()) % kCalls;
     SCOPED_TRACE(*how.failing_call);
-    Session const first = go_on(how, {.save_every = 20.0});
+    Session const first = go_on(how, {.save_every = 2.0});
     if (first.end == Session::End::kFinished) continue;
     EXPECT_THAT(first.error, HasSubstr("the device has failed; "));
     bool const is_saved = fs::exists(state());

@@ -163,8 +163,8 @@ TEST(TilePlan, KeepsSmallNetworksOnChip) {
     bool scratch;
   };
   Row const table[] = {
-      {kA100, kCensus, 1, true, true}, {kH200, kCensus, 1, true, true},
-      {kB200, kCensus, 1, true, true}, {kL4, kCensus, 1, true, true},
+      {kA100, kCensus, 1, true, true}, {kH200, kCensus, 2, true, true},
+      {kB200, kCensus, 2, true, true}, {kL4, kCensus, 1, true, true},
       {kH200, kAdult, 1, true, true},  {kA100, kAdult, 1, true, true},
       {kH200, kHuge, 2, false, false}, {kL4, kThousand, 2, false, false},
   };
