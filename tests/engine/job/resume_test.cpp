@@ -252,7 +252,7 @@ TEST_F(Resume, OnAnotherBackend) {
   std::int64_t const all = looks({});
   SessionHow const device{1, 7, 0, 1};
   EXPECT_EQ(go_on({}, {.stop_at = all / 3, .save_every = 1e9}).end, Session::End::kStopped);
-  EXPECT_EQ(go_on(device, {.stop_at = 20, .save_every = 1e9}).end, Session::End::kStopped);
+  EXPECT_EQ(go_on(device, {.stop_at = 3, .save_every = 1e9}).end, Session::End::kStopped);
   EXPECT_EQ(go_on({2}).end, Session::End::kFinished);
   expect_whole();
 }
@@ -265,7 +265,7 @@ TEST_F(Resume, AfterADeviceHasFailed) {
   int saved = 0;
   for (int round = 0; round < 12; ++round) {
     SessionHow how{1, 5, 0, 1 + round % 2};
-    constexpr std::int64_t kCalls = 400;
+    constexpr std::int64_t kCalls = 200;
     how.failing_call = static_cast<std::int64_t>(random()) % kCalls;
     SCOPED_TRACE(*how.failing_call);
     Session const first = go_on(how, {.save_every = 2.0});
