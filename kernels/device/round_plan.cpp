@@ -93,7 +93,9 @@ RoundPlan make_round_plan(Subject const& subject, RoundNeeds needs, ArenaView co
     if (best == 0 || !fits(best)) {
       plan.shared_scratch = false;
       plan.members = 1;
-      plan.warps = kMostRoundWarps;
+      std::int64_t const windows =
+          (shared - weights) / lay_out_window(kMostWindow, limits.warp_lanes, nullptr, nowhere);
+      plan.warps = static_cast<int>(std::clamp<std::int64_t>(windows, 1, kMostRoundWarps));
     }
   }
   plan.scratch_floats = floats(plan.members);

@@ -180,7 +180,9 @@ TEST(TilePlan, KeepsSmallNetworksOnChip) {
 }
 
 TEST(RoundPlan, FitsItsGpu) {
-  for (auto const& gpu : kGpus) {
+  std::vector<Gpu> gpus(std::begin(kGpus), std::end(kGpus));
+  gpus.push_back({"with hardly any shared memory", 2, 2 << 10, 3 << 10, 2048});
+  for (auto const& gpu : gpus) {
     for (auto const& widths : {kCensus, kAdult, kMiddle, kThousand}) {
       Shapes shapes(widths);
       for (int const variants : {1, 2, 3, 4, 9, 32, 90}) {
