@@ -89,7 +89,7 @@ TEST_F(DeviceFailure, OfOneDeviceEndsTheOthersToo) {
   config_.local.num = unless_simulated(2000, 200);
   auto const [all, no_message] = run_two({});
   EXPECT_EQ(no_message, "");
-  constexpr std::int64_t kEarly = 40;  // in the global phase
+  constexpr std::int64_t kEarly = 10;  // in the global phase
   auto const [some, message] = run_two(kEarly);
   EXPECT_EQ(message, kFailure);
   EXPECT_LT(some, all / 2);
