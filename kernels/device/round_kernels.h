@@ -190,6 +190,7 @@ struct WeightedRounds {
       lay_out_members(s, kM, P::kLanes, scratch, m);
       MemberLogits<P, kM> const logits{s, m, c.lanes.x, c.lanes.stride, w.list};
       LaneTiles<P, 1>::classify_by(s, logits, n, w.labels, w.flags);
+      team.sync();  // threads without a lane have read another's
       team.each(n, [&](int i) { note(near, w, i); });
     }
   }

@@ -72,6 +72,7 @@ FL_HOST_DEVICE void evaluate_groups(Team const& team, RecordContext const& near,
     int const rows = lay_out_members(s, kM, P::kLanes, scratch, m);
     MemberLogits<P, kM> const logits{s, m, l.x, l.stride, w.list, l.variant};
     together(logits, scratch + static_cast<long>(rows) * P::kLanes);
+    team.sync();  // threads without a lane have read another's
   }
 }
 
