@@ -21,8 +21,19 @@ USED = re.compile(r"Used (\d+) registers(.*)")
 SHARED = re.compile(r"(\d+) bytes smem")
 LANES = re.compile(r"_ZN8fairlane9run_lanesINS_\d+(\w+?)EEEv")
 TILES = re.compile(r"_ZN8fairlane9run_tilesINS_\d+(\w+?)ELi(\d)ELb([01])EEEv")
+ROUNDS = re.compile(r"_ZN8fairlane10run_roundsINS_(\w+?)ELi(\d)ELb([01])EEEv")
 BLOCKS = re.compile(r"_ZN8fairlane10run_blocksINS_11DenseBlocksILi(\d+)ELi(\d+)ELi(\d+)ELi(\d+)E")
 ZERO = {"stack": 0, "spills": 0, "shared": 0}
+
+
+def identifiers(mangled):
+    """Names in a mangled one, each behind its length: 14WeightedRoundsINS_13GradientTilesE."""
+    names = []
+    at = 0
+    while number := re.compile(r"\d+").search(mangled, at):
+        at = number.end() + int(number.group())
+        names.append(mangled[number.end():at])
+    return names
 
 
 def kernel_name(symbol):
@@ -34,6 +45,11 @@ def kernel_name(symbol):
     if tiles:
         where = "on chip" if tiles.group(3) == "1" else "anywhere"
         return f"{tiles.group(1)}, packs {tiles.group(2)}, {where}"
+    rounds = ROUNDS.match(symbol)
+    if rounds:
+        how = {"0": "spread"}.get(rounds.group(2), f"members {rounds.group(2)}")
+        where = "on chip" if rounds.group(3) == "1" else "anywhere"
+        return f"{' of '.join(identifiers(rounds.group(1)))}, {how}, {where}"
     blocks = BLOCKS.match(symbol)
     if blocks:
         quads = [int(number) for number in blocks.groups()]
