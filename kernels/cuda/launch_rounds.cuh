@@ -92,31 +92,23 @@ struct WarpTeam {
 
 inline constexpr int kRoundSums = 64;  // of a thread, which has 168 registers
 
-/// Calls the kernel for every window of the lanes, a warp at a time.
-/// kM  members evaluated together; kOnChip  the plan has weights and scratch in shared memory
-template <class K, int kM, bool kOnChip>
+/// Calls the kernel for every window of the lanes, a warp at a time. Weights and scratch lie in
+/// shared memory.
+/// kM  members evaluated together, or kSpreadMembers
+template <class K, int kM>
 __global__ void __launch_bounds__(kMostRoundWarps* kWarpLanes, 1)
     run_rounds(__grid_constant__ K const kernel, __grid_constant__ RoundPlan const plan,
                int lanes) {
   extern __shared__ uint4 shared[];
   auto* on_chip = reinterpret_cast<std::byte*>(shared);
   int const warp = static_cast<int>(threadIdx.x) / kWarpLanes;
-  Subject subject = plan.arena.subject;
-  if (kOnChip || plan.shared_weights) {
-    copy_arena(plan.arena, on_chip);
-    subject = subject_at(plan.arena, on_chip);
-    on_chip += plan.arena.bytes;
-  }
+  copy_arena(plan.arena, on_chip);
+  Subject const subject = subject_at(plan.arena, on_chip);
+  on_chip += plan.arena.bytes;
   Window window;
   lay_out_window(plan.window, kWarpLanes, on_chip + warp * plan.window_bytes, window);
   on_chip += plan.warps * plan.window_bytes;
-  float* memory;
-  if (kOnChip || plan.shared_scratch) {
-    memory = reinterpret_cast<float*>(on_chip) + warp * plan.scratch_floats;
-  } else {
-    memory =
-        plan.scratch + (static_cast<long>(blockIdx.x) * plan.warps + warp) * plan.scratch_floats;
-  }
+  float* const memory = reinterpret_cast<float*>(on_chip) + warp * plan.scratch_floats;
   // Window after window over the blocks first, so that few still keep every multiprocessor busy.
   long const first = static_cast<long>(warp) * gridDim.x + blockIdx.x;
   long const step = static_cast<long>(gridDim.x) * plan.warps;
@@ -125,15 +117,14 @@ __global__ void __launch_bounds__(kMostRoundWarps* kWarpLanes, 1)
     window.place = at * plan.places;
     window.count = static_cast<int>(min(static_cast<long>(plan.window), lanes - window.lane));
     window.turn = 0;
-    kernel.template operator()<WarpPack<kOnChip, kRoundSums>, kM>(WarpTeam{}, subject, window,
-                                                                  memory);
+    kernel.template operator()<WarpPack<true, kRoundSums>, kM>(WarpTeam{}, subject, window, memory);
   }
 }
 
-template <class K, int kM, bool kOnChip>
+template <class K, int kM>
 cudaError_t launch_rounds_as(K const& kernel, RoundPlan const& plan, int lanes,
                              cudaStream_t stream) {
-  auto const function = run_rounds<K, kM, kOnChip>;
+  auto const function = run_rounds<K, kM>;
   cudaError_t const allowed = cudaFuncSetAttribute(
       function, cudaFuncAttributeMaxDynamicSharedMemorySize, plan.shared_bytes);
   if (allowed != cudaSuccess) return allowed;
@@ -147,13 +138,10 @@ cudaError_t launch_rounds_as(K const& kernel, RoundPlan const& plan, int lanes,
 template <class K>
 cudaError_t launch_rounds(K const& kernel, RoundPlan const& plan, int lanes, cudaStream_t stream) {
   if (lanes <= 0) return cudaSuccess;
-  if (!plan.shared_weights || !plan.shared_scratch)
-    return launch_rounds_as<K, 1, false>(kernel, plan, lanes, stream);
   if (plan.members == kSpreadMembers)
-    return launch_rounds_as<K, kSpreadMembers, true>(kernel, plan, lanes, stream);
-  if (plan.members >= 4) return launch_rounds_as<K, 4, true>(kernel, plan, lanes, stream);
-  if (plan.members >= 3) return launch_rounds_as<K, 3, true>(kernel, plan, lanes, stream);
-  return launch_rounds_as<K, 2, true>(kernel, plan, lanes, stream);
+    return launch_rounds_as<K, kSpreadMembers>(kernel, plan, lanes, stream);
+  if (plan.members >= 4) return launch_rounds_as<K, 4>(kernel, plan, lanes, stream);
+  return launch_rounds_as<K, 2>(kernel, plan, lanes, stream);
 }
 
 }  // namespace fairlane

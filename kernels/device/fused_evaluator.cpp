@@ -7,7 +7,7 @@ namespace {
 class FusedEvaluator final : public Evaluator {
  public:
   FusedEvaluator(Subject const& host_subject, ArenaView const& arena, Device& device)
-      : subject_(host_subject), arena_(arena), device_(device) {}
+      : subject_(host_subject), arena_(arena), device_(device), runs_rounds_(rounds_fit()) {}
   void run(ProbeTiles const& operation, Range range) override { run_tiles(operation, range); }
   void run(ClassifyTiles const& operation, Range range) override { run_tiles(operation, range); }
   void run(ClassifySomeTiles const& operation, Range range) override {
@@ -18,9 +18,14 @@ class FusedEvaluator final : public Evaluator {
   void run(GradientTiles const& operation, Range range) override { run_tiles(operation, range); }
   void run(DifferenceTiles const& operation, Range range) override { run_tiles(operation, range); }
   void run(MemberTiles const& operation, Range range) override { run_tiles(operation, range); }
-  bool runs_rounds() const override { return true; }
+  bool runs_rounds() const override { return runs_rounds_; }
   void run(RoundKernel const& kernel, int lanes) override {
-    device_.run(kernel, rounds_for(kernel, lanes), lanes);
+    auto const needs = std::visit(
+        [](auto const& k) {
+          return RoundNeeds{k.kNeeds, k.kTerms};
+        },
+        kernel);
+    device_.run(kernel, plan_rounds(needs, lanes), lanes);
   }
 
  private:
@@ -54,27 +59,25 @@ class FusedEvaluator final : public Evaluator {
     return entries_.back()->plan;
   }
 
-  RoundPlan rounds_for(RoundKernel const& kernel, int lanes) {
-    auto const needs = std::visit(
-        [](auto const& k) {
-          return RoundNeeds{k.kNeeds, k.kTerms};
-        },
-        kernel);
-    auto plan = make_round_plan(subject_, needs, arena_, device_.properties().limits, lanes);
-    if (plan.shared_scratch) return plan;
-    auto const floats = static_cast<std::size_t>(plan.scratch_floats) *
-                        static_cast<std::size_t>(plan.blocks) *
-                        static_cast<std::size_t>(plan.warps);
-    if (round_scratch_.size() < floats) round_scratch_ = DeviceArray<float>(device_, floats);
-    plan.scratch = round_scratch_.data();
-    return plan;
+  RoundPlan plan_rounds(RoundNeeds needs, int lanes) const {
+    return make_round_plan(subject_, needs, arena_, device_.properties().limits, lanes);
+  }
+  /// Whatever the rounds need, for few lanes and for many.
+  bool rounds_fit() const {
+    constexpr int kMany = 1 << 22;
+    for (ScratchNeeds const gradient : {GradientTiles::kNeeds, DifferenceTiles::kNeeds}) {
+      for (int const lanes : {1, kMany}) {
+        if (!plan_rounds({gradient, ProbeTiles::kNeeds.terms}, lanes).on_chip) return false;
+      }
+    }
+    return true;
   }
 
   Subject const& subject_;  // on the host
   ArenaView const& arena_;
   Device& device_;
   std::vector<std::unique_ptr<Entry>> entries_;
-  DeviceArray<float> round_scratch_;
+  bool runs_rounds_;
 };
 
 }  // namespace

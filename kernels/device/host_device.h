@@ -119,14 +119,10 @@ void HostDevice::run_rounds(RoundKernel const& kernel, RoundPlan const& plan, in
   switch (plan.members) {
     case 4:
       return run_windows<P, 4>(kernel, plan, lanes);
-    case 3:
-      return run_windows<P, 3>(kernel, plan, lanes);
-    case 2:
-      return run_windows<P, 2>(kernel, plan, lanes);
     case kSpreadMembers:
       return run_windows<P, kSpreadMembers>(kernel, plan, lanes);
     default:
-      return run_windows<P, 1>(kernel, plan, lanes);
+      return run_windows<P, 2>(kernel, plan, lanes);
   }
 }
 

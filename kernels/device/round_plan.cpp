@@ -10,7 +10,7 @@ namespace fairlane {
 
 namespace {
 
-constexpr int kFewWarps = 3;  // below that, scratch in device memory is the better choice
+constexpr int kFewWarps = 3;  // below that, a kernel for each stage is the better choice
 
 /// Few lanes are spread over windows of their own, two for each of a multiprocessor's schedulers.
 constexpr int kSpreadWindows = 8;
@@ -22,7 +22,7 @@ struct Together {
   int members;
   int cost;
 };
-constexpr Together kTogether[] = {{4, 100}, {3, 105}, {2, 120}};
+constexpr Together kTogether[] = {{4, 100}, {2, 120}};
 
 int spread_windows(DeviceLimits const& limits) { return kSpreadWindows * limits.multiprocessors; }
 
@@ -52,8 +52,7 @@ RoundPlan make_round_plan(Subject const& subject, RoundNeeds needs, ArenaView co
   RoundPlan plan;
   plan.arena = arena;
   std::int64_t const shared = limits.shared_per_block;
-  plan.shared_weights = arena.bytes * 2 <= shared;
-  std::int64_t const weights = plan.shared_weights ? arena.bytes : 0;
+  std::int64_t const weights = arena.bytes;
   auto const floats = [&](int members) {
     MemberScratch together;
     SpreadScratch spread;
@@ -74,11 +73,10 @@ RoundPlan make_round_plan(Subject const& subject, RoundNeeds needs, ArenaView co
                               lay_out_window(kMostWindow, limits.warp_lanes, nullptr, nowhere);
     return static_cast<int>(std::min<std::int64_t>((shared - weights) / each, kMostRoundWarps));
   };
-  plan.shared_scratch = plan.shared_weights;
   auto const fits = [&](int members) {
     plan.members = members;
     plan.warps = warps_that_fit(members);
-    return plan.shared_weights && plan.warps >= kFewWarps;
+    return weights * 2 <= shared && plan.warps >= kFewWarps;
   };
   bool const few = are_few(limits, lanes) && subject.variants <= limits.warp_lanes;
   if (!few || !fits(kSpreadMembers)) {
@@ -90,13 +88,8 @@ RoundPlan make_round_plan(Subject const& subject, RoundNeeds needs, ArenaView co
       best = members;
       least = evaluated * cost;
     }
-    if (best == 0 || !fits(best)) {
-      plan.shared_scratch = false;
-      plan.members = 1;
-      std::int64_t const windows =
-          (shared - weights) / lay_out_window(kMostWindow, limits.warp_lanes, nullptr, nowhere);
-      plan.warps = static_cast<int>(std::clamp<std::int64_t>(windows, 1, kMostRoundWarps));
-    }
+    plan.on_chip = best > 0 && fits(best);
+    if (!plan.on_chip) return plan;
   }
   plan.scratch_floats = floats(plan.members);
   plan.blocks = limits.multiprocessors;
@@ -110,11 +103,9 @@ RoundPlan make_round_plan(Subject const& subject, RoundNeeds needs, ArenaView co
     plan.places = plan.window;
   }
   plan.window_bytes = lay_out_window(plan.window, limits.warp_lanes, nullptr, nowhere);
-  std::int64_t const scratch =
-      plan.shared_scratch
-          ? plan.scratch_floats * static_cast<std::int64_t>(sizeof(float)) * plan.warps
-          : 0;
-  plan.shared_bytes = static_cast<int>(weights + plan.warps * plan.window_bytes + scratch);
+  std::int64_t const each =
+      plan.window_bytes + plan.scratch_floats * static_cast<std::int64_t>(sizeof(float));
+  plan.shared_bytes = static_cast<int>(weights + plan.warps * each);
   return plan;
 }
 

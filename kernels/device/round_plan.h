@@ -10,27 +10,27 @@ inline constexpr int kMostRoundWarps = 12;  // of a block, with up to 168 regist
 inline constexpr int kMostWindow = 128;     // lanes of a warp
 inline constexpr int kSpreadMembers = 0;
 
-/// arena            the subject in device memory
-/// members          members of a group that a thread evaluates together: 1 to 4; kSpreadMembers:
+/// arena            the subject in device memory, which every block copies to shared memory
+/// on_chip          whether weights and scratch fit there; otherwise nothing else is planned, and a
+///                  round takes a kernel for each stage
+/// members          members of a group that a thread evaluates together: 2 or 4; kSpreadMembers:
 ///                  one, and members of few lanes fill a warp
 /// window           lanes of a warp; places: that it has in the arrays over places
 /// warps            warps of a block
 /// blocks           blocks that are resident at once
-/// shared_weights, shared_scratch, shared_bytes, scratch_floats, scratch  as TilePlan has them
-/// window_bytes     memory of a window, in shared memory
+/// shared_bytes     shared memory of a block; window_bytes: of a warp's window
+/// scratch_floats   floats of scratch of one warp
 struct RoundPlan {
   ArenaView arena;
-  int members = 1;
+  bool on_chip = true;
+  int members = 2;
   int window = 1;
   int places = 1;
   int warps = 1;
   int blocks = 1;
-  bool shared_weights = false;
-  bool shared_scratch = false;
   int shared_bytes = 0;
   int window_bytes = 0;
   std::int64_t scratch_floats = 0;
-  float* scratch = nullptr;
 };
 
 /// Places that the rounds of so many lanes take in the arrays over places.
@@ -43,8 +43,7 @@ struct RoundNeeds {
   int terms = 0;
 };
 
-/// Chooses a plan for so many lanes; `scratch` is left to the caller. subject: on the host, for its
-/// shapes.
+/// Chooses a plan for so many lanes. subject: on the host, for its shapes.
 RoundPlan make_round_plan(Subject const& subject, RoundNeeds needs, ArenaView const& arena,
                           DeviceLimits const& limits, int lanes);
 

@@ -21,7 +21,7 @@ USED = re.compile(r"Used (\d+) registers(.*)")
 SHARED = re.compile(r"(\d+) bytes smem")
 LANES = re.compile(r"_ZN8fairlane9run_lanesINS_\d+(\w+?)EEEv")
 TILES = re.compile(r"_ZN8fairlane9run_tilesINS_\d+(\w+?)ELi(\d)ELb([01])EEEv")
-ROUNDS = re.compile(r"_ZN8fairlane10run_roundsINS_(\w+?)ELi(\d)ELb([01])EEEv")
+ROUNDS = re.compile(r"_ZN8fairlane10run_roundsINS_(\w+?)ELi(\d)EEEv")
 BLOCKS = re.compile(r"_ZN8fairlane10run_blocksINS_11DenseBlocksILi(\d+)ELi(\d+)ELi(\d+)ELi(\d+)E")
 ZERO = {"stack": 0, "spills": 0, "shared": 0}
 
@@ -48,8 +48,7 @@ def kernel_name(symbol):
     rounds = ROUNDS.match(symbol)
     if rounds:
         how = {"0": "spread"}.get(rounds.group(2), f"members {rounds.group(2)}")
-        where = "on chip" if rounds.group(3) == "1" else "anywhere"
-        return f"{' of '.join(identifiers(rounds.group(1)))}, {how}, {where}"
+        return f"{' of '.join(identifiers(rounds.group(1)))}, {how}"
     blocks = BLOCKS.match(symbol)
     if blocks:
         quads = [int(number) for number in blocks.groups()]

@@ -182,6 +182,7 @@ TEST(TilePlan, KeepsSmallNetworksOnChip) {
 TEST(RoundPlan, FitsItsGpu) {
   std::vector<Gpu> gpus(std::begin(kGpus), std::end(kGpus));
   gpus.push_back({"with hardly any shared memory", 2, 2 << 10, 3 << 10, 2048});
+  int on_chip = 0;
   for (auto const& gpu : gpus) {
     for (auto const& widths : {kCensus, kAdult, kMiddle, kThousand}) {
       Shapes shapes(widths);
@@ -192,12 +193,13 @@ TEST(RoundPlan, FitsItsGpu) {
                        std::to_string(variants) + " variants, " + std::to_string(lanes));
           auto const plan = make_round_plan(shapes.subject, {GradientTiles::kNeeds, 6},
                                             shapes.arena, gpu.limits(), lanes);
+          if (!plan.on_chip) continue;
+          ++on_chip;
           EXPECT_LE(plan.shared_bytes, gpu.shared_per_block);
           EXPECT_GE(plan.warps, 1);
           EXPECT_LE(plan.warps, kMostRoundWarps);
           EXPECT_GE(plan.window, 1);
           EXPECT_LE(plan.window, kMostWindow);
-          EXPECT_TRUE(plan.shared_scratch ? plan.members != 1 : plan.members == 1);
           int const windows = (lanes + plan.window - 1) / plan.window;
           // The last window's lanes may read a pack of places beyond it.
           EXPECT_LE(std::int64_t{windows} * plan.places,
@@ -209,6 +211,7 @@ TEST(RoundPlan, FitsItsGpu) {
       }
     }
   }
+  EXPECT_GT(on_chip, 100);
 }
 
 TEST(RoundPlan, EvaluatesMembersTogether) {
@@ -218,10 +221,11 @@ TEST(RoundPlan, EvaluatesMembersTogether) {
     int lanes;
     int members;
   };
+  constexpr int kNotOnChip = -1;
   Row const table[] = {
-      {kCensus, 4, 1000, kSpreadMembers}, {kCensus, 40, 1000, 4},   {kCensus, 4, 1 << 20, 4},
-      {kCensus, 3, 1 << 20, 3},           {kCensus, 9, 1 << 20, 3}, {kCensus, 2, 1 << 20, 2},
-      {kThousand, 4, 1 << 20, 1},         {kThousand, 4, 1000, 1},
+      {kCensus, 4, 1000, kSpreadMembers}, {kCensus, 40, 1000, 4},
+      {kCensus, 4, 1 << 20, 4},           {kCensus, 9, 1 << 20, 4},
+      {kCensus, 2, 1 << 20, 2},           {kThousand, 4, 1 << 20, kNotOnChip},
   };
   for (auto const& row : table) {
     SCOPED_TRACE(text(row.widths) + ", " + std::to_string(row.variants) + " variants, " +
@@ -230,7 +234,7 @@ TEST(RoundPlan, EvaluatesMembersTogether) {
     shapes.subject.variants = row.variants;
     auto const plan = make_round_plan(shapes.subject, {GradientTiles::kNeeds}, shapes.arena,
                                       kH200.limits(), row.lanes);
-    EXPECT_EQ(plan.members, row.members);
+    EXPECT_EQ(plan.on_chip ? plan.members : kNotOnChip, row.members);
   }
 }
 
