@@ -70,14 +70,14 @@ FL_HOST_DEVICE void pair_gradients(Team const& team, Subject const& s, Tiles con
       int const lanes = n - first < kHalf ? n - first : kHalf;
       team.each(lanes, [&](int i) { pair(first + i, w.place + i, long{kHalf}); });
       for (int at = 0; at < 2 * kHalf; at += P::kLanes)
-        tiles.template single<P>(s, w.place + at, m);
+        tiles.template rows<P, 1>(s, w.place + at, m);
       team.sync();
       team.each(lanes, [&](int i) { done(first + i, w.place + i, long{kHalf}); });
     }
   } else {
     team.each(n, [&](int i) { pair(i, w.place + i, stride); });
     Scratch const m = lay_out_scratch(s, Tiles::kNeeds, 2 * P::kLanes, scratch);
-    for (int at = 0; at < n; at += P::kLanes) tiles.template pair<P>(s, w.place + at, m);
+    for (int at = 0; at < n; at += P::kLanes) tiles.template rows<P, 2>(s, w.place + at, m, stride);
     team.each(n, [&](int i) { done(i, w.place + i, stride); });
   }
 }

@@ -108,25 +108,15 @@ struct GradientTiles {
 
   template <Pack P, int kV>
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
-    for (int partner = 0; partner < 2; ++partner) {
-      long const i = at + partner * (stride / 2);
-      FirstLayer<P, kV>::load(s, x + i, stride, 0, s.columns, m.kept);
-      LaneTiles<P, kV>::backward_tile(s, spec, x + i, stride, m, gradient + i, stride);
-    }
+    for (int partner = 0; partner < 2; ++partner) rows<P, kV>(s, at + partner * (stride / 2), m);
   }
 
-  /// One pack of rows alone.
-  template <Pack P>
-  FL_HOST_DEVICE void single(Subject const& s, long at, Scratch const& m) const {
-    FirstLayer<P, 1>::load(s, x + at, stride, 0, s.columns, m.kept);
-    LaneTiles<P, 1>::backward_tile(s, spec, x + at, stride, m, gradient + at, stride);
-  }
-
-  /// One pack of rows, with their partners as the other pack of a tile.
-  template <Pack P>
-  FL_HOST_DEVICE void pair(Subject const& s, long at, Scratch const& m) const {
-    FirstLayer<P, 2>::load(s, x + at, stride, 0, s.columns, m.kept, stride / 2);
-    LaneTiles<P, 2>::backward_tile(s, spec, x + at, stride, m, gradient + at, stride, stride / 2);
+  /// A tile of rows alone, whose packs lie `apart` places apart.
+  template <Pack P, int kV>
+  FL_HOST_DEVICE void rows(Subject const& s, long at, Scratch const& m,
+                           long apart = P::kLanes) const {
+    FirstLayer<P, kV>::load(s, x + at, stride, 0, s.columns, m.kept, apart);
+    LaneTiles<P, kV>::backward_tile(s, spec, x + at, stride, m, gradient + at, stride, apart);
   }
 };
 
@@ -140,23 +130,14 @@ struct DifferenceTiles {
 
   template <Pack P, int kV>
   FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
-    for (int partner = 0; partner < 2; ++partner) {
-      long const i = at + partner * (stride / 2);
-      FirstLayer<P, kV>::load(s, x + i, stride, 0, s.columns, m.in);
-      LaneTiles<P, kV>::difference_tile(s, spec, x + i, stride, m, gradient + i, stride);
-    }
+    for (int partner = 0; partner < 2; ++partner) rows<P, kV>(s, at + partner * (stride / 2), m);
   }
 
-  template <Pack P>
-  FL_HOST_DEVICE void single(Subject const& s, long at, Scratch const& m) const {
-    FirstLayer<P, 1>::load(s, x + at, stride, 0, s.columns, m.in);
-    LaneTiles<P, 1>::difference_tile(s, spec, x + at, stride, m, gradient + at, stride);
-  }
-
-  template <Pack P>
-  FL_HOST_DEVICE void pair(Subject const& s, long at, Scratch const& m) const {
-    FirstLayer<P, 2>::load(s, x + at, stride, 0, s.columns, m.in, stride / 2);
-    LaneTiles<P, 2>::difference_tile(s, spec, x + at, stride, m, gradient + at, stride, stride / 2);
+  template <Pack P, int kV>
+  FL_HOST_DEVICE void rows(Subject const& s, long at, Scratch const& m,
+                           long apart = P::kLanes) const {
+    FirstLayer<P, kV>::load(s, x + at, stride, 0, s.columns, m.in, apart);
+    LaneTiles<P, kV>::difference_tile(s, spec, x + at, stride, m, gradient + at, stride, apart);
   }
 };
 
