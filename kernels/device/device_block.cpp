@@ -72,9 +72,8 @@ void DeviceBlock::prepare(std::uint64_t inserts) {
 }
 
 void DeviceBlock::finish() {
-  hits_.fresh = iterations_.fresh = renewals_.fresh = rows_.fresh = outcomes_.fresh = false;
-  sought_ = false;
-  hits_fetched_ = false;
+  hits_.fresh = iterations_.fresh = renewals_.fresh = rows_.fresh = false;
+  outcomes_.fresh = hit_rows_.fresh = sought_ = false;
   if (context_.full) {
     auto& device = share_.device;
     auto const& from = context_.overflow;
@@ -185,11 +184,10 @@ void DeviceBlock::advance(SignStep const& how) {
 
 template <class MakeKernel>
 void DeviceBlock::seek_by(std::uint32_t last, bool steps_last, MakeKernel const& make_kernel) {
-  for (std::uint32_t taken = 0; taken < last;) {
-    taken += static_cast<std::uint32_t>(prepare_rounds(static_cast<int>(last - taken)));
-    share_.evaluator.run(make_kernel(SeekLimit{taken, taken < last || steps_last}), size_);
-    finish();
-  }
+  run_rounds(static_cast<int>(last), [&](int, int taken) {
+    auto const until = static_cast<std::uint32_t>(taken);
+    return make_kernel(SeekLimit{until, until < last || steps_last});
+  });
   sought_ = true;
 }
 
@@ -232,22 +230,16 @@ int DeviceBlock::prepare_rounds(int rounds) {
 void DeviceBlock::step(WeightedStep const& how, int rounds) {
   bool const together = share_.evaluator.runs_rounds() && subject_.finite &&
                         subject_.label_bits > 0 && share_.table.holds_labels();
-  while (rounds > 0) {
-    if (!together) {
-      local_round(how);
-      --rounds;
-      continue;
-    }
-    int const now = prepare_rounds(rounds);
-    auto const left = static_cast<std::uint16_t>(now);
-    if (how.gradient.kind == GradientKind::kProbabilityDifference) {
-      share_.evaluator.run(WeightedRounds<DifferenceTiles>{context_, how, left}, size_);
-    } else {
-      share_.evaluator.run(WeightedRounds<GradientTiles>{context_, how, left}, size_);
-    }
-    finish();
-    rounds -= now;
+  if (!together) {
+    for (int i = 0; i < rounds; ++i) local_round(how);
+    return;
   }
+  run_rounds(rounds, [&](int now, int) -> RoundKernel {
+    auto const left = static_cast<std::uint16_t>(now);
+    if (how.gradient.kind == GradientKind::kProbabilityDifference)
+      return WeightedRounds<DifferenceTiles>{context_, how, left};
+    return WeightedRounds<GradientTiles>{context_, how, left};
+  });
 }
 
 void DeviceBlock::local_round(WeightedStep const& how) {
@@ -380,27 +372,24 @@ void DeviceBlock::fetch_hits() const {
   device.run(PackRows{context_, lanes_.list, lanes_.rows}, {static_cast<std::int64_t>(n), nullptr});
   std::vector<std::int32_t> packed(n * columns);
   device.download(packed.data(), lanes_.rows, packed.size() * sizeof(std::int32_t));
-  rows_.values.resize(columns * static_cast<std::size_t>(size_));
+  hit_rows_.values.resize(columns * static_cast<std::size_t>(size_));
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t k = 0; k < columns; ++k) {
-      rows_.values[k * static_cast<std::size_t>(size_) + static_cast<std::size_t>(list[i])] =
+      hit_rows_.values[k * static_cast<std::size_t>(size_) + static_cast<std::size_t>(list[i])] =
           packed[i * columns + k];
     }
   }
+  hit_rows_.fresh = true;
 }
 
 void DeviceBlock::row(int lane, std::int32_t* row) const {
-  if (sought_ && !rows_.fresh && !hits_fetched_ && hit(lane)) {
-    fetch_hits();
-    hits_fetched_ = true;
-  }
+  bool const of_hit = sought_ && hit(lane);
+  if (of_hit && !hit_rows_.fresh) fetch_hits();
+  auto& mirror = of_hit ? hit_rows_ : rows_;
   auto const& attribute_of = share_.packed.attribute_of();
-  bool const fetched = sought_ && hits_fetched_ && !rows_.fresh && hit(lane);
   for (int c = 0; c < subject_.columns; ++c) {
-    auto const at = static_cast<std::size_t>(c) * static_cast<std::size_t>(size_) +
-                    static_cast<std::size_t>(lane);
-    row[attribute_of[static_cast<std::size_t>(c)]] = share_.packed.code_at(
-        c, fetched ? rows_.values[at] : mirrored(rows_, lanes_.x, subject_.columns, c, lane));
+    row[attribute_of[static_cast<std::size_t>(c)]] =
+        share_.packed.code_at(c, mirrored(mirror, lanes_.x, subject_.columns, c, lane));
   }
 }
 

@@ -82,6 +82,17 @@ class DeviceBlock final : public LaneBlock {
   /// Seeks in as many launches as the record has room for. make_kernel(limit)
   template <class MakeKernel>
   void seek_by(std::uint32_t last, bool steps_last, MakeKernel const& make_kernel);
+  /// Rounds in as few launches as the record has room for. make_kernel(now, taken): the kernel of
+  /// the next `now` rounds, after which `taken` have been taken
+  template <class MakeKernel>
+  void run_rounds(int rounds, MakeKernel const& make_kernel) {
+    for (int taken = 0; taken < rounds;) {
+      int const now = prepare_rounds(rounds - taken);
+      taken += now;
+      share_.evaluator.run(make_kernel(now, taken), size_);
+      finish();
+    }
+  }
   /// Brings the rows of lanes that have met an IDI to the host, after seek.
   void fetch_hits() const;
   /// One round, a kernel for each stage.
@@ -118,8 +129,8 @@ class DeviceBlock final : public LaneBlock {
   RecordContext context_;
   DeviceArray<std::byte> overflow_memory_;
   bool sought_ = false;  // the last verb was seek, and outcomes tell all lanes' hits and iterations
-  mutable bool hits_fetched_ = false;  // since then, into rows_
   mutable Mirror<std::uint32_t> outcomes_;
+  mutable Mirror<std::int32_t> hit_rows_;  // rows of lanes that seek left at an IDI
   mutable Mirror<std::int32_t> hits_;
   mutable Mirror<std::uint32_t> iterations_;
   mutable Mirror<std::uint32_t> renewals_;

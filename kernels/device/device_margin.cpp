@@ -37,13 +37,9 @@ void DeviceBlock::step(MarginStep const& how, int rounds) {
     for (int i = 0; i < rounds; ++i) local_round(how);
     return;
   }
-  while (rounds > 0) {
-    int const now = prepare_rounds(rounds);
-    share_.evaluator.run(MarginRounds{context_, margin_, how.step, static_cast<std::uint16_t>(now)},
-                         size_);
-    finish();
-    rounds -= now;
-  }
+  run_rounds(rounds, [&](int now, int) {
+    return MarginRounds{context_, margin_, how.step, static_cast<std::uint16_t>(now)};
+  });
 }
 
 void DeviceBlock::local_round(MarginStep const& how) {
