@@ -37,18 +37,21 @@ FL_HOST_DEVICE void spread_groups(Team const& team, RecordContext const& near, W
   constexpr int kPairs = Team::kTake;
   SpreadScratch m;
   lay_out_spread(s, kPairs, P::kLanes, scratch, m);
+  // Where the groups' labels and flags go when their members are done.
+  auto* const pair_lane = reinterpret_cast<std::int32_t*>(w.labels);
+  std::int32_t* const pair_variant = w.flags;
   int const together = kPairs / s.variants;
   for (int first = 0; first < n; first += together) {
     int const lanes = n - first < together ? n - first : together;
     int const last = lanes * s.variants - 1;
     team.each(kPairs, [&](int i) {
       int const pair = i < last ? i : last;
-      w.pair_lane[i] = w.list[first + pair / s.variants];
-      w.pair_variant[i] = pair % s.variants;
+      pair_lane[i] = w.list[first + pair / s.variants];
+      pair_variant[i] = pair % s.variants;
     });
     for (int at = 0; at <= last; at += P::kLanes)
-      evaluate_spread<P>(s, near.lanes.x, near.lanes.stride, w.pair_lane, w.pair_variant, at,
-                         kPairs, m);
+      evaluate_spread<P>(s, near.lanes.x, near.lanes.stride, pair_lane, pair_variant, at, kPairs,
+                         m);
     team.sync();
     team.each(lanes, [&](int i) {
       auto const variant = static_cast<int>(near.lanes.variant[w.list[first + i]]);

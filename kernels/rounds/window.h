@@ -28,7 +28,6 @@ inline constexpr int kThreadLanes = 4;  // of a window, whose stages a thread re
 /// stage  [count] what each stands before; left [count]: rounds that it still begins
 /// list   [kTake] lanes that go through a stage together
 /// labels, flags  [kTake] of their groups
-/// pair_lane, pair_variant  [kTake] members of groups that are evaluated together
 /// turn   thread whose lanes are looked at first, so that none falls behind
 struct Window {
   long lane = 0;
@@ -40,8 +39,6 @@ struct Window {
   std::int32_t* list = nullptr;
   std::uint32_t* labels = nullptr;
   std::int32_t* flags = nullptr;
-  std::int32_t* pair_lane = nullptr;
-  std::int32_t* pair_variant = nullptr;
   int turn = 0;
 };
 
@@ -58,8 +55,6 @@ FL_HD int lay_out_window(int lanes, int take, std::byte* memory, Window& w) {
   array(w.list, take);
   array(w.labels, take);
   array(w.flags, take);
-  w.pair_lane = reinterpret_cast<std::int32_t*>(w.labels);  // which come when pairs are done
-  w.pair_variant = w.flags;
   array(w.left, w.room);
   array(w.stage, w.room);
   return used;
