@@ -7,7 +7,7 @@
 
 namespace fairlane {
 
-/// The threads of a warp; see kernels/device/round_kernels.h.
+/// The threads of a warp; see kernels/device/rounds/round_kernels.h.
 struct WarpTeam {
   static constexpr int kTake = kWarpLanes;
   static constexpr unsigned kAll = 0xFFFFFFFFU;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "kernels/device/kernel_list.h"
-#include "kernels/device/round_plan.h"
+#include "kernels/device/rounds/round_plan.h"
 #include "kernels/layout/tile_plan.h"
 
 namespace fairlane {

@@ -27,7 +27,7 @@ class HostTeam {
   std::vector<typename K::Registers> registers_;
 };
 
-/// A team of one thread; see kernels/device/round_kernels.h.
+/// A team of one thread; see kernels/device/rounds/round_kernels.h.
 struct SoloTeam {
   static constexpr int kTake = kPackedLabelBits;  // as many as a group has members
 

@@ -6,8 +6,8 @@
 #include "kernels/device/dense_blocks.h"
 #include "kernels/device/k_means_kernels.h"
 #include "kernels/device/record_kernels.h"
-#include "kernels/device/round_kernels.h"
-#include "kernels/device/seek_kernels.h"
+#include "kernels/device/rounds/round_kernels.h"
+#include "kernels/device/rounds/seek_kernels.h"
 #include "kernels/device/walk_kernels.h"
 #include "kernels/device/wide_kernels.h"
 

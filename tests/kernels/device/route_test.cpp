@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "kernels/device/round_plan.h"
+#include "kernels/device/rounds/round_plan.h"
 #include "kernels/device/tile_kernels.h"
 #include "kernels/device/wide_plan.h"
 

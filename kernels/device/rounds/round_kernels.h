@@ -10,7 +10,7 @@
 #include "kernels/core/member_logits.h"
 #include "kernels/core/spread_logits.h"
 #include "kernels/device/record_kernels.h"
-#include "kernels/device/round_plan.h"
+#include "kernels/device/rounds/round_plan.h"
 #include "kernels/device/tile_kernels.h"
 #include "kernels/lane_block.h"
 #include "kernels/rounds/window.h"

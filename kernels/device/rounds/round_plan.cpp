@@ -1,4 +1,4 @@
-#include "kernels/device/round_plan.h"
+#include "kernels/device/rounds/round_plan.h"
 
 #include <algorithm>
 

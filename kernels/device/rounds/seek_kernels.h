@@ -2,7 +2,7 @@
 // all its tests: see round_kernels.h for windows and teams.
 #pragma once
 
-#include "kernels/device/round_kernels.h"
+#include "kernels/device/rounds/round_kernels.h"
 
 namespace fairlane {
 
