@@ -352,8 +352,8 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
   }
 
   /// Gradients by the codes of a tile's lanes x [columns], whose inputs m.kept begins with. An
-  /// encoding without a slope has the difference that a step makes to the first layer's sums instead
-  /// of a derivative, in columns that can move.
+  /// encoding without a slope has the difference that a step makes to the first layer's sums
+  /// instead of a derivative, in columns that can move.
   /// apart  lanes from one pack to the next
   static FL_HOST_DEVICE void backward_tile(Subject const& s, GradientSpec spec,
                                            std::int32_t const* x, long x_stride, Scratch const& m,

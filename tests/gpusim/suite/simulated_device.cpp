@@ -2,41 +2,19 @@
 
 #include <cxxabi.h>
 
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
-#include "kernels/device/host_device.h"
-#include "tests/kernels/core/vector_pack.h"
 #include "tests/kernels/device/test_device.h"
+#include "tests/kernels/device/vector_host.h"
 
 namespace fairlane {
 
 namespace {
 
 constexpr std::uint64_t kHostMemory = std::uint64_t{1} << 32;
-
-/// The host with weights loaded as a GPU loads them.
-class TwinHost final : public HostDevice {
- public:
-  TwinHost() : HostDevice(1, kHostMemory) {}
-  using HostDevice::run;
-  void run(TileKernel const& kernel, TilePlan const& plan, Range range) override {
-    switch (plan.packs) {
-      case 4:
-        return run_tiles<VectorPack, 4>(kernel, plan, range);
-      case 2:
-        return run_tiles<VectorPack, 2>(kernel, plan, range);
-      default:
-        return run_tiles<VectorPack, 1>(kernel, plan, range);
-    }
-  }
-  void run(RoundKernel const& kernel, RoundPlan const& plan, int lanes) override {
-    run_rounds<VectorPack>(kernel, plan, lanes);
-  }
-};
 
 /// "GradientTiles", "DenseBlocks<8, 8, 16, 16, ...>".
 template <class T>
@@ -106,7 +84,7 @@ std::set<std::string> kernel_names() {
 }
 
 SimulatedDevice::SimulatedDevice(TwinTallies* tallies)
-    : gpu_(0), tallies_(tallies), host_(std::make_unique<TwinHost>()) {}
+    : gpu_(0), tallies_(tallies), host_(std::make_unique<VectorHost>(1, kHostMemory)) {}
 
 void* SimulatedDevice::allocate(std::size_t bytes) {
   void* const memory = gpu_.allocate(bytes);
@@ -175,17 +153,12 @@ void SimulatedDevice::run(BlockKernel const& kernel) {
 
 void SimulatedDevice::gemm(Dense const& product, float* sums, long stride) {
   gpu_.synchronize();
-  std::vector<float> out(static_cast<std::size_t>(product.rows));
+  auto const rows = static_cast<std::size_t>(product.rows);
+  std::vector<float> out(static_cast<std::size_t>(product.outputs) * rows);
+  multiply_backwards(product, out.data(), product.rows);
   for (int o = 0; o < product.outputs; ++o) {
-    for (int r = 0; r < product.rows; ++r) {
-      float sum = 0.0F;
-      for (int k = product.inputs; k-- > 0;) {
-        sum = std::fma(product.in[k * product.in_stride + r],
-                       product.weights[k * product.weight_stride + o], sum);
-      }
-      out[static_cast<std::size_t>(r)] = sum;
-    }
-    gpu_.upload(sums + o * stride, out.data(), out.size() * sizeof(float));
+    float const* const row = out.data() + static_cast<std::size_t>(o) * rows;
+    gpu_.upload(sums + o * stride, row, rows * sizeof(float));
   }
 }
 

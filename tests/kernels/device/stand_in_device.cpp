@@ -1,13 +1,11 @@
 // A stand-in for a GPU: the device backend's kernels, run on the host one after the other, in a
 // memory of its own. It is filled with a pattern when it is allocated, so that nothing relies on
 // zeros, and what crosses is as late as a device may be.
-#include <cmath>
 #include <cstring>
 
 #include "base/error.h"
-#include "kernels/device/host_device.h"
-#include "tests/kernels/core/vector_pack.h"
 #include "tests/kernels/device/test_device.h"
+#include "tests/kernels/device/vector_host.h"
 
 namespace fairlane {
 
@@ -16,9 +14,9 @@ namespace {
 constexpr int kGarbage = 0x5A;
 constexpr std::uint64_t kMemory = std::uint64_t{1} << 32;
 
-class StandInDevice final : public HostDevice {
+class StandInDevice final : public VectorHost {
  public:
-  StandInDevice() : HostDevice(1, kMemory) {
+  StandInDevice() : VectorHost(1, kMemory) {
     properties_.kind = "cuda";
     properties_.index = 0;
   }
@@ -45,36 +43,10 @@ class StandInDevice final : public HostDevice {
     crossing_.clear();
   }
 
-  using HostDevice::run;
-  /// With weights loaded as a GPU loads them.
-  void run(TileKernel const& kernel, TilePlan const& plan, Range range) override {
-    switch (plan.packs) {
-      case 4:
-        return run_tiles<VectorPack, 4>(kernel, plan, range);
-      case 2:
-        return run_tiles<VectorPack, 2>(kernel, plan, range);
-      default:
-        return run_tiles<VectorPack, 1>(kernel, plan, range);
-    }
-  }
-  void run(RoundKernel const& kernel, RoundPlan const& plan, int lanes) override {
-    run_rounds<VectorPack>(kernel, plan, lanes);
-  }
-
   void open_gemm() override { has_gemm_ = true; }
-  /// Adds in another order than the contract's.
   void gemm(Dense const& product, float* sums, long stride) override {
     if (!has_gemm_) throw Error(ExitCode::kBug, "stand-in: gemm was not opened");
-    for (int o = 0; o < product.outputs; ++o) {
-      for (int r = 0; r < product.rows; ++r) {
-        float sum = 0.0F;
-        for (int k = product.inputs; k-- > 0;) {
-          sum = std::fma(product.in[k * product.in_stride + r],
-                         product.weights[k * product.weight_stride + o], sum);
-        }
-        sums[o * stride + r] = sum;
-      }
-    }
+    multiply_backwards(product, sums, stride);
   }
 
  private:
