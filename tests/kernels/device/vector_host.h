@@ -28,7 +28,7 @@ class VectorHost : public HostDevice {
   }
 };
 
-/// A product's sums [outputs][stride], added in another order than the contract's: as a library may.
+/// A product's sums [outputs][stride], in another order than the contract's, as a library may add.
 inline void multiply_backwards(Dense const& product, float* sums, long stride) {
   for (int o = 0; o < product.outputs; ++o) {
     for (int r = 0; r < product.rows; ++r) {
