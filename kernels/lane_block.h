@@ -79,6 +79,9 @@ class LaneBlock {
 
   /// Appends lanes. seed [n], rows [n][attributes]. Iteration, momentum and streak start at zero.
   virtual void place(std::span<std::uint32_t const> seed, std::int32_t const* rows) = 0;
+  /// Appends the lanes of seeds first, first + 1, ..., whose rows are drawn uniformly (SeedDraw).
+  /// Where the block does not draw, it does nothing and returns false.
+  virtual bool place_drawn(std::uint32_t, int) { return false; }
   /// Drops the lanes with keep [size] == 0; the others close up in unspecified order.
   virtual void retain(std::span<std::uint8_t const> keep) = 0;
 

@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "kernels/core/philox.h"
+#include "kernels/core/row_keys.h"
 #include "kernels/core/visit_flags.h"
 
 namespace fairlane {
@@ -58,7 +60,41 @@ FL_HD std::uint8_t visit_state(std::uint64_t flags) {
                                    ((flags & kUndefinedFlag) != 0 ? kVisitUndefined : 0));
 }
 
+/// What an input counts as. IDIs come first where records sort by it.
+enum class VisitKind : std::uint8_t { kIdi, kMiss, kUndefined, kUncertain };
+
+/// Kind of a visit with that state. kUncertain: no IDI, unless by an undefined member of its
+/// similar set
+FL_HD VisitKind visit_kind(std::uint8_t state) {
+  if ((state & kVisitUndefined) != 0) return VisitKind::kUndefined;
+  if ((state & kVisitHit) != 0) return VisitKind::kIdi;
+  return (state & kVisitUncertain) != 0 ? VisitKind::kUncertain : VisitKind::kMiss;
+}
+
+/// Counts over everything that was visited before a cut.
+/// undefined          inputs whose own output is not finite
+/// undefined_similar  inputs that are no IDIs as far as is known, but for an undefined member of
+///                    their similar set
+struct FindingCounts {
+  std::int64_t unique_instances = 0;
+  std::int64_t unique_groups = 0;
+  std::int64_t unique_generated = 0;
+  std::int64_t undefined = 0;
+  std::int64_t undefined_similar = 0;
+
+  bool operator==(FindingCounts const&) const = default;
+  void add(FindingCounts const& other) {
+    unique_instances += other.unique_instances;
+    unique_groups += other.unique_groups;
+    unique_generated += other.unique_generated;
+    undefined += other.undefined;
+    undefined_similar += other.undefined_similar;
+  }
+};
+
 using VisitSink = std::function<void(Visits const&)>;
+/// Visits as words: a row key [words] and the finder each.
+using TakeRecords = std::function<void(std::uint64_t const* records, std::size_t n)>;
 
 /// The record of the inputs that a backend's blocks have visited, each with its least finder.
 class VisitRecord {
@@ -75,6 +111,13 @@ class VisitRecord {
   /// Hands out everything recorded; inputs may occur twice when the table overflowed its memory
   /// limit.
   virtual void collect(VisitSink const& sink) = 0;
+  /// Hands out the IDIs whose finder is below `cut` as records that a device has sorted, in one or
+  /// several ascending sequences, and counts everything. Nothing, where the record is not a
+  /// device's, where inputs may occur twice, or where memory is short: collect() serves then.
+  virtual std::optional<FindingCounts> collect_findings(RowKeys const&, std::uint64_t,
+                                                        TakeRecords const&) {
+    return std::nullopt;
+  }
   /// Makes room for about that many inputs in all, between phases.
   virtual void reserve(double inputs) = 0;
 };

@@ -14,7 +14,7 @@ A launch takes the greatest of
   lsu      wavefronts of shared memory and accesses of global and local memory, 1 a cycle
   memory   sectors x 32 bytes over the slice's share of L2 or HBM, or over the ports of its multiprocessors
   latency  the slowest warp as if it were alone, with its waits at barriers, times the waves of blocks; where
-           the lanes' state does not fit in L2, its waits for global memory are stretched
+           the lanes' state does not fit in L2, with global memory that answers later
   block    the slowest block as if it had its multiprocessor for itself, times the waves of blocks
 
 The last is there for kernels whose blocks keep their lanes for many rounds, with barriers between the
@@ -100,8 +100,6 @@ class Estimator:
         fma = by_class["ffma"] + by_class["fadd_fmul"] + self.unit.imad_cycles * by_class["imad"]
         alu = by_class["integer"] + self.unit.special_cycles * by_class["convert_special"]
         bandwidth = (self.chip.l2 if in_l2 else self.chip.hbm) * share
-        waits = 0.0 if in_l2 else self.waits_for_memory(launch, active * busy)
-        stretch = 1.0 + (self.unit.hbm_latency - 1.0) * waits
         return {
             "issue": self.us(issued / used / schedulers),
             "fma": self.us(fma / used / self.unit.fma_pipes),
@@ -109,20 +107,9 @@ class Estimator:
             "lsu": self.us((sum(count[c] for c in WAVEFRONTS) + accesses) / used),
             "memory": max(bytes_moved / bandwidth / 1e6,
                           self.us(bytes_moved / self.unit.memory_port / used)),
-            "latency": self.us(launch.critical * stretch * waves),
+            "latency": self.us((launch.critical if in_l2 else launch.critical_far) * waves),
             "block": self.us(launch.alone * waves),
         }
-
-    def waits_for_memory(self, launch, warps):
-        """Share of the slowest warp's cycles that it waits for global memory. All of them in kernels of
-        loads alone; in others, of what is not issue, as much as the loads of an average warp take one
-        after the other."""
-        count = launch.count
-        loads = count["global_load"] + count["atomic"]
-        if loads + count["global_store"] > count["shared_load"] + count["shared_store"]:
-            return 1.0
-        waits = max(0, launch.critical - launch.longest)
-        return min(loads / warps * self.unit.l2_latency, waits) / max(1, launch.critical)
 
     def us(self, cycles):
         return cycles / self.chip.clock / 1e3

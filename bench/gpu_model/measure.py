@@ -13,6 +13,7 @@ import pathlib
 import shutil
 import subprocess
 
+from constants import Constants
 from run_costs import count, difference, read_run, split_findings
 from subjects import configuration
 
@@ -55,6 +56,7 @@ class Bench:
         self.fairlane = pathlib.Path(fairlane).resolve()
         self.folder = pathlib.Path(folder).resolve()
         self.listed = listed
+        self.far = round(100 * Constants().multiprocessor.hbm_latency)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.keys = {}
         self.origins = {}
@@ -85,7 +87,8 @@ class Bench:
         """(Run, summary) of a run on so many simulated multiprocessors. Reads of memory that nobody
         wrote are not looked for: that is the tests' work, and takes half of the time."""
         costs = self.folder / "costs.json"
-        environment = {"GPUSIM_COST": str(costs), "GPUSIM_SMS": str(multiprocessors), "GPUSIM_INIT": "0"}
+        environment = {"GPUSIM_COST": str(costs), "GPUSIM_SMS": str(multiprocessors), "GPUSIM_INIT": "0",
+                       "GPUSIM_FAR": str(self.far)}
         summary = self.run(keys, "cuda", arguments, verb, environment)
         return read_run(costs), summary
 

@@ -33,7 +33,7 @@ class Launch:
     items     indices that its kernel worked on, -1 where nobody knows
     per_step  of them a block (of a tile kernel: a warp) takes at once
     longest   instructions of the longest warp
-    critical  cycles of the slowest warp, were it alone
+    critical  cycles of the slowest warp, were it alone; critical_far: where global memory lies behind L2
     alone     cycles of the longest block, were it alone on its multiprocessor
     count     {class or measure: warp instructions, wavefronts or sectors}
     """
@@ -45,6 +45,7 @@ class Launch:
     per_step: int
     longest: int
     critical: int
+    critical_far: int
     alone: int
     count: dict
 
@@ -94,7 +95,8 @@ def read_run(path):
 
 def launch_of(kernel, head, counts, columns):
     return Launch(kernel, head["grid"], head["threads"], head["shared"], head["items"], head["per_step"],
-                  head["longest"], head["critical"], head.get("alone", head["critical"]),
+                  head["longest"], head["critical"], head["critical_far"],
+                  head.get("alone", head["critical"]),
                   dict(zip(columns, counts)))
 
 

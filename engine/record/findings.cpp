@@ -7,18 +7,19 @@
 namespace fairlane {
 namespace {
 
-// Kind of a record, in the highest bits of its first word: IDIs sort before everything else.
-constexpr std::uint64_t kIdi = 0;
-constexpr std::uint64_t kMiss = 1;
-constexpr std::uint64_t kUndefined = 2;
-constexpr std::uint64_t kUncertain = 3;  // no IDI, unless by an undefined member of its similar set
 constexpr std::uint64_t kKeyMask = (std::uint64_t{1} << kRowKeyBits) - 1;
 constexpr std::size_t kBatch = 1U << 14;  // IDIs handed out at once
 
-std::uint64_t kind_of(std::uint8_t state) {
-  if ((state & kVisitUndefined) != 0) return kUndefined;
-  if ((state & kVisitHit) != 0) return kIdi;
-  return (state & kVisitUncertain) != 0 ? kUncertain : kMiss;
+/// Of a record, whose kind stands in the highest bits of its first word: IDIs sort before
+/// everything else.
+VisitKind kind_of(std::uint64_t const* record) {
+  return static_cast<VisitKind>(record[0] >> kRowKeyBits);
+}
+
+void count(VisitKind kind, FindingCounts& counts) {
+  ++counts.unique_generated;
+  if (kind == VisitKind::kUndefined) ++counts.undefined;
+  if (kind == VisitKind::kUncertain) ++counts.undefined_similar;
 }
 
 }  // namespace
@@ -47,6 +48,7 @@ struct Findings::Impl {
   std::size_t words;
   RecordSorter records;  // row key with its kind, finder
   bool repeats = false;  // some inputs may come twice: everything is sorted
+  bool counted = false;  // by the record, groups and all
   std::uint64_t cut = 0;
   FindingCounts counts;
 };
@@ -72,7 +74,7 @@ void Findings::Impl::encode(Visits const& visits, std::uint64_t* record) const {
   auto const group_words = static_cast<std::size_t>(visits.words);
   for (std::size_t i = 0; i < visits.count; ++i, record += words + 1) {
     codec.key(visits.group + i * group_words, visits.variant[i], record);
-    record[0] |= kind_of(visits.state[i]) << kRowKeyBits;
+    record[0] |= static_cast<std::uint64_t>(visit_kind(visits.state[i])) << kRowKeyBits;
     record[words] = visits.finder[i];
   }
 }
@@ -132,6 +134,19 @@ void Findings::restore(std::uint64_t const* records, std::size_t count) {
 std::size_t Findings::stride() const { return impl_->records.stride(); }
 
 void Findings::collect(VisitRecord& from, std::uint64_t cut) {
+  Impl& m = *impl_;
+  if (!m.repeats) {
+    auto const counted = from.collect_findings(
+        m.codec.keys(), cut, [&](std::uint64_t const* records, std::size_t n) {
+          std::copy_n(records, n * stride(), m.records.append(n));
+          m.records.commit(n);
+        });
+    m.counted = counted.has_value();
+    if (m.counted) {
+      m.counts = *counted;
+      return;
+    }
+  }
   from.collect([&](Visits const& visits) { add_distinct(visits, cut); });
 }
 
@@ -146,11 +161,9 @@ void Findings::add_distinct(Visits const& visits, std::uint64_t cut) {
   std::uint64_t* record = first;
   for (std::size_t i = 0; i < visits.count; ++i) {
     if (visits.finder[i] >= cut) continue;
-    ++m.counts.unique_generated;
-    std::uint64_t const kind = kind_of(visits.state[i]);
-    if (kind == kUndefined) ++m.counts.undefined;
-    if (kind == kUncertain) ++m.counts.undefined_similar;
-    if (kind != kIdi) continue;
+    VisitKind const kind = visit_kind(visits.state[i]);
+    count(kind, m.counts);
+    if (kind != VisitKind::kIdi) continue;
     m.codec.key(visits.group + i * group_words, visits.variant[i], record);
     record[m.words] = visits.finder[i];
     record += m.words + 1;
@@ -166,16 +179,12 @@ void Findings::finish(std::uint64_t cut) {
     std::size_t const stride = m.records.stride();
     m.records.for_each([&](std::uint64_t const* record, std::size_t n) {
       for (std::size_t i = 0; i < n; ++i, record += stride) {
-        if (record[m.words] >= cut) continue;
-        ++m.counts.unique_generated;
-        std::uint64_t const kind = record[0] >> kRowKeyBits;
-        if (kind == kUndefined) ++m.counts.undefined;
-        if (kind == kUncertain) ++m.counts.undefined_similar;
+        if (record[m.words] < cut) count(kind_of(record), m.counts);
       }
       return true;
     });
   }
-  m.count_groups();
+  if (!m.counted) m.count_groups();
 }
 
 RecordSorter::Options Findings::Impl::group_sorter() const {

@@ -13,22 +13,6 @@
 
 namespace fairlane {
 
-/// Visits as words: stride words each, a row key with the kind of record in its highest bits, then
-/// the finder.
-using TakeRecords = std::function<void(std::uint64_t const* records, std::size_t n)>;
-
-/// Counts over everything that was visited before the cut.
-/// undefined          inputs whose own output is not finite
-/// undefined_similar  inputs that are no IDIs as far as is known, but for an undefined member of
-///                    their similar set
-struct FindingCounts {
-  std::int64_t unique_instances = 0;
-  std::int64_t unique_groups = 0;
-  std::int64_t unique_generated = 0;
-  std::int64_t undefined = 0;
-  std::int64_t undefined_similar = 0;
-};
-
 /// Collects visits, in memory up to a limit and in sorted temporary files beyond, and hands out the
 /// distinct IDIs sorted by attributes, each with its least finder. One add at a time, from any
 /// thread.
@@ -55,8 +39,9 @@ class Findings {
   void collect(VisitRecord& from, std::uint64_t cut);
   void add_distinct(Visits const& visits, std::uint64_t cut);
 
-  /// Hands out everything so far, what the record holds and what was added: inputs may repeat.
-  /// No visits are made meanwhile. Throws Error.
+  /// Hands out everything so far, what the record holds and what was added: inputs may repeat, and
+  /// the kind of each stands in the highest bits of its key. No visits are made meanwhile. Throws
+  /// Error.
   void save(VisitRecord& from, TakeRecords const& take);
   /// Calls take(key [codec().words()], finder) with every visit so far, otherwise like save().
   using TakeVisit = std::function<void(std::uint64_t const* key, std::uint64_t finder)>;

@@ -37,13 +37,7 @@ void radix_sort(std::uint64_t* records, std::uint64_t* other, std::size_t count,
   sorted = records;
   if (count < 2) return;
   std::uint64_t used = 0;  // bits in which keys differ
-  bool ordered = true;
-  for (std::size_t i = 1; i < count; ++i) {
-    std::uint64_t const key = records[i * kStride];
-    used |= key ^ records[0];
-    ordered = ordered && records[(i - 1) * kStride] <= key;
-  }
-  if (ordered) return;
+  for (std::size_t i = 1; i < count; ++i) used |= records[i * kStride] ^ records[0];
   // Few counts for few records; eleven bits keep a pass within the first cache's lines and pages.
   int const digit_bits = count < (1U << 14) ? 8 : 11;
   std::vector<std::size_t> start(std::size_t{1} << digit_bits);
@@ -211,7 +205,17 @@ void RecordSorter::reserve(std::size_t records) {
   capacity_ = wanted;
 }
 
+bool RecordSorter::ascends() const {
+  auto const words = static_cast<std::size_t>(options_.key_words);
+  for (std::size_t i = 1; i < count_; ++i) {
+    std::uint64_t const* const record = records_.get() + i * stride_;
+    if (!key_less(record - stride_, record, words)) return false;
+  }
+  return true;
+}
+
 void RecordSorter::sort_in_memory() {
+  if (ascends()) return;
   if (options_.key_words == 1) {
     sort_narrow();
   } else {

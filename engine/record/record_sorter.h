@@ -61,6 +61,8 @@ class RecordSorter {
   using Words = std::unique_ptr<std::uint64_t, Free>;
 
   void reserve(std::size_t records);
+  /// Whether the records in memory are sorted and distinct as they came.
+  bool ascends() const;
   void sort_in_memory();
   void sort_narrow();
   void sort_wide();

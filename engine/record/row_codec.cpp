@@ -1,6 +1,7 @@
 #include "engine/record/row_codec.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace fairlane {
 
@@ -35,6 +36,13 @@ RowCodec::RowCodec(PackedSubject const& subject) {
   }
   words_ = word + 1;
   for (int& w : word_) w = words_ - 1 - w;
+  for (int w = 0; w < words_; ++w) {
+    std::uint64_t greatest = 0;
+    for (std::size_t a = 0; a < n; ++a) {
+      if (word_[a] == w) greatest += (range_[a] - 1) * stride_[a];
+    }
+    bits_.push_back(static_cast<int>(std::bit_width(greatest)));
+  }
   for (int i = 0; i < s.selected; ++i) {
     selected_.push_back(subject.attribute_of()[static_cast<std::size_t>(s.selected_column[i])]);
     auto const a = static_cast<std::size_t>(selected_.back());
@@ -46,15 +54,19 @@ RowCodec::RowCodec(PackedSubject const& subject) {
 }
 
 void RowCodec::find_runs(PackedSubject const& subject) {
+  struct Run : RowKeyRun {
+    int to_word;
+  };
+  std::vector<Run> runs;
   auto const& keys = subject.keys();
   // From the least significant column upwards.
   auto const& columns = subject.group_columns();
   for (std::size_t i = columns.size(); i-- > 0;) {
     auto const column = static_cast<std::size_t>(columns[i]);
     auto const a = static_cast<std::size_t>(subject.attribute_of()[column]);
-    Run const run{keys.word[column], keys.stride[column], range_[a], word_[a], stride_[a]};
-    if (!runs_.empty()) {
-      Run& last = runs_.back();
+    Run const run{{keys.word[column], keys.stride[column], range_[a], stride_[a]}, word_[a]};
+    if (!runs.empty()) {
+      Run& last = runs.back();
       bool const joins = last.from_word == run.from_word && last.to_word == run.to_word &&
                          last.from_stride * last.range == run.from_stride &&
                          last.to_stride * last.range == run.to_stride;
@@ -63,12 +75,21 @@ void RowCodec::find_runs(PackedSubject const& subject) {
         continue;
       }
     }
+    runs.push_back(run);
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    bool const leads = i + 1 == runs.size() || runs[i + 1].from_word != runs[i].from_word;
+    if (leads) runs[i].range = 0;
+  }
+  std::stable_sort(runs.begin(), runs.end(),
+                   [](Run const& a, Run const& b) { return a.to_word < b.to_word; });
+  first_run_.assign(static_cast<std::size_t>(words_) + 1, 0);
+  for (Run const& run : runs) {
     runs_.push_back(run);
+    ++first_run_[static_cast<std::size_t>(run.to_word) + 1];
   }
-  for (std::size_t i = 0; i < runs_.size(); ++i) {
-    bool const leads = i + 1 == runs_.size() || runs_[i + 1].from_word != runs_[i].from_word;
-    if (leads) runs_[i].range = 0;
-  }
+  for (std::size_t w = 0; w < static_cast<std::size_t>(words_); ++w)
+    first_run_[w + 1] += first_run_[w];
 }
 
 void RowCodec::list_variants(PackedSubject const& subject) {
@@ -85,15 +106,19 @@ void RowCodec::list_variants(PackedSubject const& subject) {
   }
 }
 
+RowKeys RowCodec::keys() const {
+  auto const words = static_cast<std::size_t>(words_);
+  return {words_,
+          static_cast<int>(variant_key_.size() / words),
+          runs_.data(),
+          first_run_.data(),
+          variant_key_.data(),
+          bits_.data()};
+}
+
 void RowCodec::key(std::uint64_t const* group, std::uint32_t variant, std::uint64_t* key) const {
-  std::uint64_t const* const start = &variant_key_[variant * static_cast<std::size_t>(words_)];
-  for (int w = 0; w < words_; ++w) key[w] = start[w];
-  for (auto const& run : runs_) {
-    std::uint64_t digit = group[run.from_word];
-    if (run.from_stride != 1) digit /= run.from_stride;
-    if (run.range != 0) digit %= run.range;
-    key[run.to_word] += digit * run.to_stride;
-  }
+  RowKeys const view = keys();
+  for (int w = 0; w < words_; ++w) key[w] = view.word(group, variant, w);
 }
 
 void RowCodec::row(std::uint64_t const* group, std::uint32_t variant, std::int32_t* row) const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/core/row_keys.h"
 #include "kernels/layout/plan.h"
 
 namespace fairlane {
@@ -21,6 +22,8 @@ class RowCodec {
   explicit RowCodec(PackedSubject const& subject);
   int attributes() const { return attributes_; }
   int words() const { return words_; }
+  /// The same for kernels, valid as long as this is.
+  RowKeys keys() const;
   /// key [words] of an input given by the backend's group key and variant.
   void key(std::uint64_t const* group, std::uint32_t variant, std::uint64_t* key) const;
   /// row [attributes] of the same.
@@ -39,15 +42,6 @@ class RowCodec {
   }
 
  private:
-  /// Neighbouring movable attributes whose digits are neighbours in both keys: they move as one
-  /// digit.
-  struct Run {
-    int from_word;
-    std::uint64_t from_stride;
-    std::uint64_t range;  // 0: the leading run of its word, nothing above it to take off
-    int to_word;
-    std::uint64_t to_stride;
-  };
   /// A selected attribute's digit: (key % span) - (key % stride) is what it contributes; span 0:
   /// the leading digit.
   struct Digit {
@@ -67,8 +61,10 @@ class RowCodec {
   std::vector<std::uint64_t> stride_;             // [attributes]
   std::vector<int> selected_;                     // attributes under test
   std::vector<Digit> selected_digits_;
-  std::vector<Run> runs_;
+  std::vector<RowKeyRun> runs_;             // see RowKeys
+  std::vector<int> first_run_;              // [words + 1]
   std::vector<std::uint64_t> variant_key_;  // [variants][words] what the selected digits contribute
+  std::vector<int> bits_;                   // [words]
 };
 
 }  // namespace fairlane

@@ -1,11 +1,12 @@
 #include "engine/search/seeds.h"
-#include "base/stopwatch.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include "base/error.h"
+#include "base/stopwatch.h"
 #include "kernels/core/philox.h"
+#include "kernels/core/seed_draw.h"
 #include "kernels/k_means.h"
 
 namespace fairlane {
@@ -101,6 +102,18 @@ void SeedSource::round_robin(RunConfig const& config, MethodSpec const& method, 
   }
 }
 
+void SeedSource::place(std::int64_t first, std::int64_t count, LaneBlock& block) const {
+  if (table_ == nullptr &&
+      block.place_drawn(static_cast<std::uint32_t>(first), static_cast<int>(count)))
+    return;
+  auto const n = static_cast<std::size_t>(count);
+  std::vector<std::uint32_t> numbers(n);
+  std::iota(numbers.begin(), numbers.end(), static_cast<std::uint32_t>(first));
+  std::vector<std::int32_t> rows_of(n * static_cast<std::size_t>(subject_.domain().size()));
+  rows(first, count, rows_of.data());
+  block.place(numbers, rows_of.data());
+}
+
 void SeedSource::rows(std::int64_t first, std::int64_t count, std::int32_t* out) const {
   int const width = subject_.domain().size();
   for (std::int64_t i = first; i < first + count; ++i, out += width) {
@@ -115,24 +128,16 @@ void SeedSource::rows(std::int64_t first, std::int64_t count, std::int32_t* out)
 
 void SeedSource::uniform_row(std::int64_t number, std::int32_t* row) const {
   auto const& view = subject_.view();
-  constexpr std::uint32_t kWords = 4;
-  RandomWords<ScalarPack> words{};
+  SeedDraw draw(static_cast<std::uint64_t>(number), run_seed_);
   std::size_t next_selected = 0;
   for (std::uint32_t a = 0; a < view.low.size(); ++a) {
-    if (a % kWords == 0) {
-      words = philox<ScalarPack>(static_cast<std::uint32_t>(number),
-                                 static_cast<std::uint32_t>(Phase::kSeeding),
-                                 static_cast<std::uint32_t>(number >> 32), a / kWords, run_seed_);
-    }
-    std::uint32_t const word = words.w[a % kWords];
     if (next_selected < view.selected.size() &&
         view.selected[next_selected] == static_cast<std::int32_t>(a)) {
       auto const values = view.values[next_selected++];
-      row[a] = values[below<ScalarPack>(word, static_cast<std::uint32_t>(values.size()))];
+      row[a] = values[draw.code(a, static_cast<std::uint32_t>(values.size()))];
       continue;
     }
-    auto const range = static_cast<std::uint32_t>(view.code_count(a));
-    row[a] = view.code_at(a, below<ScalarPack>(word, range));
+    row[a] = view.code_at(a, draw.code(a, static_cast<std::uint32_t>(view.code_count(a))));
   }
 }
 

@@ -7,6 +7,7 @@
 #include "engine/config/run_config.h"
 #include "engine/search/method.h"
 #include "engine/subject/subject.h"
+#include "kernels/lane_block.h"
 
 namespace fairlane {
 
@@ -25,6 +26,8 @@ class SeedSource {
   double cluster_seconds() const { return cluster_seconds_; }
   /// Rows come from a table: there are no more than count().
   bool fixed() const { return table_ != nullptr; }
+  /// Appends the lanes of seeds first, first + 1, ... to a block.
+  void place(std::int64_t first, std::int64_t count, LaneBlock& block) const;
   /// rows [count][attributes] of seeds first, first + 1, ...
   void rows(std::int64_t first, std::int64_t count, std::int32_t* out) const;
 

@@ -9,6 +9,7 @@
 
 #include "kernels/core/labels.h"
 #include "kernels/core/steps.h"
+#include "kernels/core/strided.h"
 
 namespace fairlane {
 
@@ -267,25 +268,51 @@ struct MarginLane {
 
 namespace detail {
 
-/// Directions of attribute `i` that are possible under a rule: 0 predicted to stay an IDI and
-/// untried, 1 untried, 2 inside the domain.
-FL_HD std::uint8_t possible_moves(Subject const& s, MarginLane const& lane, int i,
-                                  std::int32_t step, int rule) {
+/// How an attribute may be chosen for a move, the strictest rule first: predicted to stay an IDI
+/// and untried, untried, inside the domain.
+enum MoveRule : int { kPredicted, kUntried, kInside, kMoveRules };
+
+/// What a rule is asked about one attribute.
+struct MoveState {
+  std::int32_t x;
+  float slope_a;
+  float slope_b;
+  std::uint8_t tried;
+};
+
+/// Directions of attribute `i` that are possible under each rule.
+struct PossibleMoves {
+  std::uint8_t by_rule[kMoveRules];
+};
+FL_HD PossibleMoves possible_moves(Subject const& s, MarginLane const& lane, int i,
+                                   MoveState const& at, std::int32_t step) {
   int const c = s.movable[i];
-  std::int32_t const x = lane.x[c * lane.stride];
-  std::uint8_t moves = 0;
-  if (x <= s.high[c] - step) moves = static_cast<std::uint8_t>(moves | kTriedUp);
-  if (x >= s.low[c] + step) moves = static_cast<std::uint8_t>(moves | kTriedDown);
-  if (rule < 2) moves = static_cast<std::uint8_t>(moves & ~lane.tried[i * lane.stride]);
-  if (rule > 0) return moves;
+  bool const up = at.x <= s.high[c] - step;
+  bool const down = at.x >= s.low[c] + step;
+  int const inside = (up ? kTriedUp : 0) | (down ? kTriedDown : 0);
   float const d = static_cast<float>(step);
-  float const a = d * lane.slope_a[c * lane.stride];
-  float const b = d * lane.slope_b[c * lane.stride];
-  if (!(lane.margin_a + a > 0.0F && lane.margin_b + b > 0.0F))
-    moves = static_cast<std::uint8_t>(moves & ~kTriedUp);
-  if (!(lane.margin_a - a > 0.0F && lane.margin_b - b > 0.0F))
-    moves = static_cast<std::uint8_t>(moves & ~kTriedDown);
-  return moves;
+  float const a = d * at.slope_a;
+  float const b = d * at.slope_b;
+  bool const keeps_up = lane.margin_a + a > 0.0F && lane.margin_b + b > 0.0F;
+  bool const keeps_down = lane.margin_a - a > 0.0F && lane.margin_b - b > 0.0F;
+  int const untried = inside & ~at.tried;
+  int const predicted = untried & ((keeps_up ? kTriedUp : 0) | (keeps_down ? kTriedDown : 0));
+  return {{static_cast<std::uint8_t>(predicted), static_cast<std::uint8_t>(untried),
+           static_cast<std::uint8_t>(inside)}};
+}
+
+/// Calls use(i, moves) for every movable attribute, ascending.
+template <class Use>
+FL_HD void for_each_move(Subject const& s, MarginLane const& lane, std::int32_t step,
+                         Use const& use) {
+  read_ahead(
+      s.movable_count,
+      [&](int i) {
+        long const at = s.movable[i] * lane.stride;
+        return MoveState{lane.x[at], lane.slope_a[at], lane.slope_b[at],
+                         lane.tried[i * lane.stride]};
+      },
+      [&](int i, MoveState const& at) { use(i, possible_moves(s, lane, i, at, step)); });
 }
 
 }  // namespace detail
@@ -294,30 +321,32 @@ FL_HD std::uint8_t possible_moves(Subject const& s, MarginLane const& lane, int 
 /// linear model still sees a member on either side of the boundary.
 FL_HD MarginMove choose_margin_move(Subject const& s, MarginLane const& lane, std::int32_t step,
                                     std::uint32_t word, std::uint32_t direction_word) {
-  for (int rule = 0; rule < 3; ++rule) {
-    std::uint32_t attributes = 0;
-    for (int i = 0; i < s.movable_count; ++i) {
-      attributes += detail::possible_moves(s, lane, i, step, rule) != 0 ? 1U : 0U;
+  std::uint32_t attributes[detail::kMoveRules] = {};
+  detail::for_each_move(s, lane, step, [&](int, detail::PossibleMoves const& moves) {
+    for (int rule = 0; rule < detail::kMoveRules; ++rule)
+      attributes[rule] += moves.by_rule[rule] != 0 ? 1U : 0U;
+  });
+  int const rule = attributes[detail::kPredicted] > 0 ? detail::kPredicted
+                   : attributes[detail::kUntried] > 0 ? detail::kUntried
+                                                      : detail::kInside;
+  if (attributes[rule] == 0) return {};
+  std::uint32_t skip = below<ScalarPack>(word, attributes[rule]);
+  MarginMove chosen;
+  detail::for_each_move(s, lane, step, [&](int i, detail::PossibleMoves const& possible) {
+    int const moves = possible.by_rule[rule];
+    if (moves == 0 || chosen.index >= 0) return;
+    if (skip > 0) {
+      --skip;
+      return;
     }
-    if (attributes == 0) continue;
-    if (rule == 2) {
-      for (int i = 0; i < s.movable_count; ++i) lane.tried[i * lane.stride] = 0;
-    }
-    std::uint32_t skip = below<ScalarPack>(word, attributes);
-    for (int i = 0; i < s.movable_count; ++i) {
-      std::uint8_t const moves = detail::possible_moves(s, lane, i, step, rule);
-      if (moves == 0) continue;
-      if (skip > 0) {
-        --skip;
-        continue;
-      }
-      std::int32_t direction = moves == kTriedUp ? 1 : -1;
-      if (moves == (kTriedUp | kTriedDown))
-        direction = choose_direction<ScalarPack>(direction_word);
-      return {i, direction * step};
-    }
+    std::int32_t direction = moves == kTriedUp ? 1 : -1;
+    if (moves == (kTriedUp | kTriedDown)) direction = choose_direction<ScalarPack>(direction_word);
+    chosen = {i, direction * step};
+  });
+  if (rule == detail::kInside) {
+    for (int i = 0; i < s.movable_count; ++i) lane.tried[i * lane.stride] = 0;
   }
-  return {};
+  return chosen;
 }
 
 }  // namespace fairlane

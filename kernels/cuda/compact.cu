@@ -1,4 +1,4 @@
-// The one file that names CUB.
+// Compaction by CUB.
 #include "kernels/cuda/compact.h"
 
 #include <thrust/iterator/counting_iterator.h>

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "kernels/cuda/compact.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/sort.h"
 
 namespace fairlane {
 
@@ -313,13 +314,25 @@ void CudaDevice::compact(std::uint8_t const* flags, Range range, std::int32_t* l
   }
   std::size_t bytes = 0;
   check(compact_bytes(range.most, bytes), kDoing);
-  if (bytes > temporary_bytes_) {
-    if (temporary_ != nullptr) check(cudaFree(std::exchange(temporary_, nullptr)), kDoing);
-    temporary_bytes_ = 0;
-    temporary_ = allocate(bytes);
-    temporary_bytes_ = bytes;
-  }
+  make_temporary(bytes, kDoing);
   check(compact_flags(temporary_, temporary_bytes_, flags, range, list, count, stream_), kDoing);
+}
+
+void CudaDevice::make_temporary(std::size_t bytes, char const* doing) {
+  if (bytes <= temporary_bytes_) return;
+  if (temporary_ != nullptr) check(cudaFree(std::exchange(temporary_, nullptr)), doing);
+  temporary_bytes_ = 0;
+  temporary_ = allocate(bytes);
+  temporary_bytes_ = bytes;
+}
+
+void CudaDevice::sort(KeyedWords& sorted, KeyedWords& spare, std::int64_t n, int bits) {
+  constexpr char const* kDoing = "sorting";
+  enter(kDoing);
+  std::size_t bytes = 0;
+  check(sort_bytes(n, bits, bytes), kDoing);
+  make_temporary(bytes, kDoing);
+  check(sort_words(temporary_, temporary_bytes_, sorted, spare, n, bits, stream_), kDoing);
 }
 
 void CudaDevice::open_gemm() {

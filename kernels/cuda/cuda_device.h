@@ -48,12 +48,15 @@ class CudaDevice final : public Device {
   void run(BlockKernel const& kernel) override;
   void compact(std::uint8_t const* flags, Range range, std::int32_t* list,
                std::int32_t* count) override;
+  void sort(KeyedWords& sorted, KeyedWords& spare, std::int64_t n, int bits) override;
   void open_gemm() override;
   void gemm(Dense const& product, float* sums, long stride) override;
 
  private:
   void enter(char const* doing);
   void check(cudaError_t error, char const* doing);
+  /// Readies that much temporary memory for CUB.
+  void make_temporary(std::size_t bytes, char const* doing);
   [[noreturn]] void stop(std::string const& problem, char const* doing);
   std::string name() const { return cuda_device_name(properties_.index, properties_.name); }
 
@@ -62,7 +65,7 @@ class CudaDevice final : public Device {
   std::byte* staging_ = nullptr;                 // [kStagingParts][kStagingBytes], pinned
   cudaEvent_t arrived_[2] = {nullptr, nullptr};  // of each part: its last copy has ended
   std::size_t upload_part_ = 0;
-  void* temporary_ = nullptr;  // of compact
+  void* temporary_ = nullptr;  // of compact and sort
   std::size_t temporary_bytes_ = 0;
   std::unique_ptr<Cublas> cublas_;
   std::string failure_;  // set once the device has failed for good

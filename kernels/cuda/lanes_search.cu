@@ -5,6 +5,7 @@ namespace fairlane {
 
 #define FL_LAUNCH(K) template cudaError_t launch_lanes(K const&, Range, int, cudaStream_t)
 FL_LAUNCH(PlaceLanes);
+FL_LAUNCH(DrawLanes);
 FL_LAUNCH(MoveLanes);
 FL_LAUNCH(PackRows);
 FL_LAUNCH(RecordProbed);
@@ -27,6 +28,10 @@ FL_LAUNCH(RehashSlots);
 FL_LAUNCH(MarkOwned);
 FL_LAUNCH(GatherSlots);
 FL_LAUNCH(MergeSlots);
+FL_LAUNCH(CountVisits);
+FL_LAUNCH(PickFindings);
+FL_LAUNCH(TakeColumn);
+FL_LAUNCH(PackRecords);
 #undef FL_LAUNCH
 
 cudaError_t probe_code() {

@@ -38,6 +38,12 @@ struct Range {
   std::int32_t const* count = nullptr;
 };
 
+/// Words in device memory and one more that goes with each. words, with [n]
+struct KeyedWords {
+  std::uint64_t* words = nullptr;
+  std::uint64_t* with = nullptr;
+};
+
 /// A device. One thread uses it at a time. Every call throws Error(kStopped) when the device has
 /// failed for good, after which nothing else may be asked of it.
 class Device {
@@ -73,6 +79,9 @@ class Device {
   /// list [..] the indices of the range whose flag [most] is not zero, ascending; count: how many.
   virtual void compact(std::uint8_t const* flags, Range range, std::int32_t* list,
                        std::int32_t* count) = 0;
+  /// Sorts n words by their lowest `bits` bits, 1 to 64, equal ones as they stood. Both memories are used;
+  /// `sorted` is then the one that has the result. Throws Error(kMemory).
+  virtual void sort(KeyedWords& sorted, KeyedWords& spare, std::int64_t n, int bits) = 0;
 
   /// Readies gemm. Throws Error(kUnavailable) where the device has no library for it.
   virtual void open_gemm() = 0;

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "kernels/device/device_block.h"
+#include "kernels/device/device_findings.h"
 #include "kernels/device/device_k_means.h"
 #include "kernels/device/device_walk.h"
 #include "kernels/device/scored/scorer_describer.h"
@@ -169,6 +170,28 @@ class DeviceBackend final : public Backend {
     for (auto const& member : members_) member->table.collect(sink);
     // Blocks may go on afterwards, and what they record is again where they found it.
     exchanged_.store(members_.size() == 1, std::memory_order_relaxed);
+  }
+  std::optional<FindingCounts> collect_findings(RowKeys const& keys, std::uint64_t cut,
+                                                TakeRecords const& take) override {
+    if (overflowed() || members_.front()->device->on_host()) return std::nullopt;
+    exchange();
+    std::optional<FindingCounts> sum(std::in_place);
+    std::vector<std::unique_ptr<DeviceFindings>> found;
+    try {
+      int part = 0;
+      for (auto const& member : members_) {
+        CountedVisits const visits{member->table.set(), part++, concurrency(), cut};
+        found.push_back(std::make_unique<DeviceFindings>(*member->device, visits, keys));
+        sum->add(found.back()->counts());
+      }
+    } catch (Error const& error) {
+      if (error.code() != ExitCode::kMemory) throw;
+      tell("no memory to sort findings; the CPU sorts them, the results are the same");
+      return std::nullopt;
+    }
+    for (auto const& one : found) one->collect(take);
+    exchanged_.store(members_.size() == 1, std::memory_order_relaxed);
+    return sum;
   }
   void reserve(double inputs) override {
     for (auto const& member : members_)

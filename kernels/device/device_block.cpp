@@ -119,6 +119,16 @@ void DeviceBlock::place(std::span<std::uint32_t const> seed, std::int32_t const*
   finish();
 }
 
+bool DeviceBlock::place_drawn(std::uint32_t first, int count) {
+  prepare(0);
+  run(DrawLanes{context_, size_, first}, {count, nullptr});
+  seeds_.resize(static_cast<std::size_t>(size_));
+  for (int i = 0; i < count; ++i) seeds_.push_back(first + static_cast<std::uint32_t>(i));
+  size_ += count;
+  finish();
+  return true;
+}
+
 void DeviceBlock::retain(std::span<std::uint8_t const> keep) {
   std::vector<std::int32_t> from;
   std::vector<std::int32_t> to;
@@ -228,9 +238,7 @@ int DeviceBlock::prepare_rounds(int rounds) {
 }
 
 void DeviceBlock::step(WeightedStep const& how, int rounds) {
-  bool const together = share_.evaluator.runs_rounds() && subject_.finite &&
-                        subject_.label_bits > 0 && share_.table.holds_labels();
-  if (!together) {
+  if (!share_.evaluator.runs_rounds() || subject_.label_bits == 0) {
     for (int i = 0; i < rounds; ++i) local_round(how);
     return;
   }
@@ -254,7 +262,7 @@ void DeviceBlock::local_round(WeightedStep const& how) {
 
 void DeviceBlock::renew(WeightedStep const& step) {
   share_.device.compact(lanes_.mark, all(), lanes_.list, lanes_.counts);
-  if (subject_.label_bits > 0 && share_.table.holds_labels()) {
+  if (subject_.label_bits > 0) {
     run(DrawPartners{context_}, listed());
   } else {
     run(GatherRows{context_}, listed());

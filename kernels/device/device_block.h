@@ -35,6 +35,7 @@ class DeviceBlock final : public LaneBlock {
   int capacity() const override { return capacity_; }
   int size() const override { return size_; }
   void place(std::span<std::uint32_t const> seed, std::int32_t const* rows) override;
+  bool place_drawn(std::uint32_t first, int count) override;
   void retain(std::span<std::uint8_t const> keep) override;
   std::uint32_t seed(int lane) const override { return seeds_[static_cast<std::size_t>(lane)]; }
   std::uint32_t iteration(int lane) const override;

@@ -116,12 +116,26 @@ DeviceSubject::DeviceSubject(PackedSubject const& packed, Device& device, bool w
   std::size_t const model_input_at = map.add(packed.model_input().data(), columns);
   std::size_t const word_at = map.add(keys.word.data(), columns);
   std::size_t const stride_at = map.add(keys.stride.data(), columns);
+  std::vector<std::uint32_t> codes(columns);
+  std::vector<std::uint32_t> variant_stride(columns);
+  for (std::size_t c = 0; c < columns; ++c)
+    codes[c] = static_cast<std::uint32_t>(s.high[c] - s.low[c]) + 1;
+  auto stride = static_cast<std::uint32_t>(s.variants);
+  for (int i = 0; i < s.selected; ++i) {
+    auto const c = static_cast<std::size_t>(s.selected_column[i]);
+    codes[c] = static_cast<std::uint32_t>(packed.selected_values(i));
+    variant_stride[c] = stride /= codes[c];
+  }
+  std::size_t const codes_at = map.add(codes.data(), columns);
+  std::size_t const variant_stride_at = map.add(variant_stride.data(), columns);
   column_memory_ = DeviceArray<std::byte>(device, map.bytes().size());
   device.upload(column_memory_.data(), map.bytes().data(), map.bytes().size());
   columns_.attribute_of = at<int>(column_memory_.data(), attribute_at);
   columns_.model_input = at<int>(column_memory_.data(), model_input_at);
   columns_.word = at<int>(column_memory_.data(), word_at);
   columns_.key_stride = at<std::uint64_t>(column_memory_.data(), stride_at);
+  columns_.codes = at<std::uint32_t>(column_memory_.data(), codes_at);
+  columns_.variant_stride = at<std::uint32_t>(column_memory_.data(), variant_stride_at);
 }
 
 }  // namespace fairlane

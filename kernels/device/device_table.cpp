@@ -21,11 +21,10 @@ DeviceTable::DeviceTable(Device& device, KeyLayout const& keys, int variants, in
   set_.variants = static_cast<std::uint64_t>(variants);
   set_.chunks = (set_.variants + VisitSet::kChunk - 1) / VisitSet::kChunk;
   set_.label_bits = label_bits;
-  if (keys.words == 1 && std::bit_width(keys.narrow_groups * set_.variants + VisitSet::kKeyOffset) +
-                                 label_bits + kVisitFlagBits >
-                             64) {
-    set_.label_bits = 0;
-  }
+  set_.narrow =
+      keys.words == 1 && std::bit_width(keys.narrow_groups * set_.variants + VisitSet::kKeyOffset) +
+                                 label_bits + kVisitFlagBits <=
+                             64;
   constexpr std::uint64_t kLeastBytes = 1ULL << 16;
   std::uint64_t const slot_bytes =
       static_cast<std::uint64_t>(set_.slot_words()) * sizeof(std::uint64_t);

@@ -13,7 +13,7 @@ namespace fairlane {
 /// which alone counts it and hands it out.
 class DeviceTable {
  public:
-  /// label_bits   bits of all labels of a group together; dropped when a slot has no room for them
+  /// label_bits   bits of all labels of a group together, 0: not kept
   /// limit_bytes  never grow beyond
   /// part, parts  which of how many tables this one is
   /// Throws Error(kMemory).
@@ -32,7 +32,6 @@ class DeviceTable {
   void exchange(DeviceTable& other, VisitSink const& overflow) const;
 
   VisitSet const& set() const { return set_; }
-  bool holds_labels() const { return set_.label_bits > 0; }
   /// Inputs that belong to this part. Waits for the device.
   std::uint64_t size() const;
   /// IDIs in the table when the host last waited for the device. Any thread.

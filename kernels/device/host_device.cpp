@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
+#include <utility>
 
 #include "base/error.h"
 
@@ -90,6 +92,20 @@ void HostDevice::compact(std::uint8_t const* flags, Range range, std::int32_t* l
     if (flags[i] != 0) list[n++] = static_cast<std::int32_t>(i);
   }
   *count = n;
+}
+
+void HostDevice::sort(KeyedWords& sorted, KeyedWords& spare, std::int64_t n, int bits) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  std::uint64_t const mask = ~std::uint64_t{0} >> (64 - bits);
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    return (sorted.words[a] & mask) < (sorted.words[b] & mask);
+  });
+  for (std::int64_t i = 0; i < n; ++i) {
+    spare.words[i] = sorted.words[order[static_cast<std::size_t>(i)]];
+    spare.with[i] = sorted.with[order[static_cast<std::size_t>(i)]];
+  }
+  std::swap(sorted, spare);
 }
 
 void HostDevice::open_gemm() {

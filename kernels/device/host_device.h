@@ -90,6 +90,7 @@ class HostDevice : public Device {
   void run(BlockKernel const& kernel) override;
   void compact(std::uint8_t const* flags, Range range, std::int32_t* list,
                std::int32_t* count) override;
+  void sort(KeyedWords& sorted, KeyedWords& spare, std::int64_t n, int bits) override;
   void open_gemm() override;
   void gemm(Dense const& product, float* sums, long stride) override;
 

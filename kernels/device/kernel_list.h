@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "kernels/device/dense_blocks.h"
+#include "kernels/device/findings_kernels.h"
 #include "kernels/device/k_means_kernels.h"
 #include "kernels/device/record_kernels.h"
 #include "kernels/device/rounds/round_kernels.h"
@@ -14,15 +15,17 @@
 namespace fairlane {
 
 /// Kernels that do a lane's, a place's or a slot's work at every index.
-using LaneKernel = std::variant<
-    PlaceLanes, MoveLanes, PackRows, RecordProbed, PairRows, AdvanceLanes, MarkOrigins, WeighLanes,
-    MarkDue, DrawPartners, StepLanes, FindLanes, GatherRows, KeepStage, NextStage, RecordClassified,
-    SettleLanes, StepByOdds, SettleByOdds, BeginMargin, RecordMargin, NewtonLanes, MarkStale,
-    PairSides, RenewMargin, MoveMargin, SettleMargin, RehashSlots, MarkOwned, GatherSlots,
-    MergeSlots, LoadMembers, LoadRows, StoreScores, ProbeStored, ClassifyStored, ClassifySomeStored,
-    MarginStored, TryPartnerStored, CountPartnerStored, DifferenceStored, StepGradients,
-    LogitGradients, FinishDense, ActivateSums, MarkSuspects, ForgetLabels, LowerWeights, AssignRows,
-    RaiseFarthest, NameFarthest, LoadWalkHeads, CopyMembers>;
+using LaneKernel =
+    std::variant<PlaceLanes, DrawLanes, MoveLanes, PackRows, RecordProbed, PairRows, AdvanceLanes,
+                 MarkOrigins, WeighLanes, MarkDue, DrawPartners, StepLanes, FindLanes, GatherRows,
+                 KeepStage, NextStage, RecordClassified, SettleLanes, StepByOdds, SettleByOdds,
+                 BeginMargin, RecordMargin, NewtonLanes, MarkStale, PairSides, RenewMargin,
+                 MoveMargin, SettleMargin, RehashSlots, MarkOwned, GatherSlots, MergeSlots,
+                 CountVisits, PickFindings, TakeColumn, PackRecords, LoadMembers, LoadRows,
+                 StoreScores, ProbeStored, ClassifyStored, ClassifySomeStored, MarginStored,
+                 TryPartnerStored, CountPartnerStored, DifferenceStored, StepGradients,
+                 LogitGradients, FinishDense, ActivateSums, MarkSuspects, ForgetLabels,
+                 LowerWeights, AssignRows, RaiseFarthest, NameFarthest, LoadWalkHeads, CopyMembers>;
 
 /// Kernels that evaluate the network for a tile of lanes.
 using TileKernel =

@@ -4,10 +4,10 @@
 // Open addressing with linear probing, shared by all threads of a device. A slot is one input:
 //   word     key and flags (below); 0: free
 //   finder   complement of the least (phase, seed, iteration); only ever raised
-//   variant, key [words]   where a group's key exceeds one word
-// With one key word the slot's word is the key itself (group * variants + variant + 1), the labels
-// of the whole group and the flags, so that one compare-and-swap makes an input known. With several
-// the word holds a tag of the hash instead; a thread claims the slot, writes the key and then
+//   variant, key [words]   where the slot's word has no room for the key
+// In a narrow slot the word is the key itself (group * variants + variant + 1), the labels of the
+// whole group and the flags, so that one compare-and-swap makes an input known. Where that exceeds
+// 64 bits the word holds a tag of the hash instead; a thread claims the slot, writes the key and then
 // publishes the word, and whoever meets a claimed slot waits for it. Inputs of one group start at
 // the same place, so that a member which was never visited finds its group's labels at a sibling.
 // Which thread comes first decides nothing but places.
@@ -58,10 +58,11 @@ struct VisitSet {
   std::uint64_t capacity = 0;
   std::uint64_t variants = 1;
   std::uint64_t chunks = 1;
-  int words = 1;
+  int words = 1;       // of a group's key
+  bool narrow = true;  // its slot has a place for a key in its word
   int label_bits = 0;  // of all labels of a group together; 0: not kept
 
-  FL_HD int slot_words() const { return words == 1 ? 2 : 3 + words; }
+  FL_HD int slot_words() const { return narrow ? 2 : 3 + words; }
   FL_HD int key_shift() const { return kVisitFlagBits + label_bits; }
 
   FL_HD std::uint64_t hash(GroupKey group, std::uint32_t variant) const {
@@ -112,13 +113,13 @@ struct VisitSet {
         (label_bits > 0 ? static_cast<std::uint64_t>(labels) << kVisitFlagBits : 0U) | flags |
         kOccupiedFlag;
     std::uint64_t const word =
-        words == 1 ? ((group.first * variants + variant + kKeyOffset) << key_shift()) | body
-                   : tag(h) | body;
+        narrow ? ((group.first * variants + variant + kKeyOffset) << key_shift()) | body
+               : tag(h) | body;
     probe(first, [&](std::uint64_t at, std::uint64_t before) {
       std::uint64_t* const slot = slot_at(at);
-      if (before == 0) before = atomic_claim(slot, 0, words == 1 ? word : kClaimed);
+      if (before == 0) before = atomic_claim(slot, 0, narrow ? word : kClaimed);
       if (before == 0) {
-        if (words > 1) {
+        if (!narrow) {
           slot[2] = variant;
           for (int w = 0; w < words; ++w) slot[3 + w] = group.words[w * group.stride];
           store_release(slot, word);
@@ -138,7 +139,7 @@ struct VisitSet {
 
   /// The variant and, word by word in `group`, the group of an occupied slot.
   FL_HD std::uint32_t decode(std::uint64_t const* slot, std::uint64_t* group) const {
-    if (words == 1) {
+    if (narrow) {
       std::uint64_t const key = (slot[0] >> key_shift()) - kKeyOffset;
       group[0] = key / variants;
       return static_cast<std::uint32_t>(key % variants);
@@ -147,22 +148,60 @@ struct VisitSet {
     return static_cast<std::uint32_t>(slot[2]);
   }
 
-  /// Which of `parts` sets is to have the last word on the input of an occupied slot.
+  /// Group and variant of an occupied slot. word: memory for a key of one word
+  FL_HD std::uint64_t const* group_in(std::uint64_t const* slot, std::uint64_t& word,
+                                      std::uint32_t& variant) const {
+    if (narrow) {
+      variant = decode(slot, &word);
+      return &word;
+    }
+    variant = static_cast<std::uint32_t>(slot[2]);
+    return slot + 3;
+  }
+
+  /// Which of `parts` sets is to have the last word on the input of an occupied slot. A group's
+  /// inputs belong together.
   FL_HD int owner(std::uint64_t const* slot, int parts) const {
     // bits that the place does not use, so that one part's inputs spread over its whole set
     constexpr int kSkip = 8;
     constexpr int kBits = 16;
-    std::uint64_t const bits = (slot_hash(slot) >> kSkip) & ((1U << kBits) - 1);
+    std::uint64_t word = 0;
+    std::uint32_t variant = 0;
+    std::uint64_t const h = hash(GroupKey(group_in(slot, word, variant), 1), 0);
+    std::uint64_t const bits = (h >> kSkip) & ((1U << kBits) - 1);
     return static_cast<int>((bits * static_cast<std::uint64_t>(parts)) >> kBits);
+  }
+
+  /// Whether no slot of the same group with a lesser variant counts(slot). Not while inputs are
+  /// recorded.
+  template <class Counts>
+  FL_HD bool leads_group(std::uint64_t const* slot, Counts const& counts) const {
+    std::uint64_t word = 0;
+    std::uint32_t variant = 0;
+    GroupKey const group(group_in(slot, word, variant), 1);
+    for (std::uint32_t home = 0; home <= variant; home += static_cast<std::uint32_t>(kChunk)) {
+      std::uint64_t const h = hash(group, home);
+      bool leads = true;
+      probe(h >> shift(), [&](std::uint64_t at, std::uint64_t there) {
+        if (there == 0) return true;
+        std::uint64_t member = 0;
+        if (same_group(slot_at(at), there, h, group, member) && member < variant &&
+            counts(slot_at(at))) {
+          leads = false;
+        }
+        return !leads;
+      });
+      if (!leads) return false;
+    }
+    return true;
   }
 
   /// Takes in an occupied slot of another set of the same shape: its input is new here, or else
   /// keeps the least finder.
   FL_HD void merge(std::uint64_t const* from) const {
-    std::uint64_t narrow = 0;
-    std::uint64_t const* key = words == 1 ? &narrow : from + 3;
-    std::uint32_t const variant =
-        words == 1 ? decode(from, &narrow) : static_cast<std::uint32_t>(from[2]);
+    std::uint64_t word = 0;
+    std::uint32_t variant = 0;
+    std::uint64_t const* const key = group_in(from, word, variant);
     auto const own = answer(from[0], true);
     insert(GroupKey(key, 1), variant, own.labels, own.flags, ~from[1]);
   }
@@ -195,7 +234,7 @@ struct VisitSet {
       FL_UNROLL
       for (std::uint64_t j = 0; j < kProbes; ++j) {
         std::uint64_t const at = (first + j) & (capacity - 1);
-        if (visit(at, words > 1 && word[j] == kClaimed ? published(slot_at(at)) : word[j])) return;
+        if (visit(at, !narrow && word[j] == kClaimed ? published(slot_at(at)) : word[j])) return;
       }
     }
   }
@@ -203,10 +242,10 @@ struct VisitSet {
   static FL_HD std::uint64_t tag(std::uint64_t h) { return h << kTagShift; }
 
   FL_HD std::uint64_t slot_hash(std::uint64_t const* slot) const {
-    std::uint64_t narrow = 0;
-    if (words > 1) return hash(GroupKey(slot + 3, 1), static_cast<std::uint32_t>(slot[2]));
-    std::uint32_t const variant = decode(slot, &narrow);
-    return hash(GroupKey(&narrow, 1), variant);
+    std::uint64_t word = 0;
+    std::uint32_t variant = 0;
+    GroupKey const group(group_in(slot, word, variant), 1);
+    return hash(group, variant);
   }
 
   /// Where in the top bits of a hash the place is.
@@ -218,17 +257,16 @@ struct VisitSet {
 #endif
   }
 
-  /// A slot's word, which with several key words does not yet say that what stands beside it can be
-  /// read.
+  /// A slot's word, which in a wide slot does not yet say that what stands beside it can be read.
   FL_HD std::uint64_t published(std::uint64_t const* slot) const {
     std::uint64_t word = load_relaxed(slot);
-    while (words > 1 && word == kClaimed) word = load_relaxed(slot);
+    while (!narrow && word == kClaimed) word = load_relaxed(slot);
     return word;
   }
 
   FL_HD bool same_group(std::uint64_t const* slot, std::uint64_t word, std::uint64_t h,
                         GroupKey group, std::uint64_t& member) const {
-    if (words == 1) {
+    if (narrow) {
       member = (word >> key_shift()) - (group.first * variants + kKeyOffset);
       return member < variants;
     }

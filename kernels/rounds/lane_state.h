@@ -95,11 +95,15 @@ FL_HD bool hit_in(std::uint32_t outcome) { return (outcome & 1U) != 0; }
 /// Where columns come from and how they make a key.
 /// attribute_of [columns], word [columns], key_stride [columns]
 /// model_input  [columns] where a column's inputs begin in the model's
+/// codes        [columns] how many a seed may draw; of a selected column, its compared values
+/// variant_stride  [columns] what the next of those adds to the variant, 0: not selected
 struct ColumnMap {
   int const* attribute_of = nullptr;
   int const* model_input = nullptr;
   int const* word = nullptr;
   std::uint64_t const* key_stride = nullptr;
+  std::uint32_t const* codes = nullptr;
+  std::uint32_t const* variant_stride = nullptr;
 };
 
 /// What every stage of a round is given by value.
@@ -162,17 +166,21 @@ struct LaneContext {
     copy_strided(lanes.weights + lane, lanes.origin_weights + lane, subject.movable_count + 1,
                  lanes.stride);
   }
-  FL_HD void return_weights(long lane) const {
-    copy_strided(lanes.origin_weights + lane, lanes.weights + lane, subject.movable_count + 1,
-                 lanes.stride);
+  /// There is a column more than movable ones at least.
+  FL_HD void return_row_and_weights(long lane) const {
+    copy_both_strided(lanes.origin + lane, lanes.x + lane, subject.columns,
+                      lanes.origin_weights + lane, lanes.weights + lane, subject.movable_count + 1,
+                      lanes.stride);
   }
   FL_HD void keep_key(long lane) const {
     for (int w = 0; w < words; ++w)
       lanes.origin_key[w * lanes.stride + lane] = lanes.key[w * lanes.stride + lane];
   }
   FL_HD void return_key(long lane) const {
-    for (int w = 0; w < words; ++w)
-      lanes.key[w * lanes.stride + lane] = lanes.origin_key[w * lanes.stride + lane];
+    for (int w = 0; w < words; ++w) return_key_word(lane, w);
+  }
+  FL_HD void return_key_word(long lane, int w) const {
+    lanes.key[w * lanes.stride + lane] = lanes.origin_key[w * lanes.stride + lane];
   }
 };
 

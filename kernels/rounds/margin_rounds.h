@@ -35,14 +35,23 @@ struct MarginLanes {
 
 /// What the last probe found in a lane, which is an IDI: where its next sides come from.
 FL_HD void keep_margins(MarginLanes const& m, long lane) {
-  m.margin_a[lane] = m.probe.margin_a[lane];
-  m.margin_b[lane] = m.probe.margin_b[lane];
-  m.hit_side_a[lane] = m.probe.best_a[lane];
-  m.hit_side_b[lane] = m.probe.best_b[lane];
-  m.hit_member_a[lane] = m.probe.member_a[lane];
-  m.hit_member_b[lane] = m.probe.member_b[lane];
-  m.hit_margin_a[lane] = m.probe.best_margin_a[lane];
-  m.hit_margin_b[lane] = m.probe.best_margin_b[lane];
+  // All reads first: a GPU's thread would otherwise wait for memory at every one.
+  float const margin_a = m.probe.margin_a[lane];
+  float const margin_b = m.probe.margin_b[lane];
+  std::int32_t const side_a = m.probe.best_a[lane];
+  std::int32_t const side_b = m.probe.best_b[lane];
+  std::int32_t const member_a = m.probe.member_a[lane];
+  std::int32_t const member_b = m.probe.member_b[lane];
+  float const best_a = m.probe.best_margin_a[lane];
+  float const best_b = m.probe.best_margin_b[lane];
+  m.margin_a[lane] = margin_a;
+  m.margin_b[lane] = margin_b;
+  m.hit_side_a[lane] = side_a;
+  m.hit_side_b[lane] = side_b;
+  m.hit_member_a[lane] = member_a;
+  m.hit_member_b[lane] = member_b;
+  m.hit_margin_a[lane] = best_a;
+  m.hit_margin_b[lane] = best_b;
 }
 
 /// After MarginTiles: whether a lane's input is an IDI.
@@ -125,14 +134,28 @@ struct PairSides {
 /// members.
 FL_HD void take_sides(LaneContext const& c, MarginLanes const& m, long i, long lane, long behind) {
   auto const& s = c.lanes;
-  for (int k = 0; k < c.subject.columns; ++k) {
-    m.slope_a[k * s.stride + lane] = s.gradient[k * 2 * s.stride + i];
-    m.slope_b[k * s.stride + lane] = s.gradient[k * 2 * s.stride + behind + i];
-  }
-  m.probe.side_a[lane] = m.hit_side_a[lane];
-  m.probe.side_b[lane] = m.hit_side_b[lane];
-  m.margin_a[lane] = m.hit_margin_a[lane];
-  m.margin_b[lane] = m.hit_margin_b[lane];
+  struct Slopes {
+    float a;
+    float b;
+  };
+  std::int32_t const side_a = m.hit_side_a[lane];
+  std::int32_t const side_b = m.hit_side_b[lane];
+  float const margin_a = m.hit_margin_a[lane];
+  float const margin_b = m.hit_margin_b[lane];
+  read_ahead(
+      c.subject.columns,
+      [&](int k) {
+        float const* const at = s.gradient + k * 2 * s.stride + i;
+        return Slopes{at[0], at[behind]};
+      },
+      [&](int k, Slopes const& slope) {
+        m.slope_a[k * s.stride + lane] = slope.a;
+        m.slope_b[k * s.stride + lane] = slope.b;
+      });
+  m.probe.side_a[lane] = side_a;
+  m.probe.side_b[lane] = side_b;
+  m.margin_a[lane] = margin_a;
+  m.margin_b[lane] = margin_b;
   m.stale[lane] = 0;
 }
 

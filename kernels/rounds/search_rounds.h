@@ -5,6 +5,7 @@
 // these call the same form for one lane.
 #pragma once
 
+#include "kernels/core/seed_draw.h"
 #include "kernels/core/steps.h"
 #include "kernels/rounds/lane_state.h"
 
@@ -13,6 +14,20 @@ namespace fairlane {
 /// Code of selected attribute a in a variant.
 FL_HD std::int32_t variant_code(Subject const& s, std::int32_t variant, int a) {
   return s.variant_code[static_cast<long>(variant) * s.selected + a];
+}
+
+/// A lane that has its row, variant and seed, before its first test.
+FL_HD void begin_lane(LaneContext const& c, long lane) {
+  auto const& s = c.lanes;
+  if (c.phase == Phase::kGlobal) {
+    for (int k = 0; k < c.subject.columns; ++k)
+      s.momentum[k * s.stride + lane] = s.partner_momentum[k * s.stride + lane] = 0.0F;
+  }
+  c.compute_key(lane);
+  s.iteration[lane] = 0;
+  s.hit[lane] = 0;
+  s.renewals[lane] = 0;
+  if (c.phase == Phase::kLocal) s.streak[lane] = 0;
 }
 
 /// Appends lanes [first, ..). rows [n][attributes] in dataset order, codes as kernels have them;
@@ -27,20 +42,39 @@ struct PlaceLanes {
   FL_HD void operator()(std::int64_t i) const {
     auto const& s = c.lanes;
     long const lane = first + i;
-    for (int k = 0; k < c.subject.columns; ++k) {
+    for (int k = 0; k < c.subject.columns; ++k)
       s.x[k * s.stride + lane] = rows[i * c.subject.columns + c.columns.attribute_of[k]];
-      if (c.phase == Phase::kGlobal) {
-        s.momentum[k * s.stride + lane] = 0.0F;
-        s.partner_momentum[k * s.stride + lane] = 0.0F;
-      }
-    }
-    c.compute_key(lane);
     s.variant[lane] = variant[i];
     s.seed[lane] = seed[i];
-    s.iteration[lane] = 0;
-    s.hit[lane] = 0;
-    s.renewals[lane] = 0;
-    if (c.phase == Phase::kLocal) s.streak[lane] = 0;
+    begin_lane(c, lane);
+  }
+};
+
+/// Lanes from `first` on whose seeds are `seed` and those behind it, with rows drawn uniformly.
+struct DrawLanes {
+  LaneContext c;
+  std::int64_t first;
+  std::uint32_t seed;
+
+  FL_HD void operator()(std::int64_t i) const {
+    auto const& s = c.lanes;
+    long const lane = first + i;
+    s.seed[lane] = seed + static_cast<std::uint32_t>(i);
+    SeedDraw draw(s.seed[lane], c.run_seed);
+    std::uint32_t variant = 0;
+    for (int k = 0; k < c.subject.columns; ++k) {
+      std::uint32_t const code =
+          draw.code(static_cast<std::uint32_t>(c.columns.attribute_of[k]), c.columns.codes[k]);
+      std::uint32_t const apart = c.columns.variant_stride[k];
+      variant += code * apart;
+      if (apart == 0) s.x[k * s.stride + lane] = c.subject.low[k] + static_cast<std::int32_t>(code);
+    }
+    for (int v = 0; v < c.subject.selected; ++v) {
+      s.x[c.subject.selected_column[v] * s.stride + lane] =
+          variant_code(c.subject, static_cast<std::int32_t>(variant), v);
+    }
+    s.variant[lane] = variant;
+    begin_lane(c, lane);
   }
 };
 
@@ -312,9 +346,14 @@ FL_HD void settle(LaneContext const& c, long lane, bool hit, std::int32_t streak
   s.streak[lane] = streak;
   if (hit) return;
   std::uint32_t const labels = s.origin_labels[lane];
-  c.return_row(lane);
-  if (restore_weights) c.return_weights(lane);
-  c.return_key(lane);
+  std::uint64_t const first_word = s.origin_key[lane];
+  if (restore_weights) {
+    c.return_row_and_weights(lane);
+  } else {
+    c.return_row(lane);
+  }
+  s.key[lane] = first_word;
+  for (int w = 1; w < c.words; ++w) c.return_key_word(lane, w);
   s.labels[lane] = labels;
 }
 

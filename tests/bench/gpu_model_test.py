@@ -19,7 +19,7 @@ from sass import Sass, class_of, ptx_of, ptx_target, read_listing, read_ptxas
 from subjects import random_network
 
 COLUMNS = [*CLASSES, *MEASURES]
-HEAD = ["grid", "threads", "shared", "items", "most", "per_step", "longest", "critical"]
+HEAD = ["grid", "threads", "shared", "items", "most", "per_step", "longest", "critical", "critical_far"]
 LANES = "void fairlane::run_lanes<fairlane::StepLanes>(fairlane::StepLanes, fairlane::Range)"
 TILES = "void fairlane::run_tiles<fairlane::ClassifyTiles, 2, true>(fairlane::ClassifyTiles)"
 GATHER = "void fairlane::run_lanes<fairlane::GatherSlots>(fairlane::GatherSlots, fairlane::Range)"
@@ -46,10 +46,10 @@ def write_run(kernels, trace, multiprocessors=1, head=HEAD):
         os.unlink(file.name)
 
 
-def one_launch(name=LANES, grid=8, threads=256, shared=0, items=-1, per_step=0, longest=0, critical=0, alone=None,
-               **given):
+def one_launch(name=LANES, grid=8, threads=256, shared=0, items=-1, per_step=0, longest=0, critical=0, far=0,
+               alone=None, **given):
     """The only launch of a run."""
-    head = [grid, threads, shared, items, items, per_step, longest, critical]
+    head = [grid, threads, shared, items, items, per_step, longest, critical, far]
     names = HEAD if alone is None else [*HEAD, "alone"]
     row = head if alone is None else [*head, alone]
     return write_run([kernel(0, name, [(row, counts(**given))])], [["L", 0]], head=names).events[0].launch
@@ -57,8 +57,8 @@ def one_launch(name=LANES, grid=8, threads=256, shared=0, items=-1, per_step=0, 
 
 class Reading(unittest.TestCase):
     def test_launches_get_their_rows_in_the_order_of_the_trace(self):
-        rows = [([1, 256, 0, -1, -1, 0, 5, 50], counts(ffma=3, issue=4)),
-                ([2, 256, 0, -1, -1, 0, 6, 60], counts(ffma=5, issue=6))]
+        rows = [([1, 256, 0, -1, -1, 0, 5, 50, 70], counts(ffma=3, issue=4)),
+                ([2, 256, 0, -1, -1, 0, 6, 60, 80], counts(ffma=5, issue=6))]
         run = write_run([kernel(0, LANES, rows)], [["H", 64], ["L", 0], ["L", 0], ["L", 0]])
         launches = [event.launch for event in run.events if event.launch]
         self.assertEqual([(1, 3), (2, 5)], [(launch.grid, launch.count["ffma"]) for launch in launches])
@@ -71,7 +71,7 @@ class Reading(unittest.TestCase):
         self.assertEqual("DeviceSelect", short_name("void cub::DeviceSelect<int>(int*)"))
 
     def test_waits_copies_and_bytes_are_counted(self):
-        row = ([1, 32, 0, -1, -1, 0, 1, 1], counts(integer=9, sectors_load=2))
+        row = ([1, 32, 0, -1, -1, 0, 1, 1, 1], counts(integer=9, sectors_load=2))
         run = write_run([kernel(0, LANES, [row])],
                         [["H", 100], ["R", 0], ["E", 0], ["L", 0], ["D", 8], ["R", 0], ["E", 0], ["d", 4],
                          ["S", 0], ["Z", 16], ["A", 1], ["F", 0]])
@@ -82,7 +82,7 @@ class Reading(unittest.TestCase):
         self.assertEqual(0, difference(sums, sums)["launches"])
 
     def test_findings_begin_behind_the_last_kernel_of_the_search(self):
-        row = ([1, 32, 0, -1, -1, 0, 1, 1], counts())
+        row = ([1, 32, 0, -1, -1, 0, 1, 1, 1], counts())
         helper = "void cub::DeviceSelectSweepKernel<int>(int*)"
         run = write_run([kernel(0, LANES, [row]), kernel(1, GATHER, [row]), kernel(2, helper, [row, row])],
                         [["L", 2], ["L", 0], ["D", 4], ["L", 2], ["L", 1], ["D", 9]])
@@ -132,15 +132,10 @@ class Predicting(unittest.TestCase):
         self.assertAlmostEqual(1000 / self.clock, bounds["latency"])
         self.assertAlmostEqual(4000 / 4 / self.clock, bounds["issue"])
 
-    def test_waits_for_memory_stretch_with_what_waits_there_are(self):
-        of_chip, stretch = 1 << 20, self.constants.multiprocessor.hbm_latency - 1
-        loads = one_launch(grid=8, critical=1000, global_load=64)
-        self.assertAlmostEqual((1000 + stretch * 1000) / self.clock, self.bounds(loads, lanes=of_chip)["latency"])
-        self.assertAlmostEqual(1000 / self.clock, self.bounds(loads)["latency"])
-        few = one_launch(grid=1, threads=32, critical=1000, longest=400, global_load=1, shared_load=9)
-        self.assertAlmostEqual((1000 + stretch * 270) / self.clock, self.bounds(few, lanes=of_chip)["latency"])
-        many = one_launch(grid=1, threads=32, critical=1000, longest=400, global_load=8, shared_load=9)
-        self.assertAlmostEqual((1000 + stretch * 600) / self.clock, self.bounds(many, lanes=of_chip)["latency"])
+    def test_memory_behind_l2_answers_later(self):
+        launch = one_launch(grid=8, critical=1000, far=1300)
+        self.assertAlmostEqual(1000 / self.clock, self.bounds(launch)["latency"])
+        self.assertAlmostEqual(1300 / self.clock, self.bounds(launch, lanes=1 << 20)["latency"])
 
     def test_shared_memory_and_registers_make_waves(self):
         wide = one_launch(grid=6, threads=512, shared=100 << 10, critical=1000)
@@ -150,7 +145,7 @@ class Predicting(unittest.TestCase):
         self.assertAlmostEqual(6 * 1000 / self.clock, self.bounds(heavy)["latency"])
 
     def test_a_round_is_the_difference_of_two_runs(self):
-        rows = [([8, 256, 0, -1, -1, 0, 1, 1000 * n], counts(issue=100)) for n in (1, 2, 3)]
+        rows = [([8, 256, 0, -1, -1, 0, 1, 1000 * n, 1500 * n], counts(issue=100)) for n in (1, 2, 3)]
         long = write_run([kernel(0, LANES, rows)], [["L", 0]] * 3).events
         short = write_run([kernel(0, LANES, rows[:1])], [["L", 0]]).events
         part = without(*(self.estimator.parts(events, 1, 1000) for events in (long, short)))["StepLanes"]
@@ -191,7 +186,7 @@ $k0$__internal_0_$__cuda_sm3x_div_rn_noftz_f32_slowpath:
     def test_instructions_count_as_often_as_their_line(self):
         sass = Sass.__new__(Sass)
         sass.code = read_listing(self.LISTING.splitlines())
-        run = write_run([kernel(0, LANES, [([1, 32, 0, -1, -1, 0, 1, 1], counts(ffma=7, issue=9))])], [["L", 0]])
+        run = write_run([kernel(0, LANES, [([1, 32, 0, -1, -1, 0, 1, 1, 1], counts(ffma=7, issue=9))])], [["L", 0]])
         # Line 10 ran 7 times and was unrolled: twice 7 is twice too many.
         self.assertEqual({"ffma": 7, "move": 0}, dict(sass.mixes(run)["k0"]))
 

@@ -75,9 +75,9 @@ void write_places(std::FILE* f, Kernel const& k) {
 void write_launches(std::FILE* f, KernelCost const& c) {
   for (std::size_t n = 0; n < c.launches.size(); ++n) {
     LaunchCost const& launch = c.launches[n];
-    std::fprintf(f, "%s\n  [%u, %u, %u, %ld, %ld, %u, %lu, %lu, ", n == 0 ? "" : ",", launch.grid,
+    std::fprintf(f, "%s\n  [%u, %u, %u, %ld, %ld, %u, %lu, %lu, %lu, ", n == 0 ? "" : ",", launch.grid,
                  launch.threads, launch.shared, launch.items, launch.most, launch.per_step,
-                 launch.longest, launch.critical);
+                 launch.longest, launch.critical, launch.critical_far);
     write_sums(f, launch.sums);
     std::fprintf(f, "]");
   }
@@ -136,7 +136,7 @@ void Costs::write(std::string const& path) {
   }
   std::fprintf(f,
                "],\n\"row_head\": [\"grid\", \"threads\", \"shared\", \"items\", \"most\", "
-               "\"per_step\", \"longest\", \"critical\"],\n\"calls\": {");
+               "\"per_step\", \"longest\", \"critical\", \"critical_far\"],\n\"calls\": {");
   before = "\n ";
   for (auto const& [name, count] : calls_) {
     std::fprintf(f, "%s%s: %lu", before, quoted(name).c_str(), count);

@@ -111,8 +111,9 @@ class AccessCost {
       address_[count_++] = base + static_cast<std::uint64_t>(i.immediate);
     });
   }
-  /// latency: of the instruction, which this access changes
-  void add_to(Sums& sums, int kind, std::uint64_t& latency) const {
+  /// latency: of the instruction, which this access changes. Returns whether it waits for global
+  /// memory.
+  bool add_to(Sums& sums, int kind, std::uint64_t& latency) const {
     int const bytes = size_of(i_.type) * i_.vec;
     std::uint64_t const window = address_[0] >> kWindowShift << kWindowShift;
     bool const generic = i_.space == Space::kGeneric;
@@ -127,13 +128,17 @@ class AccessCost {
         latency = load ? kGenericSharedLatency : 4;
       }
       latency += static_cast<unsigned>((wavefronts - 1) * kWavefrontCycles);
-    } else if (!(generic && window == kLocalWindow)) {
+      return false;
+    }
+    if (!(generic && window == kLocalWindow)) {
       int const sectors = sectors_of(address_, count_, bytes);
       sums[load              ? kSumSectorsLoad
            : kind == kAtomic ? kSumSectorsAtomic
                              : kSumSectorsStore] += static_cast<unsigned>(sectors);
       if (load) latency += static_cast<unsigned>(sectors);
+      return true;
     }
+    return false;
   }
 
  private:
@@ -181,18 +186,22 @@ void Costs::end_block(Block const& b) {
   LaunchCost& cost = b.launch->kernel->cost->launches.back();
   for (auto const& w : b.warps) {
     cost.longest = std::max(cost.longest, w.cost.executed);
-    cost.critical = std::max(cost.critical, w.cost.clock);
+    cost.critical = std::max(cost.critical, w.cost.near.clock);
+    cost.critical_far = std::max(cost.critical_far, w.cost.far.clock);
   }
 }
 
 void Costs::barrier(Block& b) {
   if (!wanted()) return;
-  std::uint64_t last = 0;
-  for (auto const& w : b.warps) {
-    if (w.live != 0) last = std::max(last, w.cost.clock);
-  }
-  for (auto& w : b.warps) {
-    if (w.live != 0) w.cost.clock = w.cost.latest = last + kBarrierCycles;
+  for (auto const which : {&WarpCost::near, &WarpCost::far}) {
+    std::uint64_t last = 0;
+    for (auto const& w : b.warps) {
+      if (w.live != 0) last = std::max(last, (w.cost.*which).clock);
+    }
+    for (auto& w : b.warps) {
+      WarpClock& time = w.cost.*which;
+      if (w.live != 0) time.clock = time.latest = last + kBarrierCycles;
+    }
   }
 }
 
@@ -209,42 +218,47 @@ void Costs::instruction(Instruction const& i, Warp& w, std::uint32_t pc, std::ui
   c.sums[kSumIssue] += of.issue;
   own.executed += of.issue;
 
-  if (own.ready.empty()) own.ready.assign(k.register_bytes / 64 + 1 + k.predicates, 0);
-  std::uint64_t operands = 0;
-  for (int o = of.results; o < kOperands; ++o) {
-    std::int64_t const at = ready_index(k, i.operand[o]);
-    if (at >= 0) operands = std::max(operands, own.ready[static_cast<std::size_t>(at)]);
-  }
-  if (i.pred >= 0) {
-    operands = std::max(operands,
-                        own.ready[k.register_bytes / 64 + 1 + static_cast<std::uint32_t>(i.pred)]);
-  }
-  std::uint64_t const at = std::max(own.clock, operands);
   bool const nothing = of.kind == kMove && of.issue == 0;  // a copy, or a constant
+  bool const ends = !nothing && (of.kind == kBranching || i.kind == Kind::kBarrier);
   if (!nothing) {
     own.issued += of.issue;
     c.cycles[pc] += of.issue;
-    if (at > own.latest) {
-      own.latest = at;
-      own.latest_pc = pc;
-    }
-    if (of.kind == kBranching || i.kind == Kind::kBarrier) {
-      std::uint64_t const issued = own.clock + own.issued;
-      if (own.latest > issued) c.cycles[own.latest_pc] += own.latest - issued;
-      own.clock = std::max(issued, own.latest) + (of.kind == kBranching ? kBranchCycles : 0);
-      own.latest = own.clock;
-      own.latest_pc = pc;
-      own.issued = 0;
-    }
   }
   std::uint64_t latency = of.latency;
-  if (lanes != 0 && counts_memory(of.kind)) {
-    AccessCost(i, w, lanes).add_to(c.sums, of.kind, latency);
+  bool global = false;
+  if (lanes != 0 && counts_memory(of.kind))
+    global = AccessCost(i, w, lanes).add_to(c.sums, of.kind, latency);
+  constexpr std::uint64_t kPercent = 100;
+  std::uint64_t const latency_far = global ? latency * options_.far / kPercent : latency;
+  for (bool const far : {false, true}) {
+    WarpClock& time = far ? own.far : own.near;
+    std::size_t const registers = k.register_bytes / 64 + 1;
+    if (time.ready.empty()) time.ready.assign(registers + k.predicates, 0);
+    std::uint64_t at = time.clock;
+    for (int o = of.results; o < kOperands; ++o) {
+      std::int64_t const operand = ready_index(k, i.operand[o]);
+      if (operand >= 0) at = std::max(at, time.ready[static_cast<std::size_t>(operand)]);
+    }
+    if (i.pred >= 0)
+      at = std::max(at, time.ready[registers + static_cast<std::uint32_t>(i.pred)]);
+    if (!nothing && at > time.latest) {
+      time.latest = at;
+      time.latest_pc = pc;
+    }
+    if (ends) {
+      std::uint64_t const issued = time.clock + own.issued;
+      if (!far && time.latest > issued) c.cycles[time.latest_pc] += time.latest - issued;
+      time.clock = std::max(issued, time.latest) + (of.kind == kBranching ? kBranchCycles : 0);
+      time.latest = time.clock;
+      time.latest_pc = pc;
+    }
+    for (int o = 0; o < of.results; ++o) {
+      std::int64_t const result = ready_index(k, i.operand[o]);
+      if (result >= 0)
+        time.ready[static_cast<std::size_t>(result)] = at + (far ? latency_far : latency);
+    }
   }
-  for (int o = 0; o < of.results; ++o) {
-    std::int64_t const result = ready_index(k, i.operand[o]);
-    if (result >= 0) own.ready[static_cast<std::size_t>(result)] = at + latency;
-  }
+  if (ends) own.issued = 0;
 }
 
 void Costs::call(char const* name, char kind, std::uint64_t value) {

@@ -62,7 +62,8 @@ InstructionCost cost_of(Instruction const& i);
 
 /// items     indices that it has to work on, of at most `most`; -1: not known
 /// per_step  indices that a warp or a block takes at once
-/// longest   instructions of its longest warp; critical: cycles of the slowest
+/// longest   instructions of its longest warp
+/// critical  cycles of the slowest; critical_far: where global memory lies behind L2
 /// sums      of the kernel before it; of itself when it has ended
 struct LaunchCost {
   std::uint32_t grid = 0;
@@ -73,6 +74,7 @@ struct LaunchCost {
   std::int64_t most = -1;
   std::uint64_t longest = 0;
   std::uint64_t critical = 0;
+  std::uint64_t critical_far = 0;
   Sums sums{};
 };
 

@@ -35,6 +35,7 @@ Options options_of_environment() {
   if (options.host) options.lazy = false;  // the host need not wait for what is its own
   options.verbose = number_of("GPUSIM_VERBOSE", 0) != 0;
   options.cost = text_of("GPUSIM_COST");
+  options.far = static_cast<unsigned>(number_of("GPUSIM_FAR", usual.far));
   options.report = text_of("GPUSIM_REPORT");
   return options;
 }

@@ -17,6 +17,7 @@ namespace fairlane::gpusim {
 /// host             kernels may use the host's memory, unchecked
 /// verbose          names every launch
 /// cost, report     files to write; empty: none
+/// far              percent of its usual latency that global memory takes in the second reckoning
 struct Options {
   bool random = false;
   bool race = false;
@@ -31,6 +32,7 @@ struct Options {
   bool host = false;
   bool verbose = false;
   std::string cost = {};
+  unsigned far = 150;
   std::string report = {};
 };
 

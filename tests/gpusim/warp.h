@@ -21,18 +21,24 @@ inline constexpr std::uint64_t kSharedStart = 1024;  // as on sm_90; no object l
 class Machine;
 struct Block;
 
-/// What costs of a warp are counted with: see costs.h. Cycles are those of this warp alone.
-/// executed   instructions
-/// clock      when the instructions since the last branch began; issued: how many they are
+/// How far a warp has come, were it alone, by one reckoning of what memory takes.
+/// clock      when the instructions since the last branch began
 /// latest     when the last of their operands is there, which the instruction latest_pc wants
 /// ready      [registers, then predicates] when its value is there
-struct WarpCost {
-  std::uint64_t executed = 0;
+struct WarpClock {
   std::uint64_t clock = 0;
-  std::uint64_t issued = 0;
   std::uint64_t latest = 0;
   std::uint32_t latest_pc = 0;
   std::vector<std::uint64_t> ready;
+};
+
+/// executed   SASS instructions; issued: those since the last branch
+/// near, far  with global memory in L2, and behind it
+struct WarpCost {
+  std::uint64_t executed = 0;
+  std::uint64_t issued = 0;
+  WarpClock near;
+  WarpClock far;
 };
 
 /// Sets of lanes are words with a bit for each.

@@ -2,7 +2,6 @@
 #include "engine/search/lockstep/lockstep_search.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace fairlane {
 
@@ -62,8 +61,6 @@ void LockstepSearch::retire_all(LaneBlock& block, std::vector<std::uint8_t>& kee
 
 void LockstepSearch::global_worker(WorkList& seeds, int wanted_lanes, GlobalHits& hits) {
   auto const block = backend_.make_block(wanted_lanes, Phase::kGlobal);
-  std::vector<std::uint32_t> numbers;
-  std::vector<std::int32_t> rows;
   std::vector<std::uint8_t> keep;
   bool const steps = method_.global_step != nullptr;
   GlobalStep const step = steps ? method_.global_step(method_, config_) : GlobalStep();
@@ -78,11 +75,7 @@ void LockstepSearch::global_worker(WorkList& seeds, int wanted_lanes, GlobalHits
       auto const [first, taken] = seeds.take(free);
       open = taken > 0;
       if (!open) break;
-      numbers.resize(static_cast<std::size_t>(taken));
-      std::iota(numbers.begin(), numbers.end(), static_cast<std::uint32_t>(first));
-      rows.resize(static_cast<std::size_t>(taken) * static_cast<std::size_t>(attributes_));
-      seeds_.rows(first, taken, rows.data());
-      block->place(numbers, rows.data());
+      seeds_.place(first, taken, *block);
       free -= static_cast<int>(taken);
     }
     if (block->size() == 0) return;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 namespace fairlane {
 
@@ -14,19 +13,13 @@ void LockstepSearch::random_round(std::int64_t first_draw, std::int64_t end) {
   workers_.run(backend_.concurrency(), [&](int) {
     auto const block = backend_.make_block(wanted_lanes, Phase::kGlobal);
     int const lanes = block->capacity();
-    std::vector<std::uint32_t> numbers;
-    std::vector<std::int32_t> rows;
     std::vector<std::uint8_t> const none(static_cast<std::size_t>(lanes), 0);
     while (!job_.late()) {
       check_stop([] {});
       std::int64_t const first = next.fetch_add(lanes);
       std::int64_t const taken = std::clamp<std::int64_t>(end - first, 0, lanes);
       if (taken == 0) return;
-      numbers.resize(static_cast<std::size_t>(taken));
-      std::iota(numbers.begin(), numbers.end(), static_cast<std::uint32_t>(first));
-      rows.resize(static_cast<std::size_t>(taken) * static_cast<std::size_t>(attributes_));
-      seeds_.rows(first, taken, rows.data());
-      block->place(numbers, rows.data());
+      seeds_.place(first, taken, *block);
       block->test(method_.test);
       std::fill_n(global_done_.begin() + first, taken, std::uint8_t{1});
       report(taken, taken);

@@ -99,6 +99,11 @@ void TestDevice::compact(std::uint8_t const* flags, Range range, std::int32_t* l
   inner_->compact(flags, range, list, count);
 }
 
+void TestDevice::sort(KeyedWords& sorted, KeyedWords& spare, std::int64_t n, int bits) {
+  call();
+  inner_->sort(sorted, spare, n, bits);
+}
+
 void TestDevice::open_gemm() { inner_->open_gemm(); }
 
 void TestDevice::gemm(Dense const& product, float* sums, long stride) {

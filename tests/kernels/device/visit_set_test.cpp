@@ -21,6 +21,7 @@ struct Shape {
   int words;
   int variants;
   int label_bits;
+  std::uint64_t groups = 5000;  // that the domain has, where the key is one word
 };
 
 class DeviceVisits : public ::testing::TestWithParam<Shape> {
@@ -36,7 +37,7 @@ class DeviceVisits : public ::testing::TestWithParam<Shape> {
   KeyLayout keys() const {
     KeyLayout keys;
     keys.words = GetParam().words;
-    keys.narrow_groups = keys.words == 1 ? kGroups : 0;
+    keys.narrow_groups = keys.words == 1 ? GetParam().groups : 0;
     return keys;
   }
   static constexpr std::uint32_t kGroups = 5000;
@@ -157,7 +158,8 @@ TEST_P(DeviceVisits, KeepsTheLeastFinderOfManyThreads) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, DeviceVisits,
                          ::testing::Values(Shape{1, 4, 4}, Shape{1, 40, 0}, Shape{1, 1, 1},
-                                           Shape{2, 3, 6}, Shape{3, 20, 20}),
+                                           Shape{1, 9, 9, std::uint64_t{1} << 52}, Shape{2, 3, 6},
+                                           Shape{3, 20, 20}),
                          [](auto const& test) {
                            auto const& s = test.param;
                            return std::to_string(s.words) + "_words_" + std::to_string(s.variants) +
