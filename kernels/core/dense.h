@@ -209,15 +209,16 @@ FL_HD void dense_part(TileAt const& at) {
   }
   float const* in = at.in;
   for (int k = at.first; k < at.last;) {
-    if (k % kWeightVector == 0 && k + kWeightVector <= at.last) {
+    int vectors = k % kWeightVector == 0 ? (at.last - k) / kWeightVector : 0;
+    for (; vectors > 0; --vectors) {
       add_inputs<P, kStride, kPart, kT, kWeightVector>(at.weights, k, in, sum);
       k += kWeightVector;
       in += kWeightVector * kStride;
-    } else {
-      add_inputs<P, kStride, kPart, kT, 1>(at.weights, k, in, sum);
-      ++k;
-      in += kStride;
     }
+    if (k == at.last) break;
+    add_inputs<P, kStride, kPart, kT, 1>(at.weights, k, in, sum);
+    ++k;
+    in += kStride;
   }
   // One look at `finish` for all sums.
   if (at.finish == Finish::kRelu) {

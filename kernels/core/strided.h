@@ -83,32 +83,30 @@ FL_HD void copy_strided(T const* from, T* to, int count, long stride) {
 #endif
 }
 
-/// Two such copies, the second one of no more elements, that wait together.
+/// Two such copies that wait together.
 template <class A, class B>
-FL_HD void copy_both_strided(A const* from, A* to, int count, B const* other_from, B* other_to,
-                             int other_count, long stride) {
+FL_HD void copy_both_strided(A const* from, A* to, B const* other_from, B* other_to, int count,
+                             long stride) {
 #ifdef __CUDA_ARCH__
-  std::uint32_t const apart = static_cast<std::uint32_t>(stride);
-  std::uint32_t const last = static_cast<std::uint32_t>(other_count - 1) * apart;
   std::uint32_t next = 0;
   for (int first = 0; first < count; first += kReadsAhead) {
-    detail::OffsetsAhead const offsets(count - first, apart, next);
+    detail::OffsetsAhead const offsets(count - first, static_cast<std::uint32_t>(stride), next);
     A value[kReadsAhead];
     B other[kReadsAhead];
     FL_UNROLL
     for (int j = 0; j < kReadsAhead; ++j) {
       value[j] = from[offsets.at[j]];
-      other[j] = other_from[offsets.at[j] < last ? offsets.at[j] : last];
+      other[j] = other_from[offsets.at[j]];
     }
     FL_UNROLL
     for (int j = 0; j < kReadsAhead; ++j) {
       to[offsets.at[j]] = value[j];
-      other_to[offsets.at[j] < last ? offsets.at[j] : last] = other[j];
+      other_to[offsets.at[j]] = other[j];
     }
   }
 #else
   copy_strided(from, to, count, stride);
-  copy_strided(other_from, other_to, other_count, stride);
+  copy_strided(other_from, other_to, count, stride);
 #endif
 }
 

@@ -25,22 +25,21 @@ struct WarpTeam {
     unsigned const four = warp_lane() * kThreadLanes < w.count
                               ? reinterpret_cast<unsigned const*>(w.stage)[warp_lane()]
                               : 0U;
-    int waiting[kWorkStages];
+    // A byte for each stage that is work, which a window's lanes do not exceed.
+    static_assert(kMostWindow < 256 && static_cast<int>(Stage::kStale) == 1);
+    unsigned own = 0;
 #pragma unroll
-    for (int k = 0; k < kWorkStages; ++k) waiting[k] = 0;
-#pragma unroll
-    for (int b = 0; b < kThreadLanes; ++b) {
-#pragma unroll
-      for (int k = 0; k < kWorkStages; ++k)
-        waiting[k] += __popc(__ballot_sync(kAll, stage_of(four, b) == work_stage(k)));
-    }
+    for (int b = 0; b < kThreadLanes; ++b)
+      own += 1U << (8 * static_cast<int>(stage_of(four, b))) >> 8;
+    unsigned const waiting = __reduce_add_sync(kAll, own);
     Stage fullest = work_stage(0);
-    n = waiting[0];
+    n = static_cast<int>(waiting & 0xFFU);
 #pragma unroll
     for (int k = 1; k < kWorkStages; ++k) {
-      if (waiting[k] > n) {
+      int const here = static_cast<int>(waiting >> (8 * k) & 0xFFU);
+      if (here > n) {
         fullest = work_stage(k);
-        n = waiting[k];
+        n = here;
       }
     }
     if (n == 0) return Stage::kResting;

@@ -81,7 +81,8 @@ struct VisitSet {
     std::uint64_t const h = hash(group, variant);
     VisitKnown known;
     probe(h >> shift(), [&](std::uint64_t at, std::uint64_t word) {
-      if (word == 0) {
+      // Nobody waits here for an input that is being recorded: who records it, too, will see it.
+      if (word == 0 || (!narrow && word == kClaimed)) {
         known.end = at;
         return true;
       }
@@ -234,7 +235,7 @@ struct VisitSet {
       FL_UNROLL
       for (std::uint64_t j = 0; j < kProbes; ++j) {
         std::uint64_t const at = (first + j) & (capacity - 1);
-        if (visit(at, !narrow && word[j] == kClaimed ? published(slot_at(at)) : word[j])) return;
+        if (visit(at, word[j])) return;
       }
     }
   }

@@ -69,8 +69,8 @@ inline LaneMemory lay_out_lanes(Subject const& subject, int words, long stride, 
     memory.take(s.origin, columns * lanes);
     memory.take(s.origin_key, key_words * lanes);
     memory.take(s.origin_labels, lanes);
-    memory.take(s.weights, (movable + 1) * lanes);
-    memory.take(s.origin_weights, (movable + 1) * lanes);
+    memory.take(s.weights, columns * lanes);
+    memory.take(s.origin_weights, columns * lanes);
     if (base != nullptr) s.total = s.weights + movable * lanes;
     memory.take(s.streak, lanes);
     memory.take(s.odds, 2 * movable);

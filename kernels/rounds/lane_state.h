@@ -15,7 +15,8 @@ namespace fairlane {
 /// momentum, partner_momentum [columns]           global phase
 /// outcome            global phase: what a search that went on by itself ended with, see outcome_of
 /// origin [columns], origin_key [words], origin_labels   local phase: where misses return to
-/// weights, origin_weights [movable + 1]          of the attribute draw, then their sum
+/// weights, origin_weights [columns]              of the attribute draw, then their sum: as many as
+///                                                movable ones and one more, which is at most all
 /// total                                          that sum, the last row of weights
 /// streak             hits in a row since the last renewal (AEQUITAS: misses since the last hit)
 /// odds [2][movable], events [4 * movable]        AEQUITAS: of a round, StepOdds and its events
@@ -166,11 +167,10 @@ struct LaneContext {
     copy_strided(lanes.weights + lane, lanes.origin_weights + lane, subject.movable_count + 1,
                  lanes.stride);
   }
-  /// There is a column more than movable ones at least.
+  /// Weights have memory for every column, so that both are as long.
   FL_HD void return_row_and_weights(long lane) const {
-    copy_both_strided(lanes.origin + lane, lanes.x + lane, subject.columns,
-                      lanes.origin_weights + lane, lanes.weights + lane, subject.movable_count + 1,
-                      lanes.stride);
+    copy_both_strided(lanes.origin + lane, lanes.x + lane, lanes.origin_weights + lane,
+                      lanes.weights + lane, subject.columns, lanes.stride);
   }
   FL_HD void keep_key(long lane) const {
     for (int w = 0; w < words; ++w)

@@ -75,9 +75,9 @@ void write_places(std::FILE* f, Kernel const& k) {
 void write_launches(std::FILE* f, KernelCost const& c) {
   for (std::size_t n = 0; n < c.launches.size(); ++n) {
     LaunchCost const& launch = c.launches[n];
-    std::fprintf(f, "%s\n  [%u, %u, %u, %ld, %ld, %u, %lu, %lu, %lu, ", n == 0 ? "" : ",", launch.grid,
-                 launch.threads, launch.shared, launch.items, launch.most, launch.per_step,
-                 launch.longest, launch.critical, launch.critical_far);
+    std::fprintf(f, "%s\n  [%u, %u, %u, %ld, %ld, %u, %lu, %lu, %lu, ", n == 0 ? "" : ",",
+                 launch.grid, launch.threads, launch.shared, launch.items, launch.most,
+                 launch.per_step, launch.longest, launch.critical, launch.critical_far);
     write_sums(f, launch.sums);
     std::fprintf(f, "]");
   }

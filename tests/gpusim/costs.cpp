@@ -239,8 +239,7 @@ void Costs::instruction(Instruction const& i, Warp& w, std::uint32_t pc, std::ui
       std::int64_t const operand = ready_index(k, i.operand[o]);
       if (operand >= 0) at = std::max(at, time.ready[static_cast<std::size_t>(operand)]);
     }
-    if (i.pred >= 0)
-      at = std::max(at, time.ready[registers + static_cast<std::uint32_t>(i.pred)]);
+    if (i.pred >= 0) at = std::max(at, time.ready[registers + static_cast<std::uint32_t>(i.pred)]);
     if (!nothing && at > time.latest) {
       time.latest = at;
       time.latest_pc = pc;

@@ -9,9 +9,11 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "engine/record/findings.h"
 #include "engine/search/search.h"
 #include "engine/subject/subject.h"
 #include "tests/engine/search/small_subject.h"
@@ -77,6 +79,39 @@ inline Row row_of(PackedSubject const& packed, std::uint64_t const* group, std::
   return row;
 }
 
+/// Whatever sorts and counts them, the findings below a cut are those of all entries.
+inline void expect_findings(Backend& backend, TestSubject const& subject, Entries const& entries,
+                            std::uint64_t cut) {
+  FindingCounts expected;
+  std::map<Row, std::uint64_t> idis;
+  std::set<Row> groups;
+  for (auto const& [row, entry] : entries) {
+    if (entry.finder >= cut) continue;
+    VisitKind const kind = visit_kind(entry.state);
+    ++expected.unique_generated;
+    expected.undefined += kind == VisitKind::kUndefined ? 1 : 0;
+    expected.undefined_similar += kind == VisitKind::kUncertain ? 1 : 0;
+    if (kind != VisitKind::kIdi) continue;
+    ++expected.unique_instances;
+    idis[row] = entry.finder;
+    Row group = row;
+    for (std::int32_t const a : subject.selected()) group[static_cast<std::size_t>(a)] = 0;
+    groups.insert(group);
+  }
+  expected.unique_groups = static_cast<std::int64_t>(groups.size());
+  Findings findings(backend.subject(), "", 1ULL << 30);
+  findings.collect(backend, cut);
+  findings.finish(cut);
+  EXPECT_EQ(findings.counts(), expected);
+  std::map<Row, std::uint64_t> found;
+  auto const width = backend.subject().attribute_of().size();
+  findings.for_each([&](std::int32_t const* rows, std::uint64_t const* finders, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i, rows += width)
+      EXPECT_TRUE(found.emplace(Row(rows, rows + width), finders[i]).second);
+  });
+  EXPECT_TRUE(found == idis) << found.size() << " and " << idis.size() << " IDIs";
+}
+
 /// Makes the backend of a run, with the sink of visits that do not fit.
 using MakeBackend = std::function<std::unique_ptr<Backend>(VisitSink)>;
 
@@ -109,6 +144,7 @@ inline Finished run_search_on(RunConfig const& config, TestSubject const& subjec
   search_options.passed = std::move(seconds);
   finished.result = search(config, method, seeds, *backend, search_options);
   backend->collect(take);
+  if (finished.overflowed == 0) expect_findings(*backend, subject, all, finished.result.cut.finder);
   for (auto const& [row, entry] : all) {
     if (entry.finder < finished.result.cut.finder) finished.entries.insert({row, entry});
   }

@@ -62,6 +62,9 @@ class SimulatedDevice final : public Device {
                std::int32_t* count) override {
     gpu_.compact(flags, range, list, count);
   }
+  void sort(KeyedWords& sorted, KeyedWords& spare, std::int64_t n, int bits) override {
+    gpu_.sort(sorted, spare, n, bits);
+  }
   void open_gemm() override {}
   void gemm(Dense const& product, float* sums, long stride) override;
 
