@@ -19,6 +19,14 @@ FL_HD std::uint64_t atomic_claim(std::uint64_t* word, std::uint64_t expected,
 #endif
 }
 
+FL_HD std::uint64_t load_relaxed(std::uint64_t const* word) {
+#ifdef __CUDA_ARCH__
+  return *static_cast<std::uint64_t const volatile*>(word);
+#else
+  return __atomic_load_n(word, __ATOMIC_RELAXED);
+#endif
+}
+
 /// Raises the word to `value` at least.
 FL_HD void atomic_raise(std::uint64_t* word, std::uint64_t value) {
 #ifdef __CUDA_ARCH__
@@ -31,6 +39,11 @@ FL_HD void atomic_raise(std::uint64_t* word, std::uint64_t value) {
 #endif
 }
 
+/// The same of a word that mostly stands as high: then it is only read.
+FL_HD void atomic_raise_seldom(std::uint64_t* word, std::uint64_t value) {
+  if (load_relaxed(word) < value) atomic_raise(word, value);
+}
+
 /// Adds and returns the value before.
 FL_HD std::uint64_t atomic_count(std::uint64_t* word, std::uint64_t value) {
 #ifdef __CUDA_ARCH__
@@ -40,19 +53,12 @@ FL_HD std::uint64_t atomic_count(std::uint64_t* word, std::uint64_t value) {
 #endif
 }
 
-FL_HD std::uint64_t load_relaxed(std::uint64_t const* word) {
-#ifdef __CUDA_ARCH__
-  return *static_cast<std::uint64_t const volatile*>(word);
-#else
-  return __atomic_load_n(word, __ATOMIC_RELAXED);
-#endif
-}
-
+/// What was written before the store_release whose value this is can be read afterwards, by
+/// whichever thread of the device.
 FL_HD std::uint64_t load_acquire(std::uint64_t const* word) {
 #ifdef __CUDA_ARCH__
-  std::uint64_t const value = *static_cast<std::uint64_t const volatile*>(word);
-  __threadfence();
-  return value;
+  return __nv_atomic_load_n(const_cast<std::uint64_t*>(word), __NV_ATOMIC_ACQUIRE,
+                            __NV_THREAD_SCOPE_DEVICE);
 #else
   return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 #endif
@@ -60,8 +66,7 @@ FL_HD std::uint64_t load_acquire(std::uint64_t const* word) {
 
 FL_HD void store_release(std::uint64_t* word, std::uint64_t value) {
 #ifdef __CUDA_ARCH__
-  __threadfence();
-  *static_cast<std::uint64_t volatile*>(word) = value;
+  __nv_atomic_store_n(word, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_DEVICE);
 #else
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
 #endif

@@ -92,7 +92,7 @@ struct VisitSet {
       std::uint64_t const end = known.end;
       known = answer(word, own);
       known.end = end;
-      if (own) atomic_raise(slot + 1, ~finder);
+      if (own) atomic_raise_seldom(slot + 1, ~finder);
       return own;
     });
     return known;
@@ -131,7 +131,7 @@ struct VisitSet {
       }
       std::uint64_t member = 0;
       if (!same_group(slot, published(slot), h, group, member) || member != variant) return false;
-      atomic_raise(slot + 1, ~finder);
+      atomic_raise_seldom(slot + 1, ~finder);
       return true;
     });
   }
