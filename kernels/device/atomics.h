@@ -27,6 +27,19 @@ FL_HD std::uint64_t load_relaxed(std::uint64_t const* word) {
 #endif
 }
 
+/// Two words that lie at a multiple of their size, read together but not as one.
+FL_HD void load_relaxed_pair(std::uint64_t const* words, std::uint64_t& first,
+                             std::uint64_t& second) {
+#ifdef __CUDA_ARCH__
+  asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+               : "=l"(first), "=l"(second)
+               : "l"(__cvta_generic_to_global(words)));
+#else
+  first = load_relaxed(words);
+  second = load_relaxed(words + 1);
+#endif
+}
+
 /// Raises the word to `value` at least.
 FL_HD void atomic_raise(std::uint64_t* word, std::uint64_t value) {
 #ifdef __CUDA_ARCH__
@@ -37,11 +50,6 @@ FL_HD void atomic_raise(std::uint64_t* word, std::uint64_t value) {
                                                       __ATOMIC_RELAXED)) {
   }
 #endif
-}
-
-/// The same of a word that mostly stands as high: then it is only read.
-FL_HD void atomic_raise_seldom(std::uint64_t* word, std::uint64_t value) {
-  if (load_relaxed(word) < value) atomic_raise(word, value);
 }
 
 /// Adds and returns the value before.
