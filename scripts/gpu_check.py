@@ -22,6 +22,8 @@ import subprocess
 import sys
 import time
 
+import gpu_speed
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 METHODS = ("eidig", "adf", "maft", "margin", "themis")
 COMPARED = ("manifest.json", "instances.csv", "global.csv", "values.csv", "pairs.csv")
@@ -32,9 +34,11 @@ TESTS = ("fairlane_tests", "tests/fairlane_tests")  # as packed, as built
 # The C library belongs to the machine that runs the program.
 SYSTEM_LIBRARIES = re.compile(r"(ld-linux|libc\.|libm\.|libpthread\.|libdl\.|librt\.|libresolv\.|libcuda\.)")
 NO_GPU = 69
-LOCAL_NUM = 1000
-LARGE_STEPS = 1_000_000_000
-SCALING_STEPS = 100_000_000
+PREDICTIONS = "bench/results/gpu-model.json"
+QUICK_STEPS = ("tests", "parity", "walks")
+STEPS = (*QUICK_STEPS, "speed", "bench", "sanitizer")
+SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
+SANITIZED = (("run", "eidig"), ("run", "maft"), ("run", "margin"), ("run", "themis"), ("enumerate", "eidig"))
 KEPT_OUTPUT = 4000  # characters of a failed step's output
 
 
@@ -45,6 +49,7 @@ class Check:
         self.out = pathlib.Path(arguments.out).resolve()
         self.end = time.monotonic() + arguments.limit
         self.quick = arguments.quick
+        self.predict = arguments.predict
         self.folder = pathlib.Path(arguments.binary).resolve()
         self.fairlane = self.folder / "fairlane"
         self.benchmarks = next((p for p in (ROOT / "shared" / "benchmarks", ROOT.parent / "shared" / "benchmarks")
@@ -102,7 +107,7 @@ class Check:
         """A step that trips over its own feet is a failed one, and the next follows."""
         try:
             return step(*arguments)
-        except (KeyError, ValueError, OSError) as error:
+        except (KeyError, ValueError, OSError, gpu_speed.Failed) as error:
             self.note(step.__name__, False, 0.0, f"{type(error).__name__}: {error}")
             return None
 
@@ -216,67 +221,74 @@ class Check:
                 facts = {"inputs_per_second": rate, "summary": whole}
             self.note(f"enumerate {name}", not differs and not failure, seconds, detail, **facts)
 
-    def census_gender(self):
-        subjects = dict(self.subjects())
-        name = "census gender" if "census gender" in subjects else "demo gender"
-        return name, subjects[name]
+    def speed(self):
+        """Local phases alone and whole runs, beside what the model predicts of them."""
+        rows, listed = [], gpu_speed.listed_cases()
+        predictions = self.predictions()
+        chip = predictions and predictions.chip(self.result["cuda"]["devices"][0]["name"])
+        speed = gpu_speed.Speed(self.search, self.out)
 
-    def large_keys(self, num, local):
-        return {**self.census_gender()[1], "method": "eidig", "seed": 42,
-                "global": {"num": num, "seeding": "uniform"}, "local": {"num": local},
-                "output": {"dir": "unused", "format": "none"}}
+        def measure(name, case, what):
+            """what() as a step and a row of the table; None where it failed or there is no time."""
+            if self.left() < 20:
+                self.note(name, None, 0.0, "no time left")
+                return None
+            start = time.monotonic()
+            try:
+                measured = what()
+            except gpu_speed.Failed as problem:
+                self.note(name, False, time.monotonic() - start, str(problem))
+                return None
+            row = gpu_speed.with_prediction(case, measured, predictions, chip)
+            rows.append(row)
+            detail = f"{gpu_speed.per_second(row['measured'])}/s, predicted {gpu_speed.per_second(row['predicted'])}/s"
+            if "times_the_search" in row:
+                detail += f"; {row['total_seconds']:.2f} s in all, {row['times_the_search']:.2f} times the search"
+            self.note(name, True, time.monotonic() - start, detail, **row)
+            return measured
+
+        for names in gpu_speed.CASES:
+            case, keys = gpu_speed.first_there(names, self.out, listed)
+            short = case.partition(",")[0]
+            try:
+                rate = speed.rate_of_findings(keys)
+            except gpu_speed.Failed as problem:
+                self.note(f"rate of findings, {short}", False, 0.0, str(problem))
+                continue
+            for lanes in gpu_speed.LANES:
+                measure(f"{short}, {lanes:,} lanes", case,
+                        lambda keys=keys, rate=rate, lanes=lanes: speed.local_phase(keys, rate, lanes))
+            for lanes in (gpu_speed.LANES[0], gpu_speed.LARGE_LANES):
+                measure(f"{short}, whole run of {lanes:,}", f"{case.removesuffix(', local')}, whole run",
+                        lambda keys=keys, rate=rate, lanes=lanes: speed.whole_run(keys, rate, lanes,
+                                                                                  gpu_speed.LARGE_LOCAL))
+        case, keys = gpu_speed.first_there(gpu_speed.WALKS, self.out, listed)
+        measure(case, case, lambda: speed.walk(keys))
+        print("\n".join(f"          {line}" for line in gpu_speed.table(rows)), flush=True)
+
+    def predictions(self):
+        """The model's: computed here where --predict says so, else those of bench/results."""
+        path = ROOT / PREDICTIONS
+        if self.predict:
+            path = self.out / "gpu-model.json"
+            names = [name for names in (*gpu_speed.CASES, gpu_speed.WALKS) for name in names]
+            objects = self.folder / "CMakeFiles" / "fairlane_cuda.dir"
+            self.command("predictions", [sys.executable, "-B", ROOT / "bench" / "gpu_model", "--fairlane",
+                                         self.folder / SIMULATED, "--objects", objects, "--json", path,
+                                         *(part for name in names for part in ("--only", name))], self.left())
+        try:
+            return gpu_speed.Predictions(path)
+        except (OSError, ValueError, KeyError) as error:
+            self.note("predictions", None, 0.0, f"{path}: {error}")
+            return None
 
     def bench(self):
-        config = self.write_config("bench", self.large_keys(20000, LOCAL_NUM // 10))
+        _, keys = gpu_speed.first_there(gpu_speed.CASES[0], self.out, gpu_speed.listed_cases())
+        config = self.write_config("bench", {**keys, "global": {"num": 20000, "seeding": "uniform"},
+                                             "local": {"num": 100}})
         self.command("bench", [self.fairlane, "bench", config, "--repetitions", "3", "--backend", "cuda", "--json"],
                      120, lambda out, _: bench_line(json.loads(out)))
         self.command("bench of networks", [self.fairlane, "bench", "--quick", "--json"], 30)
-
-    def rate_of_findings(self):
-        """Share of uniform seeds from which a local search starts."""
-        config = self.write_config("rate", self.large_keys(20000, 0))
-        summary, _, message, _ = self.search(config, "cuda", self.out / "rate")
-        if summary is None:
-            self.note("rate of findings", False, 0.0, message)
-            return 0.0
-        return summary["counts"]["global_unique"] / 20000
-
-    def large(self, rate):
-        num = int(LARGE_STEPS / LOCAL_NUM / rate) + 1
-        config = self.write_config("large", self.large_keys(num, LOCAL_NUM))
-        summary, code, message, seconds = self.search(config, "cuda", self.out / "large", limit=150)
-        if summary is None:
-            self.note("large run", False, seconds, message, code=code)
-            return
-        steps = summary["counts"]["global_unique"] * LOCAL_NUM
-        searching = summary["timing"]["search_seconds"]
-        self.note("large run", True, seconds,
-                  f"{self.census_gender()[0]}: {steps:,} local steps in {searching:.2f} s, "
-                  f"{steps / searching / 1e6:.1f} M/s, {summary['counts']['unique_instances']:,} IDIs",
-                  local_steps=steps, steps_per_second=steps / searching, summary=summary)
-
-    def scaling(self, rate):
-        for lanes in (100_000, 1_000_000, 10_000_000):
-            name = f"{lanes:,} origins"
-            if self.left() < 20:
-                self.note(name, None, 0.0, "no time left")
-                continue
-            num, local = int(lanes / rate) + 1, max(10, SCALING_STEPS // lanes)
-            took, summary = [], None
-            for steps in (0, local):  # the local phase is the difference
-                config = self.write_config("scaling", self.large_keys(num, steps))
-                summary, code, message, _ = self.search(config, "cuda", self.out / "scaling",
-                                                        ("--batch", lanes, "--overwrite"), 90)
-                if summary is None:
-                    self.note(name, False, 0.0, message, code=code)
-                    break
-                took.append(summary["timing"]["search_seconds"])
-            if summary is None:
-                continue
-            steps = summary["counts"]["global_unique"] * local
-            seconds = max(took[1] - took[0], 1e-9)
-            self.note(name, True, sum(took), f"{seconds / steps * 1e9:.2f} ns per local step, {steps:,} steps",
-                      lanes=lanes, local_steps=steps, local_seconds=seconds, global_seconds=took[0])
 
     def sanitizer(self):
         places = [shutil.which("compute-sanitizer"), "/usr/local/cuda/bin/compute-sanitizer"]
@@ -287,12 +299,12 @@ class Check:
         config = self.write_config("sanitizer", {**dict(self.subjects())["demo gender"], "seed": 3,
                                                  "global": {"num": 40}, "local": {"num": 10},
                                                  "output": {"dir": "unused", "format": "csv"}})
-        for check in ("memcheck", "racecheck"):
-            for method in ("eidig", "maft", "margin"):
+        for check in SANITIZERS:
+            for verb, method in SANITIZED:
                 out = self.out / "sanitizer"
                 shutil.rmtree(out, ignore_errors=True)
-                self.command(f"{check} {method}", [
-                    tool, "--tool", check, "--error-exitcode", "99", self.fairlane, "run", config, "--backend", "cuda",
+                self.command(f"{check} {verb} {method}", [
+                    tool, "--tool", check, "--error-exitcode", "99", self.fairlane, verb, config, "--backend", "cuda",
                     "--out", out, "--set", f"method={method}", "--quiet"], 60, lambda out, err: last_line(out))
 
 
@@ -380,6 +392,9 @@ def parse():
     where.add_argument("--pack", metavar="DIR", help=f"only collect {BUILT} and its libraries in DIR")
     parser.add_argument("--skip-build", action="store_true", help="with --build: take what is there")
     parser.add_argument("--quick", action="store_true", help="tests and a few parity cases only")
+    parser.add_argument("--only", action="append", choices=STEPS, help="this step, of all; may be given again")
+    parser.add_argument("--predict", action="store_true",
+                        help=f"let the model predict by a build with the simulator, instead of {PREDICTIONS}")
     parser.add_argument("--simulate", nargs="?", const="", metavar="TEXT",
                         help="run on the simulator of GPUs, all cases or those with TEXT in their name")
     parser.add_argument("--limit", type=float, help="seconds for everything (default: 540, with --simulate 4 hours)")
@@ -410,17 +425,9 @@ def main():
         return finish(check, True)
     usable = check.guarded(check.devices)
     if usable:
-        check.guarded(check.tests)
-        check.guarded(check.parity)
-        check.guarded(check.walks)
-        if not arguments.quick:
-            rate = check.guarded(check.rate_of_findings)
-            if rate:
-                check.guarded(check.large, rate)
-            check.guarded(check.bench)
-            if rate:
-                check.guarded(check.scaling, rate)
-            check.guarded(check.sanitizer)
+        for step in QUICK_STEPS if arguments.quick else STEPS:
+            if not arguments.only or step in arguments.only:
+                check.guarded(getattr(check, step))
     return finish(check, usable)
 
 

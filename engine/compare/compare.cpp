@@ -16,6 +16,7 @@
 #include "engine/job/job.h"
 #include "engine/record/output_dir.h"
 #include "engine/results/manifest.h"
+#include "engine/search/workload.h"
 
 namespace fairlane {
 namespace {
@@ -161,6 +162,7 @@ class Compare : private JobTask {
       if (config.method == c.methods[m]->name) c.reference = m;
     }
     if (!options.against.empty()) c.totals = read_totals(options.against, config, subject_);
+    execution_ = weighed(options.execution, subject_, workload());
   }
 
   std::string run();
@@ -176,6 +178,8 @@ class Compare : private JobTask {
   }
   bool can_save() const override { return !comparison_.trials.empty(); }
   char const* name() const override { return "comparison"; }
+  /// Of all trials, each of which begins anew until its budget is spent.
+  Workload workload() const;
   Trial trial(MethodSpec const& method, std::uint64_t seed);
   void report(MethodSpec const& method, std::uint64_t seed) const;
   void tell(std::string const& line) const {
@@ -191,6 +195,7 @@ class Compare : private JobTask {
   Comparison comparison_;
   std::optional<OutputDir> out_;
   std::optional<Job> job_;
+  Execution execution_;
   bool told_ = false;  // what the backend is
 };
 
@@ -203,6 +208,17 @@ std::string Compare::manifest() const {
   if (auto const& totals = comparison_.totals)
     json["against"] = {{"unique_instances", totals->instances}, {"unique_groups", totals->groups}};
   return manifest_json(config_, subject_, Cut{}, {{"compare", json.dump()}});
+}
+
+Workload Compare::workload() const {
+  RunConfig endless = config_;
+  endless.global.num = kMostSeeds;
+  Workload work;
+  for (std::int64_t i = 0; i < comparison_.repeats; ++i) {
+    for (auto const* method : comparison_.methods)
+      work += search_workload(endless, *method, subject_.variants(), subject_.domain().size(), 0);
+  }
+  return work;
 }
 
 Trial Compare::trial(MethodSpec const& method, std::uint64_t seed) {
@@ -219,12 +235,12 @@ Trial Compare::trial(MethodSpec const& method, std::uint64_t seed) {
   while (!is_last) {
     round.seed = round_seed(seed, trial.rounds);
     auto const backend = make_backend(
-        subject_, options_.execution, round.seed, [](Visits const&) {},
+        subject_, execution_, round.seed, [](Visits const&) {},
         [&](std::string const& line) {
           if (!told_) tell(line);
         },
         config_.arithmetic);
-    if (!told_) tell("backend: " + backend->name());
+    if (!told_) tell(backend_line(*backend, execution_));
     told_ = true;
     SeedSource const seeds(round, method, subject_, backend.get());
     SearchOptions search_options;

@@ -167,6 +167,7 @@ struct RunConfig {
 /// How to execute; not part of the manifest.
 struct Execution {
   std::string backend = "auto";  // auto, cpu, cpu:avx2 ..., cuda, cuda:N, cuda:N,M, cuda:all
+  std::string backend_reason;    // for people: why `auto` became that; empty where it was asked for
   int threads = 0;               // 0: all cores
   int batch = 0;                 // lanes per block, 0: chosen
   std::string route;             // of a GPU, for measuring: fused, wide; empty: chosen

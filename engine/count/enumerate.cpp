@@ -42,7 +42,8 @@ class Enumeration {
         options_(options),
         subject_(config, options.execution.model),
         out_(config.output.dir, manifest(options.shard), options.overwrite),
-        backend_(make_backend(subject_, options.execution, config.seed, {}, options.notice)),
+        execution_(weighed(options.execution, subject_, workload())),
+        backend_(make_backend(subject_, execution_, config.seed, {}, options.notice)),
         walker_(backend_->make_walker(region_lists(subject_, options.region))),
         counts_(walker_->plan()),
         findings_(*backend_, walker_->plan(), options.instances, config.seed) {}
@@ -57,6 +58,8 @@ class Enumeration {
   void tell(std::string const& line) const {
     if (options_.notice) options_.notice(line);
   }
+  /// Of this shard; boxes that are skipped make it less.
+  Workload workload() const;
   /// Groups before part i of the shards.
   std::int64_t boundary(std::int64_t i) const {
     std::int64_t const unit = walker_->plan().unit();
@@ -74,17 +77,27 @@ class Enumeration {
   EnumerateOptions const& options_;
   TestSubject const subject_;
   OutputDir out_;
+  Execution execution_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Walker> walker_;
   GroupCounts counts_;
   WalkFindings findings_;
 };
 
+Workload Enumeration::workload() const {
+  constexpr double kAtOnce = 1e6;  // of a device's walker, about
+  if (!options_.merge.empty()) return {};
+  double groups = 1.0 / static_cast<double>(options_.shard.count);
+  for (auto const& list : region_lists(subject_, options_.region))
+    groups *= static_cast<double>(list.size());
+  return walk_workload(groups, subject_.variants(), kAtOnce);
+}
+
 std::string Enumeration::run() {
   Stopwatch const start;
   if (options_.merge.empty()) {
     for (auto const& notice : subject_.notices()) tell(notice);
-    tell("backend: " + backend_->name());
+    tell(backend_line(*backend_, execution_));
     walk_groups(
         *walker_, subject_.view(), boundary(options_.shard.index - 1),
         boundary(options_.shard.index), thread_count(options_.execution), options_,

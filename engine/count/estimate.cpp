@@ -51,13 +51,19 @@ std::string options_json(EstimateOptions const& options) {
   return json.dump();
 }
 
+/// Samples that are taken in all, about.
+double samples_in_all(EstimateOptions const& options) {
+  if (!options.samples) return expected_samples(options.error, options.most_samples);
+  return static_cast<double>(*options.samples) * static_cast<double>(1 + options.trials);
+}
+
 /// One estimate on its way.
 class Estimation : private JobTask {
  public:
   Estimation(RunConfig const& config, EstimateOptions const& options)
       : config_(config),
         options_(options),
-        sampler_(config, options.execution, options.region),
+        sampler_(config, options.execution, options.region, samples_in_all(options)),
         out_(output()),
         job_(*this, job_options()) {
     if (options_.search_above)
@@ -327,7 +333,7 @@ std::string Estimation::json() const {
 
 std::string Estimation::run() {
   for (auto const& line : sampler_.subject().notices()) tell(line);
-  tell("backend: " + sampler_.backend().name());
+  tell(backend_line(sampler_.backend(), sampler_.execution()));
   try {
     job_.run();
   } catch (Error const& error) {

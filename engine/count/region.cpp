@@ -183,6 +183,10 @@ std::vector<ValueList> region_lists(TestSubject const& subject, Region const& re
   return RegionLists(subject, region).lists(region);
 }
 
+Workload walk_workload(double groups, std::int64_t variants, double at_once) {
+  return {groups, groups * static_cast<double>(variants), groups / at_once, std::nullopt};
+}
+
 std::vector<std::int64_t> rows_within(TestSubject const& subject, Region const& region) {
   return RegionLists(subject, region).rows();
 }

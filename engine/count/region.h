@@ -39,6 +39,9 @@ Json recorded_region(Region const& region);
 /// any group.
 std::vector<ValueList> region_lists(TestSubject const& subject, Region const& region);
 
+/// What `groups` groups ask of a backend that evaluates so many at once.
+Workload walk_workload(double groups, std::int64_t variants, double at_once);
+
 /// Numbers of the data's rows within a region that has `rows`, ascending. Throws as region_lists.
 std::vector<std::int64_t> rows_within(TestSubject const& subject, Region const& region);
 

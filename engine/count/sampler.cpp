@@ -29,6 +29,12 @@ std::int64_t below_size(std::uint64_t sample, std::uint32_t draw, std::int64_t s
                                    (middle >> 32));
 }
 
+Workload workload(TestSubject const& subject, Region const& region, double samples) {
+  bool const all_rows = region.rows && subject.data() != nullptr;
+  double const groups = all_rows ? static_cast<double>(subject.data()->count()) : samples;
+  return walk_workload(groups, subject.variants(), kBatch);
+}
+
 }  // namespace
 
 void Samples::add(Samples const& more) {
@@ -42,9 +48,11 @@ void Samples::add(Samples const& more) {
   if (layout.variants == 0) layout = more.layout;
 }
 
-Sampler::Sampler(RunConfig const& config, Execution const& execution, Region const& region)
+Sampler::Sampler(RunConfig const& config, Execution const& execution, Region const& region,
+                 double samples)
     : subject_(config, execution.model),
-      backend_(make_backend(subject_, execution, config.seed, {})),
+      execution_(weighed(execution, subject_, workload(subject_, region, samples))),
+      backend_(make_backend(subject_, execution_, config.seed, {})),
       takes_rows_(region.rows),
       lists_(region.rows ? std::vector<ValueList>{} : region_lists(subject_, region)),
       rows_(region.rows ? rows_within(subject_, region) : std::vector<std::int64_t>{}),

@@ -33,13 +33,17 @@ struct Samples {
 /// One subject's region, sampled in batches that depend on nothing but the seed and their number.
 class Sampler {
  public:
-  /// Of a region with rows, the data's rows within it are taken, in random order. Throws Error.
-  Sampler(RunConfig const& config, Execution const& execution, Region const& region);
+  /// Of a region with rows, the data's rows within it are taken, in random order; otherwise about
+  /// so many samples. Throws Error.
+  Sampler(RunConfig const& config, Execution const& execution, Region const& region,
+          double samples);
   Sampler(Sampler const&) = delete;
   Sampler& operator=(Sampler const&) = delete;
 
   TestSubject const& subject() const { return subject_; }
   Backend& backend() { return *backend_; }
+  /// With `auto` decided.
+  Execution const& execution() const { return execution_; }
   /// Groups of the region, each of which a sample is likely to be with the same probability.
   double groups() const;
   std::int64_t rows() const { return static_cast<std::int64_t>(rows_.size()); }
@@ -64,6 +68,7 @@ class Sampler {
   std::int64_t count_hits(std::vector<std::int32_t> const& rows);
 
   TestSubject const subject_;
+  Execution execution_;
   std::unique_ptr<Backend> backend_;
   bool takes_rows_;
   std::vector<ValueList> lists_;    // of what is sampled

@@ -82,7 +82,8 @@ void SetSearch::examine(std::vector<int> const& set) {
   // A scorer stays as it is loaded.
   if (auto const& scorer = subject_.model().scorer())
     execution.model.make = [&scorer] { return scorer; };
-  Sampler sampler(config, execution, options_.region);
+  Sampler sampler(config, execution, options_.region,
+                  expected_samples(options_.error, options_.most_samples));
   double const above = *options_.search_above;
   bool const rows = options_.region.rows;
   // Every set may be missed by its part of what all may miss.

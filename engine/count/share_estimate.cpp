@@ -35,6 +35,11 @@ LookResult take_look(Sampler& sampler, SamplePlan const& plan, IsEnough const& e
   return LookResult::kMore;
 }
 
+double expected_samples(double error, std::int64_t most) {
+  // Two deviations of a share of one half; a share near 0 or 1 takes fewer, several looks more.
+  return std::min(1.0 / (error * error), static_cast<double>(most));
+}
+
 KnownShare group_score(ShareEstimate const& estimate) {
   CountLayout const& layout = estimate.samples.layout;
   auto const& counts = estimate.samples.counts;

@@ -25,6 +25,10 @@ struct SamplePlan {
   bool exact = false;
 };
 
+/// Samples after which a share is known to +-error, whatever it is, or the most that are taken;
+/// about.
+double expected_samples(double error, std::int64_t most);
+
 /// What is known of the shares.
 /// look        that comes next, from 1 on, after `end` samples
 /// confidence  of the intervals; none: all inputs were evaluated

@@ -13,6 +13,7 @@
 #include "engine/results/recall.h"
 #include "engine/results/trace.h"
 #include "engine/search/symbolic/path_coverage.h"
+#include "engine/search/workload.h"
 #include "engine/subject/label_agreement.h"
 
 namespace fairlane {
@@ -89,13 +90,15 @@ Summary run(RunConfig const& config, RunOptions const& options) {
 
   std::unique_ptr<Findings> findings;
   VisitSink const overflow = [&](Visits const& visits) { findings->add(visits); };
+  Execution const execution =
+      weighed(options.execution, subject, search_workload(config, method, subject));
   auto const backend = options.backend ? options.backend(subject, overflow)
-                                       : make_backend(subject, options.execution, config.seed,
-                                                      overflow, tell, config.arithmetic);
+                                       : make_backend(subject, execution, config.seed, overflow,
+                                                      tell, config.arithmetic);
   findings = std::make_unique<Findings>(backend->subject(), out.partial("spill"),
                                         memory_limit(options.execution) / kRecordShares);
   SeedSource const seeds(config, method, subject, backend.get());
-  tell("backend: " + backend->name());
+  tell(backend_line(*backend, execution));
 
   SearchOptions search_options = options.search;
   search_options.trace = search_options.trace || config.output.trace;

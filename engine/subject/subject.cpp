@@ -108,6 +108,20 @@ std::vector<int> usable_devices(std::size_t most) {
   return usable;
 }
 
+FoundDevice first_device() {
+  auto const usable = usable_devices(1);
+  return usable.empty() ? FoundDevice{-1, cuda_problem()} : FoundDevice{usable.front(), {}};
+}
+
+// Of one evaluation; none of what is no network.
+std::optional<double> multiply_adds(TestSubject const& subject) {
+  if (subject.model().scorer()) return std::nullopt;
+  double sum = 0.0;
+  for (auto const& layer : subject.view().network)
+    sum += static_cast<double>(layer.inputs) * layer.outputs;
+  return sum;
+}
+
 // The GPUs of "0" or "0,2"; none when it is no such list.
 std::vector<int> device_numbers(std::string const& text) {
   std::vector<int> numbers;
@@ -347,17 +361,31 @@ float label_threshold(ScoreKind scores, double threshold) {
   return static_cast<float>(std::log(threshold / (1.0 - threshold)));
 }
 
-std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution const& execution,
+Execution weighed(Execution execution, TestSubject const& subject, Workload const& work) {
+  if (execution.backend != "auto") return execution;
+  BackendChoice const choice =
+      choose_backend(work, multiply_adds(subject), thread_count(execution), first_device);
+  execution.backend = choice.device < 0 ? "cpu" : fmt::format("cuda:{}", choice.device);
+  execution.backend_reason = choice.reason;
+  return execution;
+}
+
+std::string backend_line(Backend const& backend, Execution const& execution) {
+  std::string const& reason = execution.backend_reason;
+  return "backend: " + backend.name() + (reason.empty() ? "" : "; auto: " + reason);
+}
+
+std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution const& asked,
                                       std::uint64_t seed, VisitSink overflow,
                                       std::function<void(std::string const&)> notice,
                                       Arithmetic arithmetic) {
+  Execution const execution = weighed(asked, subject, kEndlessWork);
   std::string const& wanted = execution.backend;
   std::string const kind = wanted.substr(0, wanted.find(':'));
   bool const has_part = kind.size() < wanted.size();
   std::string const part = has_part ? wanted.substr(kind.size() + 1) : "";
-  bool const known = kind == "cuda"
-                         ? !has_part || part == "all" || !device_numbers(part).empty()
-                         : (kind == "cpu" && !(has_part && part.empty())) || wanted == "auto";
+  bool const known = kind == "cuda" ? !has_part || part == "all" || !device_numbers(part).empty()
+                                    : kind == "cpu" && !(has_part && part.empty());
   if (!known) {
     throw Error(ExitCode::kUsage,
                 fmt::format("backend {}: expected auto, cpu, cpu:ISA, cuda, cuda:N, cuda:N,M or "
@@ -366,11 +394,10 @@ std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution cons
   }
   bool const is_network = !subject.model().scorer();
   std::vector<int> devices;
-  // A scorer's time goes into itself: it gets a GPU's lanes only where they are asked for.
-  if (kind == "cuda" || (kind == "auto" && is_network)) {
+  if (kind == "cuda") {
     devices =
         has_part && part != "all" ? device_numbers(part) : usable_devices(has_part ? SIZE_MAX : 1);
-    if (kind == "cuda" && devices.empty()) {
+    if (devices.empty()) {
       throw Error(ExitCode::kUnavailable, fmt::format("backend {}: {}; use auto or cpu",
                                                       in_quotes(wanted), cuda_problem()));
     }

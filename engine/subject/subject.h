@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/config/run_config.h"
+#include "engine/subject/backend_choice.h"
 #include "kernels/backend.h"
 #include "models/data/dataset.h"
 #include "models/data/domain.h"
@@ -74,14 +75,20 @@ class TestSubject {
 /// logits 0 for 0.5, else ln(t / (1 - t)), rounded once to float32.
 float label_threshold(ScoreKind scores, double threshold);
 
-/// Makes the backend that `execution` asks for. `auto` is the first GPU that can be used, otherwise
-/// the CPU. overflow takes visits beyond the memory limit, notice lines for people. arithmetic:
-/// fast where the backend has it, which a notice says otherwise. Throws Error(kUnavailable | kUsage
-/// | kMemory).
+/// What `auto` becomes for a job, with the reason; any other backend stays.
+Execution weighed(Execution execution, TestSubject const& subject, Workload const& work);
+
+/// Makes the backend that `execution` asks for. `auto`, where nobody has weighed it, is taken for
+/// endless work. overflow takes visits beyond the memory limit, notice lines for people.
+/// arithmetic: fast where the backend has it, which a notice says otherwise. Throws
+/// Error(kUnavailable | kUsage | kMemory).
 std::unique_ptr<Backend> make_backend(TestSubject const& subject, Execution const& execution,
                                       std::uint64_t seed, VisitSink overflow,
                                       std::function<void(std::string const&)> notice = {},
                                       Arithmetic arithmetic = Arithmetic::kExact);
+
+/// "backend: cpu (avx512, 2 threads); auto: ...", for people.
+std::string backend_line(Backend const& backend, Execution const& execution);
 
 /// Worker threads that `execution` asks for (at least 1) and bytes for the record of visited
 /// inputs.

@@ -19,6 +19,27 @@ FL_HD std::uint64_t atomic_claim(std::uint64_t* word, std::uint64_t expected,
 #endif
 }
 
+FL_HD std::uint64_t load_relaxed(std::uint64_t const* word) {
+#ifdef __CUDA_ARCH__
+  return *static_cast<std::uint64_t const volatile*>(word);
+#else
+  return __atomic_load_n(word, __ATOMIC_RELAXED);
+#endif
+}
+
+/// Two words that lie at a multiple of their size, read together but not as one.
+FL_HD void load_relaxed_pair(std::uint64_t const* words, std::uint64_t& first,
+                             std::uint64_t& second) {
+#ifdef __CUDA_ARCH__
+  asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+               : "=l"(first), "=l"(second)
+               : "l"(__cvta_generic_to_global(words)));
+#else
+  first = load_relaxed(words);
+  second = load_relaxed(words + 1);
+#endif
+}
+
 /// Raises the word to `value` at least.
 FL_HD void atomic_raise(std::uint64_t* word, std::uint64_t value) {
 #ifdef __CUDA_ARCH__
@@ -40,19 +61,12 @@ FL_HD std::uint64_t atomic_count(std::uint64_t* word, std::uint64_t value) {
 #endif
 }
 
-FL_HD std::uint64_t load_relaxed(std::uint64_t const* word) {
-#ifdef __CUDA_ARCH__
-  return *static_cast<std::uint64_t const volatile*>(word);
-#else
-  return __atomic_load_n(word, __ATOMIC_RELAXED);
-#endif
-}
-
+/// What was written before the store_release whose value this is can be read afterwards, by
+/// whichever thread of the device.
 FL_HD std::uint64_t load_acquire(std::uint64_t const* word) {
 #ifdef __CUDA_ARCH__
-  std::uint64_t const value = *static_cast<std::uint64_t const volatile*>(word);
-  __threadfence();
-  return value;
+  return __nv_atomic_load_n(const_cast<std::uint64_t*>(word), __NV_ATOMIC_ACQUIRE,
+                            __NV_THREAD_SCOPE_DEVICE);
 #else
   return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 #endif
@@ -60,8 +74,7 @@ FL_HD std::uint64_t load_acquire(std::uint64_t const* word) {
 
 FL_HD void store_release(std::uint64_t* word, std::uint64_t value) {
 #ifdef __CUDA_ARCH__
-  __threadfence();
-  *static_cast<std::uint64_t volatile*>(word) = value;
+  __nv_atomic_store_n(word, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_DEVICE);
 #else
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
 #endif

@@ -18,10 +18,21 @@ long padded(int places) {
 
 }  // namespace
 
-LaneMemory DeviceBlock::lay_out(PackedSubject const& subject, DeviceLimits const& limits,
-                                int capacity, Phase phase, std::byte* base) {
-  return lay_out_lanes(subject.get(), subject.keys().words, padded(round_places(limits, capacity)),
-                       phase, base);
+DeviceBlock::Memory DeviceBlock::lay_out(PackedSubject const& subject, DeviceLimits const& limits,
+                                         int capacity, Phase phase, std::byte* base) {
+  int const words = subject.keys().words;
+  long const stride = padded(round_places(limits, capacity));
+  Memory out;
+  out.of_lanes = lay_out_lanes(subject.get(), words, stride, phase, base);
+  auto const lanes = static_cast<std::size_t>(stride);
+  Carver behind(base == nullptr ? nullptr : base + out.of_lanes.bytes);
+  behind.take(out.overflow.used, 1);
+  behind.take(out.overflow.group, static_cast<std::size_t>(words) * lanes);
+  behind.take(out.overflow.variant, lanes);
+  behind.take(out.overflow.finder, lanes);
+  behind.take(out.overflow.state, lanes);
+  out.bytes = out.of_lanes.bytes + behind.used();
+  return out;
 }
 
 std::uint64_t DeviceBlock::bytes(PackedSubject const& subject, DeviceLimits const& limits,
@@ -38,8 +49,9 @@ DeviceBlock::DeviceBlock(DeviceShare const& share, int capacity, Phase phase)
               bytes(share.packed, share.device.properties().limits, capacity, phase)) {
   auto const layout =
       lay_out(share_.packed, share_.device.properties().limits, capacity, phase, memory_.data());
-  lanes_ = layout.lanes;
-  margin_ = layout.margin;
+  lanes_ = layout.of_lanes.lanes;
+  margin_ = layout.of_lanes.margin;
+  context_.overflow = layout.overflow;
   share_.device.zero(memory_.data(), memory_.size());
   context_.subject = share_.subject.arena().subject;
   context_.columns = share_.subject.columns();
@@ -50,24 +62,7 @@ DeviceBlock::DeviceBlock(DeviceShare const& share, int capacity, Phase phase)
 }
 
 void DeviceBlock::prepare(std::uint64_t inserts) {
-  bool const full = !share_.table.make_room(inserts);
-  if (full && overflow_memory_.size() == 0) {
-    auto const lanes = static_cast<std::size_t>(lanes_.stride);
-    auto const words = static_cast<std::size_t>(share_.packed.keys().words);
-    auto const carve = [&](std::byte* base) {
-      Carver memory(base);
-      memory.take(context_.overflow.used, 1);
-      memory.take(context_.overflow.group, words * lanes);
-      memory.take(context_.overflow.variant, lanes);
-      memory.take(context_.overflow.finder, lanes);
-      memory.take(context_.overflow.state, lanes);
-      return memory.used();
-    };
-    overflow_memory_ = DeviceArray<std::byte>(share_.device, carve(nullptr));
-    carve(overflow_memory_.data());
-    share_.device.zero(overflow_memory_.data(), overflow_memory_.size());
-  }
-  context_.full = full;
+  context_.full = !share_.table.make_room(inserts);
   context_.visits = share_.table.set();
 }
 

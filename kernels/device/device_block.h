@@ -28,7 +28,7 @@ class DeviceBlock final : public LaneBlock {
   /// Throws Error(kMemory).
   DeviceBlock(DeviceShare const& share, int capacity, Phase phase);
 
-  /// Device memory of a block in bytes, without what a full record needs.
+  /// Device memory of a block in bytes.
   static std::uint64_t bytes(PackedSubject const& subject, DeviceLimits const& limits, int capacity,
                              Phase phase);
 
@@ -65,8 +65,15 @@ class DeviceBlock final : public LaneBlock {
     bool fresh = false;
   };
 
-  static LaneMemory lay_out(PackedSubject const& subject, DeviceLimits const& limits, int capacity,
-                            Phase phase, std::byte* base);
+  /// What a block takes. The overflow is there from the start: once the record is full, there may
+  /// be no memory for it.
+  struct Memory {
+    LaneMemory of_lanes;
+    VisitOverflow overflow;
+    std::size_t bytes = 0;
+  };
+  static Memory lay_out(PackedSubject const& subject, DeviceLimits const& limits, int capacity,
+                        Phase phase, std::byte* base);
 
   Range all() const { return {size_, nullptr}; }
   Range listed() const { return {size_, lanes_.counts}; }
@@ -128,7 +135,6 @@ class DeviceBlock final : public LaneBlock {
   LaneState lanes_;
   MarginLanes margin_;
   RecordContext context_;
-  DeviceArray<std::byte> overflow_memory_;
   bool sought_ = false;  // the last verb was seek, and outcomes tell all lanes' hits and iterations
   mutable Mirror<std::uint32_t> outcomes_;
   mutable Mirror<std::int32_t> hit_rows_;  // rows of lanes that seek left at an IDI

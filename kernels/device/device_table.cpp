@@ -5,12 +5,42 @@
 #include <vector>
 
 #include "base/error.h"
+#include "kernels/device/less_memory.h"
 
 namespace fairlane {
 
 namespace {
 
-constexpr std::uint64_t kSlotsAtOnce = 1 << 20;  // on their way to the host
+constexpr std::int64_t kSlotsAtOnce = 1 << 20;  // on their way to the host
+constexpr std::int64_t kFewestSlots = 1 << 10;  // with no memory for these a run is hopeless
+
+/// What slots pass through on their way to the host, `piece` at a time.
+struct SlotPiece {
+  SlotPiece(Device& device, std::int64_t slots, int slot_words)
+      : piece(static_cast<std::uint64_t>(slots)),
+        mark(device, piece),
+        list(device, piece),
+        count(device, 1),
+        gathered(device, piece * static_cast<std::uint64_t>(slot_words)),
+        even(device, gathered.size()),
+        odd(device, gathered.size()) {}
+
+  std::uint64_t piece;
+  DeviceArray<std::uint8_t> mark;
+  DeviceArray<std::int32_t> list;
+  DeviceArray<std::int32_t> count;
+  DeviceArray<std::uint64_t> gathered;
+  // One piece crosses while the host takes the one before it.
+  HostArray<std::uint64_t> even;
+  HostArray<std::uint64_t> odd;
+};
+
+/// make(slots) for as many slots of a table as are moved at once, or fewer where memory is short.
+template <class Make>
+auto for_slots(std::uint64_t capacity, Make const& make) {
+  return with_less_memory(std::min(kSlotsAtOnce, static_cast<std::int64_t>(capacity)), kFewestSlots,
+                          make);
+}
 
 }  // namespace
 
@@ -99,28 +129,25 @@ bool DeviceTable::grow(std::uint64_t capacity) {
 template <class Take>
 void DeviceTable::for_each_owned(int part, Take const& take) const {
   auto const slot_words = static_cast<std::uint64_t>(set_.slot_words());
-  std::uint64_t const piece = std::min(kSlotsAtOnce, set_.capacity);
-  DeviceArray<std::uint8_t> const mark(device_, piece);
-  DeviceArray<std::int32_t> const list(device_, piece);
-  DeviceArray<std::int32_t> const count(device_, 1);
-  DeviceArray<std::uint64_t> const gathered(device_, piece * slot_words);
-  // One piece crosses while the host takes the one before it.
-  HostArray<std::uint64_t> const even(device_, piece * slot_words);
-  HostArray<std::uint64_t> const odd(device_, piece * slot_words);
+  SlotPiece const via = for_slots(set_.capacity, [&](std::int64_t slots) {
+    return SlotPiece(device_, slots, set_.slot_words());
+  });
+  std::uint64_t const piece = via.piece;
   auto const bring = [&](std::uint64_t begin, std::uint64_t* slots) {
     auto const first = static_cast<std::int64_t>(begin);
     Range const all{static_cast<std::int64_t>(std::min(piece, set_.capacity - begin)), nullptr};
-    device_.run(MarkOwned{set_, first, parts_, part, mark.data()}, all);
-    device_.compact(mark.data(), all, list.data(), count.data());
-    device_.run(GatherSlots{set_, first, list.data(), gathered.data()}, {all.most, count.data()});
+    device_.run(MarkOwned{set_, first, parts_, part, via.mark.data()}, all);
+    device_.compact(via.mark.data(), all, via.list.data(), via.count.data());
+    device_.run(GatherSlots{set_, first, via.list.data(), via.gathered.data()},
+                {all.most, via.count.data()});
     std::int32_t found = 0;
-    device_.download(&found, count.data(), sizeof found);
+    device_.download(&found, via.count.data(), sizeof found);
     auto const n = static_cast<std::size_t>(found);
-    device_.download_later(slots, gathered.data(), n * slot_words * sizeof(std::uint64_t));
+    device_.download_later(slots, via.gathered.data(), n * slot_words * sizeof(std::uint64_t));
     return n;
   };
-  std::uint64_t* here = even.data();
-  std::uint64_t* coming = odd.data();
+  std::uint64_t* here = via.even.data();
+  std::uint64_t* coming = via.odd.data();
   std::size_t n = bring(0, here);
   for (std::uint64_t next = piece; n > 0 || next < set_.capacity; next += piece) {
     device_.synchronize();
@@ -140,9 +167,11 @@ std::uint64_t DeviceTable::size() const {
 
 void DeviceTable::exchange(DeviceTable& other, VisitSink const& overflow) const {
   auto const slot_words = static_cast<std::size_t>(set_.slot_words());
-  DeviceArray<std::uint64_t> const incoming(other.device_,
-                                            std::min(kSlotsAtOnce, set_.capacity) * slot_words);
-  for_each_owned(other.part_, [&](std::uint64_t const* slots, std::size_t n) {
+  auto const incoming = for_slots(set_.capacity, [&](std::int64_t slots) {
+    return DeviceArray<std::uint64_t>(other.device_, static_cast<std::size_t>(slots) * slot_words);
+  });
+  std::size_t const most = incoming.size() / slot_words;
+  auto const take = [&](std::uint64_t const* slots, std::size_t n) {
     if (!other.make_room(n)) {
       hand_out(slots, n, overflow);
       return;
@@ -150,6 +179,10 @@ void DeviceTable::exchange(DeviceTable& other, VisitSink const& overflow) const 
     other.device_.upload(incoming.data(), slots, n * slot_words * sizeof(std::uint64_t));
     other.device_.run(MergeSlots{other.set_, incoming.data()},
                       {static_cast<std::int64_t>(n), nullptr});
+  };
+  for_each_owned(other.part_, [&](std::uint64_t const* slots, std::size_t n) {
+    for (std::size_t at = 0; at < n; at += most)
+      take(slots + at * slot_words, std::min(most, n - at));
   });
 }
 

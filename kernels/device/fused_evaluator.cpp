@@ -1,4 +1,5 @@
 #include "kernels/device/evaluator.h"
+#include "kernels/device/less_memory.h"
 
 namespace fairlane {
 
@@ -50,9 +51,13 @@ class FusedEvaluator final : public Evaluator {
     entry->plan = make_tile_plan(subject_, needs, arena_, device_.properties().limits);
     auto& plan = entry->plan;
     if (!plan.shared_scratch) {
-      entry->scratch = DeviceArray<float>(device_, static_cast<std::size_t>(plan.scratch_floats) *
-                                                       static_cast<std::size_t>(plan.blocks) *
-                                                       static_cast<std::size_t>(plan.warps));
+      // Fewer blocks take more tiles each.
+      entry->scratch = with_less_memory(plan.blocks, 1, [&](std::int64_t blocks) {
+        plan.blocks = static_cast<int>(blocks);
+        return DeviceArray<float>(device_, static_cast<std::size_t>(plan.scratch_floats) *
+                                               static_cast<std::size_t>(plan.blocks) *
+                                               static_cast<std::size_t>(plan.warps));
+      });
       plan.scratch = entry->scratch.data();
     }
     entries_.push_back(std::move(entry));

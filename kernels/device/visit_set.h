@@ -44,7 +44,6 @@ struct VisitKnown {
 ///           up: one would be a queue
 /// capacity  a power of two
 struct VisitSet {
-  static constexpr std::uint64_t kProbes = 4;     // slots that are read together
   static constexpr std::uint64_t kChunk = 8;      // most members of a group that share a home
   static constexpr std::uint64_t kKeyOffset = 1;  // no key is 0, the word of a free slot
   static constexpr std::uint64_t kClaimed = ~0ULL;
@@ -80,7 +79,7 @@ struct VisitSet {
   FL_HD VisitKnown find(GroupKey group, std::uint32_t variant, std::uint64_t finder) const {
     std::uint64_t const h = hash(group, variant);
     VisitKnown known;
-    probe(h >> shift(), [&](std::uint64_t at, std::uint64_t word) {
+    probe(h >> shift(), [&](std::uint64_t at, std::uint64_t word, std::uint64_t found_by) {
       // Nobody waits here for an input that is being recorded: who records it, too, will see it.
       if (word == 0 || (!narrow && word == kClaimed)) {
         known.end = at;
@@ -94,7 +93,7 @@ struct VisitSet {
       std::uint64_t const end = known.end;
       known = answer(word, own);
       known.end = end;
-      if (own) atomic_raise(slot + 1, ~finder);
+      if (own) raise_finder(slot, found_by, finder);
       return own;
     });
     return known;
@@ -116,7 +115,7 @@ struct VisitSet {
     std::uint64_t const word =
         narrow ? ((group.first * variants + variant + kKeyOffset) << key_shift()) | body
                : tag(h) | body;
-    probe(first, [&](std::uint64_t at, std::uint64_t before) {
+    probe(first, [&](std::uint64_t at, std::uint64_t before, std::uint64_t found_by) {
       std::uint64_t* const slot = slot_at(at);
       if (before == 0) before = atomic_claim(slot, 0, narrow ? word : kClaimed);
       if (before == 0) {
@@ -133,7 +132,7 @@ struct VisitSet {
       }
       std::uint64_t member = 0;
       if (!same_group(slot, published(slot), h, group, member) || member != variant) return false;
-      atomic_raise(slot + 1, ~finder);
+      raise_finder(slot, found_by, finder);
       return true;
     });
   }
@@ -183,7 +182,7 @@ struct VisitSet {
     for (std::uint32_t home = 0; home <= variant; home += static_cast<std::uint32_t>(kChunk)) {
       std::uint64_t const h = hash(group, home);
       bool leads = true;
-      probe(h >> shift(), [&](std::uint64_t at, std::uint64_t there) {
+      probe(h >> shift(), [&](std::uint64_t at, std::uint64_t there, std::uint64_t) {
         if (there == 0) return true;
         std::uint64_t member = 0;
         if (same_group(slot_at(at), there, h, group, member) && member < variant &&
@@ -223,19 +222,53 @@ struct VisitSet {
   FL_HD std::uint64_t* slot_at(std::uint64_t at) const {
     return slots + at * static_cast<std::uint64_t>(slot_words());
   }
-  /// Calls visit(place, word) slot after slot from a place on, until it says that it is done. Some
-  /// slots are read together, so that memory is waited for once.
+  /// Raises an input's finder where it is not as high: most inputs that are met again were found
+  /// by whoever comes first in order. found_by: what it was
+  FL_HD void raise_finder(std::uint64_t* slot, std::uint64_t found_by, std::uint64_t finder) const {
+    if (found_by < ~finder) atomic_raise(slot + 1, ~finder);
+  }
+  /// A slot's first two words, read together where they lie together.
+  struct Head {
+    std::uint64_t word = 0;
+    std::uint64_t found_by = 0;
+  };
+  FL_HD Head narrow_head(std::uint64_t at) const {
+    Head head;
+    load_relaxed_pair(slots + 2 * (at & (capacity - 1)), head.word, head.found_by);
+    return head;
+  }
+  FL_HD Head wide_head(std::uint64_t at) const {
+    std::uint64_t const* const slot = slot_at(at & (capacity - 1));
+    return {load_relaxed(slot), load_relaxed(slot + 1)};
+  }
+  template <class Visit>
+  FL_HD bool meet(std::uint64_t place, Head head, Visit const& visit) const {
+    return visit(place & (capacity - 1), head.word, head.found_by);
+  }
+  /// Calls visit(place, word, finder) slot after slot from a place on, until it says that it is
+  /// done. Four slots are read together, so that memory is waited for once. An array of them would
+  /// go to a GPU's local memory.
   template <class Visit>
   FL_HD void probe(std::uint64_t first, Visit const& visit) const {
-    for (;; first += kProbes) {
-      std::uint64_t word[kProbes];
-      FL_UNROLL
-      for (std::uint64_t j = 0; j < kProbes; ++j)
-        word[j] = load_relaxed(slot_at((first + j) & (capacity - 1)));
-      FL_UNROLL
-      for (std::uint64_t j = 0; j < kProbes; ++j) {
-        std::uint64_t const at = (first + j) & (capacity - 1);
-        if (visit(at, word[j])) return;
+    for (;; first += 4) {
+      Head a;
+      Head b;
+      Head c;
+      Head d;
+      if (narrow) {
+        a = narrow_head(first);
+        b = narrow_head(first + 1);
+        c = narrow_head(first + 2);
+        d = narrow_head(first + 3);
+      } else {
+        a = wide_head(first);
+        b = wide_head(first + 1);
+        c = wide_head(first + 2);
+        d = wide_head(first + 3);
+      }
+      if (meet(first, a, visit) || meet(first + 1, b, visit) || meet(first + 2, c, visit) ||
+          meet(first + 3, d, visit)) {
+        return;
       }
     }
   }

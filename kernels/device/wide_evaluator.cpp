@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kernels/device/evaluator.h"
+#include "kernels/device/less_memory.h"
 #include "kernels/device/score_source.h"
 #include "kernels/device/wide_plan.h"
 
@@ -26,7 +27,11 @@ class WideEvaluator final : public Evaluator {
         subject_(arena.subject),
         device_(device),
         source_(std::move(source)),
-        workspace_(device, static_cast<std::size_t>(wide_floats(host_subject, bytes))),
+        workspace_(with_less_memory(wide_floats(host_subject, bytes), wide_floor(host_subject),
+                                    [&](std::int64_t floats) {
+                                      return DeviceArray<float>(device,
+                                                                static_cast<std::size_t>(floats));
+                                    })),
         arithmetic_(arithmetic) {
     if (arithmetic_ == Arithmetic::kFast) device_.open_gemm();
   }

@@ -35,6 +35,8 @@ TEST_F(CommandsTest, RunPrintsATableAndSaysWhichBackend) {
   EXPECT_TRUE(contains(outcome.out, "profiles found")) << outcome.out;
   EXPECT_TRUE(contains(outcome.out, "Results are in out")) << outcome.out;
   EXPECT_TRUE(contains(outcome.err, "backend: cpu")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "; auto: up to ")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "less than a GPU takes to start\n")) << outcome.err;
   EXPECT_TRUE(fs::exists("out/DONE"));
 }
 
