@@ -21,9 +21,5 @@ class Walker {
   virtual void count(std::int64_t first, std::int64_t count, std::uint64_t* mixed,
                      std::uint64_t* counters) = 0;
 };
-inline constexpr int kHeadsPerWord = 64;
-inline std::int64_t head_words(std::int64_t heads) {
-  return (heads + kHeadsPerWord - 1) / kHeadsPerWord;
-}
 
 }  // namespace fairlane

@@ -13,6 +13,14 @@ FL_HD std::uint64_t pop_count(std::uint64_t word) {
 #endif
 }
 
+FL_HD std::uint64_t pop_count(std::uint32_t word) {
+#ifdef __CUDA_ARCH__
+  return static_cast<std::uint64_t>(__popc(word));
+#else
+  return static_cast<std::uint64_t>(__builtin_popcount(word));
+#endif
+}
+
 /// Number of the lowest bit that is set. word: not 0
 FL_HD int lowest_bit(std::uint64_t word) {
 #ifdef __CUDA_ARCH__

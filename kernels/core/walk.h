@@ -103,6 +103,12 @@ FL_HD CountLayout count_layout(Subject const& s, Walk const& w) {
   return {s.variants, w.subsets, w.counts_pairs};
 }
 
+/// Heads whose bits a word has, and words for so many.
+inline constexpr int kHeadsPerWord = 64;
+inline std::int64_t head_words(std::int64_t heads) {
+  return (heads + kHeadsPerWord - 1) / kHeadsPerWord;
+}
+
 /// Bits of a label, and words per variant that the tally works with: a bit each, and whether the
 /// label is defined.
 FL_HD int label_planes(int outputs) {
@@ -112,6 +118,12 @@ FL_HD int label_planes(int outputs) {
 }
 inline constexpr int kMostPlanes = 8;  // kMaxOutputs
 
+/// a / b, both at least 0. Of numbers below 2^32 it takes a fraction of the time.
+FL_HD std::int64_t quotient(std::int64_t a, std::int64_t b) {
+  if ((a | b) >> 32 != 0) return a / b;
+  return static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b);
+}
+
 /// Columns of heads [head, head + n), as floats or codes: in [columns][stride], the tail's columns
 /// left alone.
 template <class T>
@@ -120,7 +132,7 @@ FL_HD void load_heads(Walk const& w, std::int64_t head, int n, long stride, T* i
     std::int64_t rest = head + i;
     for (int f = w.factors - 1; f >= 0; --f) {
       WalkFactor const& factor = w.factor[f];
-      std::int64_t const above = rest / factor.size;
+      std::int64_t const above = quotient(rest, factor.size);
       std::int64_t const digit = rest - above * factor.size;
       std::int32_t const* value = factor.value + digit * factor.columns;
       for (int c = 0; c < factor.columns; ++c)

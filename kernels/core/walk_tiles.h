@@ -61,12 +61,27 @@ struct WalkTiles {
 
 /// The tally of one thread: it counts everything itself.
 struct SoleTally {
+  using Word = std::uint64_t;  // a bit for every lane of a tile
+  using Counter = std::uint64_t;
+  using Mixed = std::uint64_t;
   /// Whether the caller does the i-th of things that several could share.
   static FL_HD bool takes(int) { return true; }
+  /// Calls work(i) for the things [0, n) that are the caller's.
+  template <class Work>
+  static FL_HD void each(int n, Work const& work) {
+    for (int i = 0; i < n; ++i) work(i);
+  }
+  /// The same for pairs of [0, n).
+  template <class Work>
+  static FL_HD void each_pair(int n, Work const& work) {
+    for (int a = 0; a < n; ++a) {
+      for (int b = 0; b < n; ++b) work(a, b);
+    }
+  }
   /// Those of a word's lanes that the caller counts.
-  static FL_HD std::uint64_t lanes(std::uint64_t word) { return word; }
-  static FL_HD void add(std::uint64_t* counter, std::uint64_t count) { *counter += count; }
-  static FL_HD void merge(std::uint64_t* word, std::uint64_t bits) { *word |= bits; }
+  static FL_HD Word lanes(Word word) { return word; }
+  static FL_HD void add(Counter* counter, std::uint64_t count) { *counter += count; }
+  static FL_HD void merge(Mixed* word, int bit, Word bits) { *word |= bits << bit; }
   /// Lets the callers see what the others wrote.
   static FL_HD void settle() {}
 };
@@ -77,15 +92,15 @@ struct TallyTeam {
   using Own = SoleTally;
 };
 
-/// Counts what the members of kW packs of heads tell.
-template <Pack P, int kW>
+/// Counts what the members of kW packs of heads tell. Own: how its threads share that
+template <Pack P, int kW, class Own = typename TallyTeam<P>::Own>
 struct WalkTally {
-  using Own = typename TallyTeam<P>::Own;
+  using Word = typename Own::Word;
   using F = typename P::F;
   using I = typename P::I;
   static constexpr int kN = P::kLanes;
   static constexpr int kLanes = kW * kN;
-  static_assert(kLanes <= 64);
+  static_assert(kLanes <= static_cast<int>(8 * sizeof(Word)));
 
   /// logits   [members][outputs], `stride` floats from one to the next
   /// valid    bits of the lanes that count
@@ -97,21 +112,69 @@ struct WalkTally {
   struct Target {
     float* logits;
     long stride;
-    std::uint64_t valid;
-    std::uint64_t* words;
+    Word valid;
+    Word* words;
     float* terms;
-    std::uint64_t* mixed;
+    typename Own::Mixed* mixed;
     long mixed_stride;
     int mixed_bit;
-    std::uint64_t* counters;
+    typename Own::Counter* counters;
   };
 
   static FL_HOST_DEVICE void tally(Subject const& s, Walk const& w, Target const& t) {
     for (int group = 0; group < w.groups; ++group) tally_group(s, w, t, group);
   }
 
+  /// Counts a group. What one of the threads reads or writes of it is done on return.
+  static FL_HD void tally_group(Subject const& s, Walk const& w, Target const& t, int group) {
+    Word mixed = 0;
+    if (s.network.outputs() == 1) {
+      mixed = set_bits(s, w, t, group);
+    } else {
+      set_words(s, w, t, group);
+      mixed = mixed_among(s, t, nullptr, s.variants);
+    }
+    count_labels(s, w, t);
+    if (Own::takes(0)) {
+      Own::merge(t.mixed + group * t.mixed_stride, t.mixed_bit, mixed);
+      if (!s.finite)
+        Own::add(t.counters + CountLayout::kUnknown, pop_count(undefined_among(s, t) & ~mixed));
+    }
+    if (mixed != 0) tally_mixed(s, w, t, group, mixed);
+    Own::settle();
+  }
+
  private:
-  static FL_HD std::uint64_t const* word_of(Subject const& s, Target const& t, int variant) {
+  static FL_HD void tally_mixed(Subject const& s, Walk const& w, Target const& t, int group,
+                                Word mixed) {
+    CountLayout const layout = count_layout(s, w);
+    int const planes = label_planes(s.network.outputs());
+    if (Own::takes(0)) {
+      Own::add(t.counters + CountLayout::kGroups, pop_count(mixed));
+      Own::add(t.counters + CountLayout::kInstances,
+               instances_among(s, t, nullptr, s.variants, mixed));
+    }
+    for (int i = 0; i < w.subsets; ++i) {
+      auto const& subset = w.subset[i];
+      Own::each(subset.classes, [&](int c) {
+        int const* const variant = subset.member + static_cast<long>(c) * subset.class_size;
+        Word const some = mixed_among(s, t, variant, subset.class_size);
+        if (some == 0) return;
+        Own::add(t.counters + layout.subset(i), pop_count(some));
+        Own::add(t.counters + layout.subset(i) + 1,
+                 instances_among(s, t, variant, subset.class_size, some));
+      });
+    }
+    if (w.counts_pairs) {
+      Own::each_pair(s.variants, [&](int a, int b) {
+        Own::add(t.counters + layout.pair(a, b),
+                 pop_count(greater(word_of(s, t, a), word_of(s, t, b), planes)));
+      });
+    }
+    tally_severity(s, w, t, group, mixed);
+  }
+
+  static FL_HD Word const* word_of(Subject const& s, Target const& t, int variant) {
     return t.words + variant * (label_planes(s.network.outputs()) + 1);
   }
 
@@ -121,51 +184,84 @@ struct WalkTally {
     return t.logits + number * s.network.outputs() * t.stride;
   }
 
+  static FL_HD Word bits_of(typename P::M mask) { return static_cast<Word>(P::mask_bits(mask)); }
+
   /// Labels of a group's members as words, a bit for every lane.
   static FL_HD void set_words(Subject const& s, Walk const& w, Target const& t, int group) {
     int const outputs = s.network.outputs();
     int const planes = label_planes(outputs);
-    CountLayout const layout = count_layout(s, w);
     for (int variant = 0; variant < s.variants; ++variant) {
       float const* const z = member(s, w, t, group, variant);
-      std::uint64_t plane[kMostPlanes] = {};
-      std::uint64_t defined = 0;
+      I label[kW];
+      Word defined = 0;
       for (int p = 0; p < kW; ++p) {
-        I const label = label_of<P>(z + p * kN, outputs, static_cast<int>(t.stride), s.threshold);
-        defined |= P::mask_bits(P::lnot(LabelSet<P>::equal(label, P::splat_i(kUndefinedLabel))))
+        label[p] = label_of<P>(z + p * kN, outputs, static_cast<int>(t.stride), s.threshold);
+        defined |= bits_of(P::lnot(LabelSet<P>::equal(label[p], P::splat_i(kUndefinedLabel))))
                    << (p * kN);
-        for (int b = 0; b < planes; ++b) {
-          I const bit = P::splat_i(1 << b);
-          plane[b] |= P::mask_bits(LabelSet<P>::equal(P::and_i(label, bit), bit)) << (p * kN);
-        }
       }
       defined &= t.valid;
-      if (Own::takes(variant)) {
-        std::uint64_t any = 0;
-        std::uint64_t* const word = t.words + variant * (planes + 1);
-        for (int b = 0; b < planes; ++b) {
-          word[b] = plane[b] & defined;
-          any |= word[b];
-        }
-        word[planes] = defined;
-        Own::add(t.counters + layout.positive(variant), pop_count(any));
-        if (defined != t.valid)
-          Own::add(t.counters + layout.undefined(variant), pop_count(t.valid & ~defined));
+      Word* const word = t.words + variant * (planes + 1);
+      for (int b = 0; b < planes; ++b) {
+        I const bit = P::splat_i(1 << b);
+        Word plane = 0;
+        for (int p = 0; p < kW; ++p)
+          plane |= bits_of(LabelSet<P>::equal(P::and_i(label[p], bit), bit)) << (p * kN);
+        if (Own::takes(variant)) word[b] = plane & defined;
       }
+      if (Own::takes(variant)) word[planes] = defined;
     }
     Own::settle();
   }
 
-  /// Bits of the lanes where two of the listed variants (null: all) have different defined labels.
-  static FL_HD std::uint64_t mixed_among(Subject const& s, Target const& t, int const* variant,
-                                         int count) {
+  /// The same of one output. Returns mixed_among's bits of all variants.
+  static FL_HD Word set_bits(Subject const& s, Walk const& w, Target const& t, int group) {
+    Word all_ones = 0;
+    Word all_zeros = 0;
+    for (int variant = 0; variant < s.variants; ++variant) {
+      float const* const z = member(s, w, t, group, variant);
+      Word ones = 0;
+      Word defined = s.finite ? t.valid : 0;
+      for (int p = 0; p < kW; ++p) {
+        F const logit = P::load(z + p * kN);
+        ones |= bits_of(logit > P::splat(s.threshold)) << (p * kN);
+        if (!s.finite) defined |= bits_of(is_finite<P>(logit)) << (p * kN);
+      }
+      defined &= t.valid;
+      ones &= defined;
+      all_ones |= ones;
+      all_zeros |= defined & ~ones;
+      if (Own::takes(variant)) {
+        t.words[2 * variant] = ones;
+        t.words[2 * variant + 1] = defined;
+      }
+    }
+    Own::settle();
+    return all_ones & all_zeros;
+  }
+
+  /// Counts the members that have a label other than 0, and those that have none.
+  static FL_HD void count_labels(Subject const& s, Walk const& w, Target const& t) {
+    CountLayout const layout = count_layout(s, w);
     int const planes = label_planes(s.network.outputs());
-    std::uint64_t mixed = 0;
+    Own::each(s.variants, [&](int variant) {
+      Word const* const word = word_of(s, t, variant);
+      Word any = word[0];
+      for (int b = 1; b < planes; ++b) any |= word[b];
+      Own::add(t.counters + layout.positive(variant), pop_count(any));
+      if (word[planes] != t.valid)
+        Own::add(t.counters + layout.undefined(variant), pop_count(t.valid & ~word[planes]));
+    });
+  }
+
+  /// Bits of the lanes where two of the listed variants (null: all) have different defined labels.
+  static FL_HD Word mixed_among(Subject const& s, Target const& t, int const* variant, int count) {
+    int const planes = label_planes(s.network.outputs());
+    Word mixed = 0;
     for (int b = 0; b < planes; ++b) {
-      std::uint64_t ones = 0;
-      std::uint64_t zeros = 0;
+      Word ones = 0;
+      Word zeros = 0;
       for (int i = 0; i < count; ++i) {
-        std::uint64_t const* const word = word_of(s, t, variant == nullptr ? i : variant[i]);
+        Word const* const word = word_of(s, t, variant == nullptr ? i : variant[i]);
         ones |= word[b];
         zeros |= word[planes] & ~word[b];
       }
@@ -175,15 +271,15 @@ struct WalkTally {
   }
 
   /// Bits of the lanes with a member whose label is not defined.
-  static FL_HD std::uint64_t undefined_among(Subject const& s, Target const& t) {
+  static FL_HD Word undefined_among(Subject const& s, Target const& t) {
     int const planes = label_planes(s.network.outputs());
-    std::uint64_t defined = t.valid;
+    Word defined = t.valid;
     for (int v = 0; v < s.variants; ++v) defined &= word_of(s, t, v)[planes];
     return t.valid & ~defined;
   }
 
   static FL_HD std::uint64_t instances_among(Subject const& s, Target const& t, int const* variant,
-                                             int count, std::uint64_t mixed) {
+                                             int count, Word mixed) {
     int const planes = label_planes(s.network.outputs());
     std::uint64_t sum = 0;
     for (int i = 0; i < count; ++i)
@@ -192,9 +288,9 @@ struct WalkTally {
   }
 
   /// Bits of the lanes where both labels are defined and a's is greater than b's.
-  static FL_HD std::uint64_t greater(std::uint64_t const* a, std::uint64_t const* b, int planes) {
-    std::uint64_t equal = a[planes] & b[planes];
-    std::uint64_t more = 0;
+  static FL_HD Word greater(Word const* a, Word const* b, int planes) {
+    Word equal = a[planes] & b[planes];
+    Word more = 0;
     for (int p = planes - 1; p >= 0; --p) {
       more |= equal & a[p] & ~b[p];
       equal &= ~(a[p] ^ b[p]);
@@ -202,51 +298,10 @@ struct WalkTally {
     return more;
   }
 
-  static FL_HD void tally_group(Subject const& s, Walk const& w, Target const& t, int group) {
-    CountLayout const layout = count_layout(s, w);
-    int const planes = label_planes(s.network.outputs());
-    set_words(s, w, t, group);
-    std::uint64_t const mixed = mixed_among(s, t, nullptr, s.variants);
-    if (!s.finite && Own::takes(0)) {
-      Own::add(t.counters + CountLayout::kUnknown, pop_count(undefined_among(s, t) & ~mixed));
-    }
-    if (mixed == 0) return;
-    if (Own::takes(0)) {
-      Own::merge(t.mixed + group * t.mixed_stride, mixed << t.mixed_bit);
-      Own::add(t.counters + CountLayout::kGroups, pop_count(mixed));
-      Own::add(t.counters + CountLayout::kInstances,
-               instances_among(s, t, nullptr, s.variants, mixed));
-    }
-    for (int i = 0; i < w.subsets; ++i) {
-      auto const& subset = w.subset[i];
-      for (int c = 0; c < subset.classes; ++c) {
-        if (!Own::takes(c)) continue;
-        int const* const variant = subset.member + static_cast<long>(c) * subset.class_size;
-        std::uint64_t const some = mixed_among(s, t, variant, subset.class_size);
-        if (some == 0) continue;
-        Own::add(t.counters + layout.subset(i), pop_count(some));
-        Own::add(t.counters + layout.subset(i) + 1,
-                 instances_among(s, t, variant, subset.class_size, some));
-      }
-    }
-    if (w.counts_pairs) {
-      for (int a = 0; a < s.variants; ++a) {
-        if (!Own::takes(a)) continue;
-        std::uint64_t const* const first = word_of(s, t, a);
-        for (int b = 0; b < s.variants; ++b) {
-          Own::add(t.counters + layout.pair(a, b),
-                   pop_count(greater(first, word_of(s, t, b), planes)));
-        }
-      }
-    }
-    tally_severity(s, w, t, group, mixed);
-    Own::settle();
-  }
-
   /// Severity as LaneTiles::probe computes it: the largest spread of a probability within the
   /// similar set.
   static FL_HD void tally_severity(Subject const& s, Walk const& w, Target const& t, int group,
-                                   std::uint64_t mixed) {
+                                   Word mixed) {
     int const outputs = s.network.outputs();
     int const stride = static_cast<int>(t.stride);
     float* const low = t.terms;
@@ -284,7 +339,7 @@ struct WalkTally {
       P::store(P::select(bin > last, last, bin), low + p * kN);
     }
     int const first = count_layout(s, w).severity(0);
-    for (std::uint64_t rest = Own::lanes(mixed); rest != 0; rest &= rest - 1)
+    for (Word rest = Own::lanes(mixed); rest != 0; rest &= rest - 1)
       Own::add(t.counters + first + static_cast<int>(low[lowest_bit(rest)]), 1);
   }
 };

@@ -297,6 +297,12 @@ void CudaDevice::run(RoundKernel const& kernel, RoundPlan const& plan, int lanes
         "starting rounds of a search");
 }
 
+void CudaDevice::run(WalkKernel const& kernel, WalkShape const& shape) {
+  enter("starting a walk");
+  check(std::visit([&](auto const& k) { return launch_walk(k, shape, stream_); }, kernel),
+        "starting a walk");
+}
+
 void CudaDevice::run(BlockKernel const& kernel) {
   enter("starting a kernel of blocks");
   check(std::visit([&](auto const& k) { return launch_blocks(k, stream_); }, kernel),

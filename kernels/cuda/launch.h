@@ -24,6 +24,10 @@ cudaError_t launch_tiles(K const& kernel, TilePlan const& plan, Range range, cud
 template <class K>
 cudaError_t launch_rounds(K const& kernel, RoundPlan const& plan, int lanes, cudaStream_t stream);
 
+/// Runs a kernel over a walk.
+template <class K>
+cudaError_t launch_walk(K const& kernel, WalkShape const& shape, cudaStream_t stream);
+
 /// Runs every block of a kernel.
 template <class K>
 cudaError_t launch_blocks(K const& kernel, cudaStream_t stream);

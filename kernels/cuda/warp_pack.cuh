@@ -30,6 +30,18 @@ struct WarpPack : ScalarPack {
     return __ballot_sync(0xFFFFFFFFU, m);
   }
 
+  /// A lane's values of four packs that lie side by side, [lane][four].
+  static __device__ __forceinline__ void load_four(float const* p, F (&x)[4]) {
+    float4 const four = reinterpret_cast<float4 const*>(p)[warp_lane()];
+    x[0] = four.x;
+    x[1] = four.y;
+    x[2] = four.z;
+    x[3] = four.w;
+  }
+  static __device__ __forceinline__ void store_four(F const (&x)[4], float* p) {
+    reinterpret_cast<float4*>(p)[warp_lane()] = make_float4(x[0], x[1], x[2], x[3]);
+  }
+
   /// A pointer into shared memory as the compiler knows it: what is read through it needs no look
   /// at its address.
   template <class T>

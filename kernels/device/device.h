@@ -15,6 +15,7 @@
 #include "kernels/device/kernel_list.h"
 #include "kernels/device/rounds/round_plan.h"
 #include "kernels/layout/tile_plan.h"
+#include "kernels/layout/walk_model.h"
 
 namespace fairlane {
 
@@ -68,6 +69,8 @@ class Device {
   virtual void run(TileKernel const& kernel, TilePlan const& plan, Range range) = 0;
   /// Runs a kernel for every window of that many lanes.
   virtual void run(RoundKernel const& kernel, RoundPlan const& plan, int lanes) = 0;
+  /// Runs every piece of a walk.
+  virtual void run(WalkKernel const& kernel, WalkShape const& shape) = 0;
   /// Runs every block of a kernel.
   virtual void run(BlockKernel const& kernel) = 0;
   /// list [..] the indices of the range whose flag [most] is not zero, ascending; count: how many.

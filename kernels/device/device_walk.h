@@ -22,7 +22,7 @@ struct WalkDevice {
   std::mutex* lock;
 };
 
-inline constexpr std::int64_t kMostWalkLanes = 1 << 20;  // groups at once; more bring nothing
+inline constexpr std::int64_t kMostWalkLanes = 1 << 20;  // groups at once
 
 /// most: groups at once. notice: as DeviceOptions::notice. Throws Error(kMemory | kUnavailable).
 std::unique_ptr<Walker> make_device_walker(PackedSubject const& packed,

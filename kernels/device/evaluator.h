@@ -21,6 +21,8 @@ class Evaluator {
   virtual void run(GradientTiles const& operation, Range range) = 0;
   virtual void run(DifferenceTiles const& operation, Range range) = 0;
   virtual void run(MemberTiles const& operation, Range range) = 0;
+  /// Whether walks may have kernels of their own, which take a network through all its layers.
+  virtual bool walks_on_chip() const { return false; }
   /// Whether the next one is there.
   virtual bool runs_rounds() const { return false; }
   /// Takes lanes [0, lanes) through rounds of a search.

@@ -18,6 +18,7 @@ class FusedEvaluator final : public Evaluator {
   void run(GradientTiles const& operation, Range range) override { run_tiles(operation, range); }
   void run(DifferenceTiles const& operation, Range range) override { run_tiles(operation, range); }
   void run(MemberTiles const& operation, Range range) override { run_tiles(operation, range); }
+  bool walks_on_chip() const override { return true; }
   bool runs_rounds() const override { return runs_rounds_; }
   void run(RoundKernel const& kernel, int lanes) override {
     auto const needs = std::visit(

@@ -73,6 +73,10 @@ void HostDevice::run(RoundKernel const&, RoundPlan const&, int) {
   throw Error(ExitCode::kBug, "the host has the CPU backend for rounds of a network's search");
 }
 
+void HostDevice::run(WalkKernel const&, WalkShape const&) {
+  throw Error(ExitCode::kBug, "the host has the CPU backend for walks over a network's inputs");
+}
+
 void HostDevice::run(BlockKernel const& kernel) {
   std::visit(
       [&](auto const& k) {

@@ -7,6 +7,7 @@
 
 #include "base/thread_pool.h"
 #include "kernels/device/device.h"
+#include "kernels/device/walk_piece.h"
 
 namespace fairlane {
 
@@ -66,6 +67,18 @@ struct SoloTeam {
   }
 };
 
+/// A thread that walks alone; see kernels/core/walk_members.h. Pieces of one tile come one after
+/// the other, tile after tile.
+struct WalkSolo : SoleTally {
+  using Mixed = std::uint32_t;
+  static void merge(Mixed* word, int bit, Word bits) {
+    *word = (bit == 0 ? 0 : *word) | static_cast<Mixed>(bits) << bit;
+  }
+  static void list_open(std::uint32_t mask, int first, int step, int* list) {
+    for (; mask != 0; mask &= mask - 1) *list++ = (first + lowest_bit(mask)) * step;
+  }
+};
+
 /// Kernels over lanes run on all threads, each index once; kernels over tiles and blocks, which the
 /// host has other ways for, on the caller's.
 class HostDevice : public Device {
@@ -87,6 +100,7 @@ class HostDevice : public Device {
   void run(LaneKernel const& kernel, Range range) override;
   void run(TileKernel const& kernel, TilePlan const& plan, Range range) override;
   void run(RoundKernel const& kernel, RoundPlan const& plan, int lanes) override;
+  void run(WalkKernel const& kernel, WalkShape const& shape) override;
   void run(BlockKernel const& kernel) override;
   void compact(std::uint8_t const* flags, Range range, std::int32_t* list,
                std::int32_t* count) override;
@@ -106,6 +120,10 @@ class HostDevice : public Device {
   static void run_rounds(RoundKernel const& kernel, RoundPlan const& plan, int lanes);
   template <Pack P, int kM>
   static void run_windows(RoundKernel const& kernel, RoundPlan const& plan, int lanes);
+
+  /// Pieces of a walk, one after the other.
+  template <Pack P>
+  static void run_pieces(WalkKernel const& kernel, WalkShape const& shape);
 
   DeviceProperties properties_;
 
@@ -144,6 +162,22 @@ void HostDevice::run_windows(RoundKernel const& kernel, RoundPlan const& plan, i
           window.turn = 0;
           k.template operator()<P, kM>(SoloTeam{}, subject, window, memory.data());
         }
+      },
+      kernel);
+}
+
+template <Pack P>
+void HostDevice::run_pieces(WalkKernel const& kernel, WalkShape const& shape) {
+  std::visit(
+      [&](auto const& k) {
+        WalkModel const& model = k.model;
+        WalkMemory memory = lay_out_walk(k.subject, model, layers_of(model)[0], P::kLanes);
+        std::vector<Quad> scratch(static_cast<std::size_t>(memory.floats / kQuad));
+        memory.base = scratch.front().v;
+        // Tiles are a warp's in the shape, and here as many more as its packs are narrower.
+        int const pieces = shape.pieces * (shape.lanes / P::kLanes);
+        for (int at = 0; at < pieces; ++at)
+          walk_piece<P, WalkSolo>(k, model, memory, at, k.counters);
       },
       kernel);
 }

@@ -34,6 +34,9 @@ using RoundKernel =
     std::variant<WeightedRounds<GradientTiles>, WeightedRounds<DifferenceTiles>, MarginRounds,
                  SeekBySigns<GradientTiles>, SeekBySigns<DifferenceTiles>, SeekBoundary>;
 
+/// Kernels that take a warp over a tile of a walk.
+using WalkKernel = std::variant<WalkGroups>;
+
 /// Kernels whose blocks of threads work together.
 using BlockKernel = std::variant<LargeDense, SmallDense, NarrowDense>;
 

@@ -2,11 +2,30 @@
 // are the variants.
 #pragma once
 
+#include "kernels/core/walk_chip.h"
 #include "kernels/core/walk_tiles.h"
 #include "kernels/device/wide_kernels.h"
 #include "kernels/layout/tile_plan.h"
 
 namespace fairlane {
+
+/// A whole walk on chip: heads [first, first + heads) in pieces, each some groups of a tile of
+/// heads, of `parts` that the tile has. See kernels/device/walk_piece.h
+/// walk      its groups' logits lie in one place: group_member is 0, variant_member the variant
+/// mixed     [groups][stride] bits of the heads whose group is discriminatory, out
+/// counters  [CountLayout::size] added to
+struct WalkGroups {
+  Walk walk;
+  Subject subject;
+  WalkModel model;
+  std::int64_t first;
+  std::int64_t heads;
+  int parts;
+  int part_members;
+  std::uint32_t* mixed;
+  int stride;
+  std::uint64_t* counters;
+};
 
 /// Rows x [columns][stride] of heads from `first` on, with the first variant's values.
 struct LoadWalkHeads {

@@ -79,6 +79,7 @@ std::set<std::string> kernel_names() {
   add_names(names, static_cast<LaneKernel const*>(nullptr));
   add_names(names, static_cast<TileKernel const*>(nullptr));
   add_names(names, static_cast<RoundKernel const*>(nullptr));
+  add_names(names, static_cast<WalkKernel const*>(nullptr));
   add_names(names, static_cast<BlockKernel const*>(nullptr));
   return names;
 }
@@ -144,6 +145,11 @@ void SimulatedDevice::run(RoundKernel const& kernel, RoundPlan const& plan, int 
   run_twins(
       name_of_kernel(kernel), [&] { host_->run(kernel, plan, lanes); },
       [&] { gpu_.run(kernel, plan, lanes); });
+}
+
+void SimulatedDevice::run(WalkKernel const& kernel, WalkShape const& shape) {
+  run_twins(
+      name_of_kernel(kernel), [&] { host_->run(kernel, shape); }, [&] { gpu_.run(kernel, shape); });
 }
 
 void SimulatedDevice::run(BlockKernel const& kernel) {

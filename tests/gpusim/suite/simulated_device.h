@@ -57,6 +57,7 @@ class SimulatedDevice final : public Device {
   void run(LaneKernel const& kernel, Range range) override;
   void run(TileKernel const& kernel, TilePlan const& plan, Range range) override;
   void run(RoundKernel const& kernel, RoundPlan const& plan, int lanes) override;
+  void run(WalkKernel const& kernel, WalkShape const& shape) override;
   void run(BlockKernel const& kernel) override;
   void compact(std::uint8_t const* flags, Range range, std::int32_t* list,
                std::int32_t* count) override {

@@ -22,6 +22,7 @@ SHARED = re.compile(r"(\d+) bytes smem")
 LANES = re.compile(r"_ZN8fairlane9run_lanesINS_\d+(\w+?)EEEv")
 TILES = re.compile(r"_ZN8fairlane9run_tilesINS_\d+(\w+?)ELi(\d)ELb([01])EEEv")
 ROUNDS = re.compile(r"_ZN8fairlane10run_roundsINS_(\w+?)ELi(\d)EEEv")
+WALKS = re.compile(r"_ZN8fairlane8run_walkINS_\d+(\w+?)EEEv")
 BLOCKS = re.compile(r"_ZN8fairlane10run_blocksINS_11DenseBlocksILi(\d+)ELi(\d+)ELi(\d+)ELi(\d+)E")
 ZERO = {"stack": 0, "spills": 0, "shared": 0}
 
@@ -49,6 +50,9 @@ def kernel_name(symbol):
     if rounds:
         how = {"0": "spread"}.get(rounds.group(2), f"members {rounds.group(2)}")
         return f"{' of '.join(identifiers(rounds.group(1)))}, {how}"
+    walks = WALKS.match(symbol)
+    if walks:
+        return walks.group(1)
     blocks = BLOCKS.match(symbol)
     if blocks:
         quads = [int(number) for number in blocks.groups()]

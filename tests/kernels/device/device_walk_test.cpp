@@ -46,7 +46,11 @@ TEST_P(DeviceWalks, CountWhatTheCpuCounts) {
     options.memory_limit = 1 << 18;
     auto const backend = make_device_backend(subject.view(), std::move(devices), options);
     auto const walker = backend->make_walker(lists);
-    EXPECT_EQ(walker->plan().get().groups, 1);
+    // On chip a head has many groups, unless each is large already; layer by layer it is one.
+    bool const on_chip = std::string(c.route) == "fused";
+    if (!on_chip || std::string(GetParam()) == "one output") {
+      EXPECT_EQ(walker->plan().get().groups > 1, on_chip);
+    }
     expect_same(walk_all(*walker), expected);
   }
 }

@@ -87,6 +87,11 @@ void TestDevice::run(RoundKernel const& kernel, RoundPlan const& plan, int lanes
   inner_->run(kernel, plan, lanes);
 }
 
+void TestDevice::run(WalkKernel const& kernel, WalkShape const& shape) {
+  call();
+  inner_->run(kernel, shape);
+}
+
 void TestDevice::run(BlockKernel const& kernel) {
   call();
   if (block_runs_ != nullptr) ++(*block_runs_)[kernel.index()];

@@ -26,6 +26,9 @@ class VectorHost : public HostDevice {
   void run(RoundKernel const& kernel, RoundPlan const& plan, int lanes) override {
     run_rounds<VectorPack>(kernel, plan, lanes);
   }
+  void run(WalkKernel const& kernel, WalkShape const& shape) override {
+    run_pieces<VectorPack>(kernel, shape);
+  }
 };
 
 /// A product's sums [outputs][stride], in another order than the contract's, as a library may add.
