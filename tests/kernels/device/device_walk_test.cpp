@@ -48,8 +48,9 @@ TEST_P(DeviceWalks, CountWhatTheCpuCounts) {
     auto const walker = backend->make_walker(lists);
     // On chip a head has many groups, unless each is large already; layer by layer it is one.
     bool const on_chip = std::string(c.route) == "fused";
-    if (!on_chip || std::string(GetParam()) == "one output")
+    if (!on_chip || std::string(GetParam()) == "one output") {
       EXPECT_EQ(walker->plan().get().groups > 1, on_chip);
+    }
     expect_same(walk_all(*walker), expected);
   }
 }
