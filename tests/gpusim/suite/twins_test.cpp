@@ -179,6 +179,13 @@ void reach_every_kernel(Twins& twins) {
   SmallShape layered = shape_of("several outputs");
   layered.widths = {300, 40, 3};
   search_everywhere(twins, quick_config(folder, layered), {"eidig"});
+  // A walk over members whose network leaves no room on chip.
+  SmallShape large = shape_of("one output");
+  large.ranges = {4, 2, 2, 2, 2, 2};
+  large.widths = {600, 60, 1};
+  TestSubject const off_chip(quick_config(folder, large));
+  walk_all(
+      *twins.backend(off_chip.view(), {.route = "fused"})->make_walker(region_lists(off_chip, {})));
   // Gradients of encoded attributes.
   TwinShape const encoded;
   RunConfig config = twin_config(folder, encoded, Which::kEncoded);

@@ -17,21 +17,21 @@ namespace {
 
 /// words     of a group's key, and of a row's
 /// at_once   findings that are sorted together
-struct Shape {
+struct FindingsShape {
   int words;
   int variants;
   int parts;
   std::uint64_t at_once;
 };
 
-constexpr std::uint32_t kGroups = 700;
+constexpr std::uint32_t kFoundGroups = 700;
 
-class DeviceFindingsOf : public ::testing::TestWithParam<Shape> {
+class DeviceFindingsOf : public ::testing::TestWithParam<FindingsShape> {
  protected:
   DeviceFindingsOf() : words_(static_cast<std::size_t>(GetParam().words)) {
     auto const variants = static_cast<std::uint64_t>(GetParam().variants);
     keys_.words = GetParam().words;
-    keys_.narrow_groups = keys_.words == 1 ? kGroups : 0;
+    keys_.narrow_groups = keys_.words == 1 ? kFoundGroups : 0;
     for (std::size_t w = 0; w < words_; ++w) {  // each word of a row's key is one of the group's
       runs_.push_back({static_cast<int>(words_ - 1 - w), 1, 0, variants});
       first_.push_back(static_cast<int>(w));
@@ -72,7 +72,7 @@ TEST_P(DeviceFindingsOf, ARecordAreThoseOfAMap) {
   std::uint32_t const flags[] = {
       0, kHitFlag, kHitFlag, kUndefinedFlag, kHitFlag | kUndefinedFlag, kIrregularFlag};
   for (int i = 0; i < 4000; ++i) {
-    visits[{static_cast<std::uint32_t>(random() % kGroups),
+    visits[{static_cast<std::uint32_t>(random() % kFoundGroups),
             static_cast<std::uint32_t>(random() % static_cast<unsigned>(shape.variants))}] = {
         random() % 1000, flags[random() % std::size(flags)]};
   }
@@ -125,9 +125,10 @@ TEST_P(DeviceFindingsOf, ARecordAreThoseOfAMap) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, DeviceFindingsOf,
-                         ::testing::Values(Shape{1, 4, 1, 1 << 20}, Shape{1, 40, 1, 100},
-                                           Shape{1, 20, 3, 50}, Shape{2, 9, 2, 200},
-                                           Shape{3, 3, 1, 1}),
+                         ::testing::Values(FindingsShape{1, 4, 1, 1 << 20},
+                                           FindingsShape{1, 40, 1, 100},
+                                           FindingsShape{1, 20, 3, 50}, FindingsShape{2, 9, 2, 200},
+                                           FindingsShape{3, 3, 1, 1}),
                          [](auto const& test) {
                            auto const& s = test.param;
                            return std::to_string(s.words) + "_words_" + std::to_string(s.variants) +
@@ -140,7 +141,7 @@ TEST(DeviceFindingsMemory, IsTakenFirst) {
   faults.memory = 1 << 19;
   TestDevice device(small_limits(), faults);
   KeyLayout keys;
-  keys.narrow_groups = kGroups;
+  keys.narrow_groups = kFoundGroups;
   DeviceTable const table(device, keys, 1, 0, 1 << 16);
   void* const rest = device.allocate((1 << 19) - table.bytes() - (16 << 10));
   RowKeyRun const run;
