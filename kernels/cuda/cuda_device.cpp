@@ -4,9 +4,8 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "kernels/cuda/compact.h"
+#include "kernels/cuda/cub.h"
 #include "kernels/cuda/launch.h"
-#include "kernels/cuda/sort.h"
 
 namespace fairlane {
 

@@ -167,7 +167,8 @@ TEST_P(DeviceSearch, SharesAPopulation) {
 
 TEST_P(DeviceSearch, MemoryLimitsDoNotShow) {
   TemporaryFolder const folder;
-  RunConfig const config = overflowing_config(folder, GetParam());
+  RunConfig config = overflowing_config(folder, GetParam());
+  config.local.num = unless_simulated(config.local.num, config.local.num / 4);
   TestSubject const subject(config);
   Finished const cpu = run_search(config, subject, How{});
   struct Way {
