@@ -119,7 +119,7 @@ DeviceSubject::DeviceSubject(PackedSubject const& packed, Device& device, bool w
   std::vector<std::uint32_t> codes(columns);
   std::vector<std::uint32_t> variant_stride(columns);
   for (std::size_t c = 0; c < columns; ++c)
-    codes[c] = static_cast<std::uint32_t>(s.high[c] - s.low[c]) + 1;
+    codes[c] = static_cast<std::uint32_t>(std::int64_t{s.high[c]} - s.low[c] + 1);
   auto stride = static_cast<std::uint32_t>(s.variants);
   for (int i = 0; i < s.selected; ++i) {
     auto const c = static_cast<std::size_t>(s.selected_column[i]);

@@ -67,7 +67,10 @@ struct DrawLanes {
           draw.code(static_cast<std::uint32_t>(c.columns.attribute_of[k]), c.columns.codes[k]);
       std::uint32_t const apart = c.columns.variant_stride[k];
       variant += code * apart;
-      if (apart == 0) s.x[k * s.stride + lane] = c.subject.low[k] + static_cast<std::int32_t>(code);
+      if (apart == 0) {  // unsigned, so that no range is too wide for the sum
+        s.x[k * s.stride + lane] =
+            static_cast<std::int32_t>(static_cast<std::uint32_t>(c.subject.low[k]) + code);
+      }
     }
     for (int v = 0; v < c.subject.selected; ++v) {
       s.x[c.subject.selected_column[v] * s.stride + lane] =
