@@ -1,7 +1,10 @@
 #include "engine/results/run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 
 #include "base/error.h"
@@ -70,6 +73,22 @@ std::optional<DomainShare> find_domain_share(RunConfig const& config, TestSubjec
   return share;
 }
 
+/// What has failed after the search, with what the same command does about it where a device or a
+/// model has: a model's search has saved its end, a device's what it last saved.
+Error resumable(Error const& error, std::string const& state) {
+  if (is_model_failure(error)) {
+    return {ExitCode::kStopped,
+            fmt::format("{}; the search is done and its state saved: the same command goes on",
+                        error.what())};
+  }
+  if (error.code() != ExitCode::kStopped) return error;
+  return {ExitCode::kStopped,
+          fmt::format("{}; {}", error.what(),
+                      std::filesystem::exists(state)
+                          ? "the search's last state is saved: the same command goes on"
+                          : "nothing was saved yet: the same command begins anew")};
+}
+
 }  // namespace
 
 Summary run(RunConfig const& config, RunOptions const& options) {
@@ -90,8 +109,9 @@ Summary run(RunConfig const& config, RunOptions const& options) {
 
   std::unique_ptr<Findings> findings;
   VisitSink const overflow = [&](Visits const& visits) { findings->add(visits); };
-  Execution const execution =
-      weighed(options.execution, subject, search_workload(config, method, subject));
+  Execution const execution = options.backend ? options.execution
+                                              : weighed(options.execution, subject,
+                                                        search_workload(config, method, subject));
   auto const backend = options.backend ? options.backend(subject, overflow)
                                        : make_backend(subject, execution, config.seed, overflow,
                                                       tell, config.arithmetic);
@@ -115,21 +135,22 @@ Summary run(RunConfig const& config, RunOptions const& options) {
   SearchResult const result = search(config, method, seeds, *backend, search_options);
 
   Stopwatch const write_start;
-  std::optional<PathCoverage> coverage;
-  if (config.output.path_coverage || method.kind == SearchKind::kSymbolic)
-    coverage = path_coverage(subject, config.seed, *backend, *findings, result.cut.finder);
-  findings->collect(*backend, result.cut.finder);
-  findings->finish(result.cut.finder);
-  Summary summary = summarize(subject, result, findings->counts());
-  summary.method = method.name;
-  summary.arithmetic = backend->arithmetic();
-  summary.path_coverage = coverage;
-  if (totals) {
-    summary.all_instances = totals->instances;
-    summary.all_groups = totals->groups;
-  }
-  summary.cluster_seconds = seeds.cluster_seconds();
+  Summary summary;
   try {
+    std::optional<PathCoverage> coverage;
+    if (config.output.path_coverage || method.kind == SearchKind::kSymbolic)
+      coverage = path_coverage(subject, config.seed, *backend, *findings, result.cut.finder);
+    findings->collect(*backend, result.cut.finder);
+    findings->finish(result.cut.finder);
+    summary = summarize(subject, result, findings->counts());
+    summary.method = method.name;
+    summary.arithmetic = backend->arithmetic();
+    summary.path_coverage = coverage;
+    if (totals) {
+      summary.all_instances = totals->instances;
+      summary.all_groups = totals->groups;
+    }
+    summary.cluster_seconds = seeds.cluster_seconds();
     Stopwatch const sample_start;
     summary.domain_share = find_domain_share(config, subject, options, totals, findings->counts());
     if (options.agreement) {
@@ -142,10 +163,8 @@ Summary run(RunConfig const& config, RunOptions const& options) {
     summary.severity_mean = written.severity_mean;
     summary.severity_max = written.severity_max;
   } catch (Error const& error) {
-    if (!saves || !is_model_failure(error)) throw;
-    throw Error(ExitCode::kStopped,
-                std::string(error.what()) +
-                    "; the search is done and its state saved: the same command goes on");
+    if (!saves) throw;
+    throw resumable(error, out.state_path());
   }
   if (config.output.trace) write_trace(config, subject, result, out);
   if (!options.search.replay && std::strcmp(result.cut.reason, "seconds") == 0) {

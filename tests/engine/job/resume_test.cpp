@@ -283,6 +283,34 @@ TEST_F(Resume, AfterADeviceHasFailed) {
   EXPECT_GT(saved, 3);
 }
 
+// The findings are the last thing that a search asks of a device.
+TEST_F(Resume, AfterADeviceHasFailedUnderTheFindings) {
+  prepare("eidig");
+  for (double const save_every : {2.0, 1e9}) {
+    auto const fails = [&](std::int64_t call) {
+      SessionHow how{1, 5, 0, 1};
+      how.failing_call = call;
+      fs::remove_all(config_.output.dir);
+      Session const session = go_on(how, {.save_every = save_every});
+      return session.end == Session::End::kFinished ? "" : session.error;
+    };
+    std::int64_t last = 0;  // call that a run makes
+    std::int64_t after = 1;
+    while (!fails(after).empty()) after *= 2;
+    while (last + 1 < after) {
+      std::int64_t const middle = (last + after) / 2;
+      (fails(middle).empty() ? after : last) = middle;
+    }
+    for (std::int64_t const call : {last, last - 1, last - 2}) {
+      SCOPED_TRACE(call);
+      EXPECT_THAT(fails(call), HasSubstr(save_every < 3 ? "state is saved: the same command goes on"
+                                                        : "nothing was saved yet"));
+      EXPECT_EQ(go_on({2}).end, Session::End::kFinished);
+      expect_whole();
+    }
+  }
+}
+
 TEST_F(Resume, BeginsAnewWhereTheStateIsDamaged) {
   prepare("eidig");
   std::int64_t const all = looks({});
