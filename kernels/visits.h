@@ -83,6 +83,13 @@ struct FindingCounts {
   std::int64_t undefined_similar = 0;
 
   bool operator==(FindingCounts const&) const = default;
+  /// One more input; its group is counted elsewhere.
+  FL_HD void count(VisitKind kind) {
+    ++unique_generated;
+    unique_instances += kind == VisitKind::kIdi ? 1 : 0;
+    undefined += kind == VisitKind::kUndefined ? 1 : 0;
+    undefined_similar += kind == VisitKind::kUncertain ? 1 : 0;
+  }
   void add(FindingCounts const& other) {
     unique_instances += other.unique_instances;
     unique_groups += other.unique_groups;

@@ -42,9 +42,10 @@ class Enumeration {
         options_(options),
         subject_(config, options.execution.model),
         out_(config.output.dir, manifest(options.shard), options.overwrite),
+        lists_(region_lists(subject_, options.region)),
         execution_(weighed(options.execution, subject_, workload())),
         backend_(make_backend(subject_, execution_, config.seed, {}, options.notice)),
-        walker_(backend_->make_walker(region_lists(subject_, options.region))),
+        walker_(backend_->make_walker(lists_)),
         counts_(walker_->plan()),
         findings_(*backend_, walker_->plan(), options.instances, config.seed) {}
 
@@ -77,6 +78,7 @@ class Enumeration {
   EnumerateOptions const& options_;
   TestSubject const subject_;
   OutputDir out_;
+  std::vector<ValueList> lists_;  // of what is walked
   Execution execution_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Walker> walker_;
@@ -88,8 +90,7 @@ Workload Enumeration::workload() const {
   constexpr double kAtOnce = 1e6;  // of a device's walker, about
   if (!options_.merge.empty()) return {};
   double groups = 1.0 / static_cast<double>(options_.shard.count);
-  for (auto const& list : region_lists(subject_, options_.region))
-    groups *= static_cast<double>(list.size());
+  for (auto const& list : lists_) groups *= static_cast<double>(list.size());
   return walk_workload(groups, subject_.variants(), kAtOnce);
 }
 

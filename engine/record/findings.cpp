@@ -16,12 +16,6 @@ VisitKind kind_of(std::uint64_t const* record) {
   return static_cast<VisitKind>(record[0] >> kRowKeyBits);
 }
 
-void count(VisitKind kind, FindingCounts& counts) {
-  ++counts.unique_generated;
-  if (kind == VisitKind::kUndefined) ++counts.undefined;
-  if (kind == VisitKind::kUncertain) ++counts.undefined_similar;
-}
-
 }  // namespace
 
 struct Findings::Impl {
@@ -162,7 +156,7 @@ void Findings::add_distinct(Visits const& visits, std::uint64_t cut) {
   for (std::size_t i = 0; i < visits.count; ++i) {
     if (visits.finder[i] >= cut) continue;
     VisitKind const kind = visit_kind(visits.state[i]);
-    count(kind, m.counts);
+    m.counts.count(kind);
     if (kind != VisitKind::kIdi) continue;
     m.codec.key(visits.group + i * group_words, visits.variant[i], record);
     record[m.words] = visits.finder[i];
@@ -179,7 +173,7 @@ void Findings::finish(std::uint64_t cut) {
     std::size_t const stride = m.records.stride();
     m.records.for_each([&](std::uint64_t const* record, std::size_t n) {
       for (std::size_t i = 0; i < n; ++i, record += stride) {
-        if (record[m.words] < cut) count(kind_of(record), m.counts);
+        if (record[m.words] < cut) m.counts.count(kind_of(record));
       }
       return true;
     });

@@ -48,6 +48,11 @@ struct MethodSpec {
   bool adapts_directions = false;         // of local steps, for each attribute: see
                                           // engine/search/lockstep/step_adaptation.h
   bool adapts_attributes = false;         // whose turn it is
+
+  /// Model evaluations that one gradient at one point counts for.
+  double gradient_cost(int attributes) const {
+    return evaluations_per_gradient > 0.0 ? evaluations_per_gradient : 1.0 + attributes;
+  }
 };
 
 /// All methods, in the order of the documentation.

@@ -15,15 +15,6 @@ namespace {
 
 constexpr std::uint32_t kShuffleDraw = 1;  // draw 0 picks rows with replacement
 
-/// Where seeds come from, with the defaults resolved.
-std::string resolved_seeding(RunConfig const& config, MethodSpec const& method,
-                             TestSubject const& subject) {
-  if (!config.global.seeding.empty()) return config.global.seeding;
-  bool const draws = method.kind == SearchKind::kRandom || method.kind == SearchKind::kAdaptive;
-  if (draws || subject.data() == nullptr) return "uniform";
-  return "round-robin";
-}
-
 std::uint32_t draw_below(std::uint32_t number, std::uint32_t draw, std::uint32_t count,
                          std::uint64_t seed) {
   auto const words =
@@ -32,6 +23,14 @@ std::uint32_t draw_below(std::uint32_t number, std::uint32_t draw, std::uint32_t
 }
 
 }  // namespace
+
+std::string resolved_seeding(RunConfig const& config, MethodSpec const& method,
+                             TestSubject const& subject) {
+  if (!config.global.seeding.empty()) return config.global.seeding;
+  bool const draws = method.kind == SearchKind::kRandom || method.kind == SearchKind::kAdaptive;
+  if (draws || subject.data() == nullptr) return kUniformSeeding;
+  return "round-robin";
+}
 
 SeedSource::SeedSource(RunConfig const& config, MethodSpec const& method,
                        TestSubject const& subject, Backend* backend)
@@ -45,7 +44,7 @@ SeedSource::SeedSource(RunConfig const& config, MethodSpec const& method,
     return;
   }
   std::string const seeding = resolved_seeding(config, method, subject);
-  if (seeding == "uniform") {
+  if (seeding == kUniformSeeding) {
     count_ = wanted;
     return;
   }

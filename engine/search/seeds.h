@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "engine/config/run_config.h"
@@ -10,6 +11,13 @@
 #include "kernels/lane_block.h"
 
 namespace fairlane {
+
+/// global.seeding that draws.
+inline constexpr char const* kUniformSeeding = "uniform";
+
+/// Where seeds come from where no table of seeds is given: global.seeding, or its default.
+std::string resolved_seeding(RunConfig const& config, MethodSpec const& method,
+                             TestSubject const& subject);
 
 /// Produces seed rows by number; a pure function of configuration, data and run seed. Thread-safe
 /// after construction.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/config/run_config.h"
+#include "engine/search/seeds.h"
 #include "engine/subject/subject.h"
 
 namespace fairlane {
@@ -22,9 +23,7 @@ struct Shape {
 
 Shape gradient_shape(RunConfig const& config, MethodSpec const& method, double variants,
                      int attributes) {
-  double const point =
-      method.evaluations_per_gradient > 0.0 ? method.evaluations_per_gradient : 1.0 + attributes;
-  double const gradients = kPoints * point;
+  double const gradients = kPoints * method.gradient_cost(attributes);
   auto const global = static_cast<double>(config.global.max_iter);
   auto const local = static_cast<double>(config.local.num);
   double const renewed =
@@ -83,12 +82,10 @@ Workload search_workload(RunConfig const& config, MethodSpec const& method, std:
 Workload search_workload(RunConfig const& config, MethodSpec const& method,
                          TestSubject const& subject) {
   std::int64_t rows = 0;
-  bool const draws = method.kind == SearchKind::kRandom || method.kind == SearchKind::kAdaptive;
-  bool const is_uniform =
-      config.global.seeding.empty() ? draws : config.global.seeding == "uniform";
   if (subject.seed_rows() != nullptr) {
     rows = subject.seed_rows()->count();
-  } else if (subject.data() != nullptr && !is_uniform) {
+  } else if (subject.data() != nullptr &&
+             resolved_seeding(config, method, subject) != kUniformSeeding) {
     rows = subject.data()->count();
   }
   return search_workload(config, method, subject.variants(), subject.domain().size(), rows);

@@ -7,8 +7,7 @@
 namespace fairlane {
 
 /// What a method's search does at most, within the budgets of seeds, iterations and evaluations:
-/// every seed is taken to find an IDI. budget.instances is left out, since nobody knows when it ends
-/// a run.
+/// every seed is taken to find an IDI. When budget.instances ends a run nobody knows before.
 /// variants    protected combinations
 /// attributes  of the domain
 /// rows        from which seeds are taken, at most; 0: seeds are drawn

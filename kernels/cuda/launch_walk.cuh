@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/cuda/launch.cuh"
-#include "kernels/device/walk_piece.h"
+#include "kernels/device/walk/walk_piece.h"
 
 namespace fairlane {
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,8 +83,8 @@ class Device {
   /// list [..] the indices of the range whose flag [most] is not zero, ascending; count: how many.
   virtual void compact(std::uint8_t const* flags, Range range, std::int32_t* list,
                        std::int32_t* count) = 0;
-  /// Sorts n words by their lowest `bits` bits, 1 to 64, equal ones as they stood. Both memories are used;
-  /// `sorted` is then the one that has the result. Throws Error(kMemory).
+  /// Sorts n words by their lowest `bits` bits, 1 to 64, equal ones as they stood. Both memories
+  /// are used; `sorted` is then the one that has the result. Throws Error(kMemory).
   virtual void sort(KeyedWords& sorted, KeyedWords& spare, std::int64_t n, int bits) = 0;
 
   /// Readies gemm. Throws Error(kUnavailable) where the device has no library for it.
@@ -107,6 +108,35 @@ class HostArray {
  private:
   Device& device_;
   T* data_;
+};
+
+/// Brings values from a device's memory to the host: some cross while the host takes those before.
+template <class T>
+class Relay {
+ public:
+  /// most: values at once
+  Relay(Device& device, std::size_t most)
+      : device_(device), even_(device, most), odd_(device, most) {}
+
+  /// Waits for what was sent last, and gives it until the next wait.
+  std::span<T const> wait() {
+    device_.synchronize();
+    std::swap(here_, coming_);
+    return {here_, std::exchange(sent_, 0)};
+  }
+  /// Sends values on their way, one time after each wait.
+  void send(T const* from, std::size_t count) {
+    sent_ = count;
+    device_.download_later(coming_, from, count * sizeof(T));
+  }
+
+ private:
+  Device& device_;
+  HostArray<T> even_;
+  HostArray<T> odd_;
+  T* here_ = even_.data();
+  T* coming_ = odd_.data();
+  std::size_t sent_ = 0;
 };
 
 /// Memory of a device that is given back in the end.

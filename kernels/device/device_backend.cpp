@@ -6,10 +6,11 @@
 
 #include "base/error.h"
 #include "kernels/device/device_block.h"
-#include "kernels/device/device_findings.h"
 #include "kernels/device/device_k_means.h"
-#include "kernels/device/device_walk.h"
+#include "kernels/device/less_memory.h"
+#include "kernels/device/record/device_findings.h"
 #include "kernels/device/scored/scorer_describer.h"
+#include "kernels/device/walk/device_walk.h"
 #include "kernels/device/wide_plan.h"
 
 namespace fairlane {
@@ -134,18 +135,14 @@ class DeviceBackend final : public Backend {
     exchanged_.store(members_.size() == 1, std::memory_order_relaxed);
     DeviceShare const share{*packed_,     *member.device, member.subject, *member.evaluator,
                             member.table, overflow_,      options_.seed};
-    for (int lanes = capacity;; lanes /= 2) {
-      try {
-        auto block = std::make_unique<DeviceBlock>(share, lanes, phase);
-        if (lanes < capacity) {
-          tell("memory for " + std::to_string(lanes) + " lanes at a time instead of " +
-               std::to_string(capacity) + "; the results are the same");
-        }
-        return block;
-      } catch (Error const& error) {
-        if (error.code() != ExitCode::kMemory || lanes / 2 < kLeastLanes) throw;
-      }
+    auto block = with_less_memory(capacity, kLeastLanes, [&](std::int64_t lanes) {
+      return std::make_unique<DeviceBlock>(share, static_cast<int>(lanes), phase);
+    });
+    if (block->capacity() < capacity) {
+      tell("memory for " + std::to_string(block->capacity()) + " lanes at a time instead of " +
+           std::to_string(capacity) + "; the results are the same");
     }
+    return block;
   }
 
   std::uint64_t visited() const override {
@@ -178,10 +175,9 @@ class DeviceBackend final : public Backend {
     std::optional<FindingCounts> sum(std::in_place);
     std::vector<std::unique_ptr<DeviceFindings>> found;
     try {
-      int part = 0;
       for (auto const& member : members_) {
-        CountedVisits const visits{member->table.set(), part++, concurrency(), cut};
-        found.push_back(std::make_unique<DeviceFindings>(*member->device, visits, keys));
+        found.push_back(std::make_unique<DeviceFindings>(*member->device,
+                                                         member->table.visits_below(cut), keys));
         sum->add(found.back()->counts());
       }
     } catch (Error const& error) {

@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "kernels/device/device_subject.h"
-#include "kernels/device/device_table.h"
 #include "kernels/device/evaluator.h"
+#include "kernels/device/record/device_table.h"
 #include "kernels/lane_block.h"
 #include "kernels/rounds/lane_memory.h"
 

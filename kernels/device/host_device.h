@@ -7,7 +7,7 @@
 
 #include "base/thread_pool.h"
 #include "kernels/device/device.h"
-#include "kernels/device/walk_piece.h"
+#include "kernels/device/walk/walk_piece.h"
 
 namespace fairlane {
 

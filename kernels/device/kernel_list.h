@@ -4,12 +4,12 @@
 #include <variant>
 
 #include "kernels/device/dense_blocks.h"
-#include "kernels/device/findings_kernels.h"
 #include "kernels/device/k_means_kernels.h"
-#include "kernels/device/record_kernels.h"
+#include "kernels/device/record/findings_kernels.h"
+#include "kernels/device/record/record_kernels.h"
 #include "kernels/device/rounds/round_kernels.h"
 #include "kernels/device/rounds/seek_kernels.h"
-#include "kernels/device/walk_kernels.h"
+#include "kernels/device/walk/walk_kernels.h"
 #include "kernels/device/wide_kernels.h"
 
 namespace fairlane {

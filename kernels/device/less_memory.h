@@ -8,8 +8,8 @@
 
 namespace fairlane {
 
-/// What make(size) returns for the largest of size, size / 2, ... down to `least` for which there is
-/// memory. Throws what make(least) throws, and at once what is no Error(kMemory).
+/// What make(size) returns for the largest of size, size / 2, ..., `least` that memory suffices for.
+/// Throws what make(least) throws, and at once what is no Error(kMemory).
 template <class Make>
 auto with_less_memory(std::int64_t size, std::int64_t least, Make const& make) {
   for (;; size = std::max(size / 2, least)) {

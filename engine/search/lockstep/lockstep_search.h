@@ -156,10 +156,7 @@ class LockstepSearch : public SearchTask {
     return adaptive() ? 1 : static_cast<std::uint32_t>(config_.global.max_iter);
   }
   bool adaptive() const { return method_.kind == SearchKind::kAdaptive; }
-  double gradient_cost() const {
-    return method_.evaluations_per_gradient > 0.0 ? method_.evaluations_per_gradient
-                                                  : 1.0 + attributes_;
-  }
+  double gradient_cost() const { return method_.gradient_cost(attributes_); }
   double variants() const { return backend_.subject().get().variants; }
   /// Tests of one input after which a budget of model evaluations is reached.
   std::int64_t tests_within(std::int64_t evaluations) const {

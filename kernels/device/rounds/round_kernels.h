@@ -1,6 +1,6 @@
 // Rounds of a local search for a window of lanes that one team takes through them: a warp on a GPU,
 // a loop on the host. The state lies in device memory as between the kernels of a single round;
-// what each stage does is kernels/rounds' and kernels/device/record_kernels.h's.
+// what each stage does is kernels/rounds' and kernels/device/record/record_kernels.h's.
 //
 // Lanes are independent, so none waits for another's round: each stands before a stage, and the
 // team takes as many as it has threads through one stage after the other. The results are those of
@@ -9,7 +9,7 @@
 
 #include "kernels/core/member_logits.h"
 #include "kernels/core/spread_logits.h"
-#include "kernels/device/record_kernels.h"
+#include "kernels/device/record/record_kernels.h"
 #include "kernels/device/rounds/round_plan.h"
 #include "kernels/device/tile_kernels.h"
 #include "kernels/lane_block.h"
@@ -63,9 +63,12 @@ FL_HOST_DEVICE void spread_groups(Team const& team, RecordContext const& near, W
 /// Gradients of the lanes in the window's list [0, n) and their partners: pair(i, behind) gathers
 /// those of place i, done(i, behind) takes the results from there.
 template <Pack P, int kM, class Tiles, class Team, class Pair, class Done>
-FL_HOST_DEVICE void pair_gradients(Team const& team, Subject const& s, Tiles const& tiles,
-                                   Window const& w, int n, long stride, float* scratch,
-                                   Pair const& pair, Done const& done) {
+FL_HOST_DEVICE void pair_gradients(Team const& team, RecordContext const& near, GradientSpec spec,
+                                   Window const& w, int n, float* scratch, Pair const& pair,
+                                   Done const& done) {
+  Subject const& s = near.subject;
+  long const stride = near.lanes.stride;
+  Tiles const tiles{spec, near.lanes.rows, 2 * stride, near.lanes.gradient};
   if constexpr (kM == kSpreadMembers) {
     constexpr int kHalf = Team::kTake / 2;  // a row and its partner in threads of their own
     Scratch const m = lay_out_scratch(s, Tiles::kNeeds, P::kLanes, scratch);
@@ -147,10 +150,8 @@ struct WeightedRounds {
   template <Pack P, int kM, class Team>
   FL_HOST_DEVICE void renew(Team const& team, RecordContext const& near, Window const& w, int n,
                             float* scratch) const {
-    auto const& l = c.lanes;
-    pair_gradients<P, kM>(
-        team, near.subject, Gradient{how.gradient, l.rows, 2 * l.stride, l.gradient}, w, n,
-        l.stride, scratch,
+    pair_gradients<P, kM, Gradient>(
+        team, near, how.gradient, w, n, scratch,
         [&](int i, long place, long behind) {
           long const lane = w.list[i];
           std::int32_t const partner = draw_partner(near, lane, c.draw(lane, 0).w[2]);
@@ -266,17 +267,15 @@ struct MarginRounds {
   template <Pack P, int kM, class Team>
   FL_HOST_DEVICE void renew(Team const& team, RecordContext const& near, Window const& w, int n,
                             float* scratch) const {
-    auto const& l = c.lanes;
-    GradientTiles const tiles{{GradientKind::kMargin, 1.0F}, l.rows, 2 * l.stride, l.gradient};
-    pair_gradients<P, kM>(
-        team, near.subject, tiles, w, n, l.stride, scratch,
+    pair_gradients<P, kM, GradientTiles>(
+        team, near, {GradientKind::kMargin, 1.0F}, w, n, scratch,
         [&](int i, long place, long behind) {
           long const lane = w.list[i];
           gather_pair(near, place, lane, m.hit_member_a[lane], m.hit_member_b[lane], behind);
         },
         [&](int i, long place, long behind) {
           take_sides(near, m, place, w.list[i], behind);
-          ++l.renewals[w.list[i]];
+          ++c.lanes.renewals[w.list[i]];
           w.stage[w.list[i] - w.lane] = Stage::kResting;
         });
   }

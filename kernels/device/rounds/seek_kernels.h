@@ -123,9 +123,8 @@ struct SeekBySigns {
                            float* scratch) const {
     auto const& l = c.lanes;
     AdvanceSpec const spec{how.decay, how.step, how.sign};
-    pair_gradients<P, kM>(
-        team, near.subject, Gradient{how.gradient, l.rows, 2 * l.stride, l.gradient}, w, n,
-        l.stride, scratch,
+    pair_gradients<P, kM, Gradient>(
+        team, near, how.gradient, w, n, scratch,
         [&](int i, long place, long behind) {
           gather_pair(near, place, w.list[i], -1, l.partner[w.list[i]], behind);
         },
@@ -184,10 +183,8 @@ struct SeekBoundary {
   template <Pack P, int kM, class Team>
   FL_HOST_DEVICE void step(Team const& team, RecordContext const& near, Window const& w, int n,
                            float* scratch) const {
-    auto const& l = c.lanes;
-    GradientTiles const tiles{{GradientKind::kMargin, 1.0F}, l.rows, 2 * l.stride, l.gradient};
-    pair_gradients<P, kM>(
-        team, near.subject, tiles, w, n, l.stride, scratch,
+    pair_gradients<P, kM, GradientTiles>(
+        team, near, {GradientKind::kMargin, 1.0F}, w, n, scratch,
         [&](int i, long place, long behind) {
           long const lane = w.list[i];
           gather_pair(near, place, lane, m.probe.low[lane], m.probe.high[lane], behind);

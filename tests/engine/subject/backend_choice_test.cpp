@@ -1,4 +1,4 @@
-// Which backend `auto` is, for a table of jobs. No GPU is looked for but by the test's own function.
+// Which backend `auto` is, for a table of jobs. A GPU is looked for by the test's own function.
 #include "engine/subject/backend_choice.h"
 
 #include <gtest/gtest.h>

@@ -9,8 +9,8 @@
 #include <tuple>
 #include <vector>
 
-#include "kernels/device/device_table.h"
 #include "kernels/device/kernel_list.h"
+#include "kernels/device/record/device_table.h"
 #include "tests/kernels/device/test_device.h"
 
 namespace fairlane {

@@ -1,6 +1,6 @@
 // The findings that a device counts, sorts and hands out are those of a map on the host.
 
-#include "kernels/device/device_findings.h"
+#include "kernels/device/record/device_findings.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "kernels/device/device_table.h"
+#include "kernels/device/record/device_table.h"
 #include "tests/kernels/device/test_device.h"
 
 namespace fairlane {

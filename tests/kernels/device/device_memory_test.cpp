@@ -9,8 +9,8 @@
 
 #include "engine/count/region.h"
 #include "kernels/device/device_backend.h"
-#include "kernels/device/device_table.h"
 #include "kernels/device/less_memory.h"
+#include "kernels/device/record/device_table.h"
 #include "tests/engine/count/walked.h"
 #include "tests/engine/search/run_search.h"
 #include "tests/kernels/device/test_device.h"

@@ -1,6 +1,6 @@
 // The record of visited inputs on a device: exact, whatever the keys, and by many threads at once.
 
-#include "kernels/device/visit_set.h"
+#include "kernels/device/record/visit_set.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <thread>
 #include <tuple>
 
-#include "kernels/device/device_table.h"
+#include "kernels/device/record/device_table.h"
 #include "tests/kernels/device/test_device.h"
 
 namespace fairlane {

@@ -1,7 +1,6 @@
-#include "kernels/device/device_findings.h"
+#include "kernels/device/record/device_findings.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "kernels/rounds/lane_memory.h"
 
@@ -119,30 +118,21 @@ void DeviceFindings::sort(Piece const& piece) {
 
 void DeviceFindings::collect(TakeRecords const& take) {
   std::uint64_t const words = static_cast<std::uint64_t>(keys_.words) + 1;
-  std::uint64_t const room = std::min(most_, kRecordsAtOnce) * words;
-  // One part crosses while the host takes the one before it.
-  HostArray<std::uint64_t> const even(device_, room);
-  HostArray<std::uint64_t> const odd(device_, room);
-  std::uint64_t* here = even.data();
-  std::uint64_t* coming = odd.data();
-  std::uint64_t n = 0;  // records that are on their way to `coming`
-  auto const receive = [&] {
-    device_.synchronize();
-    std::swap(here, coming);
-    return std::exchange(n, 0);
+  Relay<std::uint64_t> relay(device_, std::min(most_, kRecordsAtOnce) * words);
+  auto const take_words = [&](std::span<std::uint64_t const> records) {
+    if (!records.empty()) take(records.data(), records.size() / words);
   };
   for (Piece const& piece : pieces_) {
-    std::uint64_t came = receive();
+    auto before = relay.wait();
     sort(piece);
-    for (std::uint64_t at = 0; at < piece.findings;) {
-      if (at > 0) came = receive();
-      n = std::min(kRecordsAtOnce, piece.findings - at);
-      device_.download_later(coming, packed_.data() + at * words, n * words * sizeof *coming);
-      at += n;
-      if (came > 0) take(here, came);
+    for (std::uint64_t at = 0; at < piece.findings; at += kRecordsAtOnce) {
+      if (at > 0) before = relay.wait();
+      relay.send(packed_.data() + at * words,
+                 std::min(kRecordsAtOnce, piece.findings - at) * words);
+      take_words(before);
     }
   }
-  if (std::uint64_t const came = receive(); came > 0) take(here, came);
+  take_words(relay.wait());
 }
 
 }  // namespace fairlane

@@ -1,4 +1,4 @@
-#include "kernels/device/device_walk.h"
+#include "kernels/device/walk/device_walk.h"
 
 #include <algorithm>
 #include <atomic>
@@ -7,7 +7,8 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "kernels/device/walk_kernels.h"
+#include "kernels/device/less_memory.h"
+#include "kernels/device/walk/walk_kernels.h"
 #include "kernels/layout/walk_model.h"
 
 namespace fairlane {
@@ -238,22 +239,18 @@ class DeviceWalker final : public Walker {
     std::int64_t lanes = wanted;
     while (lanes > kLeastWalkLanes && static_cast<std::uint64_t>(lanes) * bytes > room) lanes /= 2;
     std::int64_t const planned = lanes;
-    for (;; lanes /= 2) {
-      try {
-        clear();
-        for (auto const& on : devices) {
-          std::lock_guard const guard(*on.lock);
-          if (chip_ != nullptr) {
-            members_.push_back(std::make_unique<ChipMember>(*chip_, *plan_, on, lanes));
-          } else {
-            members_.push_back(std::make_unique<StoredMember>(packed, *plan_, on, lanes));
-          }
+    lanes = with_less_memory(planned, kLeastWalkLanes, [&](std::int64_t fewer) {
+      clear();
+      for (auto const& on : devices) {
+        std::lock_guard const guard(*on.lock);
+        if (chip_ != nullptr) {
+          members_.push_back(std::make_unique<ChipMember>(*chip_, *plan_, on, fewer));
+        } else {
+          members_.push_back(std::make_unique<StoredMember>(packed, *plan_, on, fewer));
         }
-        break;
-      } catch (Error const& error) {
-        if (error.code() != ExitCode::kMemory || lanes / 2 < kLeastWalkLanes) throw;
       }
-    }
+      return fewer;
+    });
     if (lanes < planned && notice) {
       notice("memory for " + std::to_string(lanes * walk.groups) + " groups at a time instead of " +
              std::to_string(planned * walk.groups) + "; the results are the same");

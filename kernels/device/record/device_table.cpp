@@ -1,4 +1,4 @@
-#include "kernels/device/device_table.h"
+#include "kernels/device/record/device_table.h"
 
 #include <algorithm>
 #include <bit>
@@ -22,17 +22,14 @@ struct SlotPiece {
         list(device, piece),
         count(device, 1),
         gathered(device, piece * static_cast<std::uint64_t>(slot_words)),
-        even(device, gathered.size()),
-        odd(device, gathered.size()) {}
+        relay(device, gathered.size()) {}
 
   std::uint64_t piece;
   DeviceArray<std::uint8_t> mark;
   DeviceArray<std::int32_t> list;
   DeviceArray<std::int32_t> count;
   DeviceArray<std::uint64_t> gathered;
-  // One piece crosses while the host takes the one before it.
-  HostArray<std::uint64_t> even;
-  HostArray<std::uint64_t> odd;
+  Relay<std::uint64_t> relay;
 };
 
 /// make(slots) for as many slots of a table as are moved at once, or fewer where memory is short.
@@ -129,11 +126,11 @@ bool DeviceTable::grow(std::uint64_t capacity) {
 template <class Take>
 void DeviceTable::for_each_owned(int part, Take const& take) const {
   auto const slot_words = static_cast<std::uint64_t>(set_.slot_words());
-  SlotPiece const via = for_slots(set_.capacity, [&](std::int64_t slots) {
+  SlotPiece via = for_slots(set_.capacity, [&](std::int64_t slots) {
     return SlotPiece(device_, slots, set_.slot_words());
   });
   std::uint64_t const piece = via.piece;
-  auto const bring = [&](std::uint64_t begin, std::uint64_t* slots) {
+  auto const gather = [&](std::uint64_t begin) {
     auto const first = static_cast<std::int64_t>(begin);
     Range const all{static_cast<std::int64_t>(std::min(piece, set_.capacity - begin)), nullptr};
     device_.run(MarkOwned{set_, first, parts_, part, via.mark.data()}, all);
@@ -142,20 +139,18 @@ void DeviceTable::for_each_owned(int part, Take const& take) const {
                 {all.most, via.count.data()});
     std::int32_t found = 0;
     device_.download(&found, via.count.data(), sizeof found);
-    auto const n = static_cast<std::size_t>(found);
-    device_.download_later(slots, via.gathered.data(), n * slot_words * sizeof(std::uint64_t));
-    return n;
+    return static_cast<std::size_t>(found);
   };
-  std::uint64_t* here = via.even.data();
-  std::uint64_t* coming = via.odd.data();
-  std::size_t n = bring(0, here);
-  for (std::uint64_t next = piece; n > 0 || next < set_.capacity; next += piece) {
-    device_.synchronize();
-    std::size_t const more = next < set_.capacity ? bring(next, coming) : 0;
-    if (n > 0) take(here, n);
-    std::swap(here, coming);
-    n = more;
+  auto const take_words = [&](std::span<std::uint64_t const> words) {
+    if (!words.empty()) take(words.data(), words.size() / slot_words);
+  };
+  for (std::uint64_t begin = 0; begin < set_.capacity; begin += piece) {
+    std::size_t const n = gather(begin);
+    auto const before = via.relay.wait();
+    via.relay.send(via.gathered.data(), n * slot_words);
+    take_words(before);
   }
+  take_words(via.relay.wait());
 }
 
 std::uint64_t DeviceTable::size() const {

@@ -10,7 +10,7 @@
 namespace fairlane {
 
 /// A whole walk on chip: heads [first, first + heads) in pieces, each some groups of a tile of
-/// heads, of `parts` that the tile has. See kernels/device/walk_piece.h
+/// heads, of `parts` that the tile has. See kernels/device/walk/walk_piece.h
 /// walk      its groups' logits lie in one place: group_member is 0, variant_member the variant
 /// mixed     [groups][stride] bits of the heads whose group is discriminatory, out
 /// counters  [CountLayout::size] added to

@@ -1,8 +1,8 @@
-// What a warp does of a walk on chip: a piece of WalkGroups (kernels/device/walk_kernels.h).
+// What a warp does of a walk on chip: a piece of WalkGroups (kernels/device/walk/walk_kernels.h).
 #pragma once
 
 #include "kernels/core/walk_members.h"
-#include "kernels/device/walk_kernels.h"
+#include "kernels/device/walk/walk_kernels.h"
 
 namespace fairlane {
 

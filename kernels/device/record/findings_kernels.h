@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/core/row_keys.h"
-#include "kernels/device/visit_set.h"
+#include "kernels/device/record/visit_set.h"
 #include "kernels/visits.h"
 
 namespace fairlane {
@@ -59,12 +59,9 @@ struct CountVisits {
     FindingCounts sum;
     visits.for_each_slot(i, [&](std::uint64_t const* slot) {
       if (!visits.counts(slot)) return;
-      ++sum.unique_generated;
       VisitKind const kind = CountedVisits::kind(slot);
-      if (kind == VisitKind::kUndefined) ++sum.undefined;
-      if (kind == VisitKind::kUncertain) ++sum.undefined_similar;
+      sum.count(kind);
       if (kind != VisitKind::kIdi) return;
-      ++sum.unique_instances;
       if (visits.set.leads_group(slot, [&](auto const* s) { return visits.is_finding(s); }))
         ++sum.unique_groups;
       std::uint64_t word = 0;

@@ -32,6 +32,8 @@ class DeviceTable {
   void exchange(DeviceTable& other, VisitSink const& overflow) const;
 
   VisitSet const& set() const { return set_; }
+  /// Those that belong to this part and whose finders are below the cut, for kernels.
+  CountedVisits visits_below(std::uint64_t cut) const { return {set_, part_, parts_, cut}; }
   /// Inputs that belong to this part. Waits for the device.
   std::uint64_t size() const;
   /// IDIs in the table when the host last waited for the device. Any thread.

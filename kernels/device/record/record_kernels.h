@@ -1,7 +1,7 @@
 // The kernels over lanes that ask or fill the record of visits, and those over its slots.
 #pragma once
 
-#include "kernels/device/visit_set.h"
+#include "kernels/device/record/visit_set.h"
 #include "kernels/rounds/margin_rounds.h"
 #include "kernels/rounds/search_rounds.h"
 

@@ -7,9 +7,10 @@
 //   variant, key [words]   where the slot's word has no room for the key
 // In a narrow slot the word is the key itself (group * variants + variant + 1), the labels of the
 // whole group and the flags, so that one compare-and-swap makes an input known. Where that exceeds
-// 64 bits the word holds a tag of the hash instead; a thread claims the slot, writes the key and then
-// publishes the word, and whoever meets a claimed slot waits for it. Inputs of one group start at
-// the same place, so that a member which was never visited finds its group's labels at a sibling.
+// 64 bits the word holds a tag of the hash instead; a thread claims the slot, writes the key and
+// then publishes the word, and whoever records an input and meets a claimed slot waits for it.
+// Inputs of one group start at the same place, so that a member which was never visited finds its
+// group's labels at a sibling.
 // Which thread comes first decides nothing but places.
 #pragma once
 
