@@ -39,6 +39,7 @@ std::vector<MethodColumn> const& columns() {
       {"unique_instances", "IDIs", count_text, true},
       {"success_rate", "of tried inputs", share_text},
       {"evaluations_per_instance", "evaluations/IDI", evaluations_text},
+      {"first_evaluations", "first IDI at", count_text},
       {"value_coverage", "coverage", share_text},
       {"mean_distance", "distance", distance_text},
       {"recall_groups", "recall", share_text}};
@@ -114,6 +115,7 @@ std::string text_of(Json const& json) {
 
   Facts notes;
   notes.add("+-", "standard deviation over the seeds");
+  notes.add("first IDI at", "model evaluations until the first was found; -: a seed found none");
   if (methods.size() > 1) {
     notes.add("p, A12",
               fmt::format("against {}: Mann-Whitney, corrected by Holm; probability of the greater "
@@ -124,10 +126,10 @@ std::string text_of(Json const& json) {
     auto const& few = json.at("too_few_repeats");
     notes.add(
         "too few repeats",
-        fmt::format("with {} no p can be {} or below, however much the methods differ: "
-                    "expected {} or more (--repeats)",
+        fmt::format("with {} no p can be {} or below (the least is {}), however much the methods "
+                    "differ: expected {} or more (--repeats)",
                     json.at("repeats").get<std::int64_t>(), few.at("significance").get<double>(),
-                    few.at("needed").get<std::int64_t>()));
+                    p_text(few.at("least_p").get<double>()), few.at("needed").get<std::int64_t>()));
   }
   for (auto const& method : methods) {
     auto const count = method.at("ran_out_of_inputs").get<std::int64_t>();

@@ -11,6 +11,7 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "engine/compare/compare_report.h"
+#include "engine/compare/curve_report.h"
 #include "engine/compare/diversity.h"
 #include "engine/compare/mann_whitney.h"
 #include "engine/job/job.h"
@@ -44,8 +45,13 @@ void for_each_member(AnyTrial& trial, Visit const& visit) {
   visit("undefined", trial.found.undefined);
   visit("value_coverage", trial.value_coverage);
   visit("mean_distance", trial.mean_distance);
+  visit("curve.evaluations", trial.curve.evaluations);
+  visit("curve.unique_groups", trial.curve.unique_groups);
+  visit("curve.unique_instances", trial.curve.unique_instances);
+  visit("first_evaluations", trial.curve.first_evaluations);
   visit("search_seconds", trial.search_seconds);
   visit("cluster_seconds", trial.cluster_seconds);
+  visit("first_seconds", trial.first_seconds);
 }
 
 std::string saved_trials(std::vector<Trial> const& trials) {
@@ -231,6 +237,10 @@ Trial Compare::trial(MethodSpec const& method, std::uint64_t seed) {
   bool const one_round = method.kind == SearchKind::kRandom;
   if (one_round) round.global.num = kMostSeeds;
   std::unique_ptr<Findings> findings;
+  Course course;
+  auto const spent_by = [&](std::uint64_t finder) {
+    return static_cast<std::uint64_t>(course.spent_by(finder));
+  };
   bool is_last = false;
   while (!is_last) {
     round.seed = round_seed(seed, trial.rounds);
@@ -246,6 +256,9 @@ Trial Compare::trial(MethodSpec const& method, std::uint64_t seed) {
     SearchOptions search_options;
     search_options.stop = options_.stop;
     search_options.threads = thread_count(options_.execution);
+    search_options.legs = true;
+    JobProgress progress;
+    search_options.progress = &progress;
     SearchResult const result = search(round, method, seeds, *backend, search_options);
     if (backend->overflowed()) {
       throw Error(ExitCode::kMemory,
@@ -253,6 +266,9 @@ Trial Compare::trial(MethodSpec const& method, std::uint64_t seed) {
                               "smaller budget or global.num",
                               method.name, backend->visited()));
     }
+    if (trial.first_seconds < 0.0 && progress.first_seconds >= 0.0)
+      trial.first_seconds = trial.search_seconds + progress.first_seconds;
+    course.add_round(result.legs);
     ++trial.rounds;
     trial.search.global_seeds += result.counts.global_seeds;
     trial.search.global_found += result.counts.global_found;
@@ -274,12 +290,23 @@ Trial Compare::trial(MethodSpec const& method, std::uint64_t seed) {
     if (is_last && trial.rounds == 1) {
       findings->collect(*backend, result.cut.finder);
     } else {
-      findings->add_from(*backend, result.cut.finder);
+      findings->add_from(*backend, result.cut.finder, spent_by);
     }
     if (!is_last) round.global.num = further_seeds(round.budget, trial);
   }
   findings->finish(std::numeric_limits<std::uint64_t>::max());
   trial.found = findings->counts();
+  // A group's least finder is the first also where finders are still those of the only round: `sg`
+  // alone, which tests no group twice, has others.
+  std::int64_t const budget = config_.budget.evaluations.value_or(course.spent());
+  trial.curve = trial.rounds == 1
+                    ? course.curve(*findings, budget, spent_by)
+                    : course.curve(*findings, budget, [](std::uint64_t spent) { return spent; });
+  if (trial.found.unique_instances == 0) {
+    trial.first_seconds = -1.0;  // what was noticed lay behind the budget's end
+  } else if (trial.first_seconds < 0.0) {
+    trial.first_seconds = trial.search_seconds;
+  }
   Diversity diversity(subject_);
   findings->for_each_group(
       [&](std::int32_t const* rows, std::size_t n) { diversity.add(rows, n); });
@@ -344,6 +371,8 @@ std::string Compare::run() {
   out.write("compare.csv", trials_csv(comparison_));
   out.write("summary.csv", compare_summary_csv(comparison_));
   out.write("compare.svg", compare_svg(compare_chart(comparison_)));
+  out.write("curves.csv", curves_csv(comparison_));
+  out.write("curves.svg", curves_svg(curve_chart(comparison_)));
   out.write("compare.json", json);
   out.finish();
   return json;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/compare/curve.h"
 #include "engine/record/findings.h"
 #include "engine/results/recall.h"
 #include "engine/search/method.h"
@@ -25,8 +26,10 @@ struct Trial {
   FindingCounts found;      // distinct over all rounds
   double value_coverage = 0.0;
   double mean_distance = 0.0;
+  Curve curve;
   double search_seconds = 0.0;
   double cluster_seconds = 0.0;
+  double first_seconds = -1.0;  // of search until an IDI was noticed; -1: none was
 };
 
 /// What happens while a comparison runs.

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/json.h"
+#include "engine/compare/curve_report.h"
 #include "engine/compare/mann_whitney.h"
 #include "engine/record/findings.h"
 
@@ -36,6 +37,11 @@ double evaluations_per_instance(Comparison const& c, Trial const& t) {
   return instances > 0.0 ? evaluations / instances : std::numeric_limits<double>::infinity();
 }
 
+/// Infinite where nothing was found.
+double first_at(double spent) {
+  return spent < 0.0 ? std::numeric_limits<double>::infinity() : spent;
+}
+
 constexpr Measure kMeasures[] = {
     {"unique_groups", found<&FindingCounts::unique_groups>},
     {"unique_instances", found<&FindingCounts::unique_instances>},
@@ -44,6 +50,10 @@ constexpr Measure kMeasures[] = {
     {"iterations", searched<&SearchCounts::iterations>},
     {"model_evaluations", searched<&SearchCounts::model_evaluations>},
     {"evaluations_per_instance", evaluations_per_instance},
+    {"first_evaluations",
+     [](Comparison const&, Trial const& t) {
+       return first_at(static_cast<double>(t.curve.first_evaluations));
+     }},
     {"value_coverage", [](Comparison const&, Trial const& t) { return t.value_coverage; }},
     {"mean_distance", [](Comparison const&, Trial const& t) { return t.mean_distance; }},
     {"recall_instances",
@@ -60,6 +70,8 @@ constexpr Measure kMeasures[] = {
      true},
     {"search_seconds", [](Comparison const&, Trial const& t) { return t.search_seconds; }, false,
      true},
+    {"first_seconds", [](Comparison const&, Trial const& t) { return first_at(t.first_seconds); },
+     false, true},
 };
 
 /// What a measure says about one method: what is not a finite number is unknown.
@@ -114,15 +126,6 @@ bool is_reported(Comparison const& c, Measure const& measure) {
   return !measure.needs_totals || c.totals.has_value();
 }
 
-/// Whole numbers, such as counts, without a fraction.
-Json number_or_null(double value) {
-  constexpr double kMostWhole = 1e15;
-  if (!std::isfinite(value)) return nullptr;
-  if (value == std::floor(value) && std::fabs(value) < kMostWhole)
-    return static_cast<std::int64_t>(value);
-  return value;
-}
-
 std::string cell(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
 
 Json column_json(Column const& column) {
@@ -156,10 +159,23 @@ Json budget_json(BudgetConfig const& budget) {
 
 std::span<Measure const> measures() { return kMeasures; }
 
+Json number_or_null(double value) {
+  constexpr double kMostWhole = 1e15;
+  if (!std::isfinite(value)) return nullptr;
+  if (value == std::floor(value) && std::fabs(value) < kMostWhole)
+    return static_cast<std::int64_t>(value);
+  return value;
+}
+
 std::int64_t missing_repeats(Comparison const& c) {
   std::size_t const tests = c.methods.size() - 1;
   auto const needed = static_cast<std::int64_t>(least_sample(tests, kSignificance));
   return tests > 0 && c.repeats < needed ? needed : 0;
+}
+
+double least_p_holm(Comparison const& c) {
+  auto const tests = static_cast<double>(c.methods.size() - 1);
+  return std::min(1.0, tests * least_p(static_cast<std::size_t>(c.repeats)));
 }
 
 std::string compare_json(Comparison const& c) {
@@ -170,9 +186,11 @@ std::string compare_json(Comparison const& c) {
   json["variants"] = c.subject.variants();
   json["budget"] = budget_json(c.config.budget);
   json["repeats"] = c.repeats;
+  json["curve_points"] = kCurvePoints;
   json["reference"] = c.methods[c.reference]->name;
   if (auto const needed = missing_repeats(c); needed > 0)
-    json["too_few_repeats"] = {{"significance", kSignificance}, {"needed", needed}};
+    json["too_few_repeats"] = {
+        {"significance", kSignificance}, {"least_p", least_p_holm(c)}, {"needed", needed}};
   Json timing = Json::object();
   json["methods"] = Json::array();
   for (std::size_t m = 0; m < c.methods.size(); ++m) {
@@ -181,7 +199,8 @@ std::string compare_json(Comparison const& c) {
                                {"paper", method.paper},
                                {"algorithm", method.algorithm},
                                {"deviation", method.deviation},
-                               {"ran_out_of_inputs", ran_out(c, m)}});
+                               {"ran_out_of_inputs", ran_out(c, m)},
+                               {"curve", mean_curve_json(c, m)}});
   }
   for (Measure const& measure : measures()) {
     if (!is_reported(c, measure)) continue;
@@ -209,6 +228,7 @@ std::string compare_json(Comparison const& c) {
         if (is_reported(c, measure) && !measure.timed)
           row[measure.name] = number_or_null(measure.of(c, trial));
       }
+      row["curve"] = curve_json(c, trial);
       json["trials"].push_back(std::move(row));
     }
   }
@@ -262,12 +282,16 @@ std::string compare_summary_csv(Comparison const& c) {
   return text;
 }
 
+std::string repeats_note(Comparison const& c) {
+  return missing_repeats(c) > 0 ? "; too few for any difference to be significant" : "";
+}
+
 CompareChart compare_chart(Comparison const& c) {
   CompareChart chart;
   chart.title = "Methods compared with one equal budget";
   chart.caption = fmt::format(
-      "Bars: mean of {} seeds; lines: one standard deviation either way; dots: each seed",
-      c.repeats);
+      "Bars: mean of {} seeds; lines: one standard deviation either way; dots: each seed{}",
+      c.repeats, repeats_note(c));
   for (auto const* method : c.methods) chart.series.emplace_back(method->name);
   auto const add = [&](char const* what, std::int64_t FindingCounts::*count) {
     constexpr double kPer = 1000.0;  // model evaluations

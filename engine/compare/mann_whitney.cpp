@@ -62,12 +62,18 @@ double mann_whitney(std::span<double const> a, std::span<double const> b) {
   return far / total;
 }
 
-std::size_t least_sample(std::size_t tests, double level) {
-  double deals = 1.0;  // C(2n, n)
-  for (std::size_t n = 1; n <= kMostRanked; ++n) {
-    auto const size = static_cast<double>(n);
+double least_p(std::size_t n) {
+  double deals = 1.0;  // C(2i, i)
+  for (std::size_t i = 1; i <= n; ++i) {
+    auto const size = static_cast<double>(i);
     deals *= 2.0 * (2.0 * size - 1.0) / size;
-    if (static_cast<double>(tests) * 2.0 / deals <= level) return n;
+  }
+  return std::min(1.0, 2.0 / deals);
+}
+
+std::size_t least_sample(std::size_t tests, double level) {
+  for (std::size_t n = 1; n <= kMostRanked; ++n) {
+    if (static_cast<double>(tests) * least_p(n) <= level) return n;
   }
   return kMostRanked + 1;
 }

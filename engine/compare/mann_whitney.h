@@ -16,9 +16,12 @@ inline constexpr std::size_t kMostRanked = 50;
 /// Source: Mann and Whitney, Annals of Mathematical Statistics 18, 1947.
 double mann_whitney(std::span<double const> a, std::span<double const> b);
 
+/// The least p-value that mann_whitney() gives two samples of so many values each, 2 / C(2n, n); at
+/// most 1.
+double least_p(std::size_t n);
+
 /// The least values per sample with which holm() can leave a p-value of a family of `tests` (of two
-/// samples of that size each) at `level` or below: mann_whitney() gives no p-value below
-/// 2 / C(2n, n). kMostRanked + 1 where none is enough.
+/// samples of that size each) at `level` or below. kMostRanked + 1 where none is enough.
 std::size_t least_sample(std::size_t tests, double level);
 
 /// Probability that a value of `a` is greater than one of `b`, ties counted half; 0.5 where a

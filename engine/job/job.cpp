@@ -25,6 +25,13 @@ void JobProgress::begin(int next_phase, std::int64_t todo, std::int64_t done_bef
   total = todo;
 }
 
+void JobProgress::found(std::int64_t so_far) {
+  instances.store(so_far, std::memory_order_relaxed);
+  double none = -1.0;
+  if (so_far > 0 && first_seconds.load(std::memory_order_relaxed) == none)
+    first_seconds.compare_exchange_strong(none, since_made.seconds());
+}
+
 std::string JobTask::resumed_text(std::string const& done) const {
   return fmt::format("goes on from the saved state: {} are done", done);
 }

@@ -22,9 +22,14 @@ struct JobProgress {
   std::atomic<std::int64_t> total{0};
   std::atomic<std::int64_t> iterations{0};  // tests and steps of all phases
   std::atomic<std::int64_t> instances{0};   // distinct IDIs so far
+  std::atomic<double> first_seconds{
+      -1.0};  // from when this was made to the first of them; -1: none
+  Stopwatch since_made;
 
   /// done_before: in earlier sessions
   void begin(int next_phase, std::int64_t todo, std::int64_t done_before);
+  /// So many IDIs so far. Any thread.
+  void found(std::int64_t so_far);
 };
 
 /// Where a job's state is kept from one session to the next.

@@ -29,7 +29,8 @@ struct Findings::Impl {
   /// record [visits.count][words + 1]
   void encode(Visits const& visits, std::uint64_t* record) const;
   void count_groups();
-  RecordSorter::Options group_sorter() const;
+  /// with_finder: of each group the least
+  RecordSorter::Options group_sorter(bool with_finder) const;
   /// Sorts the groups of the IDIs, of which it returns the number.
   std::int64_t sort_groups(RecordSorter& groups) const;
   /// Calls take(record) for the IDIs that count.
@@ -80,7 +81,7 @@ void Findings::add(Visits const& visits) {
   m.records.commit(visits.count);
 }
 
-void Findings::add_from(VisitRecord& from, std::uint64_t cut) {
+void Findings::add_from(VisitRecord& from, std::uint64_t cut, Order const& order) {
   Impl& m = *impl_;
   m.repeats = true;
   std::size_t const size = stride();
@@ -91,6 +92,7 @@ void Findings::add_from(VisitRecord& from, std::uint64_t cut) {
     for (std::size_t i = 0; i < visits.count; ++i) {
       if (visits.finder[i] >= cut) continue;
       to = std::copy_n(first + i * size, size, to);
+      *(to - 1) = order(visits.finder[i]);
     }
     m.records.commit(static_cast<std::size_t>(to - first) / size);
   });
@@ -181,13 +183,15 @@ void Findings::finish(std::uint64_t cut) {
   if (!m.counted) m.count_groups();
 }
 
-RecordSorter::Options Findings::Impl::group_sorter() const {
+RecordSorter::Options Findings::Impl::group_sorter(bool with_finder) const {
   // The records, sorted and half the limit at most, stay in memory meanwhile.
-  return {codec.words(), false, spill_dir, "groups", memory_limit / 2};
+  return {codec.words(), with_finder, spill_dir, "groups", memory_limit / 2};
 }
 
 std::int64_t Findings::Impl::sort_groups(RecordSorter& groups) const {
   std::int64_t instances = 0;
+  std::size_t const size = groups.stride();
+  bool const with_finder = size > words;
   std::uint64_t* to = nullptr;
   std::size_t room = 0;
   std::size_t used = 0;
@@ -200,11 +204,15 @@ std::int64_t Findings::Impl::sort_groups(RecordSorter& groups) const {
       to = groups.append(room);
     }
     codec.group_of_key(record, to);
+    if (with_finder) to[words] = record[words];
     // Neighbours often share a group; no need to sort it twice.
     std::size_t same = 0;
-    while (used > 0 && same < words && to[same] == *(to + same - words)) ++same;
-    if (same == words) return;
-    to += words;
+    while (used > 0 && same < words && to[same] == *(to + same - size)) ++same;
+    if (same == words) {
+      if (with_finder) *(to - 1) = std::min(*(to - 1), record[words]);
+      return;
+    }
+    to += size;
     ++used;
   });
   if (room > 0) groups.commit(used);
@@ -213,7 +221,7 @@ std::int64_t Findings::Impl::sort_groups(RecordSorter& groups) const {
 }
 
 void Findings::Impl::count_groups() {
-  RecordSorter groups(group_sorter());
+  RecordSorter groups(group_sorter(false));
   counts.unique_instances = sort_groups(groups);
   groups.for_each([&](std::uint64_t const*, std::size_t n) {
     counts.unique_groups += static_cast<std::int64_t>(n);
@@ -223,7 +231,7 @@ void Findings::Impl::count_groups() {
 
 void Findings::for_each_group(TakeRows const& take) const {
   Impl const& m = *impl_;
-  RecordSorter groups(m.group_sorter());
+  RecordSorter groups(m.group_sorter(false));
   m.sort_groups(groups);
   auto const width = static_cast<std::size_t>(m.codec.attributes());
   std::vector<std::int32_t> rows;
@@ -235,6 +243,19 @@ void Findings::for_each_group(TakeRows const& take) const {
         m.codec.row_of_key(keys + (first + i) * m.words, &rows[i * width]);
       take(rows.data(), count);
     }
+    return true;
+  });
+}
+
+void Findings::for_each_first_finder(TakeFinders const& take) const {
+  Impl const& m = *impl_;
+  RecordSorter groups(m.group_sorter(true));
+  m.sort_groups(groups);
+  std::vector<std::uint64_t> finders;
+  groups.for_each([&](std::uint64_t const* records, std::size_t n) {
+    finders.clear();
+    for (std::size_t i = 0; i < n; ++i) finders.push_back(records[i * groups.stride() + m.words]);
+    take(finders.data(), n);
     return true;
   });
 }

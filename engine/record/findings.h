@@ -32,8 +32,10 @@ class Findings {
   /// Takes visits among which inputs may repeat (what did not fit the backend's record).
   void add(Visits const& visits);
   /// Same from what a backend recorded, without visits whose finder is not below `cut`:
-  /// what several backends found for one result. finish() needs no cut then.
-  void add_from(VisitRecord& from, std::uint64_t cut);
+  /// what several searches found for one result. finish() needs no cut then.
+  /// order  what stands for a finder here, so that the finders of all searches have one order
+  using Order = std::function<std::uint64_t(std::uint64_t finder)>;
+  void add_from(VisitRecord& from, std::uint64_t cut, Order const& order);
   /// Takes what a backend recorded, each input once; visits whose finder is not below
   /// `cut` do not count. After all add(). Throws Error(kMemory | kDisk).
   void collect(VisitRecord& from, std::uint64_t cut);
@@ -69,6 +71,10 @@ class Findings {
   /// with the least values in the selected attributes. Repeatable after finish.
   using TakeRows = std::function<void(std::int32_t const* rows, std::size_t n)>;
   void for_each_group(TakeRows const& take) const;
+  /// Calls take(finders [n], n) with the least finder of each group's IDIs, in batches, in the order
+  /// of the groups. Repeatable after finish.
+  using TakeFinders = std::function<void(std::uint64_t const* finders, std::size_t n)>;
+  void for_each_first_finder(TakeFinders const& take) const;
 
  private:
   struct Impl;

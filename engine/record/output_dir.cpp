@@ -35,8 +35,9 @@ constexpr std::size_t kLongestManifest = std::size_t{1} << 26;
 constexpr std::array kResults = {"instances.csv", "instances.npy", "instances.columns.json",
                                  "scores.npy",    "global.csv",    "summary.json",
                                  "report.html",   "compare.csv",   "summary.csv",
-                                 "compare.json",  "compare.svg",   "values.csv",
-                                 "pairs.csv",     "counts.json",   "estimate.json"};
+                                 "compare.json",  "compare.svg",   "curves.csv",
+                                 "curves.svg",    "values.csv",    "pairs.csv",
+                                 "counts.json",   "estimate.json"};
 
 std::string shown(std::string const& path) { return escaped(path, 4096); }
 

@@ -33,23 +33,33 @@ struct SearchCounts {
   std::int64_t model_evaluations = 0;
 };
 
+/// A part of a search in canonical order, such as a seed or an origin: what finders from `finder` on
+/// visited, before the next leg's, was visited within so many model evaluations of the search.
+struct Leg {
+  std::uint64_t finder = 0;
+  std::int64_t evaluations = 0;
+};
+
 /// Result of a search; the visited inputs stay in the backend's table.
 struct SearchResult {
   SearchCounts counts;
   Cut cut;
   std::vector<GlobalOutcome> global;    // [global seeds]
   std::vector<std::int32_t> last_rows;  // [global seeds][attributes] when tracing
+  std::vector<Leg> legs;                // that count, by finder, when asked for
   double search_seconds = 0.0;
   double earlier_seconds = 0.0;  // of these, in earlier sessions
 };
 
 /// Options that steer a search beside the configuration, which has the budget of seconds.
 /// trace     keep last_rows
+/// legs      keep legs
 /// threads   for what the host does beside the backend; 0: as many as the backend runs blocks
 /// replay    repeat a run that a budget of seconds ended there
 /// findings  takes the visits that do not fit the backend's record; needed where a state is kept
 struct SearchOptions : JobOptions {
   bool trace = false;
+  bool legs = false;
   int threads = 0;
   std::optional<Cut> replay;
   Findings* findings = nullptr;

@@ -57,11 +57,13 @@ TEST(CompareCommand, ShowsATableOfAllMethods) {
     EXPECT_NE(text.out.find(std::string("\n") + method.name + " "), std::string::npos)
         << method.name << text.out;
   }
-  for (char const* part : {"2,000 model evaluations for each method and each of 2 seeds",
-                           "against eidig", "recall", "themis ran out of inputs with 2 seeds"}) {
+  for (char const* part :
+       {"2,000 model evaluations for each method and each of 2 seeds", "against eidig", "recall",
+        "first IDI at", "themis ran out of inputs with 2 seeds"}) {
     EXPECT_NE(text.out.find(part), std::string::npos) << part << "\n" << text.out;
   }
-  for (char const* file : {"compare.csv", "summary.csv", "compare.json", "compare.svg", "DONE"})
+  for (char const* file : {"compare.csv", "summary.csv", "compare.json", "compare.svg",
+                           "curves.csv", "curves.svg", "DONE"})
     EXPECT_TRUE(std::filesystem::exists(std::string("out/") + file)) << file;
   Outcome const shown = run_fairlane({"inspect", "out"});
   EXPECT_EQ(shown.code, 0) << shown.err;
@@ -69,17 +71,21 @@ TEST(CompareCommand, ShowsATableOfAllMethods) {
   Outcome const json = run_fairlane({"inspect", "out", "--json"});
   EXPECT_EQ(nlohmann::json::parse(json.out)["repeats"], 2);
   std::string const few =
-      "with 2 no p can be 0.05 or below, however much the methods differ: "
+      "with 2 no p can be 0.05 or below (the least is 1.000), however much the methods differ: "
       "expected 6 or more (--repeats)";
   EXPECT_NE(text.out.find(few), std::string::npos) << text.out;
   EXPECT_NE(text.err.find("2 repeats are too few"), std::string::npos) << text.err;
   EXPECT_NE(shown.out.find(few), std::string::npos) << shown.out;
   EXPECT_EQ(nlohmann::json::parse(json.out)["too_few_repeats"]["needed"], 6);
+  EXPECT_EQ(nlohmann::json::parse(json.out)["too_few_repeats"]["least_p"], 1);
+  for (char const* picture : {"out/compare.svg", "out/curves.svg"})
+    EXPECT_NE(slurp(picture).find("too few for any difference"), std::string::npos) << picture;
   Outcome const enough = run_fairlane(
       budgeted({"--methods", "eidig,margin", "--repeats", "4", "--out", "enough", "--json"}));
   EXPECT_EQ(enough.code, 0) << enough.err;
   EXPECT_FALSE(nlohmann::json::parse(enough.out).contains("too_few_repeats"));
   EXPECT_EQ(enough.err.find("too few"), std::string::npos) << enough.err;
+  EXPECT_EQ(slurp("enough/curves.svg").find("too few"), std::string::npos);
   write_file("out/compare.json", "{\"protected\": 3}");
   Outcome const broken = run_fairlane({"inspect", "out"});
   EXPECT_EQ(broken.code, static_cast<int>(ExitCode::kData)) << broken.err;

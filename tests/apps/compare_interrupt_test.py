@@ -47,7 +47,7 @@ class CompareInterrupt(unittest.TestCase):
             self.assertIn("goes on from the saved state", last.stderr)
         subprocess.run([*self.command("whole"), "--quiet"], stdout=subprocess.DEVNULL, check=True)
         self.assertEqual(self.rows("whole"), self.rows("out"))
-        for name in ("manifest.json", "compare.svg", "DONE"):
+        for name in ("manifest.json", "compare.svg", "curves.csv", "curves.svg", "DONE"):
             self.assertEqual((self.folder / "whole" / name).read_bytes(), (self.folder / "out" / name).read_bytes(), name)
         self.check_files()
 
@@ -71,6 +71,28 @@ class CompareInterrupt(unittest.TestCase):
         self.assertEqual({"svg", "title", "style", "text", "line", "circle", "rect"}, tags)
         dots = [element for element in chart.iter() if element.tag.endswith("circle")]
         self.assertEqual(2 * 2 * REPEATS, len(dots), "a dot for each trial in both panels")
+        self.check_curves(document)
+
+    def check_curves(self, document):
+        """The table of curves and their picture show what compare.json says."""
+        out = self.folder / "out"
+        with open(out / "curves.csv", encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        points = document["curve_points"]
+        self.assertEqual(2 * REPEATS * points, len(rows))
+        expected = [{"method": trial["method"], "seed": str(trial["seed"]), "point": str(i + 1),
+                     **{name: str(values[i]) for name, values in trial["curve"].items()}}
+                    for trial in document["trials"] for i in range(points)]
+        self.assertEqual(expected, rows)
+        for m, method in enumerate(document["methods"]):
+            of_method = [trial["curve"]["unique_groups"] for trial in document["trials"][m * REPEATS:(m + 1) * REPEATS]]
+            for mean, values in zip(method["curve"]["unique_groups"], zip(*of_method)):
+                self.assertAlmostEqual(mean, sum(values) / REPEATS)
+        chart = xml.etree.ElementTree.parse(out / "curves.svg").getroot()
+        tags = {element.tag.rsplit("}", 1)[1] for element in chart.iter()}
+        self.assertEqual({"svg", "title", "style", "text", "line", "polygon", "polyline"}, tags)
+        bands = [element for element in chart.iter() if element.tag.endswith("polygon")]
+        self.assertEqual(2 * 2, len(bands), "a band for each method in both panels")
 
 
 if __name__ == "__main__":

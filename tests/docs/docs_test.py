@@ -34,7 +34,8 @@ FAILS = re.compile(r"^(.*?)\s+# exit code (\d+)$")
 TIME = re.compile(r"\b\d+(?:\.\d+)? (?:s|min|h)\b")
 PAGE_SECONDS = 240
 # Pictures that a page's commands draw: the page, where they lie afterwards, the copy that pages show.
-PICTURES = {"docs/commands/compare.md": ("fairlane-demo/chart/compare.svg", "docs/images/compare.svg")}
+PICTURES = {"docs/commands/compare.md": [("fairlane-demo/chart/compare.svg", "docs/images/compare.svg"),
+                                         ("fairlane-demo/chart/curves.svg", "docs/images/curves.svg")]}
 
 
 def pages():
@@ -159,12 +160,12 @@ def problem_of(page, text):
                 printed = (base / "outputs" / f"out.{number - 1}").read_text(encoding="utf-8")
                 if not is_output(content, printed):
                     return f"{page}: the output is not the one that is quoted, but\n{printed}"
-        if page in PICTURES:
-            drawn, shown = (base / "work" / PICTURES[page][0], ROOT / PICTURES[page][1])
+        for place, copy in PICTURES.get(page, []):
+            drawn, shown = (base / "work" / place, ROOT / copy)
             if "--update" in sys.argv:
                 shown.write_bytes(drawn.read_bytes())
             if drawn.read_bytes() != shown.read_bytes():
-                return f"{PICTURES[page][1]} is not what {page} draws; `docs_test.py {page} --update` copies it"
+                return f"{copy} is not what {page} draws; `docs_test.py {page} --update` copies it"
     return ""
 
 

@@ -50,6 +50,7 @@ double LockstepSearch::origin_evaluations(std::int64_t steps, double renewals) c
 }
 
 void LockstepSearch::count() {
+  if (options_.legs) list_legs();
   auto& c = result_.counts;
   c.global_seeds = static_cast<std::int64_t>(result_.global.size());
   double evaluations = 0.0;
@@ -72,6 +73,23 @@ void LockstepSearch::count() {
     evaluations += origin_evaluations(i);
   }
   c.model_evaluations = static_cast<std::int64_t>(evaluations);
+}
+
+void LockstepSearch::list_legs() {
+  double spent = 0.0;
+  auto const add = [&](Phase phase, std::uint32_t seed, double evaluations) {
+    spent += evaluations;
+    result_.legs.push_back({Finder::pack(phase, seed, 0), static_cast<std::int64_t>(spent)});
+  };
+  bool const only_tests = method_.kind == SearchKind::kRandom;
+  for (std::size_t s = 0; s < result_.global.size(); ++s) {
+    GlobalOutcome const& seed = result_.global[s];
+    if (seed.iterations == 0) continue;  // a draw that was drawn before
+    add(Phase::kGlobal, static_cast<std::uint32_t>(s),
+        only_tests ? variants() : seed_evaluations(seed));
+  }
+  for (std::int64_t i = 0; i < local_counted_; ++i)
+    add(Phase::kLocal, origins_.seed[static_cast<std::size_t>(i)], origin_evaluations(i));
 }
 
 }  // namespace fairlane

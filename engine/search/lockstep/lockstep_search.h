@@ -119,6 +119,8 @@ class LockstepSearch : public SearchTask {
     return origin_evaluations(steps_[at], renewals_[at]);
   }
   void count() override;
+  /// What was spent by each seed and each origin that counts.
+  void list_legs();
 
   /// Between two rounds of a worker's block, of which note() writes how far its lanes have come;
   /// whether the time is over.
@@ -149,8 +151,7 @@ class LockstepSearch : public SearchTask {
     if (options_.progress == nullptr) return;
     options_.progress->done.fetch_add(done, std::memory_order_relaxed);
     options_.progress->iterations.fetch_add(iterations, std::memory_order_relaxed);
-    options_.progress->instances.store(static_cast<std::int64_t>(backend_.instances()),
-                                       std::memory_order_relaxed);
+    options_.progress->found(static_cast<std::int64_t>(backend_.instances()));
   }
   std::uint32_t max_iter() const {
     return adaptive() ? 1 : static_cast<std::uint32_t>(config_.global.max_iter);

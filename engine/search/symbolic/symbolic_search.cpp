@@ -63,6 +63,7 @@ class SymbolicSearch : public SearchTask {
  private:
   void search() override;
   void count() override;
+  void list_legs();
   void write_state(CheckpointWriter& state) override;
   void read_state(CheckpointReader const& state) override;
   std::string done() const override {
@@ -92,6 +93,11 @@ class SymbolicSearch : public SearchTask {
     std::int64_t const left =
         std::max<std::int64_t>(evaluations - (per_instance() ? 0 : samples), 1);
     return left / each + (left % each != 0 ? 1 : 0);
+  }
+  /// Model evaluations of the first tests: a surrogate for each, or one for all.
+  std::int64_t evaluations_of(std::int64_t tests) const {
+    std::int64_t const surrogates = per_instance() ? tests : std::min<std::int64_t>(1, tests);
+    return tests * backend_.subject().get().variants + surrogates * config_.sg.samples;
   }
   bool per_instance() const { return config_.sg.surrogate == Surrogate::kPerInstance; }
   Key group_of(Key const& key) const {
@@ -304,7 +310,7 @@ void SymbolicSearch::commit() {
   if (options_.progress != nullptr) {
     options_.progress->done = tests();
     options_.progress->iterations += static_cast<std::int64_t>(round_.size());
-    options_.progress->instances = found_;
+    options_.progress->found(found_);
   }
   round_.clear();
 }
@@ -353,6 +359,18 @@ void SymbolicSearch::search() {
   if (enough()) cut.reason = "instances";
 }
 
+void SymbolicSearch::list_legs() {
+  // Directed tests lie between others, but their finders behind them.
+  for (Phase const phase : {Phase::kGlobal, Phase::kLocal}) {
+    for (std::size_t i = 0; i < outcomes_.size(); ++i) {
+      bool const is_directed = (outcomes_[i] & kDirectedBit) != 0;
+      if (is_directed != (phase == Phase::kLocal)) continue;
+      result_.legs.push_back({Finder::pack(phase, static_cast<std::uint32_t>(i), 0),
+                              evaluations_of(static_cast<std::int64_t>(i) + 1)});
+    }
+  }
+}
+
 void SymbolicSearch::count() {
   auto& cut = result_.cut;
   cut.global_seeds = tests();
@@ -366,9 +384,8 @@ void SymbolicSearch::count() {
     counts.global_found += found ? 1 : 0;
   }
   counts.global_unique = counts.global_found;
-  std::int64_t const surrogates = per_instance() ? tests() : std::min<std::int64_t>(1, tests());
-  counts.model_evaluations =
-      tests() * backend_.subject().get().variants + surrogates * config_.sg.samples;
+  counts.model_evaluations = evaluations_of(tests());
+  if (options_.legs) list_legs();
   if (options_.trace) {
     result_.last_rows.resize(outcomes_.size() * attributes_);
     auto const words = static_cast<std::size_t>(codec_.words());

@@ -51,7 +51,7 @@ std::string without_seconds(std::string const& csv) {
 }
 
 void expect_same_comparison(std::string const& a, std::string const& b) {
-  for (char const* file : {"manifest.json", "compare.svg", "DONE"})
+  for (char const* file : {"manifest.json", "compare.svg", "curves.csv", "curves.svg", "DONE"})
     EXPECT_EQ(slurp(a + "/" + file), slurp(b + "/" + file)) << file;
   for (char const* file : {"compare.csv", "summary.csv"}) {
     EXPECT_EQ(without_seconds(slurp(a + "/" + file)), without_seconds(slurp(b + "/" + file)));
@@ -126,6 +126,9 @@ TEST(Compare, RoundsSpendTheBudget) {
       EXPECT_LE(trial["unique_generated"], 5040);
       EXPECT_LE(trial["recall_groups"], 1.0);
       EXPECT_LE(trial["value_coverage"], 1.0);
+      for (char const* of :
+           {"unique_groups", "unique_instances", "recall_groups", "recall_instances"})
+        EXPECT_EQ(trial["curve"][of].back(), trial[of]) << "the last point is the trial's end";
       if (find_method(trial["method"]).kind == SearchKind::kRandom) {
         EXPECT_EQ(trial["unique_generated"], 5040) << "the whole domain";
         EXPECT_TRUE(trial["ended_by"].is_null()) << "it ran out of inputs";
@@ -251,6 +254,9 @@ TEST(Compare, NothingFoundIsAResult) {
     EXPECT_EQ(trial["unique_groups"], 0);
     EXPECT_TRUE(trial["evaluations_per_instance"].is_null());
     EXPECT_EQ(trial["mean_distance"], 0);
+    EXPECT_TRUE(trial["first_evaluations"].is_null());
+    EXPECT_EQ(trial["curve"]["unique_groups"], std::vector<int>(kCurvePoints, 0));
+    EXPECT_EQ(trial["curve"]["evaluations"].back(), trial["model_evaluations"]);
   }
   for (Json const& method : json["methods"]) {
     EXPECT_TRUE(method["measures"]["evaluations_per_instance"]["mean"].is_null());

@@ -139,7 +139,7 @@ std::uint8_t state_of(Row const& row) {
 void expect_same(Findings const& findings, Reference const& reference, SmallShape const& shape,
                  std::uint64_t cut) {
   std::vector<std::pair<Row, std::uint64_t>> expected;
-  std::set<Row> groups;
+  std::map<Row, std::uint64_t> groups;  // with their least finders
   FindingCounts counts;
   for (auto const& [row, input] : reference.inputs) {
     if (input.finder >= cut) continue;
@@ -150,7 +150,8 @@ void expect_same(Findings const& findings, Reference const& reference, SmallShap
     expected.emplace_back(row, input.finder);
     Row group = row;
     for (std::int32_t const s : shape.selected) group[static_cast<std::size_t>(s)] = 0;
-    groups.insert(group);
+    auto const [at, is_new] = groups.emplace(group, input.finder);
+    if (!is_new) at->second = std::min(at->second, input.finder);
   }
   EXPECT_EQ(findings.counts().unique_generated, counts.unique_generated);
   EXPECT_EQ(findings.counts().undefined, counts.undefined);
@@ -166,6 +167,13 @@ void expect_same(Findings const& findings, Reference const& reference, SmallShap
       }
     });
     EXPECT_EQ(found, expected) << "pass " << pass;
+    std::vector<std::uint64_t> first;
+    findings.for_each_first_finder([&](std::uint64_t const* finders, std::size_t n) {
+      first.insert(first.end(), finders, finders + n);
+    });
+    std::vector<std::uint64_t> expected_first;
+    for (auto const& [group, finder] : groups) expected_first.push_back(finder);
+    EXPECT_EQ(first, expected_first) << "pass " << pass;
   }
 }
 
