@@ -94,6 +94,33 @@ std::string domain_share_text(Json const& json) {
   return text;
 }
 
+/// A count that may exceed every integer.
+std::string domain_count(double count) {
+  constexpr double kMostShown = 1e15;
+  return count < kMostShown ? with_commas(static_cast<std::int64_t>(count))
+                            : fmt::format("{:.1e}", count);
+}
+
+/// What a search that found little leaves open.
+std::string little_found_text(Members const& little) {
+  if (little.number("confidence") == 0.0)
+    return "no proof: nothing is known of inputs that were not tried; --samples N bounds their "
+           "share";
+  return fmt::format("no proof: up to {} of all inputs ({}) may be IDIs, with {:.0f} % confidence",
+                     fine_percent(little.number("share_at_most")),
+                     domain_count(little.number("instances_at_most")),
+                     100.0 * little.number("confidence"));
+}
+
+/// What it takes to count all.
+std::string enumeration_cost_text(Members const& little, Members const& summary) {
+  std::string text = fmt::format("`fairlane enumerate` takes at most {} model evaluations",
+                                 domain_count(little.number("model_evaluations")));
+  if (double const seconds = summary.number("enumeration_seconds_at_most"); seconds > 0.0)
+    text += fmt::format(", about {} at the sample's pace", seconds_text(seconds));
+  return text;
+}
+
 }  // namespace
 
 std::string summary_text(std::string const& json, std::string const& source) {
@@ -152,6 +179,12 @@ std::string summary_text(std::string const& json, std::string const& source) {
   }
   if (document.contains("domain_share") && document["domain_share"].is_object())
     facts.add("share of the domain", domain_share_text(document["domain_share"]));
+  if (document.contains("little_found") && document["little_found"].is_object()) {
+    Members const little(document["little_found"]);
+    facts.add(summary.count("unique_groups") == 0 ? "nothing found" : "little found",
+              little_found_text(little));
+    facts.add("to be sure", enumeration_cost_text(little, summary));
+  }
   facts.add("share of tried inputs",
             fmt::format("{} of {} different inputs  (the search goes where IDIs are: no share of "
                         "people)",

@@ -73,6 +73,33 @@ std::optional<DomainShare> find_domain_share(RunConfig const& config, TestSubjec
   return share;
 }
 
+/// Fewer distinct groups than these tell as little as none of what else there is.
+constexpr std::int64_t kFewGroups = 10;
+/// Nor does a search that finds an IDI among fewer than one in so many tried inputs.
+constexpr std::int64_t kRareInputs = 1000;
+
+/// What a run that found little leaves open; none where it found more, or where all is counted.
+/// sample_seconds: that the sample took
+std::optional<LittleFound> find_little(TestSubject const& subject, Summary const& summary,
+                                       double sample_seconds) {
+  FindingCounts const& found = summary.found;
+  bool const is_little = found.unique_groups < kFewGroups ||
+                         found.unique_instances < found.unique_generated / kRareInputs;
+  auto const& share = summary.domain_share;
+  bool const is_known = share && share->skipped.empty();
+  bool const is_counted = is_known && share->source != "sample";
+  if (!is_little || is_counted) return std::nullopt;
+  LittleFound little;
+  little.inputs = domain_inputs(subject);
+  little.groups = little.inputs / static_cast<double>(subject.variants());
+  if (is_known) {
+    little.share_at_most = share->high;
+    little.confidence = share->confidence;
+    little.seconds = sample_seconds / static_cast<double>(share->groups) * little.groups;
+  }
+  return little;
+}
+
 /// What has failed after the search, with what the same command does about it where a device or a
 /// model has: a model's search has saved its end, a device's what it last saved.
 Error resumable(Error const& error, std::string const& state) {
@@ -153,6 +180,7 @@ Summary run(RunConfig const& config, RunOptions const& options) {
     summary.cluster_seconds = seeds.cluster_seconds();
     Stopwatch const sample_start;
     summary.domain_share = find_domain_share(config, subject, options, totals, findings->counts());
+    summary.little_found = find_little(subject, summary, sample_start.seconds());
     if (options.agreement) {
       if (auto const agreed = label_agreement(subject, *backend))
         summary.agreement = agreed->share();

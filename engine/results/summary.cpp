@@ -1,5 +1,7 @@
 #include "engine/results/summary.h"
 
+#include <cmath>
+
 #include "base/json.h"
 
 namespace fairlane {
@@ -14,6 +16,24 @@ Json domain_share_json(DomainShare const& found) {
           {"source", found.source},
           {"groups", found.groups},
           {"undefined_groups", found.undefined_groups}};
+}
+
+/// Counts of a domain may exceed every integer.
+Json whole_or_double(double count) {
+  constexpr double kMostExact = 9007199254740992.0;  // 2^53
+  if (count <= kMostExact) return static_cast<std::int64_t>(count);
+  return count;
+}
+
+Json little_found_json(LittleFound const& little) {
+  Json json = {{"share_at_most", little.share_at_most}};
+  if (little.share_at_most) {
+    json["instances_at_most"] = whole_or_double(std::floor(*little.share_at_most * little.inputs));
+    json["confidence"] = little.confidence;
+  }
+  json["enumeration"] = {{"groups", whole_or_double(little.groups)},
+                         {"model_evaluations", whole_or_double(little.inputs)}};
+  return json;
 }
 
 }  // namespace
@@ -38,6 +58,7 @@ std::string summary_json(Summary const& summary) {
   json["undefined"] = found.undefined;
   json["undefined_similar"] = found.undefined_similar;
   if (summary.domain_share) json["domain_share"] = domain_share_json(*summary.domain_share);
+  if (summary.little_found) json["little_found"] = little_found_json(*summary.little_found);
   if (summary.agreement) json["agreement"] = *summary.agreement;
   if (summary.all_instances >= 0) {
     auto const share = [](std::int64_t part, std::int64_t whole) {
@@ -64,6 +85,8 @@ std::string summary_json(Summary const& summary) {
                     {"sample_seconds", summary.sample_seconds},
                     {"write_seconds", summary.write_seconds},
                     {"total_seconds", summary.total_seconds}};
+  if (summary.little_found && summary.little_found->seconds)
+    json["timing"]["enumeration_seconds_at_most"] = *summary.little_found->seconds;
   return json.dump(2) + "\n";
 }
 

@@ -30,6 +30,20 @@ struct DomainShare {
   std::string skipped;
 };
 
+/// What a search that has found little leaves open.
+/// share_at_most    of the domain's inputs that are IDIs, by the sample's interval; none: there was
+///                  no sample
+/// confidence       with which that holds
+/// groups, inputs   of the domain: what an enumeration evaluates at most
+/// seconds          that it takes at the sample's pace
+struct LittleFound {
+  std::optional<double> share_at_most;
+  double confidence = 1.0;
+  double groups = 0.0;
+  double inputs = 0.0;
+  std::optional<double> seconds;
+};
+
 /// Everything of summary.json.
 struct Summary {
   std::string method;
@@ -50,6 +64,7 @@ struct Summary {
   double write_seconds = 0.0;
   double total_seconds = 0.0;
   std::optional<DomainShare> domain_share;
+  std::optional<LittleFound> little_found;
   std::optional<double> agreement;  // share of the data's rows whose label the model gives
   std::int64_t all_instances = -1;  // of the domain, where an enumeration is at hand; else -1
   std::int64_t all_groups = -1;

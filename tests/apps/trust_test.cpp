@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -174,6 +175,62 @@ TEST_F(Trust, TheShareOfTheDomainChangesNothingElse) {
   EXPECT_THAT(text, HasSubstr("by a sample of 10,000"));
   EXPECT_THAT(text, HasSubstr("share of tried inputs"));
   EXPECT_THAT(text, Not(HasSubstr("success rate")));
+}
+
+// Two inputs in each of a million groups; every fifth group discriminates.
+TEST_F(Trust, LittleFoundIsNoProof) {
+  enlarge_domain();
+  auto const run_with = [](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"run", "config.yaml", "-q", "--overwrite"});
+    return run_fairlane(flags);
+  };
+  std::vector<std::string> const few = {"--set", "global.num=3", "--set", "local.num=1"};
+  auto const few_with = [&](std::vector<std::string> flags) {
+    flags.insert(flags.end(), few.begin(), few.end());
+    return run_with(flags);
+  };
+  json const summary = parsed(few_with({"--json"}));
+  ASSERT_LT(summary.at("counts").at("unique_groups"), 10);
+  json const& little = summary.at("little_found");
+  EXPECT_EQ(little.at("share_at_most"), summary.at("domain_share").at("high"));
+  EXPECT_EQ(little.at("instances_at_most"),
+            std::floor(2e6 * little.at("share_at_most").get<double>()));
+  EXPECT_EQ(little.at("confidence"), 0.95);
+  EXPECT_EQ(little.at("enumeration"),
+            (json{{"groups", 1'000'000}, {"model_evaluations", 2'000'000}}));
+  EXPECT_GT(summary.at("timing").at("enumeration_seconds_at_most"), 0.0);
+  std::string const text = few_with({}).out;
+  EXPECT_THAT(text, HasSubstr("\nlittle found "));
+  EXPECT_THAT(text, HasSubstr("`fairlane enumerate` takes at most 2,000,000 model evaluations, "));
+  json const unsampled = parsed(few_with({"--json", "--samples", "0"}));
+  EXPECT_EQ(unsampled.at("little_found"),
+            (json{{"share_at_most", nullptr}, {"enumeration", little.at("enumeration")}}));
+  EXPECT_THAT(few_with({"--samples", "0"}).out, HasSubstr("--samples N bounds their share"));
+  EXPECT_FALSE(parsed(run_with({"--json"})).contains("little_found")) << "a search that finds more";
+}
+
+TEST_F(Trust, NothingFoundIsNoProof) {
+  enlarge_domain();
+  Network network = small_network();
+  network.layers[1].weights = {0.0F, 0.0F};
+  write_safetensors(network, "model.safetensors");
+  Outcome const run = run_fairlane({"run", "config.yaml", "-q"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("\nnothing found "));
+  EXPECT_THAT(run.out, HasSubstr("up to 0.0369 % of all inputs (737) may be IDIs, with 95 %"));
+  // Of 10,000 groups that are drawn none is unfair.
+  json const summary = json::parse(slurp("out/summary.json"));
+  EXPECT_NEAR(summary.at("little_found").at("share_at_most").get<double>(),
+              1.0 - std::pow(0.025, 1e-4), 1e-12);
+}
+
+TEST_F(Trust, WhatIsCountedLeavesNothingOpen) {
+  std::vector<std::string> const few = {"run",   "config.yaml",  "-q",    "--json",
+                                        "--set", "global.num=1", "--set", "local.num=1"};
+  json const summary = parsed(run_fairlane(few));
+  EXPECT_LT(summary.at("counts").at("unique_groups"), 10);
+  EXPECT_EQ(summary.at("domain_share").at("source"), "count");
+  EXPECT_FALSE(summary.contains("little_found"));
 }
 
 TEST_F(Trust, ARunSaysHowOftenTheModelAgreesWithTheTable) {
