@@ -139,6 +139,9 @@ ExitCode run_config(RunArguments const& arguments) {
   options.overwrite = arguments.overwrite;
   options.against = arguments.against;
   options.domain_share = domain_share(arguments, options.execution, fail_above);
+  options.walk_seconds = [&](RunConfig const& config, TestSubject const& subject) {
+    return walk_seconds(config, subject, options.execution);
+  };
   bool const repeats = repeats_manifest(arguments.config.path);
   if (arguments.allow_changed_inputs && !repeats) {
     throw usage_error("--allow-changed-inputs: expected a manifest.json, whose run is repeated");

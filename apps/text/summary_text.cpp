@@ -114,10 +114,14 @@ std::string little_found_text(Members const& little) {
 
 /// What it takes to count all.
 std::string enumeration_cost_text(Members const& little, Members const& summary) {
-  std::string text = fmt::format("`fairlane enumerate` takes at most {} model evaluations",
-                                 domain_count(little.number("model_evaluations")));
+  double const evaluations = little.number("model_evaluations");
+  if (evaluations == 0.0)
+    return "the domain is too large for `fairlane enumerate`; `fairlane estimate` narrows the "
+           "bound";
+  std::string text = fmt::format("`fairlane enumerate` takes {} model evaluations at most",
+                                 domain_count(evaluations));
   if (double const seconds = summary.number("enumeration_seconds_at_most"); seconds > 0.0)
-    text += fmt::format(", about {} at the sample's pace", seconds_text(seconds));
+    text += fmt::format(", about {} on this CPU", seconds_text(seconds));
   return text;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/stopwatch.h"
 #include "engine/count/binomial_interval.h"
 #include "engine/count/estimate.h"
 #include "engine/count/group_counts.h"
@@ -18,6 +19,7 @@ constexpr double kLeastSamples = 1000.0;   // fewer tell too little
 constexpr double kQuickMacs = 4e9;         // multiply-adds of a network: about a second of one core
 constexpr double kQuickEvaluations = 5e5;  // of a model whose work is not known
 constexpr double kLongestShare = 10.0;     // of what is quick, for the least samples
+constexpr double kPaceSeconds = 0.02;      // of a walk, that tell its pace
 constexpr int kGrowth = 4;  // from one look at a share that is to be decided to the next,
 constexpr int kLooks = 4;   // of which there are so many
 
@@ -147,6 +149,34 @@ DomainShare measure_domain_share(RunConfig const& config, TestSubject const& sub
     bool const is_hopeless = sampled.known_high <= above && sampled.possible_low > above;
     if (decided || is_hopeless) return share;
   }
+}
+
+std::optional<double> walk_seconds(RunConfig const& config, TestSubject const& subject,
+                                   Execution const& execution) {
+  if (subject.model().scorer()) return std::nullopt;
+  auto lists = region_lists(subject, {});
+  double const inputs = group_count(lists) * static_cast<double>(subject.variants());
+  if (inputs > kMostEnumerated) return std::nullopt;
+  auto const backend = make_backend(subject, on_cpu(execution, subject), config.seed, {});
+  auto const walker = backend->make_walker(std::move(lists));
+  GroupCounts counts(walker->plan());
+  GroupCounter counter(*walker);
+  std::int64_t const heads = walker->plan().get().heads;
+  double const quick =
+      kQuickMacs / (static_cast<double>(walker->plan().get().members) *
+                    static_cast<double>(subject.model().network("walk").parameters()));
+  auto const words = static_cast<std::int64_t>(quick / kHeadsPerWord);
+  if (words == 0) return std::nullopt;
+  std::int64_t const step = std::min(walker->chunk(), words * kHeadsPerWord);
+  std::int64_t done = 0;
+  Stopwatch const watch;
+  while (done < heads && watch.seconds() < kPaceSeconds) {
+    std::int64_t const count = std::min(step, heads - done);
+    counter.count(done, count, counts, {});
+    done += count;
+  }
+  double const all = watch.seconds() * static_cast<double>(heads) / static_cast<double>(done);
+  return all / thread_count(execution);
 }
 
 }  // namespace fairlane

@@ -32,4 +32,11 @@ struct DomainShareOptions {
 DomainShare measure_domain_share(RunConfig const& config, TestSubject const& subject,
                                  DomainShareOptions const& options);
 
+/// Seconds that a walk over all groups takes on the CPU, at the pace of some milliseconds of it; an
+/// enumeration that skips what is proven to be fair may take far fewer. None for a domain that is
+/// too large, for a network of which no part is quickly walked, and for any other model, which is
+/// not asked just to know that. Throws Error.
+std::optional<double> walk_seconds(RunConfig const& config, TestSubject const& subject,
+                                   Execution const& execution);
+
 }  // namespace fairlane

@@ -79,9 +79,7 @@ constexpr std::int64_t kFewGroups = 10;
 constexpr std::int64_t kRareInputs = 1000;
 
 /// What a run that found little leaves open; none where it found more, or where all is counted.
-/// sample_seconds: that the sample took
-std::optional<LittleFound> find_little(TestSubject const& subject, Summary const& summary,
-                                       double sample_seconds) {
+std::optional<LittleFound> find_little(TestSubject const& subject, Summary const& summary) {
   FindingCounts const& found = summary.found;
   bool const is_little = found.unique_groups < kFewGroups ||
                          found.unique_instances < found.unique_generated / kRareInputs;
@@ -95,7 +93,6 @@ std::optional<LittleFound> find_little(TestSubject const& subject, Summary const
   if (is_known) {
     little.share_at_most = share->high;
     little.confidence = share->confidence;
-    little.seconds = sample_seconds / static_cast<double>(share->groups) * little.groups;
   }
   return little;
 }
@@ -180,7 +177,9 @@ Summary run(RunConfig const& config, RunOptions const& options) {
     summary.cluster_seconds = seeds.cluster_seconds();
     Stopwatch const sample_start;
     summary.domain_share = find_domain_share(config, subject, options, totals, findings->counts());
-    summary.little_found = find_little(subject, summary, sample_start.seconds());
+    summary.little_found = find_little(subject, summary);
+    if (summary.little_found && options.walk_seconds)
+      summary.little_found->seconds = options.walk_seconds(config, subject);
     if (options.agreement) {
       if (auto const agreed = label_agreement(subject, *backend))
         summary.agreement = agreed->share();

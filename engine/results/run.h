@@ -25,6 +25,8 @@ struct RunOptions {
   /// Measures the share of the domain after the search, unless `against` knows it; empty: nobody
   /// does.
   std::function<DomainShare(RunConfig const&, TestSubject const&)> domain_share;
+  /// Measures how long an enumeration takes at most, where little was found; empty: nobody does.
+  std::function<std::optional<double>(RunConfig const&, TestSubject const&)> walk_seconds;
   bool agreement = false;                          // compare the model with the data's labels
   std::function<void(std::string const&)> notice;  // lines for people, such as the chosen backend
 };

@@ -31,8 +31,11 @@ Json little_found_json(LittleFound const& little) {
     json["instances_at_most"] = whole_or_double(std::floor(*little.share_at_most * little.inputs));
     json["confidence"] = little.confidence;
   }
-  json["enumeration"] = {{"groups", whole_or_double(little.groups)},
-                         {"model_evaluations", whole_or_double(little.inputs)}};
+  json["enumeration"] = nullptr;
+  if (little.inputs <= kMostEnumerated) {
+    json["enumeration"] = {{"groups", whole_or_double(little.groups)},
+                           {"model_evaluations", whole_or_double(little.inputs)}};
+  }
   return json;
 }
 

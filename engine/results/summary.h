@@ -30,12 +30,15 @@ struct DomainShare {
   std::string skipped;
 };
 
+/// Inputs of a domain that `enumerate` takes at most: their numbers are 64-bit integers.
+inline constexpr double kMostEnumerated = 0x1p62;
+
 /// What a search that has found little leaves open.
 /// share_at_most    of the domain's inputs that are IDIs, by the sample's interval; none: there was
 ///                  no sample
 /// confidence       with which that holds
 /// groups, inputs   of the domain: what an enumeration evaluates at most
-/// seconds          that it takes at the sample's pace
+/// seconds          that it takes at most on the CPU, where that was measured
 struct LittleFound {
   std::optional<double> share_at_most;
   double confidence = 1.0;

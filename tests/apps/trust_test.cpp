@@ -201,7 +201,8 @@ TEST_F(Trust, LittleFoundIsNoProof) {
   EXPECT_GT(summary.at("timing").at("enumeration_seconds_at_most"), 0.0);
   std::string const text = few_with({}).out;
   EXPECT_THAT(text, HasSubstr("\nlittle found "));
-  EXPECT_THAT(text, HasSubstr("`fairlane enumerate` takes at most 2,000,000 model evaluations, "));
+  EXPECT_THAT(text,
+              HasSubstr("`fairlane enumerate` takes 2,000,000 model evaluations at most, about "));
   json const unsampled = parsed(few_with({"--json", "--samples", "0"}));
   EXPECT_EQ(unsampled.at("little_found"),
             (json{{"share_at_most", nullptr}, {"enumeration", little.at("enumeration")}}));

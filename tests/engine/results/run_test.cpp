@@ -88,6 +88,19 @@ TEST(Run, FastArithmeticIsNamedInTheSummary) {
   EXPECT_EQ(json.at("signature_note"), "fast arithmetic: depends on the device and its library");
 }
 
+TEST(Run, ADomainThatCannotBeEnumeratedHasNoCostOfThat) {
+  Summary summary;
+  summary.little_found = {0.25, 0.95, 0x1p61, 0x1p62, 7.0};
+  auto json = nlohmann::json::parse(summary_json(summary));
+  EXPECT_EQ(json.at("little_found").at("instances_at_most"), 0x1p60);
+  EXPECT_EQ(json.at("little_found").at("enumeration").at("model_evaluations"), 0x1p62);
+  EXPECT_EQ(json.at("timing").at("enumeration_seconds_at_most"), 7.0);
+  summary.little_found = {0.25, 0.95, 0x1p62, 0x1p63, std::nullopt};
+  json = nlohmann::json::parse(summary_json(summary));
+  EXPECT_TRUE(json.at("little_found").at("enumeration").is_null());
+  EXPECT_FALSE(json.at("timing").contains("enumeration_seconds_at_most"));
+}
+
 TEST(Run, SummaryHasEveryCount) {
   TemporaryFolder const folder;
   RunConfig const config = small_config(folder, {});
