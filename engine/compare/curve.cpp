@@ -1,7 +1,11 @@
 #include "engine/compare/curve.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
+
+#include "base/error.h"
 
 namespace fairlane {
 namespace {
@@ -51,7 +55,9 @@ std::int64_t Course::spent_by(std::uint64_t finder) const {
   auto const next =
       std::upper_bound(round_.begin(), round_.end(), finder,
                        [](std::uint64_t value, Leg const& leg) { return value < leg.finder; });
-  return next == round_.begin() ? spent() : (next - 1)->evaluations;
+  if (next == round_.begin())
+    throw Error(ExitCode::kBug, fmt::format("finder {}: no leg of the search has it", finder));
+  return (next - 1)->evaluations;
 }
 
 Curve Course::curve(Findings const& findings, std::int64_t budget,

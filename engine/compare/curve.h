@@ -31,7 +31,8 @@ class Course {
   void add_round(std::span<Leg const> legs);
   /// Model evaluations of all rounds.
   std::int64_t spent() const { return ends_.empty() ? 0 : ends_.back(); }
-  /// Those by which the last round's `finder` had made its visit.
+  /// Those by which the last round's `finder` had made its visit. Throws Error(kBug) for one before
+  /// all legs.
   std::int64_t spent_by(std::uint64_t finder) const;
   /// The trial's curve. Throws Error.
   /// budget    of model evaluations: what the last point has
