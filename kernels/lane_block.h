@@ -13,6 +13,7 @@
 
 #include "kernels/core/adaptive_steps.h"
 #include "kernels/core/gradients.h"
+#include "kernels/core/lattice.h"
 
 namespace fairlane {
 
@@ -58,6 +59,15 @@ struct MarginStep {
   std::int32_t step = 1;
 };
 
+/// Tests of moves of several attributes from inputs near the boundary (kernels/core/lattice.h):
+/// begin() chooses kTrials of them, and every round tests the next one, from the same origin.
+/// table    on the host, where it stays until the last round
+/// version  of its tested groups, which change with it
+struct LatticeStep {
+  MoveTable table;
+  std::uint64_t version = 0;
+};
+
 /// Local step of AEQUITAS, from origins that are known to be IDIs.
 /// odds    of the round, on the host
 /// events  [movable][2][2] in kernel column order, out: every step is added, see event_of()
@@ -68,7 +78,7 @@ struct OddsStep {
   std::uint64_t* events = nullptr;
 };
 
-using LocalStep = std::variant<WeightedStep, MarginStep, OddsStep>;
+using LocalStep = std::variant<WeightedStep, MarginStep, LatticeStep, OddsStep>;
 
 /// Lanes that advance together. One thread uses a block at a time.
 class LaneBlock {
@@ -108,11 +118,13 @@ class LaneBlock {
   }
   virtual void begin(WeightedStep const& step) = 0;
   virtual void begin(MarginStep const& step) = 0;
+  virtual void begin(LatticeStep const& step) = 0;
   virtual void begin(OddsStep const& step) = 0;
   /// Local rounds: each counts an iteration, renews gradients where due, draws, steps, tests,
   /// records, and takes back what the step does not accept.
   virtual void step(WeightedStep const& step, int rounds) = 0;
   virtual void step(MarginStep const& step, int rounds) = 0;
+  virtual void step(LatticeStep const& step, int rounds) = 0;
   /// One round, after which the lanes learn from each other.
   virtual void step(OddsStep const& step) = 0;
   void step(LocalStep const& step, int rounds) {
@@ -135,6 +147,9 @@ class LaneBlock {
   virtual std::uint32_t renewals(int lane) const = 0;
   /// Whether the last test or step met an IDI.
   virtual bool hit(int lane) const = 0;
+  /// After the rounds of a LatticeStep: every lane's tests. words, hashes [kTrials][size]: TrialWord
+  /// and the hash of the group that was tested
+  virtual void trials(std::uint32_t* words, std::uint64_t* hashes) const = 0;
   /// row [attributes] in dataset order.
   virtual void row(int lane, std::int32_t* row) const = 0;
 };

@@ -129,7 +129,7 @@ CurveChart curve_chart(Comparison const& c) {
     bool const of_groups = list.of == &Curve::unique_groups;
     std::string title = of_groups ? "unique groups" : "unique IDIs";
     if (c.totals) title += fmt::format(", of {} in all", (*c.totals).*list.whole);
-    CurvePanel& panel = chart.panels.emplace_back(std::move(title));
+    CurvePanel& panel = chart.panels.emplace_back(CurvePanel{std::move(title), {}});
     for (std::size_t m = 0; m < c.methods.size(); ++m)
       panel.lines.push_back(chart_line(c, m, list.of));
   }

@@ -104,6 +104,35 @@ constexpr MethodSpec maft(char const* name, char const* algorithm, char const* d
   return method;
 }
 
+/// What margin's row and margin-walk's share.
+constexpr MethodSpec kMargin = {
+    .name = "margin",
+    .paper = "Fairlane",
+    .algorithm =
+        "Newton steps of the logit margin on the lattice, then moves of several attributes that "
+        "put "
+        "the boundary between two members, from a frontier (kernels/core/lattice.h)",
+    .kind = SearchKind::kGradient,
+    .test = Test::kMargins,
+    .global_step = newton_step,
+    .gradient = GradientKind::kMargin,
+    .sign = -1,
+    .begins_with_gradients = true,
+    .evaluations_per_gradient = kBackpropagation,
+    .frontier = true,
+};
+
+constexpr MethodSpec margin_walk() {
+  MethodSpec method = kMargin;
+  method.name = "margin-walk";
+  method.algorithm =
+      "margin's Newton steps, then local.num moves of one attribute around each IDI "
+      "(kernels/core/margin.h)";
+  method.local_step = margin_step;
+  method.frontier = false;
+  return method;
+}
+
 // Deviations common to all rows: findings are counted by full input and by group; global IDIs are
 // kept unclipped and unmodified (EIDIG.py overwrites them by the first local step); a draw always
 // returns an attribute; an empty local phase is no error.
@@ -147,19 +176,8 @@ constexpr std::array kMethods = {
     maft("maft", "MAFT, all differences in one batch", ""),
     maft("maft-nonvec", "MAFT, one difference at a time",
          "lanes batch across seeds, so the search is the vectored one; kept for its name"),
-    MethodSpec{
-        .name = "margin",
-        .paper = "Fairlane",
-        .algorithm = "Newton steps of the logit margin on the lattice (kernels/core/margin.h)",
-        .kind = SearchKind::kGradient,
-        .test = Test::kMargins,
-        .global_step = newton_step,
-        .local_step = margin_step,
-        .gradient = GradientKind::kMargin,
-        .sign = -1,
-        .begins_with_gradients = true,
-        .evaluations_per_gradient = kBackpropagation,
-    },
+    kMargin,
+    margin_walk(),
 };
 
 }  // namespace

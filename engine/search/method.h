@@ -48,6 +48,8 @@ struct MethodSpec {
   bool adapts_directions = false;         // of local steps, for each attribute: see
                                           // engine/search/lockstep/step_adaptation.h
   bool adapts_attributes = false;         // whose turn it is
+  bool frontier = false;                  // local search from origins as they are found; see
+                                          // engine/search/lockstep/frontier.h
 
   /// Model evaluations that one gradient at one point counts for.
   double gradient_cost(int attributes) const {

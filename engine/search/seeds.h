@@ -38,11 +38,12 @@ class SeedSource {
   void place(std::int64_t first, std::int64_t count, LaneBlock& block) const;
   /// rows [count][attributes] of seeds first, first + 1, ...
   void rows(std::int64_t first, std::int64_t count, std::int32_t* out) const;
+  /// row [attributes] of a seed that is drawn uniformly, whatever the seeding.
+  void uniform_row(std::int64_t number, std::int32_t* row) const;
 
  private:
   void round_robin(RunConfig const& config, MethodSpec const& method, Dataset const& data,
                    Backend* backend);
-  void uniform_row(std::int64_t number, std::int32_t* row) const;
 
   TestSubject const& subject_;
   std::uint64_t run_seed_;

@@ -14,7 +14,8 @@ enum class Phase : std::uint32_t {
   kClustering = 3,
   kData = 4,
   kSample = 5,
-  kPilot = 6
+  kPilot = 6,
+  kFrontier = 7
 };
 
 /// Four random words per lane.

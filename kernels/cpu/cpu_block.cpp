@@ -59,6 +59,7 @@ CpuBlock::CpuBlock(PackedSubject const& subject, LaneKernels const& kernels, Cpu
   auto const memory = lay_out_lanes(subject_, words, stride, phase, memory_.data());
   lanes_ = memory.lanes;
   margin_ = memory.margin;
+  lattice_ = memory.lattice;
   context_.subject = subject_;
   context_.columns.attribute_of = subject.attribute_of().data();
   context_.columns.word = subject.keys().word.data();

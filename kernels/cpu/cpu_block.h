@@ -87,14 +87,17 @@ class CpuBlock final : public LaneBlock {
   void advance(NewtonStep const& how) override;
   void begin(WeightedStep const& how) override;
   void begin(MarginStep const& how) override;
+  void begin(LatticeStep const& how) override;
   void begin(OddsStep const& how) override;
   void step(WeightedStep const& how, int rounds) override;
   void step(MarginStep const& how, int rounds) override;
+  void step(LatticeStep const& how, int rounds) override;
   void step(OddsStep const& how) override;
   std::uint32_t seed(int lane) const override { return lanes_.seed[lane]; }
   std::uint32_t iteration(int lane) const override { return lanes_.iteration[lane]; }
   std::uint32_t renewals(int lane) const override { return lanes_.renewals[lane]; }
   bool hit(int lane) const override { return lanes_.hit[lane] != 0; }
+  void trials(std::uint32_t* words, std::uint64_t* hashes) const override;
   void row(int lane, std::int32_t* row) const override;
 
  private:
@@ -169,6 +172,8 @@ class CpuBlock final : public LaneBlock {
   LaneArray<std::byte> memory_;
   LaneState lanes_;
   MarginLanes margin_;
+  LatticeLanes lattice_;
+  int trial_ = 0;  // of the next round of a LatticeStep
   LaneContext context_;
 
   LaneArray<float> new_weights_;     // [movable + 1] of the listed lanes

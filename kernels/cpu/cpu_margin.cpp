@@ -52,4 +52,34 @@ void CpuBlock::local_round(MarginStep const& how) {
     std::copy_n(lanes_.x + c * lanes_.stride, size_, lanes_.origin + c * lanes_.stride);
 }
 
+void CpuBlock::begin(LatticeStep const& how) {
+  margins();
+  run(BeginLattice{context_, margin_.probe, lattice_}, size_);
+  all_gradients({GradientKind::kMargin, 1.0F}, lattice_.side_a, lattice_.side_b);
+  kernels_.plan_trials(subject_, how.table, plan_lanes(context_, lattice_, size_), size_);
+  trial_ = 0;
+}
+
+void CpuBlock::step(LatticeStep const& how, int rounds) {
+  auto const& probe = margin_.probe;
+  for (int i = 0; i < rounds; ++i) {
+    int const t = trial_++;
+    run(TryMove{context_, lattice_, how.table.draws, t}, size_);
+    margins();
+    run([c = context_, &probe, l = lattice_, t](long lane) { note_trial(c, probe, l, t, lane); },
+        size_);
+    record_probed();
+    run([c = context_](long lane) { c.return_key(lane); }, size_);
+    for (int c = 0; c < subject_.columns; ++c)
+      std::copy_n(lanes_.origin + c * lanes_.stride, size_, lanes_.x + c * lanes_.stride);
+  }
+}
+
+void CpuBlock::trials(std::uint32_t* words, std::uint64_t* hashes) const {
+  for (int t = 0; t < kTrials; ++t) {
+    words = std::copy_n(lattice_.trial + t * lanes_.stride, size_, words);
+    hashes = std::copy_n(lattice_.trial_hash + t * lanes_.stride, size_, hashes);
+  }
+}
+
 }  // namespace fairlane

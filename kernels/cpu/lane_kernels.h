@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "kernels/core/lane_tiles.h"
+#include "kernels/core/lattice.h"
 #include "kernels/core/visit_flags.h"
 #include "kernels/core/walk.h"
 
@@ -139,6 +140,8 @@ struct LaneKernels {
   void (*perturb_by_odds)(Subject const&, std::int32_t step, StepOdds odds,
                           std::uint32_t const* words, std::int32_t* x, long stride, int n,
                           std::int32_t* choice, std::int32_t* moved);
+  /// Chooses the tests of n origins.
+  void (*plan_trials)(Subject const&, MoveTable const&, PlanLanes const&, int n);
   /// Looks inputs [first, last) up in the lines of a visit table at their homes; `first` is a
   /// multiple of a register's inputs. Arrays are read and written up to a tile past `last`.
   void (*match_visits)(VisitSlots const&, int first, int last, VisitQuery const&,

@@ -2,6 +2,7 @@
 // is defined.
 #pragma once
 
+#include "kernels/core/lattice.h"
 #include "kernels/core/walk_tiles.h"
 #include "kernels/cpu/lane_kernels.h"
 
@@ -76,6 +77,10 @@ struct Kernels : LaneTiles<P, kV> {
     }
   }
 
+  static void plan_trials(Subject const& s, MoveTable const& table, PlanLanes const& lanes, int n) {
+    for (int at = 0; at < n; at += kN) fairlane::plan_trials<P>(s, table, lanes, at);
+  }
+
   static void walk(Subject const& s, Walk const& w, std::int64_t first, std::int64_t count,
                    Scratch const& m, WalkScratch const& memory, std::uint64_t* mixed,
                    std::uint64_t* counters) {
@@ -115,6 +120,7 @@ struct Kernels : LaneTiles<P, kV> {
                                            Tiles::attribute_weights,
                                            Tiles::perturb,
                                            Tiles::perturb_by_odds,
+                                           plan_trials,
                                            match_visits,
                                            list_visits,
                                            multiply_adds,

@@ -12,6 +12,10 @@ FL_LAUNCH(PairSides);
 FL_LAUNCH(RenewMargin);
 FL_LAUNCH(MoveMargin);
 FL_LAUNCH(SettleMargin);
+FL_LAUNCH(BeginLattice);
+FL_LAUNCH(PlanLattice);
+FL_LAUNCH(TryMove);
+FL_LAUNCH(SettleTrial);
 #undef FL_LAUNCH
 
 }  // namespace fairlane

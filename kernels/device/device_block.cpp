@@ -51,6 +51,7 @@ DeviceBlock::DeviceBlock(DeviceShare const& share, int capacity, Phase phase)
       lay_out(share_.packed, share_.device.properties().limits, capacity, phase, memory_.data());
   lanes_ = layout.of_lanes.lanes;
   margin_ = layout.of_lanes.margin;
+  lattice_ = layout.of_lanes.lattice;
   context_.overflow = layout.overflow;
   share_.device.zero(memory_.data(), memory_.size());
   context_.subject = share_.subject.arena().subject;

@@ -51,11 +51,14 @@ class DeviceBlock final : public LaneBlock {
   void seek(NewtonStep const& how, std::uint32_t last, bool steps_last) override;
   void begin(WeightedStep const& how) override;
   void begin(MarginStep const& how) override;
+  void begin(LatticeStep const& how) override;
   void begin(OddsStep const& how) override;
   void step(WeightedStep const& how, int rounds) override;
   void step(MarginStep const& how, int rounds) override;
+  void step(LatticeStep const& how, int rounds) override;
   void step(OddsStep const& how) override;
   int rounds_at_once() const override;
+  void trials(std::uint32_t* words, std::uint64_t* hashes) const override;
 
  private:
   /// A copy of an array over lanes on the host, brought over when it is asked for after a change.
@@ -64,6 +67,17 @@ class DeviceBlock final : public LaneBlock {
     std::vector<T> values;
     bool fresh = false;
   };
+
+  /// A wave's moves in the device's memory.
+  struct DeviceMoves {
+    DeviceArray<MoveDraw> draws;
+    DeviceArray<float> rates;           // then the best of each distance and beyond
+    DeviceArray<std::uint64_t> tested;  // groups
+    std::uint64_t version = 0;          // of these
+    MoveTable table;                    // the same for kernels
+  };
+  /// Brings a wave's moves over.
+  void upload(LatticeStep const& how);
 
   /// What a block takes. The overflow is there from the start: once the record is full, there may
   /// be no memory for it.
@@ -134,6 +148,9 @@ class DeviceBlock final : public LaneBlock {
   DeviceArray<std::byte> memory_;
   LaneState lanes_;
   MarginLanes margin_;
+  LatticeLanes lattice_;
+  DeviceMoves moves_;
+  int trial_ = 0;  // of the next round of a LatticeStep
   RecordContext context_;
   bool sought_ = false;  // the last verb was seek, and outcomes tell all lanes' hits and iterations
   mutable Mirror<std::uint32_t> outcomes_;

@@ -52,4 +52,64 @@ void DeviceBlock::local_round(MarginStep const& how) {
   finish();
 }
 
+void DeviceBlock::upload(LatticeStep const& how) {
+  auto& device = share_.device;
+  MoveTable const& table = how.table;
+  auto const draws = static_cast<std::size_t>(table.count);
+  auto const words = std::size_t{1} << (table.tested.log2_bits - 6);
+  if (moves_.draws.size() < draws) moves_.draws = DeviceArray<MoveDraw>(device, draws);
+  if (moves_.rates.size() == 0)
+    moves_.rates = DeviceArray<float>(device, kMoveClasses + kMoveDistances);
+  if (moves_.tested.size() != words) {
+    moves_.tested = DeviceArray<std::uint64_t>(device, words);
+    moves_.version = 0;
+  }
+  if (moves_.version == how.version) return;
+  moves_.version = how.version;
+  float* const rates = moves_.rates.data();
+  device.upload(moves_.draws.data(), table.draws, draws * sizeof(MoveDraw));
+  device.upload(rates, table.rate, kMoveClasses * sizeof(float));
+  device.upload(rates + kMoveClasses, table.best_from, kMoveDistances * sizeof(float));
+  device.upload(moves_.tested.data(), table.tested.bits, words * sizeof(std::uint64_t));
+  moves_.table = {moves_.draws.data(),
+                  table.count,
+                  rates,
+                  rates + kMoveClasses,
+                  {moves_.tested.data(), table.tested.log2_bits}};
+}
+
+void DeviceBlock::begin(LatticeStep const& how) {
+  upload(how);
+  prepare(0);
+  margins(true);
+  run(BeginLattice{context_, margin_.probe, lattice_}, all());
+  run(PairRows{context_, nullptr, lattice_.side_a, lattice_.side_b, lanes_.stride}, all());
+  gradients({GradientKind::kMargin, 1.0F}, all());
+  run(PlanLattice{context_, lattice_, moves_.table, lanes_.stride}, all());
+  trial_ = 0;
+  finish();
+}
+
+void DeviceBlock::step(LatticeStep const&, int rounds) {
+  for (int i = 0; i < rounds; ++i) {
+    int const t = trial_++;
+    prepare(static_cast<std::uint64_t>(size_));
+    run(TryMove{context_, lattice_, moves_.table.draws, t}, all());
+    margins();
+    run(SettleTrial{context_, margin_.probe, lattice_, t}, all());
+    finish();
+  }
+}
+
+void DeviceBlock::trials(std::uint32_t* words, std::uint64_t* hashes) const {
+  auto const n = static_cast<std::size_t>(size_);
+  for (int t = 0; t < kTrials; ++t) {
+    auto const at = static_cast<std::size_t>(t) * n;
+    share_.device.download(words + at, lattice_.trial + t * lanes_.stride,
+                           n * sizeof(std::uint32_t));
+    share_.device.download(hashes + at, lattice_.trial_hash + t * lanes_.stride,
+                           n * sizeof(std::uint64_t));
+  }
+}
+
 }  // namespace fairlane

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "kernels/rounds/margin_rounds.h"
+#include "kernels/rounds/lattice_rounds.h"
 
 namespace fairlane {
 
@@ -28,6 +28,7 @@ class Carver {
 struct LaneMemory {
   LaneState lanes;
   MarginLanes margin;
+  LatticeLanes lattice;
   std::size_t bytes = 0;
 };
 
@@ -96,6 +97,16 @@ inline LaneMemory lay_out_lanes(Subject const& subject, int words, long stride, 
   memory.take(m.slope_a, columns * lanes);
   memory.take(m.slope_b, columns * lanes);
   memory.take(m.tried, movable * lanes);
+  if (phase == Phase::kLocal) {
+    LatticeLanes& l = out.lattice;
+    memory.take(l.side_a, lanes);
+    memory.take(l.side_b, lanes);
+    memory.take(l.margin_a, lanes);
+    memory.take(l.margin_b, lanes);
+    memory.take(l.sign_b, lanes);
+    memory.take(l.trial, kTrials * lanes);
+    memory.take(l.trial_hash, kTrials * lanes);
+  }
   out.bytes = memory.used();
   return out;
 }

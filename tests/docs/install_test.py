@@ -92,7 +92,7 @@ class Installed(unittest.TestCase):
         self.assertEqual(["--fail-above"], self.complete("fairlane", "run", "--fail"))
         self.assertEqual(["people.yaml"], self.complete("fairlane", "run", "peo"))
         self.assertEqual(["prefix"], self.complete("fairlane", "run", "--out", "pre"))
-        self.assertEqual(["margin"], self.complete("fairlane", "compare", "--methods", "marg"))
+        self.assertEqual(["margin", "margin-walk"], self.complete("fairlane", "compare", "--methods", "marg"))
         self.assertEqual(["bash"], self.complete("fairlane", "completion", "b"))
         self.assertEqual([], self.complete("fairlane", "run", "--seed", ""))
         self.assertIn("-q", self.complete("fairlane", "run", "-"))

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace fairlane {
 
@@ -92,9 +93,7 @@ void LockstepSearch::local_phase() {
   std::int64_t last = total;
   char const* reason = "";
   if (config_.budget.iterations) {
-    std::int64_t tests = 0;
-    for (auto const& outcome : result_.global) tests += outcome.iterations;
-    std::int64_t const left = *config_.budget.iterations - tests;
+    std::int64_t const left = iterations_left();
     std::int64_t const origins = left / config_.local.num + (left % config_.local.num != 0 ? 1 : 0);
     if (origins <= last) {
       last = origins;
@@ -169,6 +168,8 @@ std::int64_t LockstepSearch::origins_for_budgets(std::int64_t done, char const*&
     reason = budget;
   };
   if (config_.budget.evaluations) reached(origins_for_evaluations(done), "evaluations");
+  if (config_.budget.iterations && method_.frontier)
+    reached(origins_for_iterations(done), "iterations");
   if (config_.budget.instances) reached(origins_for_instances(done), "instances");
   return enough;
 }
@@ -198,6 +199,22 @@ std::int64_t LockstepSearch::origins_for_evaluations(std::int64_t done) const {
   return -1;
 }
 
+std::int64_t LockstepSearch::iterations_left() const {
+  if (!config_.budget.iterations) return std::numeric_limits<std::int64_t>::max();
+  std::int64_t left = *config_.budget.iterations;
+  for (auto const& outcome : result_.global) left -= outcome.iterations;
+  return left;
+}
+
+std::int64_t LockstepSearch::origins_for_iterations(std::int64_t done) const {
+  std::int64_t left = iterations_left();
+  for (std::int64_t i = 0; i < done; ++i) {
+    left -= steps_[static_cast<std::size_t>(i)];
+    if (left <= 0) return i + 1;
+  }
+  return -1;
+}
+
 std::int64_t LockstepSearch::origins_for_instances(std::int64_t done) {
   auto finders = hit_finders();
   auto const wanted = static_cast<std::size_t>(*config_.budget.instances);
@@ -205,6 +222,7 @@ std::int64_t LockstepSearch::origins_for_instances(std::int64_t done) {
   std::nth_element(finders.begin(), finders.begin() + static_cast<std::ptrdiff_t>(wanted - 1),
                    finders.end());
   std::uint64_t const finder = finders[wanted - 1];
+  if (Finder::phase(finder) == Phase::kLocal && method_.frontier) return Finder::seed(finder) + 1;
   auto const end = origins_.seed.begin() + done;
   auto const origin = std::lower_bound(origins_.seed.begin(), end, Finder::seed(finder));
   // Found by an origin that is not complete: earlier ones may still find as many.
@@ -225,8 +243,8 @@ void LockstepSearch::cut_local(std::int64_t done) {
   cut.local_seeds = done;
   if (done == 0) {  // the same as an end after the global phase, which a replay takes it for
     cut.finder = Finder::pack(Phase::kGlobal, static_cast<std::uint32_t>(cut.global_seeds), 0);
-  } else if (done < static_cast<std::int64_t>(origins_.seed.size())) {
-    cut.finder = Finder::pack(Phase::kLocal, origins_.seed[static_cast<std::size_t>(done)], 0);
+  } else if (done < static_cast<std::int64_t>(steps_.size())) {
+    cut.finder = Finder::pack(Phase::kLocal, origin_seed(done), 0);
   }
 }
 

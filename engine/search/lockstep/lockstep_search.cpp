@@ -8,7 +8,12 @@ void LockstepSearch::search() {
   try {
     global_phase();
     cut_global();
-    if (result_.cut.local_seeds != 0 && config_.local.num > 0) local_phase();
+    if (result_.cut.local_seeds == 0 || config_.local.num == 0) return;
+    if (method_.frontier) {
+      frontier_phase();
+    } else {
+      local_phase();
+    }
   } catch (Error const& error) {
     fails_midway_ = config_.budget.seconds && is_model_failure(error);
     throw;
@@ -89,7 +94,7 @@ void LockstepSearch::list_legs() {
         only_tests ? variants() : seed_evaluations(seed));
   }
   for (std::int64_t i = 0; i < local_counted_; ++i)
-    add(Phase::kLocal, origins_.seed[static_cast<std::size_t>(i)], origin_evaluations(i));
+    add(Phase::kLocal, origin_seed(i), origin_evaluations(i));
 }
 
 }  // namespace fairlane

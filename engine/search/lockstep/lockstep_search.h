@@ -1,5 +1,5 @@
 // The search whose lanes advance together. This folder is one class: a file for each phase, one for
-// what is saved of it, one for the rest.
+// what is saved of it, one for the rest; and what its phases learn: StepAdaptation, Frontier.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/workers.h"
+#include "engine/search/lockstep/frontier.h"
 #include "engine/search/lockstep/step_adaptation.h"
 #include "engine/search/search_task.h"
 
@@ -81,6 +82,28 @@ class LockstepSearch : public SearchTask {
   static void learn(Population& population);
   /// After the last step of origins [first, last).
   void end_population(Population const& population, std::int64_t first, std::int64_t last);
+  /// The margin method's local phase: waves of a frontier, whose origins and starts are numbered in
+  /// the order in which they are taken.
+  void frontier_phase();
+  /// Results of a wave; [count] each, of starts or of origins.
+  /// hit, rows       starts: whether it is an IDI, and where its step ended [attributes]
+  /// words, hashes   origins: [kTrials][origins], see LaneBlock::trials
+  struct WaveResults {
+    std::vector<std::uint8_t> hit;
+    std::vector<std::int32_t> rows;
+    std::vector<std::uint32_t> words;
+    std::vector<std::uint64_t> hashes;
+  };
+  WaveResults run_wave(Wave const& wave, std::int64_t first);
+  void run_starts(Wave const& wave, std::int64_t first, LaneBlock& block, std::int64_t begin,
+                  int count, WaveResults& results);
+  void run_origins(Wave const& wave, std::int64_t first, LaneBlock& block, std::int64_t begin,
+                   int count, WaveResults& results);
+  /// Takes a wave's results over: which origins come next.
+  void learn(Wave const& wave, WaveResults const& results);
+  Frontier::Size frontier_size() const;
+  /// Tests that the frontier makes at most.
+  std::int64_t frontier_tests() const;
   void cut_global();
   void cut_local(std::int64_t done);
   /// Tests that a seed takes at most: fewer than max_iter() where a repeated run's clock ended it.
@@ -103,6 +126,9 @@ class LockstepSearch : public SearchTask {
   /// Origins after which the budget of instances is reached, -1 when the first `done` do not reach
   /// it.
   std::int64_t origins_for_instances(std::int64_t done);
+  /// Same for the budget of iterations, of which so many are left for the local phase.
+  std::int64_t origins_for_iterations(std::int64_t done) const;
+  std::int64_t iterations_left() const;
   /// Same for the budget of model evaluations; what is left of it after so many origins; and how
   /// many more are worth searching at once.
   std::int64_t origins_for_evaluations(std::int64_t done) const;
@@ -171,6 +197,12 @@ class LockstepSearch : public SearchTask {
 
   MethodSpec const& method_;
   int attributes_;
+  /// Number under which the visits of a local search's origin are recorded.
+  std::uint32_t origin_seed(std::int64_t origin) const {
+    return method_.frontier ? static_cast<std::uint32_t>(origin)
+                            : origins_.seed[static_cast<std::size_t>(origin)];
+  }
+
   Workers workers_;
   std::vector<GlobalHits> hits_;  // [workers]
   GlobalHits origins_;            // starting points of the local phase: distinct hits by least seed
@@ -180,8 +212,10 @@ class LockstepSearch : public SearchTask {
   std::vector<std::uint32_t> renewals_;       // [origins]
   std::vector<std::uint32_t> seed_limits_;    // [seeds] of a repeated run; empty: none
   std::optional<StepAdaptation> adaptation_;  // AEQUITAS: after the last population that is done
-  std::int64_t local_counted_ = 0;            // origins that count
-  bool fails_midway_ = false;                 // in a round, of which some visits were made
+  std::optional<Frontier> frontier_;          // margin: between two waves, or with one on its way
+  std::vector<std::unique_ptr<LaneBlock>> wave_blocks_;  // [workers]
+  std::int64_t local_counted_ = 0;                       // origins that count
+  bool fails_midway_ = false;  // in a round, of which some visits were made
 };
 
 }  // namespace fairlane

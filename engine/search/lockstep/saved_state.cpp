@@ -51,6 +51,7 @@ void LockstepSearch::write_state(CheckpointWriter& state) {
     state.add(kDown, adaptation_->down());
     state.add(kShare, adaptation_->share());
   }
+  if (frontier_) frontier_->write(state);
   write_visits(state);
 }
 
@@ -68,6 +69,10 @@ void LockstepSearch::read_state(CheckpointReader const& state) {
   local_done_ = state.values<std::uint8_t>(kDone);
   steps_ = state.values<std::uint32_t>(kSteps);
   renewals_ = state.values<std::uint32_t>(kRenewals);
+  if (method_.frontier) {
+    frontier_.emplace(backend_.subject(), config_.seed, frontier_size());
+    if (!frontier_->read(state)) frontier_.reset();
+  }
   if (state.size(kShare) > 0) {
     adaptation_.emplace(new_adaptation());
     adaptation_->restore(state.values<std::int32_t>(kDown), state.values<double>(kShare));

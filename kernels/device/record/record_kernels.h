@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/device/record/visit_set.h"
-#include "kernels/rounds/margin_rounds.h"
+#include "kernels/rounds/lattice_rounds.h"
 #include "kernels/rounds/search_rounds.h"
 
 namespace fairlane {
@@ -191,6 +191,20 @@ struct SettleMargin {
     } else {
       c.return_row(lane);
     }
+  }
+};
+
+/// After MarginTiles of trial t of a LatticeStep: what it met; takes every lane back to its origin.
+struct SettleTrial {
+  RecordContext c;
+  MarginResult probe;
+  LatticeLanes l;
+  int t;
+
+  FL_HD void operator()(std::int64_t lane) const {
+    note_trial(c, probe, l, t, lane);
+    c.record_probed(lane);
+    return_to_origin(c, lane);
   }
 };
 

@@ -113,7 +113,7 @@ TEST(Compare, RoundsSpendTheBudget) {
   config.global.seeding = "uniform";  // a table has no more seeds than rows
   auto options = with_repeats(2);
   options.against = folder.file("all");
-  options.methods = {"themis", "adf", "eidig", "maft", "margin"};
+  options.methods = {"themis", "adf", "eidig", "maft", "margin-walk"};
   for (bool const counts_evaluations : {true, false}) {
     std::int64_t const limit = counts_evaluations ? 400'000 : 50'000;
     config.budget = {};
@@ -156,7 +156,7 @@ TEST(Compare, RoundsAreRunsWhoseFindingsCountOnce) {
   config.global.seeding = "uniform";
   config.budget.evaluations = 40'000;
   auto options = with_repeats(1);
-  options.methods = {"eidig", "margin"};
+  options.methods = {"eidig", "margin-walk"};
   Json const json = Json::parse(compare(to(config, folder.file("c")), options));
   for (Json const& trial : json["trials"]) {
     SCOPED_TRACE(trial.dump());

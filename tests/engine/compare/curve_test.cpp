@@ -125,7 +125,7 @@ TEST(Curve, GoesOnFromRoundToRound) {
   RunConfig config = small_config(folder, shape);
   config.global.seeding = "uniform";
   config.budget.evaluations = 40'000;
-  Json const json = compared(to(config, folder.file("c")), {"eidig", "margin"});
+  Json const json = compared(to(config, folder.file("c")), {"eidig", "margin-walk"});
   for (Json const& trial : json["trials"]) {
     SCOPED_TRACE(trial.dump());
     ASSERT_GT(trial["rounds"], 1);

@@ -24,13 +24,14 @@ TEST(Methods, EveryRowIsComplete) {
     EXPECT_EQ(method.gradient != GradientKind::kNone, steps) << method.name;
     EXPECT_EQ(method.sign != 0, steps) << method.name;
     EXPECT_EQ(method.global_step != nullptr, steps) << method.name;
-    EXPECT_EQ(method.local_step != nullptr, steps || method.kind == SearchKind::kAdaptive)
-        << method.name;
+    bool const walks = steps || method.kind == SearchKind::kAdaptive;
+    EXPECT_EQ(method.local_step != nullptr || method.frontier, walks) << method.name;
+    EXPECT_FALSE(method.local_step != nullptr && method.frontier) << method.name;
     bool const adapts = method.adapts_directions || method.adapts_attributes;
     EXPECT_FALSE(adapts && method.kind != SearchKind::kAdaptive) << method.name;
   }
   for (char const* name : {"themis", "aequitas-random", "aequitas-semi", "aequitas-fully", "sg",
-                           "adf", "eidig", "maft", "maft-nonvec", "margin"}) {
+                           "adf", "eidig", "maft", "maft-nonvec", "margin", "margin-walk"}) {
     EXPECT_EQ(names.count(name), 1U) << name;
   }
 }

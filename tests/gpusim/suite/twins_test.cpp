@@ -15,8 +15,8 @@
 namespace fairlane {
 namespace {
 
-constexpr char const* kMethods[] = {"themis",      "adf",    "eidig",         "maft",
-                                    "maft-nonvec", "margin", "aequitas-fully"};
+constexpr char const* kMethods[] = {"themis",      "adf",    "eidig",       "maft",
+                                    "maft-nonvec", "margin", "margin-walk", "aequitas-fully"};
 
 constexpr char const* kWiderPasses =
     "a pass of a warp is wider than the host's: it writes behind its last lane, where an earlier "
@@ -175,7 +175,7 @@ void reach_every_kernel(Twins& twins) {
   // Activations of sums that are kept; a record that grows; blocks of threads of every size.
   search_everywhere(twins, quick_config(folder, shape_of("silu")), {"eidig"});
   search_everywhere(twins, quick_config(folder, shape_of("wide domain")),
-                    {"themis", "eidig", "maft", "margin"});
+                    {"themis", "eidig", "maft", "margin", "margin-walk"});
   SmallShape layered = shape_of("several outputs");
   layered.widths = {300, 40, 3};
   search_everywhere(twins, quick_config(folder, layered), {"eidig"});

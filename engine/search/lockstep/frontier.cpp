@@ -1,0 +1,386 @@
+#include "engine/search/lockstep/frontier.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+namespace fairlane {
+namespace {
+
+constexpr std::size_t kMostQueued = std::size_t{1} << 16;  // of misses; hits are all kept
+constexpr double kRemembered = 0.95;        // of what a kind has brought, from wave to wave
+constexpr double kMovesRemembered = 0.98;   // of what is known of moves
+constexpr std::int64_t kStartShare = 64;    // one lane of so many starts anew in any case
+constexpr std::size_t kUnknownShare = 8;    // of a wave's origins, of a kind that is not known well
+constexpr std::uint32_t kFewDraws = 768;    // moves that an origin chooses from, most of them IDIs
+constexpr std::uint32_t kManyDraws = 8192;  // where most are not, for which good moves are rare
+constexpr std::uint32_t kDrawnOrigins = 8;  // of which the one in the least visited cell is taken
+constexpr std::uint32_t kFirstOriginDraw = 16;  // behind the draws of moves
+constexpr std::size_t kCells = std::size_t{1} << 16;
+constexpr int kLeastBits = 16;
+constexpr int kMostBits = 30;
+
+/// What origins of a kind are thought to bring before any is known, as hits a test: more than they
+/// can, so that each is tried.
+constexpr std::array<double, kOriginKinds> kHoped = {1.0, 1.0, 0.5, 0.25, 0.1, 0.1,
+                                                     0.1, 0.1, 0.1, 0.1,  0.1};
+constexpr double kHopedTests = 64.0;  // that this is worth
+
+/// Share of moves that meet an IDI before any is known, by distance; less where the predicted
+/// margins are not centred.
+constexpr std::array<double, kMoveDistances> kFirstRate = {0.0,  0.5,  0.25, 0.12, 0.07,
+                                                           0.05, 0.03, 0.02, 0.01};
+constexpr std::array<double, kMoveCentres> kFirstShare = {0.15, 0.5, 0.8, 1.0, 1.2, 1.4};
+constexpr double kFirstTests = 8.0;
+
+double pow2_ceil_log(double count) { return std::ceil(std::log2(std::max(count, 1.0))); }
+
+}  // namespace
+
+Frontier::Frontier(PackedSubject const& subject, std::uint64_t seed, Size const& size)
+    : packed_(subject), seed_(seed), size_(size), tried_(kMoveClasses), hits_(kMoveClasses) {
+  constexpr double kBitsPerTest = 16.0;
+  log2_bits_ =
+      std::clamp(static_cast<int>(pow2_ceil_log(size.tests * kBitsPerTest)), kLeastBits, kMostBits);
+  tested_.resize((std::size_t{1} << log2_bits_) / 64);
+  cells_.resize(kCells);
+}
+
+std::int64_t Frontier::wave_lanes() const {
+  constexpr double kWaves = 512.0;
+  constexpr double kLeast = 64.0;
+  constexpr double kMost = 1 << 20;
+  return static_cast<std::int64_t>(std::clamp(size_.tests / (kTrials * kWaves), kLeast, kMost));
+}
+
+void Frontier::push(OriginKind kind, std::int32_t const* row) {
+  Queue& queue = queues_[static_cast<std::size_t>(kind)];
+  bool const is_miss = kind >= OriginKind::kNear0;
+  if (is_miss && queue.cells.size() >= kMostQueued) return;
+  queue.rows.insert(queue.rows.end(), row, row + width());
+  queue.cells.push_back(cell_of(row));
+}
+
+std::uint64_t Frontier::hash_of(std::int32_t const* row) const {
+  std::vector<std::uint64_t> key(static_cast<std::size_t>(packed_.keys().words));
+  packed_.group_key(row, key.data());
+  return std::accumulate(key.begin(), key.end(), std::uint64_t{0}, hash_word);
+}
+
+bool Frontier::test_and_set(std::uint64_t hash) {
+  std::uint64_t const bit = TestedGroups::bit_of(hash, log2_bits_);
+  std::uint64_t& word = tested_[bit / 64];
+  std::uint64_t const mask = std::uint64_t{1} << (bit % 64);
+  if ((word & mask) != 0) return true;
+  word |= mask;
+  ++set_bits_;
+  return false;
+}
+
+void Frontier::add_hit(std::int32_t const* row) {
+  if (!test_and_set(hash_of(row))) push(OriginKind::kHit, row);
+}
+
+double Frontier::rate(std::size_t kind) const {
+  auto const& yield = queues_[kind].yield;
+  return (yield.found + kHoped[kind] * kHopedTests) /
+         (yield.evaluations + kHopedTests * size_.test_evaluations);
+}
+
+double Frontier::start_rate() const {
+  // What a start leads to is found from where its step has ended.
+  auto const& ended = queues_[static_cast<std::size_t>(OriginKind::kStart)].yield;
+  constexpr double kFirstEvaluations = 1000.0;
+  return (starts_.found + ended.found + 1.0) /
+         (starts_.evaluations + ended.evaluations + kFirstEvaluations);
+}
+
+std::uint16_t Frontier::cell_of(std::int32_t const* row) const {
+  Subject const& s = packed_.get();
+  std::uint64_t hash = 0;
+  for (int i = 0; i < s.movable_count; ++i) {
+    int const c = s.movable[i];
+    std::int32_t const code = row[packed_.attribute_of()[static_cast<std::size_t>(c)]];
+    bool const upper = packed_.place_of(c, code) - s.low[c] > (s.high[c] - s.low[c]) / 2;
+    hash = hash_word(hash, upper ? 1 : 0);
+  }
+  return static_cast<std::uint16_t>(hash >> 48);
+}
+
+void Frontier::draw_origins(std::size_t kind, std::size_t count) {
+  Queue& queue = queues_[kind];
+  for (std::size_t i = 0; i < count; ++i) {
+    auto const left = static_cast<std::uint32_t>(queue.cells.size());
+    std::size_t chosen = left;
+    for (std::uint32_t draw = 0; draw < kDrawnOrigins / 4; ++draw) {
+      auto const words = philox<ScalarPack>(static_cast<std::uint32_t>(wave_.kinds.size()),
+                                            static_cast<std::uint32_t>(Phase::kFrontier), waves_,
+                                            kFirstOriginDraw + draw, seed_);
+      for (std::uint32_t const word : words.w) {
+        std::size_t const at = below<ScalarPack>(word, left);
+        if (chosen == left || cells_[queue.cells[at]] < cells_[queue.cells[chosen]]) chosen = at;
+      }
+    }
+    ++cells_[queue.cells[chosen]];
+    auto const row = queue.rows.begin() + static_cast<std::ptrdiff_t>(chosen * width());
+    wave_.rows.insert(wave_.rows.end(), row, row + static_cast<std::ptrdiff_t>(width()));
+    std::copy(queue.rows.end() - static_cast<std::ptrdiff_t>(width()), queue.rows.end(), row);
+    queue.rows.resize(queue.rows.size() - width());
+    queue.cells[chosen] = queue.cells.back();
+    queue.cells.pop_back();
+    wave_.kinds.push_back(static_cast<std::uint8_t>(kind));
+  }
+}
+
+void Frontier::draw_moves() {
+  Subject const& s = packed_.get();
+  auto const movable = static_cast<std::uint32_t>(s.movable_count);
+  auto const idis = std::ranges::count_if(wave_.kinds, [](std::uint8_t kind) {
+    return kind <= static_cast<std::uint8_t>(OriginKind::kOften);
+  });
+  bool const many = static_cast<std::size_t>(idis) * 2 < wave_.kinds.size();
+  auto const count = many ? kManyDraws : kFewDraws;
+  draws_.resize(count);
+  for (std::uint32_t d = 0; d < count; ++d) {
+    auto const draw = [&](std::uint32_t number) {
+      return philox<ScalarPack>(d, static_cast<std::uint32_t>(Phase::kFrontier), waves_, number,
+                                seed_);
+    };
+    auto const places = draw(1);
+    auto const sizes = draw(2);
+    auto const more = draw(3);
+    MoveDraw& move = draws_[d];
+    std::uint32_t const first = below<ScalarPack>(places.w[0], movable);
+    move.column[0] = s.movable[first];
+    move.column[1] = move.column[2] = -1;
+    if (movable > 1) {
+      std::uint32_t second = below<ScalarPack>(places.w[1], movable - 1);
+      second += second >= first ? 1 : 0;
+      move.column[2] = s.movable[second];
+      if (movable > 2) {
+        std::uint32_t third = below<ScalarPack>(places.w[2], movable - 2);
+        third += third >= std::min(first, second) ? 1 : 0;
+        third += third >= std::max(first, second) ? 1 : 0;
+        move.column[1] = s.movable[third];
+      }
+    }
+    for (std::uint32_t i = 0; i + 1 < kMoveAttributes; ++i) {
+      move.by[i] = 0;
+      int const c = move.column[i];
+      bool const stays = i == 1 && unit_float<ScalarPack>(more.w[0]) < 0.2F;
+      if (c < 0 || stays) continue;
+      float const size = unit_float<ScalarPack>(sizes.w[2 * i]);
+      constexpr std::uint32_t kLongest = 4;
+      std::uint32_t const longest = below<ScalarPack>(more.w[1 + i], kLongest) + 1;
+      auto const by = static_cast<std::int32_t>(size < 0.75F ? 1U : size < 0.92F ? 2U : longest);
+      std::int32_t const step = std::min(by, s.high[c] - s.low[c]);
+      move.by[i] = (sizes.w[2 * i + 1] & 1U) != 0 ? step : -step;
+    }
+  }
+  std::stable_sort(draws_.begin(), draws_.end(), [](MoveDraw const& a, MoveDraw const& b) {
+    return a.distance() < b.distance();
+  });
+}
+
+void Frontier::learn_rates() {
+  rates_.resize(kMoveClasses);
+  best_from_.assign(kMoveDistances, 0.0F);
+  for (std::size_t d = kMoveDistances; d-- > 0;) {
+    if (d + 1 < kMoveDistances) best_from_[d] = best_from_[d + 1];
+    for (std::size_t centre = 0; centre < kMoveCentres; ++centre) {
+      std::size_t const at = d * kMoveCentres + centre;
+      double const first = kFirstRate[d] * kFirstShare[centre] * kFirstTests;
+      rates_[at] = static_cast<float>((hits_[at] + first) / (tried_[at] + kFirstTests));
+      if (centre == 0) rates_[at] = 0.0F;  // what is predicted to miss by far is not tested
+      best_from_[d] = std::max(best_from_[d], rates_[at]);
+    }
+  }
+}
+
+Wave const& Frontier::next(std::int64_t most, StartRow const& start_row) {
+  if (!on_its_way_) {
+    wave_ = {};
+    wave_.number = ++waves_;
+    std::array<std::size_t, kOriginKinds> order{};
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return rate(a) > rate(b); });
+    double const of_starts = start_rate();
+    auto const origins = static_cast<std::size_t>(most - most / kStartShare);
+    for (std::size_t const kind : order) {
+      auto const left = origins - wave_.kinds.size();
+      if (kind != static_cast<std::size_t>(OriginKind::kStart) && rate(kind) < of_starts) continue;
+      // What is only hoped for gets a share, but for the neighbourhood of new IDIs.
+      bool const known =
+          kind <= static_cast<std::size_t>(OriginKind::kHit) ||
+          queues_[kind].yield.evaluations > kHopedTests * kTrials * size_.test_evaluations;
+      auto const share = known ? left : std::min(left, origins / kUnknownShare + 1);
+      draw_origins(kind, std::min(queued(kind), share));
+    }
+    wave_.starts = most - static_cast<std::int64_t>(wave_.kinds.size());
+    std::vector<std::int32_t> rows(static_cast<std::size_t>(wave_.starts) * width());
+    for (std::size_t i = 0; i < rows.size(); i += width()) start_row(next_start_++, &rows[i]);
+    wave_.rows.insert(wave_.rows.begin(), rows.begin(), rows.end());
+    on_its_way_ = true;
+  }
+  draw_moves();
+  learn_rates();
+  return wave_;
+}
+
+LatticeStep Frontier::step() const {
+  return {{draws_.data(),
+           static_cast<std::int32_t>(draws_.size()),
+           rates_.data(),
+           best_from_.data(),
+           {tested_.data(), log2_bits_}},
+          wave_.number};
+}
+
+void Frontier::moved(std::int32_t const* row, std::uint32_t word, std::int32_t* to) const {
+  std::copy_n(row, width(), to);
+  MoveDraw const& draw = draws_[static_cast<std::size_t>(TrialWord::draw(word))];
+  for (int i = 0; i < kMoveAttributes; ++i) {
+    std::int32_t const by = i < kMoveAttributes - 1 ? draw.by[i] : TrialWord::solved(word);
+    if (by == 0) continue;
+    int const c = draw.column[i];
+    std::int32_t& code = to[packed_.attribute_of()[static_cast<std::size_t>(c)]];
+    code = packed_.code_at(c, packed_.place_of(c, code) + by);
+  }
+}
+
+void Frontier::take_start(std::int64_t index, bool hit, std::int32_t const* row) {
+  std::int32_t const* const from = &wave_.rows[static_cast<std::size_t>(index) * width()];
+  starts_.evaluations += size_.test_evaluations + size_.gradient_evaluations;
+  bool const known = test_and_set(hash_of(from));
+  if (!hit) return push(OriginKind::kStart, row);
+  if (known) return;
+  starts_.found += 1.0;
+  push(OriginKind::kHit, from);
+}
+
+std::uint32_t Frontier::trials_in(std::uint32_t const* words, std::size_t stride) {
+  std::uint32_t trials = 0;
+  for (std::size_t t = 0; t < kTrials; ++t) trials += TrialWord::moves(words[t * stride]) ? 1 : 0;
+  return std::max(trials, 1U);  // the origin itself
+}
+
+void Frontier::take_origin(std::int64_t index, std::uint32_t const* words,
+                           std::uint64_t const* hashes, std::size_t stride) {
+  OriginKind const kind = wave_.kind(index);
+  auto& yield = queues_[static_cast<std::size_t>(kind)].yield;
+  std::int32_t const* const row = &wave_.rows[static_cast<std::size_t>(index) * width()];
+  std::vector<std::int32_t> to(width());
+  yield.evaluations +=
+      trials_in(words, stride) * size_.test_evaluations + size_.gradient_evaluations;
+  for (std::size_t t = 0; t < kTrials; ++t) {
+    std::uint32_t const word = words[t * stride];
+    if (!TrialWord::moves(word)) continue;
+    auto const move_class = static_cast<std::size_t>(TrialWord::move_class(word));
+    TrialOutcome const outcome = TrialWord::outcome(word);
+    bool const deep = outcome == TrialOutcome::kDeep;
+    bool const hit = deep || outcome == TrialOutcome::kHit;
+    tried_[move_class] += 1.0;
+    hits_[move_class] += hit ? 1.0 : 0.0;
+    bool const known = test_and_set(hashes[t * stride]);
+    if (known || outcome == TrialOutcome::kFar) continue;
+    moved(row, word, to.data());
+    yield.found += hit ? 1.0 : 0.0;
+    int const near = static_cast<int>(outcome) - static_cast<int>(TrialOutcome::kNear0);
+    push(deep  ? OriginKind::kDeep
+         : hit ? OriginKind::kHit
+               : static_cast<OriginKind>(static_cast<int>(OriginKind::kNear0) + near),
+         to.data());
+  }
+  if (kind > OriginKind::kOften) return;
+  int const again = std::max(static_cast<int>(kind), static_cast<int>(OriginKind::kHit)) + 1;
+  push(static_cast<OriginKind>(std::min(again, static_cast<int>(OriginKind::kOften))), row);
+}
+
+void Frontier::finish() {
+  on_its_way_ = false;
+  for (auto& queue : queues_) {
+    queue.yield.evaluations *= kRemembered;
+    queue.yield.found *= kRemembered;
+  }
+  starts_.evaluations *= kRemembered;
+  starts_.found *= kRemembered;
+  for (auto* values : {&tried_, &hits_})
+    for (double& value : *values) value *= kMovesRemembered;
+  // Once half of the bits are set, every other move would be left out for nothing.
+  if (set_bits_ > (std::uint64_t{1} << log2_bits_) / 2) {
+    std::fill(tested_.begin(), tested_.end(), 0);
+    set_bits_ = 0;
+  }
+}
+
+namespace {
+
+// Sections of a state.
+constexpr char const* kQueue = "frontier.queue";      // int32 [..][attributes] of each kind
+constexpr char const* kYields = "frontier.yields";    // double [kinds + 1][2] evaluations, found
+constexpr char const* kMoves = "frontier.moves";      // double [2][kMoveClasses] tests, hits
+constexpr char const* kTested = "frontier.tested";    // uint64 bits
+constexpr char const* kOrigins = "frontier.cells";    // uint32 origins in each cell
+constexpr char const* kCounts = "frontier.counts";    // int64: waves, next start, set bits, starts
+                                                      // of the wave on its way, -1: there is none
+constexpr char const* kWaveRows = "frontier.wave";    // int32 of the wave on its way
+constexpr char const* kWaveKinds = "frontier.kinds";  // uint8 the same
+
+std::string queue_section(std::size_t kind) { return kQueue + std::to_string(kind); }
+
+}  // namespace
+
+void Frontier::write(CheckpointWriter& state) const {
+  std::vector<double> yields;
+  auto const add = [&](Yield const& yield) {
+    yields.insert(yields.end(), {yield.evaluations, yield.found});
+  };
+  for (std::size_t kind = 0; kind < kOriginKinds; ++kind) {
+    state.add(queue_section(kind), queues_[kind].rows);
+    add(queues_[kind].yield);
+  }
+  add(starts_);
+  state.add(kYields, yields);
+  state.section(kMoves);
+  state.write(tried_);
+  state.write(hits_);
+  state.add(kTested, tested_);
+  state.add(kOrigins, cells_);
+  state.add(kCounts,
+            std::vector<std::int64_t>{waves_, next_start_, static_cast<std::int64_t>(set_bits_),
+                                      on_its_way_ ? wave_.starts : -1});
+  state.add(kWaveRows, wave_.rows);
+  state.add(kWaveKinds, wave_.kinds);
+}
+
+bool Frontier::read(CheckpointReader const& state) {
+  auto const counts = state.values<std::int64_t>(kCounts);
+  if (counts.empty()) return false;
+  auto const yields = state.values<double>(kYields);
+  for (std::size_t kind = 0; kind < kOriginKinds; ++kind) {
+    Queue& queue = queues_[kind];
+    queue.rows = state.values<std::int32_t>(queue_section(kind));
+    for (std::size_t i = 0; i < queue.rows.size(); i += width())
+      queue.cells.push_back(cell_of(&queue.rows[i]));
+    queue.yield = {yields.at(2 * kind), yields.at(2 * kind + 1)};
+  }
+  starts_ = {yields.at(2 * kOriginKinds), yields.at(2 * kOriginKinds + 1)};
+  auto const moves = state.values<double>(kMoves);
+  std::copy_n(moves.begin(), kMoveClasses, tried_.begin());
+  std::copy_n(moves.begin() + kMoveClasses, kMoveClasses, hits_.begin());
+  tested_ = state.values<std::uint64_t>(kTested);
+  cells_ = state.values<std::uint32_t>(kOrigins);
+  waves_ = static_cast<std::uint32_t>(counts.at(0));
+  next_start_ = counts.at(1);
+  set_bits_ = static_cast<std::uint64_t>(counts.at(2));
+  on_its_way_ = counts.at(3) >= 0;
+  if (on_its_way_) {
+    wave_ = {waves_, counts.at(3), state.values<std::int32_t>(kWaveRows),
+             state.values<std::uint8_t>(kWaveKinds)};
+  }
+  return true;
+}
+
+}  // namespace fairlane

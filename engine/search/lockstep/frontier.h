@@ -1,0 +1,139 @@
+// Where the margin method's effort goes: inputs near the decision boundary from which moves are
+// worth testing, and new starts where they are worth more.
+//
+// The frontier advances in waves. Which origins a wave has, and what its tests add, depend on the
+// run's seed and on earlier waves alone, so that neither threads nor devices can change them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "engine/job/checkpoint.h"
+#include "kernels/lane_block.h"
+#include "kernels/layout/plan.h"
+
+namespace fairlane {
+
+/// Where an origin comes from; each has a queue.
+enum class OriginKind : std::uint8_t {
+  kDeep,  // an IDI that was no origin before, as TrialOutcome has it
+  kHit,   // another one; one that was an origin once; twice; more often
+  kSecond,
+  kThird,
+  kOften,
+  kNear0,  // a miss, by TrialOutcome
+  kNear1,
+  kNear2,
+  kNear3,
+  kNear4,
+  kStart,  // where a start's step towards the boundary has ended
+};
+inline constexpr std::size_t kOriginKinds = 11;
+
+/// One wave: starts first, then origins.
+/// rows   [starts + kinds.size()][attributes]
+/// kinds  of the origins
+struct Wave {
+  std::uint32_t number = 0;
+  std::int64_t starts = 0;
+  std::vector<std::int32_t> rows;
+  std::vector<std::uint8_t> kinds;
+
+  std::int64_t count() const { return starts + static_cast<std::int64_t>(kinds.size()); }
+  OriginKind kind(std::int64_t origin) const {
+    return static_cast<OriginKind>(kinds[static_cast<std::size_t>(origin - starts)]);
+  }
+};
+
+/// The queues of origins, what each kind has brought so far, and what is known of moves and groups.
+class Frontier {
+ public:
+  /// tests: that the search is expected to make; evaluations of a test and of an origin's gradients
+  struct Size {
+    double tests = 0.0;
+    double test_evaluations = 1.0;
+    double gradient_evaluations = 0.0;
+  };
+  /// Rows of start number n, 0, 1, ...: writes row [attributes]
+  using StartRow = std::function<void(std::int64_t n, std::int32_t* row)>;
+
+  Frontier(PackedSubject const& subject, std::uint64_t seed, Size const& size);
+
+  /// An IDI that is known. row [attributes]
+  void add_hit(std::int32_t const* row);
+
+  /// The next wave, of at most so many origins and starts; the one that is on its way where its
+  /// results were never taken.
+  Wave const& next(std::int64_t most, StartRow const& start_row);
+  /// Moves for the wave's origins; valid until its results are taken.
+  LatticeStep step() const;
+  /// Results of the wave that is on its way, in order; then finish().
+  /// hit: the start is an IDI, row [attributes] where its step ended otherwise
+  void take_start(std::int64_t index, bool hit, std::int32_t const* row);
+  /// words, hashes: kTrials, `stride` apart; see LaneBlock::trials
+  void take_origin(std::int64_t index, std::uint32_t const* words, std::uint64_t const* hashes,
+                   std::size_t stride);
+  /// Tests of an origin.
+  static std::uint32_t trials_in(std::uint32_t const* words, std::size_t stride);
+  void finish();
+
+  /// Lanes of a wave that are worth their while.
+  std::int64_t wave_lanes() const;
+
+  void write(CheckpointWriter& state) const;
+  /// Takes over what write() has left; false where there is nothing.
+  bool read(CheckpointReader const& state);
+
+ private:
+  /// What origins of a kind have cost and brought; recent waves weigh most.
+  struct Yield {
+    double evaluations = 0.0;
+    double found = 0.0;
+  };
+  struct Queue {
+    std::vector<std::int32_t> rows;    // [..][attributes]
+    std::vector<std::uint16_t> cells;  // [..] of these
+    Yield yield;
+  };
+
+  std::size_t width() const { return static_cast<std::size_t>(packed_.get().columns); }
+  std::size_t queued(std::size_t kind) const { return queues_[kind].cells.size(); }
+  void push(OriginKind kind, std::int32_t const* row);
+  double rate(std::size_t kind) const;
+  double start_rate() const;
+  /// Moves `count` origins of a kind, drawn uniformly, into the wave.
+  void draw_origins(std::size_t kind, std::size_t count);
+  /// Part of the domain that a row lies in, by the halves of its attributes' ranges.
+  std::uint16_t cell_of(std::int32_t const* row) const;
+  void draw_moves();
+  void learn_rates();
+  /// Whether a group was tested before; it counts as tested from now on.
+  bool test_and_set(std::uint64_t hash);
+  std::uint64_t hash_of(std::int32_t const* row) const;
+  /// The row that a test has moved to.
+  void moved(std::int32_t const* row, std::uint32_t word, std::int32_t* to) const;
+
+  PackedSubject const& packed_;
+  std::uint64_t seed_;
+  Size size_;
+  std::array<Queue, kOriginKinds> queues_;
+  Yield starts_;
+  std::int64_t next_start_ = 0;
+  std::uint32_t waves_ = 0;
+  Wave wave_;
+  bool on_its_way_ = false;
+  std::vector<double> tried_;          // [kMoveClasses] tests of moves
+  std::vector<double> hits_;           // [kMoveClasses] of these
+  std::vector<std::uint64_t> tested_;  // bits, see TestedGroups
+  int log2_bits_ = 0;
+  std::vector<std::uint32_t> cells_;  // origins so far in each cell
+  std::uint64_t set_bits_ = 0;
+  // Of the wave that is on its way.
+  std::vector<MoveDraw> draws_;
+  std::vector<float> rates_;      // [kMoveClasses]
+  std::vector<float> best_from_;  // [kMoveDistances]
+};
+
+}  // namespace fairlane

@@ -1,0 +1,210 @@
+// The margin method's local phase: waves of a frontier, and where a budget ends them.
+#include <algorithm>
+#include <atomic>
+#include <limits>
+
+#include "engine/search/lockstep/lockstep_search.h"
+
+namespace fairlane {
+
+namespace {
+
+constexpr double kNameableOrigins = 1LL << 32;  // that finders can name
+
+}  // namespace
+
+std::int64_t LockstepSearch::frontier_tests() const {
+  // A frontier has no natural end: a budget may let it go on for some times as long.
+  constexpr double kBudgeted = 8.0;
+  auto const& budget = config_.budget;
+  bool const budgeted = budget.evaluations || budget.iterations || budget.seconds;
+  double const seeds = static_cast<double>(result_.global.size());
+  double const tests =
+      seeds * static_cast<double>(config_.local.num) * (budgeted ? kBudgeted : 1.0);
+  return static_cast<std::int64_t>(std::min(tests, kNameableOrigins));
+}
+
+Frontier::Size LockstepSearch::frontier_size() const {
+  // Of the whole search, so that a budget ends it without another effect.
+  return {static_cast<double>(config_.local.num) * static_cast<double>(config_.global.num),
+          variants(), 2.0 * gradient_cost()};
+}
+
+void LockstepSearch::run_starts(Wave const& wave, std::int64_t first, LaneBlock& block,
+                                std::int64_t begin, int count, WaveResults& results) {
+  auto const width = static_cast<std::size_t>(attributes_);
+  std::vector<std::uint32_t> numbers(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = static_cast<std::uint32_t>(first + begin) + static_cast<std::uint32_t>(i);
+  block.place(numbers, &wave.rows[static_cast<std::size_t>(begin) * width]);
+  block.test(method_.test);
+  for (int lane = 0; lane < count; ++lane)
+    results.hit[static_cast<std::size_t>(begin + lane)] = block.hit(lane) ? 1 : 0;
+  block.advance(method_.global_step(method_, config_));
+  for (int lane = 0; lane < count; ++lane)
+    block.row(lane, &results.rows[static_cast<std::size_t>(begin + lane) * width]);
+}
+
+void LockstepSearch::run_origins(Wave const& wave, std::int64_t first, LaneBlock& block,
+                                 std::int64_t begin, int count, WaveResults& results) {
+  auto const width = static_cast<std::size_t>(attributes_);
+  auto const n = static_cast<std::size_t>(count);
+  std::vector<std::uint32_t> numbers(n);
+  for (std::size_t i = 0; i < n; ++i)
+    numbers[i] = static_cast<std::uint32_t>(first + begin) + static_cast<std::uint32_t>(i);
+  block.place(numbers, &wave.rows[static_cast<std::size_t>(begin) * width]);
+  LocalStep const step = frontier_->step();
+  block.begin(step);
+  block.step(step, kTrials);
+  std::vector<std::uint32_t> words(kTrials * n);
+  std::vector<std::uint64_t> hashes(kTrials * n);
+  block.trials(words.data(), hashes.data());
+  std::size_t const all = wave.kinds.size();
+  auto const at = static_cast<std::size_t>(begin - wave.starts);
+  for (std::size_t t = 0; t < kTrials; ++t) {
+    std::copy_n(words.begin() + static_cast<std::ptrdiff_t>(t * n), n,
+                results.words.begin() + static_cast<std::ptrdiff_t>(t * all + at));
+    std::copy_n(hashes.begin() + static_cast<std::ptrdiff_t>(t * n), n,
+                results.hashes.begin() + static_cast<std::ptrdiff_t>(t * all + at));
+  }
+}
+
+LockstepSearch::WaveResults LockstepSearch::run_wave(Wave const& wave, std::int64_t first) {
+  WaveResults results;
+  results.hit.resize(static_cast<std::size_t>(wave.starts));
+  results.rows.resize(results.hit.size() * static_cast<std::size_t>(attributes_));
+  results.words.resize(kTrials * wave.kinds.size());
+  results.hashes.resize(results.words.size());
+  std::atomic<std::int64_t> next{0};
+  int const lanes = backend_.block_lanes(wave.count());
+  auto const workers = static_cast<std::size_t>(backend_.concurrency());
+  wave_blocks_.resize(workers);
+  workers_.run(static_cast<int>(workers), [&](int worker) {
+    auto& block = wave_blocks_[static_cast<std::size_t>(worker)];
+    if (!block || block->capacity() < lanes) {
+      block.reset();
+      block = backend_.make_block(lanes, Phase::kLocal);
+    }
+    int const most = std::min(lanes, block->capacity());
+    while (!workers_.failed()) {
+      std::int64_t const begin = next.fetch_add(most);
+      std::int64_t const end = std::min(begin + most, wave.count());
+      if (begin >= end) return;
+      // A chunk may hold starts, then origins.
+      std::int64_t const starts_end = std::clamp(wave.starts, begin, end);
+      if (begin < starts_end) {
+        int const count = static_cast<int>(starts_end - begin);
+        run_starts(wave, first, *block, begin, count, results);
+        block->retain(std::vector<std::uint8_t>(static_cast<std::size_t>(count)));
+      }
+      if (starts_end < end) {
+        int const count = static_cast<int>(end - starts_end);
+        run_origins(wave, first, *block, starts_end, count, results);
+        block->retain(std::vector<std::uint8_t>(static_cast<std::size_t>(count)));
+      }
+    }
+  });
+  return results;
+}
+
+void LockstepSearch::learn(Wave const& wave, WaveResults const& results) {
+  auto const width = static_cast<std::size_t>(attributes_);
+  for (std::int64_t i = 0; i < wave.starts; ++i) {
+    auto const at = static_cast<std::size_t>(i);
+    frontier_->take_start(i, results.hit[at] != 0, &results.rows[at * width]);
+    steps_.push_back(1);
+  }
+  for (std::size_t i = 0; i < wave.kinds.size(); ++i) {
+    frontier_->take_origin(wave.starts + static_cast<std::int64_t>(i), &results.words[i],
+                           &results.hashes[i], wave.kinds.size());
+    steps_.push_back(Frontier::trials_in(&results.words[i], wave.kinds.size()));
+  }
+  frontier_->finish();
+  renewals_.resize(steps_.size());
+  local_done_.resize(steps_.size(), 1);
+}
+
+void LockstepSearch::frontier_phase() {
+  auto const width = static_cast<std::size_t>(attributes_);
+  if (!frontier_) {
+    frontier_.emplace(backend_.subject(), config_.seed, frontier_size());
+    for (std::size_t i = 0; i < origins_.seed.size(); ++i)
+      frontier_->add_hit(&origins_.rows[i * width]);
+  }
+  // Uniform inputs, but for what nothing may change: that is a seed's.
+  std::vector<std::size_t> immutable;
+  Subject const& subject = backend_.subject().get();
+  for (int c = 0; c < subject.columns; ++c) {
+    bool const selected =
+        std::find(subject.selected_column, subject.selected_column + subject.selected, c) !=
+        subject.selected_column + subject.selected;
+    bool const movable = std::find(subject.movable, subject.movable + subject.movable_count, c) !=
+                         subject.movable + subject.movable_count;
+    if (selected || movable) continue;
+    immutable.push_back(
+        static_cast<std::size_t>(backend_.subject().attribute_of()[static_cast<std::size_t>(c)]));
+  }
+  std::vector<std::int32_t> seed(width);
+  auto const start_row = [&](std::int64_t n, std::int32_t* row) {
+    seeds_.uniform_row(seeds_.count() + n, row);
+    if (immutable.empty()) return;
+    seeds_.rows(n % seeds_.count(), 1, seed.data());
+    for (std::size_t const a : immutable) row[a] = seed[a];
+  };
+  std::int64_t tests = 0;
+  double evaluations = 0.0;
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    tests += steps_[i];
+    evaluations += origin_evaluations(static_cast<std::int64_t>(i));
+  }
+  std::int64_t const most_tests = frontier_tests();
+  std::int64_t const tests_left = iterations_left();
+  double const most_evaluations =
+      config_.budget.evaluations ? evaluations_left(0) : std::numeric_limits<double>::infinity();
+  bool const repeats = options_.replay && options_.replay->local_seeds >= 0;
+  auto const most_origins =
+      repeats ? options_.replay->local_seeds : static_cast<std::int64_t>(kNameableOrigins);
+  auto const done = [&] { return static_cast<std::int64_t>(steps_.size()); };
+  double const each = origin_evaluations(kTrials, 0.0);
+  begin_phase(1,
+              static_cast<std::int64_t>(std::min({static_cast<double>(most_tests) / kTrials,
+                                                  static_cast<double>(most_origins),
+                                                  std::ceil(most_evaluations / each)})),
+              done());
+  std::int64_t counted = -1;
+  char const* reason = "";
+  while (counted < 0) {
+    job_.check_stop();
+    if (job_.saves() && job_.due()) job_.save_on_the_way();
+    if (tests >= most_tests || done() >= most_origins) break;
+    if (job_.late()) {
+      reason = "seconds";
+      break;
+    }
+    std::int64_t const first = done();
+    Wave const& wave = frontier_->next(frontier_->wave_lanes(), start_row);
+    learn(wave, run_wave(wave, first));
+    std::int64_t const tests_before = tests;
+    for (std::int64_t i = first; i < done(); ++i) {
+      tests += steps_[static_cast<std::size_t>(i)];
+      evaluations += origin_evaluations(i);
+    }
+    report(done() - first, tests - tests_before);
+    bool const enough_instances =
+        config_.budget.instances &&
+        static_cast<std::int64_t>(backend_.instances()) >= *config_.budget.instances;
+    if (evaluations >= most_evaluations || enough_instances || tests >= tests_left)
+      counted = origins_for_budgets(done(), reason);
+  }
+  wave_blocks_.clear();
+  local_counted_ = counted >= 0 ? counted : done();
+  if (repeats) {
+    reason = options_.replay->reason;
+    local_counted_ = std::min(local_counted_, most_origins);
+  }
+  if (*reason == '\0' && local_counted_ == done()) return;
+  result_.cut.reason = reason;
+  cut_local(local_counted_);
+}
+
+}  // namespace fairlane

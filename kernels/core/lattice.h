@@ -1,0 +1,325 @@
+// Moves of several attributes at once: which integer steps from a point near the decision boundary
+// are predicted to put it between two members of the similar set.
+//
+// Source: Fairlane. Where a model is nearly fair, the IDIs form a thin shell around the boundary,
+// which a step of one attribute leaves. Two attributes are drawn, the third's integer is solved for;
+// how likely such a move is to meet an IDI is learned from how far it goes and how well its
+// predicted margins are centred.
+#pragma once
+
+#include "kernels/core/margin.h"
+
+namespace fairlane {
+
+inline constexpr int kTrials = 8;          // moves that are tested from one origin
+inline constexpr int kMoveAttributes = 3;  // that a move changes at most
+inline constexpr int kMoveDistances = 9;   // classes by the sum of all steps, the last: and more
+inline constexpr int kMoveCentres = 6;     // classes by the predicted margins
+inline constexpr int kMoveClasses = kMoveDistances * kMoveCentres;
+inline constexpr int kLongestSolved = 8;        // steps of the attribute that is solved for
+inline constexpr int kMostMoveDraws = 1 << 13;  // of a table
+
+/// Steps of two attributes and a third one to solve for, the same for all origins of a wave.
+/// column  -1: there are not so many; by: steps of the first two
+struct MoveDraw {
+  std::int32_t column[kMoveAttributes];
+  std::int32_t by[kMoveAttributes - 1];
+
+  FL_HD std::int32_t distance() const {
+    return (by[0] < 0 ? -by[0] : by[0]) + (by[1] < 0 ? -by[1] : by[1]);
+  }
+};
+
+/// Groups that were tested before a wave, as bits that a group's hash chooses: some untested ones
+/// are taken for tested, none the other way round. bits: null where nothing is known
+struct TestedGroups {
+  std::uint64_t const* bits = nullptr;
+  int log2_bits = 6;
+
+  static FL_HD std::uint64_t bit_of(std::uint64_t hash, int log2_bits) {
+    return hash >> (64 - log2_bits);
+  }
+  FL_HD bool has(std::uint64_t hash) const {
+    if (bits == nullptr) return false;
+    std::uint64_t const bit = bit_of(hash, log2_bits);
+    return (bits[bit / 64] >> (bit % 64) & 1U) != 0;
+  }
+};
+
+/// Adds a word of a group's key to its hash, of which the highest bits are the best.
+FL_HD std::uint64_t hash_word(std::uint64_t hash, std::uint64_t word) {
+  hash = (hash ^ word) * 0x9E3779B97F4A7C15ULL;
+  hash ^= hash >> 32;
+  return hash * 0xD6E8FEB86659FD93ULL;
+}
+
+/// What a wave's origins choose their moves from.
+/// draws      [count] ascending by distance()
+/// rate       [kMoveClasses] share of such moves that met an IDI
+/// best_from  [kMoveDistances] the best rate of that distance and beyond
+struct MoveTable {
+  MoveDraw const* draws = nullptr;
+  std::int32_t count = 0;
+  float const* rate = nullptr;
+  float const* best_from = nullptr;
+  TestedGroups tested;
+};
+
+/// What became of a test.
+enum class TrialOutcome : std::uint8_t {
+  kNone,   // there was no move left
+  kHit,    // an IDI
+  kDeep,   // one whose sides lie no nearer to the boundary than the origin's, which is one, too
+  kNear0,  // a miss whose nearest member is half the members' gap from the boundary; once; twice
+  kNear1,
+  kNear2,
+  kNear3,  // eight times
+  kNear4,  // 32 times
+  kFar,
+};
+
+/// A test of a move in one word: its outcome, its class, the third attribute's step, the draw.
+struct TrialWord {
+  static FL_HD std::uint32_t pack(int draw, std::int32_t solved, int move_class) {
+    return static_cast<std::uint32_t>(draw) << 16 |
+           static_cast<std::uint32_t>(solved + kSolvedBias) << 10 |
+           static_cast<std::uint32_t>(move_class) << 4;
+  }
+  static FL_HD int draw(std::uint32_t word) { return static_cast<int>(word >> 16); }
+  static FL_HD std::int32_t solved(std::uint32_t word) {
+    return static_cast<std::int32_t>(word >> 10 & 63U) - kSolvedBias;
+  }
+  static FL_HD int move_class(std::uint32_t word) { return static_cast<int>(word >> 4 & 63U); }
+  /// Words without a move have distance 0.
+  static FL_HD bool moves(std::uint32_t word) { return move_class(word) >= kMoveCentres; }
+  static FL_HD TrialOutcome outcome(std::uint32_t word) {
+    return static_cast<TrialOutcome>(word & 15U);
+  }
+
+ private:
+  static constexpr std::int32_t kSolvedBias = 16;
+};
+
+/// Origins whose moves are chosen; arrays over lanes, `stride` apart but for the gradients.
+/// x [columns], key [words]  of the origins
+/// word, key_stride    [columns] as ColumnMap has them
+/// margin_a, margin_b  of the two sides between which the boundary shall lie
+/// sign_b              -1 where slope_b is that of the other label's margin, 1 elsewhere
+/// slope_a, slope_b    [columns] gradients of the sides' margins, `slope_stride` apart
+/// trial, trial_hash   out: [kTrials] TrialWord and group hash of every test
+struct PlanLanes {
+  long stride = 0;
+  int words = 1;
+  std::int32_t const* x = nullptr;
+  std::uint64_t const* key = nullptr;
+  int const* word = nullptr;
+  std::uint64_t const* key_stride = nullptr;
+  float const* margin_a = nullptr;
+  float const* margin_b = nullptr;
+  float const* sign_b = nullptr;
+  float const* slope_a = nullptr;
+  float const* slope_b = nullptr;
+  long slope_stride = 0;
+  std::uint32_t* trial = nullptr;
+  std::uint64_t* trial_hash = nullptr;
+};
+
+/// A draw at the origins of one pack.
+/// solved      steps of the third attribute
+/// move_class  below kMoveCentres where it leaves the domain or goes nowhere
+template <Pack P>
+struct LatticeMove {
+  typename P::I solved;
+  typename P::I move_class;
+};
+
+/// What the moves of one pack's origins are predicted from.
+template <Pack P>
+struct MovePrediction {
+  using F = typename P::F;
+  using I = typename P::I;
+
+  Subject const& s;
+  PlanLanes const& lanes;
+  long lane;
+  F a;  // margins after the steps so far
+  F b;
+  F sign_b;
+  F moved;  // by how much the first would change if all steps went one way
+
+  FL_HD MovePrediction(Subject const& subject, PlanLanes const& from, long first)
+      : s(subject), lanes(from), lane(first) {
+    restart();
+    sign_b = P::load(lanes.sign_b + lane);
+  }
+  FL_HD void restart() {
+    a = P::load(lanes.margin_a + lane);
+    b = P::load(lanes.margin_b + lane);
+    moved = P::splat(0.0F);
+  }
+  FL_HD F slope_a(int c) const { return P::load(lanes.slope_a + c * lanes.slope_stride + lane); }
+  FL_HD F slope_b(int c) const {
+    return sign_b * P::load(lanes.slope_b + c * lanes.slope_stride + lane);
+  }
+  FL_HD I code(int c) const { return P::load_i(lanes.x + c * lanes.stride + lane); }
+  FL_HD void shift(int c, F by) {
+    F const change = by * slope_a(c);
+    a = a + change;
+    b = P::fma(by, slope_b(c), b);
+    moved = moved + P::abs(change);
+  }
+  /// The integer step of a column that centres the boundary, inside the domain.
+  FL_HD I solve(int c) const {
+    F const closing = slope_a(c) - slope_b(c);
+    F const longest = P::splat(static_cast<float>(kLongestSolved));
+    F wanted = P::divide(b - a, closing);
+    wanted = P::select(wanted < longest, wanted, longest);
+    wanted = P::select(wanted > P::splat(0.0F) - longest, wanted, P::splat(0.0F) - longest);
+    wanted = P::select(closing == P::splat(0.0F), P::splat(0.0F), wanted);
+    F const magic = P::splat(12582912.0F);  // 1.5 * 2^23: adding it rounds to an integer
+    I const by = P::to_int((wanted + magic) - magic);
+    I const x = code(c);
+    return P::max_i(P::min_i(by, P::splat_i(s.high[c]) - x), P::splat_i(s.low[c]) - x);
+  }
+  FL_HD LatticeMove<P> move(MoveDraw const& draw) {
+    restart();
+    F const gap = P::abs(a + b);
+    I const zero = P::splat_i(0);
+    auto outside = P::less_i(zero, zero);
+    for (int i = 0; i < kMoveAttributes - 1; ++i) {
+      int const c = draw.column[i];
+      std::int32_t const by = draw.by[i];
+      if (by == 0) continue;
+      auto const beyond = by > 0 ? P::less_i(P::splat_i(s.high[c] - by), code(c))
+                                 : P::less_i(code(c), P::splat_i(s.low[c] - by));
+      outside = P::lor(outside, beyond);
+      shift(c, P::splat(static_cast<float>(by)));
+    }
+    LatticeMove<P> out{zero, zero};
+    int const last = draw.column[kMoveAttributes - 1];
+    if (last >= 0) {
+      out.solved = solve(last);
+      shift(last, P::to_float(out.solved));
+    }
+    I const far = P::splat_i(draw.distance()) + P::max_i(out.solved, zero - out.solved);
+    I const distance = P::min_i(far, P::splat_i(kMoveDistances - 1));
+    out.move_class = P::select_i(outside, zero, distance * P::splat_i(kMoveCentres) + centre(gap));
+    return out;
+  }
+  /// Class of the predicted margins.
+  FL_HD I centre(F gap) const {
+    constexpr float kOutside = -0.5F;
+    constexpr float kSafe[] = {0.05F, 0.2F, 0.5F};
+    I const one = P::splat_i(1);
+    I const zero = P::splat_i(0);
+    F const least = P::select(a < b, a, b);
+    F const sum = P::abs(a + b);
+    F const scale = P::select(sum > gap, sum, gap);
+    auto const inside = least > P::splat(0.0F);
+    I centre = P::select_i(least > P::splat(kOutside) * scale, one, zero);
+    centre = centre + P::select_i(inside, one, zero);
+    for (float const safe : kSafe)
+      centre = centre + P::select_i(P::land(inside, least > P::splat(safe) * moved), one, zero);
+    return centre;
+  }
+};
+
+/// The most promising moves from one origin, best first; of equal ones the earlier draw.
+struct TrialPlan {
+  float rate[kTrials];
+  std::uint64_t hash[kTrials];
+  std::uint32_t word[kTrials];
+
+  FL_HD void clear() {
+    for (int t = 0; t < kTrials; ++t) {
+      rate[t] = 0.0F;
+      hash[t] = 0;
+      word[t] = 0;
+    }
+  }
+  /// The rate is better than the last one's.
+  FL_HD void add(float candidate, std::uint64_t group, std::uint32_t trial) {
+    for (int t = 0; t < kTrials; ++t) {
+      if (word[t] != 0 && hash[t] == group) return;
+    }
+    int t = kTrials - 1;
+    for (; t > 0 && candidate > rate[t - 1]; --t) {
+      rate[t] = rate[t - 1];
+      hash[t] = hash[t - 1];
+      word[t] = word[t - 1];
+    }
+    rate[t] = candidate;
+    hash[t] = group;
+    word[t] = trial;
+  }
+};
+
+/// Hash of the group that a move leads to.
+FL_HD std::uint64_t hash_after(PlanLanes const& lanes, MoveDraw const& draw, std::int32_t solved,
+                               long lane) {
+  std::uint64_t hash = 0;
+  for (int w = 0; w < lanes.words; ++w) {
+    std::uint64_t key = lanes.key[w * lanes.stride + lane];
+    for (int i = 0; i < kMoveAttributes; ++i) {
+      int const column = draw.column[i];
+      std::int32_t const by = i < kMoveAttributes - 1 ? draw.by[i] : solved;
+      if (by == 0 || (lanes.words > 1 && lanes.word[column] != w)) continue;
+      key += static_cast<std::uint64_t>(std::int64_t{by}) * lanes.key_stride[column];
+    }
+    hash = hash_word(hash, key);
+  }
+  return hash;
+}
+
+/// Chooses the tests of one pack's origins, from `first` on.
+template <Pack P>
+FL_HOST_DEVICE void plan_trials(Subject const& s, MoveTable const& table, PlanLanes const& lanes,
+                                long first) {
+  constexpr int kN = P::kLanes;
+  TrialPlan plan[kN];
+  float worst[kN];
+  std::int32_t solved[kN];
+  std::int32_t move_class[kN];
+  for (int i = 0; i < kN; ++i) {
+    plan[i].clear();
+    worst[i] = 0.0F;
+  }
+  MovePrediction<P> prediction(s, lanes, first);
+  for (int d = 0; d < table.count; ++d) {
+    MoveDraw const& draw = table.draws[d];
+    std::int32_t const far = draw.distance();
+    float const best = table.best_from[far < kMoveDistances ? far : kMoveDistances - 1];
+    if (!P::any(P::splat(best) > P::load(worst))) break;
+    LatticeMove<P> const move = prediction.move(draw);
+    auto const moves = P::less_i(P::splat_i(kMoveCentres - 1), move.move_class);
+    auto const wanted = P::land(moves, P::gather(table.rate, move.move_class, 1) > P::load(worst));
+    std::uint64_t bits = P::mask_bits(wanted);
+    if (bits == 0) continue;
+    P::store_i(move.solved, solved);
+    P::store_i(move.move_class, move_class);
+    for (int i = 0; bits != 0; ++i, bits >>= 1) {
+      if ((bits & 1U) == 0) continue;
+      std::uint64_t const hash = hash_after(lanes, draw, solved[i], first + i);
+      if (table.tested.has(hash)) continue;
+      plan[i].add(table.rate[move_class[i]], hash, TrialWord::pack(d, solved[i], move_class[i]));
+      worst[i] = plan[i].rate[kTrials - 1];
+    }
+  }
+  for (int t = 0; t < kTrials; ++t) {
+    for (int i = 0; i < kN; ++i) {
+      lanes.trial[t * lanes.stride + first + i] = plan[i].word[t];
+      lanes.trial_hash[t * lanes.stride + first + i] = plan[i].hash[t];
+    }
+  }
+}
+
+/// How close to the boundary a miss came, by the least margin and the gap between the members.
+FL_HD TrialOutcome miss_outcome(float low_margin, float gap) {
+  if (low_margin < 0.5F * gap) return TrialOutcome::kNear0;
+  if (low_margin < gap) return TrialOutcome::kNear1;
+  if (low_margin < 2.0F * gap) return TrialOutcome::kNear2;
+  if (low_margin < 8.0F * gap) return TrialOutcome::kNear3;
+  return low_margin < 32.0F * gap ? TrialOutcome::kNear4 : TrialOutcome::kFar;
+}
+
+}  // namespace fairlane

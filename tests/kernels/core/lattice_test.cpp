@@ -1,0 +1,216 @@
+// Moves of several attributes against a plain reading of what they are.
+#include "kernels/core/lattice.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+namespace fairlane {
+namespace {
+
+constexpr int kColumns = 5;
+
+/// One origin over five columns, and what its plan is made from.
+struct Origin {
+  std::vector<std::int32_t> low = {0, 0, 0, 0, 0};
+  std::vector<std::int32_t> high = {9, 3, 1, 40, 6};
+  std::vector<std::int32_t> x;
+  std::vector<float> slope_a;
+  std::vector<float> slope_b;
+  float margin_a = 0.0F;
+  float margin_b = 0.0F;
+  float sign_b = 1.0F;
+  std::uint64_t key = 0;
+  std::vector<int> word = std::vector<int>(kColumns, 0);
+  std::vector<std::uint64_t> key_stride = {1, 10, 40, 80, 3280};
+  std::vector<std::uint32_t> trial = std::vector<std::uint32_t>(kTrials);
+  std::vector<std::uint64_t> trial_hash = std::vector<std::uint64_t>(kTrials);
+
+  explicit Origin(std::mt19937& random) {
+    std::uniform_real_distribution<float> slope(-1.0F, 1.0F);
+    for (int c = 0; c < kColumns; ++c) {
+      auto const at = static_cast<std::size_t>(c);
+      x.push_back(std::uniform_int_distribution<std::int32_t>(low[at], high[at])(random));
+      slope_a.push_back(slope(random));
+      slope_b.push_back(-slope_a.back() + 0.1F * slope(random));
+      key += static_cast<std::uint64_t>(x.back()) * key_stride[at];
+    }
+    margin_a = slope(random) + 0.2F;
+    margin_b = 0.3F - margin_a;
+  }
+  Subject subject() const {
+    Subject s;
+    s.columns = kColumns;
+    s.low = low.data();
+    s.high = high.data();
+    return s;
+  }
+  PlanLanes lanes() {
+    return {1,
+            1,
+            x.data(),
+            &key,
+            word.data(),
+            key_stride.data(),
+            &margin_a,
+            &margin_b,
+            &sign_b,
+            slope_a.data(),
+            slope_b.data(),
+            1,
+            trial.data(),
+            trial_hash.data()};
+  }
+};
+
+std::vector<MoveDraw> some_draws(std::mt19937& random, int count) {
+  std::vector<MoveDraw> draws;
+  std::vector<std::int32_t> columns = {0, 1, 2, 3, 4};
+  for (int i = 0; i < count; ++i) {
+    std::shuffle(columns.begin(), columns.end(), random);
+    auto const step = [&] { return static_cast<std::int32_t>(random() % 7) - 3; };
+    draws.push_back({{columns[0], columns[1], columns[2]}, {step(), step()}});
+  }
+  std::stable_sort(draws.begin(), draws.end(),
+                   [](auto const& a, auto const& b) { return a.distance() < b.distance(); });
+  return draws;
+}
+
+/// The steps of a test by column.
+std::vector<std::int32_t> steps_of(std::vector<MoveDraw> const& draws, std::uint32_t word) {
+  std::vector<std::int32_t> steps(kColumns);
+  MoveDraw const& draw = draws[static_cast<std::size_t>(TrialWord::draw(word))];
+  for (int i = 0; i < 2; ++i) steps[static_cast<std::size_t>(draw.column[i])] += draw.by[i];
+  steps[static_cast<std::size_t>(draw.column[2])] += TrialWord::solved(word);
+  return steps;
+}
+
+std::vector<float> rates() {
+  std::vector<float> rate(kMoveClasses);
+  for (int d = 1; d < kMoveDistances; ++d) {
+    for (int centre = 1; centre < kMoveCentres; ++centre) {
+      rate[static_cast<std::size_t>(d * kMoveCentres + centre)] =
+          static_cast<float>(centre) / static_cast<float>(d * kMoveCentres);
+    }
+  }
+  return rate;
+}
+
+/// Of each distance and beyond.
+std::vector<float> best_of(std::vector<float> const& rate) {
+  std::vector<float> best(kMoveDistances);
+  for (std::size_t d = 0; d < best.size(); ++d)
+    best[d] =
+        *std::max_element(rate.begin() + static_cast<std::ptrdiff_t>(d * kMoveCentres), rate.end());
+  return best;
+}
+
+TEST(Lattice, TheSolvedStepCentresTheBoundary) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 300; ++round) {
+    Origin origin(random);
+    Subject const s = origin.subject();
+    PlanLanes const lanes = origin.lanes();
+    MovePrediction<ScalarPack> prediction(s, lanes, 0);
+    for (MoveDraw const& draw : some_draws(random, 20)) {
+      auto const move = prediction.move(draw);
+      if (move.move_class < kMoveCentres) continue;
+      auto const imbalance = [&](std::int32_t solved) {
+        double a = origin.margin_a;
+        double b = origin.margin_b;
+        for (int i = 0; i < 3; ++i) {
+          auto const c = static_cast<std::size_t>(draw.column[i]);
+          double const by = i < 2 ? draw.by[i] : solved;
+          a += by * static_cast<double>(origin.slope_a[c]);
+          b += by * static_cast<double>(origin.slope_b[c]);
+        }
+        return std::abs(a - b);
+      };
+      auto const c = static_cast<std::size_t>(draw.column[2]);
+      for (std::int32_t other = -kLongestSolved; other <= kLongestSolved; ++other) {
+        std::int32_t const code = origin.x[c] + other;
+        if (code < origin.low[c] || code > origin.high[c]) continue;
+        ASSERT_LE(imbalance(move.solved), imbalance(other) + 1e-4);
+      }
+    }
+  }
+}
+
+TEST(Lattice, APlanHasTheBestMovesThatAreNotTested) {
+  std::mt19937 random(4);
+  auto const rate = rates();
+  auto const best = best_of(rate);
+  for (int round = 0; round < 200; ++round) {
+    Origin origin(random);
+    Subject const s = origin.subject();
+    PlanLanes const lanes = origin.lanes();
+    auto const draws = some_draws(random, 300);
+    std::vector<std::uint64_t> bits(4);  // 256 groups' worth
+    for (auto& word : bits) word = round % 2 == 0 ? 0 : std::uint64_t{random()} << 32 | random();
+    MoveTable const table{draws.data(), 300, rate.data(), best.data(), {bits.data(), 8}};
+    plan_trials<ScalarPack>(s, table, lanes, 0);
+
+    // Every move that could be tested, each group once, by its rate.
+    MovePrediction<ScalarPack> prediction(s, lanes, 0);
+    std::vector<float> wanted;
+    std::vector<std::uint64_t> met;
+    for (MoveDraw const& draw : draws) {
+      auto const move = prediction.move(draw);
+      if (move.move_class < kMoveCentres) continue;
+      std::uint64_t const hash = hash_after(lanes, draw, move.solved, 0);
+      float const its = rate[static_cast<std::size_t>(move.move_class)];
+      if (its <= 0.0F || table.tested.has(hash)) continue;
+      if (std::find(met.begin(), met.end(), hash) != met.end()) continue;
+      met.push_back(hash);
+      wanted.push_back(its);
+    }
+    std::sort(wanted.rbegin(), wanted.rend());
+    for (std::size_t t = 0; t < kTrials; ++t) {
+      std::uint32_t const word = origin.trial[t];
+      if (!TrialWord::moves(word)) {
+        EXPECT_GE(t, wanted.size());
+        continue;
+      }
+      ASSERT_EQ(rate[static_cast<std::size_t>(TrialWord::move_class(word))], wanted.at(t));
+      auto const steps = steps_of(draws, word);
+      std::uint64_t key = 0;
+      for (std::size_t c = 0; c < kColumns; ++c) {
+        std::int32_t const code = origin.x[c] + steps[c];
+        ASSERT_TRUE(code >= origin.low[c] && code <= origin.high[c]);
+        key += static_cast<std::uint64_t>(code) * origin.key_stride[c];
+      }
+      ASSERT_EQ(hash_word(0, key), origin.trial_hash[t]);
+    }
+  }
+}
+
+TEST(Lattice, AMissIsNearByItsLeastMarginAndTheGap) {
+  EXPECT_EQ(miss_outcome(0.4F, 1.0F), TrialOutcome::kNear0);
+  EXPECT_EQ(miss_outcome(0.9F, 1.0F), TrialOutcome::kNear1);
+  EXPECT_EQ(miss_outcome(1.9F, 1.0F), TrialOutcome::kNear2);
+  EXPECT_EQ(miss_outcome(7.9F, 1.0F), TrialOutcome::kNear3);
+  EXPECT_EQ(miss_outcome(31.0F, 1.0F), TrialOutcome::kNear4);
+  EXPECT_EQ(miss_outcome(33.0F, 1.0F), TrialOutcome::kFar);
+}
+
+TEST(Lattice, ATrialsWordHoldsItsParts) {
+  for (int const draw : {0, 1, kMostMoveDraws - 1}) {
+    for (std::int32_t const solved : {-kLongestSolved, 0, kLongestSolved}) {
+      for (int const move_class : {kMoveCentres, kMoveClasses - 1}) {
+        std::uint32_t const word = TrialWord::pack(draw, solved, move_class) |
+                                   static_cast<std::uint32_t>(TrialOutcome::kFar);
+        EXPECT_EQ(TrialWord::draw(word), draw);
+        EXPECT_EQ(TrialWord::solved(word), solved);
+        EXPECT_EQ(TrialWord::move_class(word), move_class);
+        EXPECT_EQ(TrialWord::outcome(word), TrialOutcome::kFar);
+        EXPECT_TRUE(TrialWord::moves(word));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fairlane
