@@ -19,10 +19,11 @@ def say(data):
 
 
 def first_time():
-    """Whether no child before this one has come here."""
-    if os.path.exists(file):
+    """Whether no child has come here before, or at the same time."""
+    try:
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
         return False
-    open(file, "w").close()
     return True
 
 
