@@ -147,8 +147,8 @@ class LaneBlock {
   virtual std::uint32_t renewals(int lane) const = 0;
   /// Whether the last test or step met an IDI.
   virtual bool hit(int lane) const = 0;
-  /// After the rounds of a LatticeStep: every lane's tests. words, hashes [kTrials][size]: TrialWord
-  /// and the hash of the group that was tested
+  /// After the rounds of a LatticeStep: every lane's tests. words, hashes [kTrials][size]:
+  /// TrialWord and the hash of the group that was tested
   virtual void trials(std::uint32_t* words, std::uint64_t* hashes) const = 0;
   /// row [attributes] in dataset order.
   virtual void row(int lane, std::int32_t* row) const = 0;

@@ -11,7 +11,7 @@
 namespace fairlane {
 
 /// One thing that is measured of every trial.
-/// of     its value: infinite for the evaluations of an IDI, or until the first, where there is none
+/// of     its value: infinite for evaluations of an IDI, or until the first, where there is none
 /// timed  differs between equal comparisons
 struct Measure {
   char const* name;

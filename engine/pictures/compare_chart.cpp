@@ -65,14 +65,9 @@ std::string compare_svg(CompareChart const& chart) {
   auto const panels = static_cast<double>(chart.panels.size());
   double const width = kNames + panels * (kPlot + kGap);
   double const height = kTop + kLine * static_cast<double>(chart.series.size()) + kBottom;
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" width=\"{:.0f}\" "
-      "height=\"{:.0f}\" role=\"img\">\n"
-      "<title>{}</title>\n"
-      "<style>svg{{background:#fff}}text{{font:12px sans-serif;fill:#222}}.grid{{stroke:#ddd}}"
-      ".mean{{fill:#7aa6c2}}.sd{{stroke:#222;stroke-width:2}}.trial{{fill:#c4501b}}</style>\n",
-      width, height, width, height, svg_escaped(chart.title));
-  svg += svg_text(10.0, 22.0, "start", chart.caption);
+  std::string svg =
+      svg_begin(width, height, chart.title, chart.caption,
+                ".mean{fill:#7aa6c2}.sd{stroke:#222;stroke-width:2}.trial{fill:#c4501b}");
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
     double const y = kTop + kLine * (static_cast<double>(s) + 0.5);
     svg += svg_text(kNames - 10.0, y + 4.0, "end", chart.series[s]);

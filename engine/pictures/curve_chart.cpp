@@ -104,14 +104,8 @@ std::string curves_svg(CurveChart const& chart) {
   double const height =
       kPanelTop + kPanelBottom +
       std::max(kPanelHeight, kLegendLine * static_cast<double>(chart.series.size()));
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" width=\"{:.0f}\" "
-      "height=\"{:.0f}\" role=\"img\">\n"
-      "<title>{}</title>\n"
-      "<style>svg{{background:#fff}}text{{font:12px sans-serif;fill:#222}}.grid{{stroke:#ddd}}"
-      ".mean{{fill:none;stroke-width:2}}.band{{opacity:0.15}}</style>\n",
-      width, height, width, height, svg_escaped(chart.title));
-  svg += svg_text(10.0, 22.0, "start", chart.caption);
+  std::string svg = svg_begin(width, height, chart.title, chart.caption,
+                              ".mean{fill:none;stroke-width:2}.band{opacity:0.15}");
   std::vector<double> greatest_x;
   for (CurvePanel const& panel : chart.panels) {
     for (CurveLine const& line : panel.lines)

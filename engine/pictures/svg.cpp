@@ -25,6 +25,18 @@ double tick_step(double most) {
   return step;
 }
 
+std::string svg_begin(double width, double height, std::string const& title,
+                      std::string const& caption, char const* style) {
+  return fmt::format(
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" "
+             "width=\"{:.0f}\" height=\"{:.0f}\" role=\"img\">\n"
+             "<title>{}</title>\n"
+             "<style>svg{{background:#fff}}text{{font:12px sans-serif;fill:#222}}"
+             ".grid{{stroke:#ddd}}{}</style>\n",
+             width, height, width, height, svg_escaped(title), style) +
+         svg_text(10.0, 22.0, "start", caption);
+}
+
 std::string svg_text(double x, double y, char const* anchor, std::string const& text) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
                      svg_escaped(text));

@@ -71,8 +71,8 @@ class Findings {
   /// with the least values in the selected attributes. Repeatable after finish.
   using TakeRows = std::function<void(std::int32_t const* rows, std::size_t n)>;
   void for_each_group(TakeRows const& take) const;
-  /// Calls take(finders [n], n) with the least finder of each group's IDIs, in batches, in the order
-  /// of the groups. Repeatable after finish.
+  /// Calls take(finders [n], n) with the least finder of each group's IDIs, in batches, in the
+  /// order of the groups. Repeatable after finish.
   using TakeFinders = std::function<void(std::uint64_t const* finders, std::size_t n)>;
   void for_each_first_finder(TakeFinders const& take) const;
 

@@ -33,8 +33,8 @@ struct SearchCounts {
   std::int64_t model_evaluations = 0;
 };
 
-/// A part of a search in canonical order, such as a seed or an origin: what finders from `finder` on
-/// visited, before the next leg's, was visited within so many model evaluations of the search.
+/// A part of a search in canonical order, such as a seed or an origin: what finders from `finder`
+/// on visited, before the next leg's, was visited within so many model evaluations of the search.
 struct Leg {
   std::uint64_t finder = 0;
   std::int64_t evaluations = 0;

@@ -2,7 +2,7 @@
 // are predicted to put it between two members of the similar set.
 //
 // Source: Fairlane. Where a model is nearly fair, the IDIs form a thin shell around the boundary,
-// which a step of one attribute leaves. Two attributes are drawn, the third's integer is solved for;
+// which a step of one attribute leaves. Two attributes are drawn, the third's step is solved for;
 // how likely such a move is to meet an IDI is learned from how far it goes and how well its
 // predicted margins are centred.
 #pragma once

@@ -8,7 +8,7 @@
 
 namespace fairlane {
 
-/// What make(size) returns for the largest of size, size / 2, ..., `least` that memory suffices for.
+/// What make(size) returns for the largest of size, size / 2, ..., `least` that memory can hold.
 /// Throws what make(least) throws, and at once what is no Error(kMemory).
 template <class Make>
 auto with_less_memory(std::int64_t size, std::int64_t least, Make const& make) {

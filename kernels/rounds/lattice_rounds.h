@@ -1,5 +1,5 @@
-// The stages of the margin method's tests of moves of several attributes; see kernels/core/lattice.h
-// for its decisions and search_rounds.h for what a stage is.
+// The stages of the margin method's tests of moves of several attributes; kernels/core/lattice.h
+// has its decisions, search_rounds.h says what a stage is.
 #pragma once
 
 #include "kernels/core/lattice.h"

@@ -1,7 +1,6 @@
 #include "engine/search/lockstep/frontier.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -15,14 +14,15 @@ constexpr std::int64_t kStartShare = 64;    // one lane of so many starts anew i
 constexpr std::size_t kUnknownShare = 8;    // of a wave's origins, of a kind that is not known well
 constexpr std::uint32_t kFewDraws = 768;    // moves that an origin chooses from, most of them IDIs
 constexpr std::uint32_t kManyDraws = 8192;  // where most are not, for which good moves are rare
+static_assert(kManyDraws <= kMostMoveDraws);
 constexpr std::uint32_t kDrawnOrigins = 8;  // of which the one in the least visited cell is taken
 constexpr std::uint32_t kFirstOriginDraw = 16;  // behind the draws of moves
 constexpr std::size_t kCells = std::size_t{1} << 16;
 constexpr int kLeastBits = 16;
 constexpr int kMostBits = 30;
 
-/// What origins of a kind are thought to bring before any is known, as hits a test: more than they
-/// can, so that each is tried.
+/// What origins of a kind are thought to bring before any is known, as hits a test: much, so that
+/// each is tried.
 constexpr std::array<double, kOriginKinds> kHoped = {1.0, 1.0, 0.5, 0.25, 0.1, 0.1,
                                                      0.1, 0.1, 0.1, 0.1,  0.1};
 constexpr double kHopedTests = 64.0;  // that this is worth
@@ -198,10 +198,11 @@ void Frontier::learn_rates() {
   }
 }
 
-Wave const& Frontier::next(std::int64_t most, StartRow const& start_row) {
+Wave const& Frontier::next(StartRow const& start_row) {
   if (!on_its_way_) {
     wave_ = {};
     wave_.number = ++waves_;
+    std::int64_t const most = wave_lanes();
     std::array<std::size_t, kOriginKinds> order{};
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(),
@@ -260,23 +261,17 @@ void Frontier::take_start(std::int64_t index, bool hit, std::int32_t const* row)
   push(OriginKind::kHit, from);
 }
 
-std::uint32_t Frontier::trials_in(std::uint32_t const* words, std::size_t stride) {
-  std::uint32_t trials = 0;
-  for (std::size_t t = 0; t < kTrials; ++t) trials += TrialWord::moves(words[t * stride]) ? 1 : 0;
-  return std::max(trials, 1U);  // the origin itself
-}
-
-void Frontier::take_origin(std::int64_t index, std::uint32_t const* words,
-                           std::uint64_t const* hashes, std::size_t stride) {
+std::uint32_t Frontier::take_origin(std::int64_t index, std::uint32_t const* words,
+                                    std::uint64_t const* hashes, std::size_t stride) {
   OriginKind const kind = wave_.kind(index);
   auto& yield = queues_[static_cast<std::size_t>(kind)].yield;
   std::int32_t const* const row = &wave_.rows[static_cast<std::size_t>(index) * width()];
   std::vector<std::int32_t> to(width());
-  yield.evaluations +=
-      trials_in(words, stride) * size_.test_evaluations + size_.gradient_evaluations;
+  std::uint32_t trials = 0;
   for (std::size_t t = 0; t < kTrials; ++t) {
     std::uint32_t const word = words[t * stride];
     if (!TrialWord::moves(word)) continue;
+    ++trials;
     auto const move_class = static_cast<std::size_t>(TrialWord::move_class(word));
     TrialOutcome const outcome = TrialWord::outcome(word);
     bool const deep = outcome == TrialOutcome::kDeep;
@@ -293,9 +288,12 @@ void Frontier::take_origin(std::int64_t index, std::uint32_t const* words,
                : static_cast<OriginKind>(static_cast<int>(OriginKind::kNear0) + near),
          to.data());
   }
-  if (kind > OriginKind::kOften) return;
+  trials = std::max(trials, 1U);  // the origin itself
+  yield.evaluations += trials * size_.test_evaluations + size_.gradient_evaluations;
+  if (kind > OriginKind::kOften) return trials;
   int const again = std::max(static_cast<int>(kind), static_cast<int>(OriginKind::kHit)) + 1;
   push(static_cast<OriginKind>(std::min(again, static_cast<int>(OriginKind::kOften))), row);
+  return trials;
 }
 
 void Frontier::finish() {

@@ -64,23 +64,17 @@ class Frontier {
   /// An IDI that is known. row [attributes]
   void add_hit(std::int32_t const* row);
 
-  /// The next wave, of at most so many origins and starts; the one that is on its way where its
-  /// results were never taken.
-  Wave const& next(std::int64_t most, StartRow const& start_row);
+  /// The next wave; the one that is on its way where its results were never taken.
+  Wave const& next(StartRow const& start_row);
   /// Moves for the wave's origins; valid until its results are taken.
   LatticeStep step() const;
   /// Results of the wave that is on its way, in order; then finish().
   /// hit: the start is an IDI, row [attributes] where its step ended otherwise
   void take_start(std::int64_t index, bool hit, std::int32_t const* row);
-  /// words, hashes: kTrials, `stride` apart; see LaneBlock::trials
-  void take_origin(std::int64_t index, std::uint32_t const* words, std::uint64_t const* hashes,
-                   std::size_t stride);
-  /// Tests of an origin.
-  static std::uint32_t trials_in(std::uint32_t const* words, std::size_t stride);
+  /// words, hashes: kTrials, `stride` apart; see LaneBlock::trials. Returns how many tests it made
+  std::uint32_t take_origin(std::int64_t index, std::uint32_t const* words,
+                            std::uint64_t const* hashes, std::size_t stride);
   void finish();
-
-  /// Lanes of a wave that are worth their while.
-  std::int64_t wave_lanes() const;
 
   void write(CheckpointWriter& state) const;
   /// Takes over what write() has left; false where there is nothing.
@@ -103,7 +97,10 @@ class Frontier {
   void push(OriginKind kind, std::int32_t const* row);
   double rate(std::size_t kind) const;
   double start_rate() const;
-  /// Moves `count` origins of a kind, drawn uniformly, into the wave.
+  /// Origins and starts of a wave.
+  std::int64_t wave_lanes() const;
+  /// Moves `count` origins of a kind into the wave: each is of a few that are drawn uniformly the
+  /// one in the least visited part of the domain.
   void draw_origins(std::size_t kind, std::size_t count);
   /// Part of the domain that a row lies in, by the halves of its attributes' ranges.
   std::uint16_t cell_of(std::int32_t const* row) const;

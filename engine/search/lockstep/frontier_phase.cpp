@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <numeric>
 
 #include "engine/search/lockstep/lockstep_search.h"
 
@@ -10,6 +11,19 @@ namespace fairlane {
 namespace {
 
 constexpr double kNameableOrigins = 1LL << 32;  // that finders can name
+
+/// Attributes that are neither under test nor changed by a search.
+std::vector<std::size_t> immutable_attributes(PackedSubject const& packed) {
+  Subject const& s = packed.get();
+  std::vector<std::uint8_t> varies(static_cast<std::size_t>(s.columns));
+  for (int i = 0; i < s.selected; ++i) varies[static_cast<std::size_t>(s.selected_column[i])] = 1;
+  for (int i = 0; i < s.movable_count; ++i) varies[static_cast<std::size_t>(s.movable[i])] = 1;
+  std::vector<std::size_t> immutable;
+  for (std::size_t c = 0; c < varies.size(); ++c) {
+    if (varies[c] == 0) immutable.push_back(static_cast<std::size_t>(packed.attribute_of()[c]));
+  }
+  return immutable;
+}
 
 }  // namespace
 
@@ -30,42 +44,36 @@ Frontier::Size LockstepSearch::frontier_size() const {
           variants(), 2.0 * gradient_cost()};
 }
 
-void LockstepSearch::run_starts(Wave const& wave, std::int64_t first, LaneBlock& block,
-                                std::int64_t begin, int count, WaveResults& results) {
-  auto const width = static_cast<std::size_t>(attributes_);
+void LockstepSearch::place_wave(Wave const& wave, std::int64_t first, LaneBlock& block,
+                                std::int64_t begin, int count) const {
   std::vector<std::uint32_t> numbers(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < numbers.size(); ++i)
-    numbers[i] = static_cast<std::uint32_t>(first + begin) + static_cast<std::uint32_t>(i);
-  block.place(numbers, &wave.rows[static_cast<std::size_t>(begin) * width]);
+  std::iota(numbers.begin(), numbers.end(), static_cast<std::uint32_t>(first + begin));
+  block.place(numbers, &wave.rows[static_cast<std::size_t>(begin * attributes_)]);
+}
+
+void LockstepSearch::run_starts(LaneBlock& block, std::int64_t begin, WaveResults& results) {
+  int const count = block.size();
   block.test(method_.test);
   for (int lane = 0; lane < count; ++lane)
     results.hit[static_cast<std::size_t>(begin + lane)] = block.hit(lane) ? 1 : 0;
   block.advance(method_.global_step(method_, config_));
   for (int lane = 0; lane < count; ++lane)
-    block.row(lane, &results.rows[static_cast<std::size_t>(begin + lane) * width]);
+    block.row(lane, &results.rows[static_cast<std::size_t>((begin + lane) * attributes_)]);
 }
 
-void LockstepSearch::run_origins(Wave const& wave, std::int64_t first, LaneBlock& block,
-                                 std::int64_t begin, int count, WaveResults& results) {
-  auto const width = static_cast<std::size_t>(attributes_);
-  auto const n = static_cast<std::size_t>(count);
-  std::vector<std::uint32_t> numbers(n);
-  for (std::size_t i = 0; i < n; ++i)
-    numbers[i] = static_cast<std::uint32_t>(first + begin) + static_cast<std::uint32_t>(i);
-  block.place(numbers, &wave.rows[static_cast<std::size_t>(begin) * width]);
+void LockstepSearch::run_origins(LaneBlock& block, std::int64_t begin, WaveResults& results) {
+  auto const n = static_cast<std::size_t>(block.size());
   LocalStep const step = frontier_->step();
   block.begin(step);
   block.step(step, kTrials);
   std::vector<std::uint32_t> words(kTrials * n);
   std::vector<std::uint64_t> hashes(kTrials * n);
   block.trials(words.data(), hashes.data());
-  std::size_t const all = wave.kinds.size();
-  auto const at = static_cast<std::size_t>(begin - wave.starts);
+  std::size_t const all = results.words.size() / kTrials;
   for (std::size_t t = 0; t < kTrials; ++t) {
-    std::copy_n(words.begin() + static_cast<std::ptrdiff_t>(t * n), n,
-                results.words.begin() + static_cast<std::ptrdiff_t>(t * all + at));
-    std::copy_n(hashes.begin() + static_cast<std::ptrdiff_t>(t * n), n,
-                results.hashes.begin() + static_cast<std::ptrdiff_t>(t * all + at));
+    std::size_t const at = t * all + static_cast<std::size_t>(begin);
+    std::copy_n(&words[t * n], n, &results.words[at]);
+    std::copy_n(&hashes[t * n], n, &results.hashes[at]);
   }
 }
 
@@ -92,16 +100,15 @@ LockstepSearch::WaveResults LockstepSearch::run_wave(Wave const& wave, std::int6
       if (begin >= end) return;
       // A chunk may hold starts, then origins.
       std::int64_t const starts_end = std::clamp(wave.starts, begin, end);
-      if (begin < starts_end) {
-        int const count = static_cast<int>(starts_end - begin);
-        run_starts(wave, first, *block, begin, count, results);
+      auto const run = [&](std::int64_t from, std::int64_t to, auto const& work) {
+        int const count = static_cast<int>(to - from);
+        if (count == 0) return;
+        place_wave(wave, first, *block, from, count);
+        work();
         block->retain(std::vector<std::uint8_t>(static_cast<std::size_t>(count)));
-      }
-      if (starts_end < end) {
-        int const count = static_cast<int>(end - starts_end);
-        run_origins(wave, first, *block, starts_end, count, results);
-        block->retain(std::vector<std::uint8_t>(static_cast<std::size_t>(count)));
-      }
+      };
+      run(begin, starts_end, [&] { run_starts(*block, begin, results); });
+      run(starts_end, end, [&] { run_origins(*block, starts_end - wave.starts, results); });
     }
   });
   return results;
@@ -115,9 +122,9 @@ void LockstepSearch::learn(Wave const& wave, WaveResults const& results) {
     steps_.push_back(1);
   }
   for (std::size_t i = 0; i < wave.kinds.size(); ++i) {
-    frontier_->take_origin(wave.starts + static_cast<std::int64_t>(i), &results.words[i],
-                           &results.hashes[i], wave.kinds.size());
-    steps_.push_back(Frontier::trials_in(&results.words[i], wave.kinds.size()));
+    steps_.push_back(frontier_->take_origin(wave.starts + static_cast<std::int64_t>(i),
+                                            &results.words[i], &results.hashes[i],
+                                            wave.kinds.size()));
   }
   frontier_->finish();
   renewals_.resize(steps_.size());
@@ -132,18 +139,7 @@ void LockstepSearch::frontier_phase() {
       frontier_->add_hit(&origins_.rows[i * width]);
   }
   // Uniform inputs, but for what nothing may change: that is a seed's.
-  std::vector<std::size_t> immutable;
-  Subject const& subject = backend_.subject().get();
-  for (int c = 0; c < subject.columns; ++c) {
-    bool const selected =
-        std::find(subject.selected_column, subject.selected_column + subject.selected, c) !=
-        subject.selected_column + subject.selected;
-    bool const movable = std::find(subject.movable, subject.movable + subject.movable_count, c) !=
-                         subject.movable + subject.movable_count;
-    if (selected || movable) continue;
-    immutable.push_back(
-        static_cast<std::size_t>(backend_.subject().attribute_of()[static_cast<std::size_t>(c)]));
-  }
+  auto const immutable = immutable_attributes(backend_.subject());
   std::vector<std::int32_t> seed(width);
   auto const start_row = [&](std::int64_t n, std::int32_t* row) {
     seeds_.uniform_row(seeds_.count() + n, row);
@@ -182,7 +178,7 @@ void LockstepSearch::frontier_phase() {
       break;
     }
     std::int64_t const first = done();
-    Wave const& wave = frontier_->next(frontier_->wave_lanes(), start_row);
+    Wave const& wave = frontier_->next(start_row);
     learn(wave, run_wave(wave, first));
     std::int64_t const tests_before = tests;
     for (std::int64_t i = first; i < done(); ++i) {

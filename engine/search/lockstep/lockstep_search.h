@@ -95,10 +95,12 @@ class LockstepSearch : public SearchTask {
     std::vector<std::uint64_t> hashes;
   };
   WaveResults run_wave(Wave const& wave, std::int64_t first);
-  void run_starts(Wave const& wave, std::int64_t first, LaneBlock& block, std::int64_t begin,
-                  int count, WaveResults& results);
-  void run_origins(Wave const& wave, std::int64_t first, LaneBlock& block, std::int64_t begin,
-                   int count, WaveResults& results);
+  /// Places members [begin, begin + count) of a wave whose first one has number `first`.
+  void place_wave(Wave const& wave, std::int64_t first, LaneBlock& block, std::int64_t begin,
+                  int count) const;
+  /// What was placed, from start or origin `begin` on.
+  void run_starts(LaneBlock& block, std::int64_t begin, WaveResults& results);
+  void run_origins(LaneBlock& block, std::int64_t begin, WaveResults& results);
   /// Takes a wave's results over: which origins come next.
   void learn(Wave const& wave, WaveResults const& results);
   Frontier::Size frontier_size() const;

@@ -170,14 +170,7 @@ TEST(Compare, RoundsAreRunsWhoseFindingsCountOnce) {
       std::string const dir = folder.file(round.method + std::to_string(r));
       round.seed = round_seed(config.seed, r);
       Summary const summary = run(to(round, dir), options_with(1));
-      std::istringstream lines(slurp(dir + "/instances.csv"));
-      std::string line;
-      std::getline(lines, line);
-      while (std::getline(lines, line)) {
-        std::size_t end = 0;
-        for (std::size_t a = 0; a < shape.ranges.size(); ++a) end = line.find(',', end) + 1;
-        instances.insert(line.substr(0, end));
-      }
+      instances.merge(instances_in(dir, shape.ranges.size()));
       seeds += summary.search.global_seeds;
       spent += summary.search.model_evaluations;
       std::int64_t const left = *config.budget.evaluations - spent;

@@ -103,20 +103,6 @@ TEST(Curve, TestsOfSgCountInTheirOwnOrder) {
   expect_points_are_runs(config, trial, folder);
 }
 
-/// The inputs of instances.csv, as they stand there.
-std::set<std::string> instances_in(std::string const& dir, std::size_t attributes) {
-  std::set<std::string> found;
-  std::istringstream lines(slurp(dir + "/instances.csv"));
-  std::string line;
-  std::getline(lines, line);
-  while (std::getline(lines, line)) {
-    std::size_t end = 0;
-    for (std::size_t a = 0; a < attributes; ++a) end = line.find(',', end) + 1;
-    found.insert(line.substr(0, end));
-  }
-  return found;
-}
-
 // A point in a later round has the rounds before, and a part of its own.
 TEST(Curve, GoesOnFromRoundToRound) {
   TemporaryFolder const folder;

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 #include <string>
 
 #include "engine/results/run.h"
@@ -28,6 +30,20 @@ inline nlohmann::json without_timing(std::string const& dir) {
   EXPECT_TRUE(json.contains("timing"));
   json.erase("timing");
   return json;
+}
+
+/// The inputs of instances.csv, as they stand there.
+inline std::set<std::string> instances_in(std::string const& dir, std::size_t attributes) {
+  std::set<std::string> found;
+  std::istringstream lines(slurp(dir + "/instances.csv"));
+  std::string line;
+  std::getline(lines, line);
+  while (std::getline(lines, line)) {
+    std::size_t end = 0;
+    for (std::size_t a = 0; a < attributes; ++a) end = line.find(',', end) + 1;
+    found.insert(line.substr(0, end));
+  }
+  return found;
 }
 
 inline void expect_same_output(std::string const& a, std::string const& b) {
