@@ -62,7 +62,7 @@ FL_HD Scratch lay_out_scratch(Subject const& s, ScratchNeeds needs, int tile_lan
   if (needs.kept) {
     m.b = take(needs_spare(net), net.max_width);
   }
-  m.terms = take(term_rows(s, needs) > 0, term_rows(s, needs));
+  m.terms = take(true, term_rows(s, needs));  // packs have places behind it where it has no rows
   return m;
 }
 
