@@ -193,7 +193,8 @@ void require_usable(MethodSpec const& method, TestSubject const& subject) {
                     escaped(subject.domain().source) + "; use themis, or enumerate");
   }
   Model const& model = subject.model();
-  bool const differences = method.gradient == GradientKind::kProbabilityDifference;
+  bool const differences = method.gradient == GradientKind::kProbabilityDifference ||
+                           method.gradient == GradientKind::kMargin;
   if (!model.scorer() || differences || method.gradient == GradientKind::kNone) return;
   throw Error(ExitCode::kConfig, std::string("method '") + method.name +
                                      "' follows gradients, which " +

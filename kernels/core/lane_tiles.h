@@ -328,6 +328,46 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
     }
   }
 
+  static FL_HOST_DEVICE void pair_margins(Subject const& s, std::int32_t const* x, long stride,
+                                          int n, Scratch const& m, MemberPair const& pair,
+                                          MarginResult const& out) {
+    pair_margins_by(s, NetworkLogits{s, m, x, stride}, n, pair, out);
+  }
+
+  /// The same of two members of each similar set alone; label: of the first one.
+  template <class Logits>
+  static FL_HOST_DEVICE void pair_margins_by(Subject const& s, Logits const& logits, int n,
+                                             MemberPair const& pair, MarginResult const& out) {
+    int const outputs = s.network.outputs();
+    I const none = P::splat_i(-1);
+    for (int at = 0; at < n; at += kTile) {
+      logits.load(at);
+      LabelSet<P> set[kV];
+      MarginChoice<P> choice[kV];
+      for (int v = 0; v < kV; ++v) {
+        set[v].clear();
+        choice[v].clear(none, none);
+      }
+      for (int member = 0; member < 2; ++member) {
+        I variant[kV];
+        for (int v = 0; v < kV; ++v)
+          variant[v] = P::load_i((member == 0 ? pair.first : pair.second) + at + v * kN);
+        float const* z = logits.candidate(static_cast<std::uint32_t>(member), variant);
+        for (int v = 0; v < kV; ++v) {
+          I const label = label_of<P>(z + v * kN, outputs, logits.stride(), s.threshold);
+          if (member == 0) P::store_i(label, out.label + at + v * kN);
+          set[v].add(label);
+          choice[v].add(member, label, z + v * kN, outputs, logits.stride(), s.threshold);
+        }
+      }
+      for (int v = 0; v < kV; ++v) {
+        int const i = at + v * kN;
+        P::store_i(set[v].flags(), out.flags + i);
+        choice[v].store(i, out);
+      }
+    }
+  }
+
   /// p(1) of one output, otherwise the label's probability.
   static FL_HOST_DEVICE F score_of(float const* p, int outputs, int stride, I label) {
     F score = P::load(p);

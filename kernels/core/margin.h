@@ -56,6 +56,14 @@ struct MarginResult {
   }
 };
 
+/// Variants of two members of each lane's similar set, [n] each.
+struct MemberPair {
+  std::int32_t const* first = nullptr;
+  std::int32_t const* second = nullptr;
+
+  FL_HD MemberPair from(long lane) const { return {first + lane, second + lane}; }
+};
+
 /// Whether an input is an IDI, from its label and its group's flags.
 FL_HD bool margin_hit(std::int32_t label, std::int32_t flags) {
   return (flags & kGroupMixed) != 0 && label != kUndefinedLabel;

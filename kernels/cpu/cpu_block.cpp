@@ -74,6 +74,10 @@ CpuBlock::CpuBlock(PackedSubject const& subject, LaneKernels const& kernels, Cpu
   moved_ = LaneArray<std::int32_t>(1, stride);
   home_ = LaneArray<std::uint64_t>(1, stride);
   flags_ = LaneArray<std::uint32_t>(1, stride);
+  if (phase == Phase::kLocal && subject_.variants > 2) {
+    marked_key_ = LaneArray<std::uint64_t>(words, stride);
+    marked_ = LaneArray<std::uint32_t>(3, stride);
+  }
 }
 
 void CpuBlock::place(std::span<std::uint32_t const> seed, std::int32_t const* rows) {
@@ -153,17 +157,16 @@ LaneVisits CpuBlock::visits() {
           lanes_.seed, lanes_.iteration, context_.phase, home_.data()};
 }
 
-void CpuBlock::record(CpuRecord::Round& round, std::int32_t const* list, int n) {
+void CpuBlock::record(CpuRecord::Round& round, LaneVisits const& visits, std::int32_t const* list,
+                      int n, std::uint32_t const* labels) {
   if (n == 0) return;
-  if (round.writable()) {
-    return round.insert(visits(), list, n, lanes_.labels, flags_.data(), answers_);
-  }
+  if (round.writable()) return round.insert(visits, list, n, labels, flags_.data(), answers_);
   for (int k = 0; k < n; ++k) {
     std::int32_t const lane = list[k];
     for (int w = 0; w < context_.words; ++w)
-      overflow_group_.push_back(lanes_.key[w * lanes_.stride + lane]);
-    overflow_variant_.push_back(lanes_.variant[lane]);
-    overflow_finder_.push_back(context_.finder_of(lane));
+      overflow_group_.push_back(visits.group[w * visits.stride + lane]);
+    overflow_variant_.push_back(visits.variant[lane]);
+    overflow_finder_.push_back(visits.finder(lane));
     overflow_state_.push_back(visit_state(flags_[k]));
   }
 }
@@ -208,7 +211,35 @@ void CpuBlock::record_probed() {
     auto const& unseen = answers_.unknown;
     for (std::size_t k = 0; k < unseen.size(); ++k)
       flags_[static_cast<long>(k)] = probed_flags(context_, unseen[k]);
-    record(*round, unseen.data(), static_cast<int>(unseen.size()));
+    record(*round, visits(), unseen.data(), static_cast<int>(unseen.size()), lanes_.labels);
+  }
+  flush_overflow();
+}
+
+void CpuBlock::record_marked() {
+  listed_ = list_marked(size_, lanes_.list);
+  if (listed_ == size_) return record_probed();
+  LaneVisits marked = visits();
+  marked.count = listed_;
+  marked.group = marked_key_.data();
+  marked.variant = marked_.row(0);
+  marked.seed = marked_.row(1);
+  marked.iteration = marked_.row(2);
+  for (int k = 0; k < listed_; ++k) {
+    std::int32_t const lane = lanes_.list[k];
+    for (int w = 0; w < context_.words; ++w)
+      marked_key_(w, k) = lanes_.key[w * lanes_.stride + lane];
+    marked_(0, k) = lanes_.variant[lane];
+    marked_(1, k) = lanes_.seed[lane];
+    marked_(2, k) = lanes_.iteration[lane];
+  }
+  {
+    auto const round = record_.round(static_cast<std::uint64_t>(listed_));
+    round->list_unseen(marked, answers_);
+    auto const& unseen = answers_.unknown;
+    for (std::size_t k = 0; k < unseen.size(); ++k)
+      flags_[static_cast<long>(k)] = probed_flags(context_, lanes_.list[unseen[k]]);
+    record(*round, marked, unseen.data(), static_cast<int>(unseen.size()), lanes_.labels);
   }
   flush_overflow();
 }
@@ -236,7 +267,7 @@ void CpuBlock::look_up(CpuRecord::Round& round) {
   auto const& siblings = answers_.siblings;
   for (std::size_t k = 0; k < siblings.size(); ++k)
     flags_[static_cast<long>(k)] = lanes_.hit[siblings[k]] != 0 ? kHitFlag : 0U;
-  record(round, siblings.data(), static_cast<int>(siblings.size()));
+  record(round, visits(), siblings.data(), static_cast<int>(siblings.size()), lanes_.labels);
   listed_ = static_cast<int>(answers_.unknown.size());
   if (listed_ == 0) return;
   std::copy(answers_.unknown.begin(), answers_.unknown.end(), lanes_.list);
@@ -244,7 +275,7 @@ void CpuBlock::look_up(CpuRecord::Round& round) {
   classify(listed_);
   for (int k = 0; k < listed_; ++k)
     flags_[k] = note_classified(context_, k, lanes_.list[k], !subject_.finite);
-  record(round, lanes_.list, listed_);
+  record(round, visits(), lanes_.list, listed_, lanes_.labels);
 }
 
 void CpuBlock::classify(int n) {

@@ -129,6 +129,8 @@ class CpuBlock final : public LaneBlock {
   void compute_keys();
   /// Records all lanes after a full evaluation.
   void record_probed();
+  /// The same of the marked lanes.
+  void record_marked();
   /// New sides for the marked lanes of the margin method.
   void renew_margin(bool counts);
   /// New partners and weights for the lanes where they are due.
@@ -153,8 +155,10 @@ class CpuBlock final : public LaneBlock {
   /// The groups of the first n gathered rows.
   void classify(int n);
   void classify_in_stages(int n);
-  /// Records n listed lanes with flags_, or hands them to the overflow sink.
-  void record(CpuRecord::Round& round, std::int32_t const* list, int n);
+  /// Records n listed visits with flags_, or hands them to the overflow sink. labels: of the
+  /// visits' groups
+  void record(CpuRecord::Round& round, LaneVisits const& visits, std::int32_t const* list, int n,
+              std::uint32_t const* labels);
   void flush_overflow();
   /// What the record is asked about the lanes.
   LaneVisits visits();
@@ -182,6 +186,8 @@ class CpuBlock final : public LaneBlock {
   LaneArray<std::int32_t> moved_;    // by how much its column moved
   LaneArray<std::uint64_t> home_;    // where the record's search starts
   LaneArray<std::uint32_t> flags_;   // VisitFlag bits of listed lanes
+  LaneArray<std::uint64_t> marked_key_;    // [words] of marked lanes
+  LaneArray<std::uint32_t> marked_;        // [3] variants, seeds, iterations of these
   VisitAnswers answers_;
   std::unique_ptr<WeightCache> weight_cache_;  // where every step renews
   std::vector<std::uint8_t> variant_labels_;   // [variants][kPadLanes]

@@ -65,10 +65,11 @@ void CpuBlock::step(LatticeStep const& how, int rounds) {
   for (int i = 0; i < rounds; ++i) {
     int const t = trial_++;
     run(TryMove{context_, lattice_, how.table.draws, t}, size_);
-    margins();
+    kernels_.pair_margins(subject_, lanes_.x, lanes_.stride, size_, scratch_.get(),
+                          {lattice_.side_a, lattice_.side_b}, probe);
     run([c = context_, &probe, l = lattice_, t](long lane) { note_trial(c, probe, l, t, lane); },
         size_);
-    record_probed();
+    record_marked();
     run([c = context_](long lane) { c.return_key(lane); }, size_);
     for (int c = 0; c < subject_.columns; ++c)
       std::copy_n(lanes_.origin + c * lanes_.stride, size_, lanes_.x + c * lanes_.stride);

@@ -107,6 +107,9 @@ struct LaneKernels {
   /// Margins within each lane's similar set, for the margin method.
   void (*margins)(Subject const&, std::int32_t const* x, long stride, int n, Scratch const&,
                   MarginResult const&);
+  /// The same of a pair of members alone; see LaneTiles::pair_margins.
+  void (*pair_margins)(Subject const&, std::int32_t const* x, long stride, int n, Scratch const&,
+                       MemberPair const&, MarginResult const&);
   /// gradient [columns][gradient_stride] at x; zero for columns that may not move when kind is a
   /// difference.
   void (*gradients)(Subject const&, GradientSpec, std::int32_t const* x, long stride, int n,

@@ -112,6 +112,7 @@ struct Kernels : LaneTiles<P, kV> {
                                            Tiles::variant_labels,
                                            Tiles::probe,
                                            Tiles::margins,
+                                           Tiles::pair_margins,
                                            Tiles::gradients,
                                            Tiles::logits,
                                            walk,

@@ -11,6 +11,7 @@ FL_LAUNCH(ProbeStored);
 FL_LAUNCH(ClassifyStored);
 FL_LAUNCH(ClassifySomeStored);
 FL_LAUNCH(MarginStored);
+FL_LAUNCH(PairMarginStored);
 FL_LAUNCH(TryPartnerStored);
 FL_LAUNCH(CountPartnerStored);
 FL_LAUNCH(DifferenceStored);

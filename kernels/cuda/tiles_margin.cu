@@ -4,5 +4,6 @@
 namespace fairlane {
 
 template cudaError_t launch_tiles(MarginTiles const&, TilePlan const&, Range, cudaStream_t);
+template cudaError_t launch_tiles(PairMarginTiles const&, TilePlan const&, Range, cudaStream_t);
 
 }  // namespace fairlane

@@ -95,7 +95,11 @@ void DeviceBlock::step(LatticeStep const&, int rounds) {
     int const t = trial_++;
     prepare(static_cast<std::uint64_t>(size_));
     run(TryMove{context_, lattice_, moves_.table.draws, t}, all());
-    margins();
+    evaluate(PairMarginTiles{lanes_.x,
+                             lanes_.stride,
+                             {lattice_.side_a, lattice_.side_b},
+                             margin_.probe},
+             all());
     run(SettleTrial{context_, margin_.probe, lattice_, t}, all());
     finish();
   }

@@ -18,6 +18,7 @@ class Evaluator {
   virtual void run(ClassifySomeTiles const& operation, Range range) = 0;
   virtual void run(DrawPartnerTiles const& operation, Range range) = 0;
   virtual void run(MarginTiles const& operation, Range range) = 0;
+  virtual void run(PairMarginTiles const& operation, Range range) = 0;
   virtual void run(GradientTiles const& operation, Range range) = 0;
   virtual void run(DifferenceTiles const& operation, Range range) = 0;
   virtual void run(MemberTiles const& operation, Range range) = 0;

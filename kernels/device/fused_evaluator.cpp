@@ -16,6 +16,7 @@ class FusedEvaluator final : public Evaluator {
   }
   void run(DrawPartnerTiles const& operation, Range range) override { run_tiles(operation, range); }
   void run(MarginTiles const& operation, Range range) override { run_tiles(operation, range); }
+  void run(PairMarginTiles const& operation, Range range) override { run_tiles(operation, range); }
   void run(GradientTiles const& operation, Range range) override { run_tiles(operation, range); }
   void run(DifferenceTiles const& operation, Range range) override { run_tiles(operation, range); }
   void run(MemberTiles const& operation, Range range) override { run_tiles(operation, range); }

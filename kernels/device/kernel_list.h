@@ -22,14 +22,14 @@ using LaneKernel = std::variant<
     MarkStale, PairSides, RenewMargin, MoveMargin, SettleMargin, BeginLattice, PlanLattice, TryMove,
     SettleTrial, RehashSlots, MarkOwned, GatherSlots, MergeSlots, CountVisits, PickFindings,
     TakeColumn, PackRecords, LoadMembers, LoadRows, StoreScores, ProbeStored, ClassifyStored,
-    ClassifySomeStored, MarginStored, TryPartnerStored, CountPartnerStored, DifferenceStored,
+    ClassifySomeStored, MarginStored, PairMarginStored, TryPartnerStored, CountPartnerStored, DifferenceStored,
     StepGradients, LogitGradients, FinishDense, ActivateSums, MarkSuspects, ForgetLabels,
     LowerWeights, AssignRows, RaiseFarthest, NameFarthest, LoadWalkHeads, CopyMembers>;
 
 /// Kernels that evaluate the network for a tile of lanes.
 using TileKernel =
     std::variant<ProbeTiles, ClassifyTiles, ClassifySomeTiles, DrawPartnerTiles, MarginTiles,
-                 GradientTiles, DifferenceTiles, MemberTiles, TallyTiles>;
+                 PairMarginTiles, GradientTiles, DifferenceTiles, MemberTiles, TallyTiles>;
 
 /// Kernels that take a window of lanes through rounds of a search.
 using RoundKernel =

@@ -34,7 +34,7 @@ class LayerSource final : public ScoreSource {
     float* hidden[2] = {nullptr, nullptr};
     for (auto& h : hidden) h = memory.take(net.max_width, most_rows);
 
-    LoadMembers load{subject_, chunk, MemberKind::kOwn, 0, 0, shared, 0, codes, lanes, 0.0F, {}};
+    LoadMembers load{subject_, chunk, MemberKind::kOwn, 0, 0, shared, 0, codes, lanes, 0.0F, {}, {}};
     if (shared > 0) {
       device_.run(load, {lanes, nullptr});
       Dense prefix = forward_of(0, 0, shared_inputs, lanes);
@@ -52,6 +52,7 @@ class LayerSource final : public ScoreSource {
     load.out_stride = most_rows;
     load.step = members.step;
     load.lot = members.lot;
+    load.pair = members.pair;
     int const all = lanes * members.count;
     for (load.first_row = 0; load.first_row < all; load.first_row += most_rows) {
       int const rows = std::min(most_rows, all - load.first_row);
@@ -88,7 +89,7 @@ class LayerSource final : public ScoreSource {
         memory.take(std::int64_t{GradientTiles::kNeeds.several} * net.outputs(), rows);
     device_.run(
         LoadMembers{
-            subject_, chunk, MemberKind::kPair, 0, 0, shapes_.columns, 0, kept, rows, 0.0F, {}},
+            subject_, chunk, MemberKind::kPair, 0, 0, shapes_.columns, 0, kept, rows, 0.0F, {}, {}},
         {rows, nullptr});
     float* in = kept;
     for (int l = 0; l < net.layers; ++l) {

@@ -16,6 +16,7 @@ struct Members {
   int first = 0;
   float step = 0.0F;
   LaneTiles<ScalarPack, 1>::PartnerLot lot{};
+  MemberPair pair{};
 };
 
 /// Hands a workspace out, array after array.

@@ -98,6 +98,20 @@ struct MarginTiles {
   }
 };
 
+/// The same of two members of each similar set alone.
+struct PairMarginTiles {
+  static constexpr ScratchNeeds kNeeds = ClassifyTiles::kNeeds;
+  std::int32_t const* x;
+  long stride;
+  MemberPair pair;
+  MarginResult out;
+
+  template <Pack P, int kV>
+  FL_HOST_DEVICE void operator()(Subject const& s, long at, Scratch const& m) const {
+    LaneTiles<P, kV>::pair_margins(s, x + at, stride, 1, m, pair.from(at), out.from(at));
+  }
+};
+
 /// Gradients at rows x [columns], `stride` apart, and at their partners, half a stride behind each.
 struct GradientTiles {
   static constexpr ScratchNeeds kNeeds{false, false, false, true, 0, 3};

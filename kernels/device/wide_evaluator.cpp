@@ -80,6 +80,17 @@ class WideEvaluator final : public Evaluator {
     decide({k.x, k.stride, count(range)}, k.out.flags, k.exact, margins);
   }
 
+  void run(PairMarginTiles const& k, Range range) override {
+    auto const margins = [&](Lanes const& lanes) {
+      Members members{MemberKind::kSides, 2};
+      members.pair = k.pair;
+      for_chunks(lanes, members, 0, [&](StoredChunk const& c, std::int64_t base) {
+        run_lanes(PairMarginStored{c, k.pair.from(base), k.out.from(base)}, c);
+      });
+    };
+    decide({k.x, k.stride, count(range)}, k.out.flags, false, margins);
+  }
+
   void run(DrawPartnerTiles const& k, Range range) override {
     Lanes lanes{k.x, k.stride, count(range)};
     if (lanes.n == 0) return;
@@ -106,6 +117,10 @@ class WideEvaluator final : public Evaluator {
 
   void run(GradientTiles const& k, Range range) override {
     std::int64_t const n = count(range);
+    if (shapes_.network.layers == 0) {
+      differences({MemberKind::kSteps, 1 + shapes_.movable_count}, 0, k, n);
+      return;
+    }
     auto const needs = wide_gradient_needs(shapes_);
     auto const floats = static_cast<std::int64_t>(workspace_.size());
     for (std::int64_t first = 0; first < n;) {
@@ -118,13 +133,7 @@ class WideEvaluator final : public Evaluator {
 
   void run(DifferenceTiles const& k, Range range) override {
     Members const moves{MemberKind::kMoves, 1 + shapes_.movable_count, 0, k.spec.step};
-    std::int64_t const n = count(range);
-    for (long const behind : {0L, k.stride / 2}) {
-      for_chunks({k.x + behind, k.stride, n}, moves, DifferenceTiles::kNeeds.several,
-                 [&](StoredChunk const& c, std::int64_t first) {
-                   run_lanes(DifferenceStored{c, k.spec, k.gradient + behind + first, k.stride}, c);
-                 });
-    }
+    differences(moves, DifferenceTiles::kNeeds.several, k, count(range));
   }
 
  private:
@@ -199,12 +208,14 @@ class WideEvaluator final : public Evaluator {
     auto const needs = wide_needs(shapes_, members.count, terms);
     auto const floats = static_cast<std::int64_t>(workspace_.size());
     auto const lot = members.lot;
+    auto const pair = members.pair;
     for (std::int64_t first = 0; first < lanes.n;) {
       auto const size = wide_chunk(needs, lanes.n - first, members.count, floats);
       if (lot.seed != nullptr) {
         members.lot.seed = lot.seed + first;
         members.lot.iteration = lot.iteration + first;
       }
+      if (pair.first != nullptr && lanes.list == nullptr) members.pair = pair.from(first);
       WorkspaceCarver memory(workspace_.data());
       StoredChunk stored{subject_, chunk_of(lanes, first, size.lanes), nullptr, nullptr,
                          members.first};
@@ -214,6 +225,18 @@ class WideEvaluator final : public Evaluator {
       source_->score(stored.chunk, members, size.rows, arithmetic_, memory.rest(), stored.logits);
       use(stored, lanes.list == nullptr ? first : 0);
       first += size.lanes;
+    }
+  }
+
+  /// Gradients of n lanes and of their partners by differences between the members that `moves`
+  /// names.
+  template <class Tiles>
+  void differences(Members const& moves, int terms, Tiles const& k, std::int64_t n) {
+    for (long const behind : {0L, k.stride / 2}) {
+      for_chunks({k.x + behind, k.stride, n}, moves, terms,
+                 [&](StoredChunk const& c, std::int64_t first) {
+                   run_lanes(DifferenceStored{c, k.spec, k.gradient + behind + first, k.stride}, c);
+                 });
     }
   }
 

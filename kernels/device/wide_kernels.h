@@ -31,15 +31,22 @@ enum class MemberKind : std::uint8_t {
   kOwn,       // the lane itself
   kVariants,  // variants first, first + 1, ...
   kOrdered,   // the same of the subject's order of variants
+  kSides,     // the variants of a pair
   kTries,     // the lane itself, then what the tries of its partner's draw name
   kMoves,     // the lane itself, then with one movable column after the other moved by `step`
+  kSteps,     // the same with each moved to a neighbouring code, see neighbour_step
   kPair,      // the lane itself, and its partner's row half a stride behind
 };
+
+/// A step to a neighbouring code inside the domain.
+FL_HD std::int32_t neighbour_step(Subject const& s, int column, std::int32_t code) {
+  return code < s.high[column] ? 1 : -1;
+}
 
 /// Writes the inputs of columns [first_column, last_column) of rows out: row r is member r / lanes
 /// of lane r % lanes.
 /// out  [inputs of the columns][out_stride] of row `first_row` on
-/// lot  of the chunk's places
+/// lot, pair  of the chunk's places
 struct LoadMembers {
   Subject subject;
   LaneChunk chunk;
@@ -52,6 +59,7 @@ struct LoadMembers {
   long out_stride;
   float step;
   LaneTiles<ScalarPack, 1>::PartnerLot lot;
+  MemberPair pair;
 
   FL_HD void operator()(std::int64_t i) const {
     int const first_input = subject.input_of(first_column);
@@ -75,6 +83,16 @@ struct LoadMembers {
         encode_column<ScalarPack>(subject.encoding[c], code, at(c), stride);
       }
     }
+    if (kind == MemberKind::kSteps && member > 0) {
+      int const c = subject.movable[member - 1];
+      std::int32_t const code = chunk.x[c * chunk.stride + place];
+      std::int32_t const there = code + neighbour_step(subject, c, code);
+      if (subject.encoding == nullptr) {
+        *at(c) = static_cast<float>(there);
+      } else {
+        encode_column<ScalarPack>(subject.encoding[c], there, at(c), stride);
+      }
+    }
     if (kind == MemberKind::kMoves && member > 0) {
       int const c = subject.movable[member - 1];
       move_column<ScalarPack>(subject, c, chunk.x[c * chunk.stride + place], step, at(c), stride);
@@ -95,6 +113,7 @@ struct LoadMembers {
   FL_HD int variant_of(int member, long place) const {
     if (kind == MemberKind::kVariants) return first_member + member;
     if (kind == MemberKind::kOrdered) return subject.variant_order[first_member + member];
+    if (kind == MemberKind::kSides) return (member == 0 ? pair.first : pair.second)[place];
     if (kind == MemberKind::kTries && member > 0) {
       return lot.candidate(static_cast<int>(place), static_cast<std::uint32_t>(member),
                            subject.variants);
@@ -252,6 +271,19 @@ struct MarginStored {
   }
 };
 
+/// pair [n], which is stored.
+struct PairMarginStored {
+  StoredChunk c;
+  MemberPair pair;
+  MarginResult out;
+
+  FL_HD void operator()(std::int64_t i) const {
+    long const place = c.place(i);
+    LaneTiles<ScalarPack, 1>::pair_margins_by(c.subject, c.of(i), 1, pair.from(place),
+                                              out.from(place));
+  }
+};
+
 /// Partners by trial: the lane and its tries are stored. open [n]: whether none was found
 struct TryPartnerStored {
   StoredChunk c;
@@ -284,7 +316,7 @@ struct CountPartnerStored {
   }
 };
 
-/// Gradients by differences: the lane and its moves are stored.
+/// Gradients by differences: the lane and its moves are stored; for those of the margin, its steps.
 struct DifferenceStored {
   StoredChunk c;
   GradientSpec spec;
@@ -292,9 +324,33 @@ struct DifferenceStored {
   long stride;
 
   FL_HD void operator()(std::int64_t i) const {
+    if (spec.kind == GradientKind::kMargin) {
+      margin_differences(i);
+      return;
+    }
     StoredMoves const moves{c.of(i), c.subject, c.chunk.x + c.place(i), c.chunk.stride, spec.step};
     LaneTiles<ScalarPack, 1>::difference_tile_by(c.subject, moves, c.terms + i, gradient + i,
                                                  stride);
+  }
+
+  /// Of the margin of the lane's own label.
+  FL_HD void margin_differences(std::int64_t i) const {
+    Subject const& s = c.subject;
+    auto const logits = c.of(i);
+    std::int32_t const label =
+        label_of<ScalarPack>(logits.own(), logits.outputs, logits.lanes, s.threshold);
+    auto const margin = [&](int member) {
+      return class_margin<ScalarPack>(label, logits.at(member), logits.outputs, logits.lanes,
+                                      s.threshold);
+    };
+    float const here = margin(0);
+    for (int column = 0; column < s.columns; ++column) gradient[column * stride + i] = 0.0F;
+    for (int m = 0; m < s.movable_count; ++m) {
+      int const column = s.movable[m];
+      std::int32_t const code = c.chunk.x[column * c.chunk.stride + c.place(i)];
+      float const change = margin(m + 1) - here;
+      gradient[column * stride + i] = neighbour_step(s, column, code) > 0 ? change : -change;
+    }
   }
 };
 

@@ -23,7 +23,7 @@ struct LatticeLanes {
 };
 
 /// After MarginTiles: every lane's input becomes an origin, between whose outermost members the
-/// boundary is sought.
+/// boundary is sought; its tests are visits of the first of these.
 struct BeginLattice {
   LaneContext c;
   MarginResult probe;
@@ -34,8 +34,11 @@ struct BeginLattice {
     c.keep_row(lane);
     c.keep_key(lane);
     // All members of a miss have one label: the nearest one stands for the other side.
-    l.side_a[lane] = hit ? probe.member_a[lane] : probe.high[lane];
-    l.side_b[lane] = hit ? probe.member_b[lane] : probe.low[lane];
+    std::int32_t const side_a = hit ? probe.member_a[lane] : probe.high[lane];
+    std::int32_t const side_b = hit ? probe.member_b[lane] : probe.low[lane];
+    l.side_a[lane] = side_a;
+    l.side_b[lane] = side_b != side_a ? side_b : (side_a + 1) % c.subject.variants;
+    c.lanes.variant[lane] = static_cast<std::uint32_t>(side_a);
     l.margin_a[lane] = probe.best_margin_a[lane];
     l.margin_b[lane] = hit ? probe.best_margin_b[lane] : -probe.low_margin[lane];
     l.sign_b[lane] = hit ? 1.0F : -1.0F;
@@ -85,11 +88,15 @@ struct TryMove {
   }
 };
 
-/// After MarginTiles: what trial t of a lane met.
+/// After PairMarginTiles: what trial t of a lane met. Marks the lanes whose visit is recorded: where
+/// there are other members, a miss of two says nothing of the group.
 FL_HD void note_trial(LaneContext const& c, MarginResult const& probe, LatticeLanes const& l, int t,
                       long lane) {
   bool const hit = margin_hit(probe.label[lane], probe.flags[lane]);
   c.lanes.hit[lane] = hit ? 1 : 0;
+  c.lanes.labels[lane] = 0;  // which nobody asks this search's record for
+  bool const own_undefined = probe.label[lane] == kUndefinedLabel;
+  c.lanes.mark[lane] = hit || own_undefined || c.subject.variants == 2 ? 1 : 0;
   std::uint32_t& word = l.trial[t * c.lanes.stride + lane];
   if (!TrialWord::moves(word)) return;
   bool const undefined = (probe.flags[lane] & kGroupUndefined) != 0;

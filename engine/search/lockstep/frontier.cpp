@@ -253,7 +253,7 @@ void Frontier::moved(std::int32_t const* row, std::uint32_t word, std::int32_t* 
 
 void Frontier::take_start(std::int64_t index, bool hit, std::int32_t const* row) {
   std::int32_t const* const from = &wave_.rows[static_cast<std::size_t>(index) * width()];
-  starts_.evaluations += size_.test_evaluations + size_.gradient_evaluations;
+  starts_.evaluations += size_.evaluations(1.0);
   bool const known = test_and_set(hash_of(from));
   if (!hit) return push(OriginKind::kStart, row);
   if (known) return;
@@ -289,7 +289,7 @@ std::uint32_t Frontier::take_origin(std::int64_t index, std::uint32_t const* wor
          to.data());
   }
   trials = std::max(trials, 1U);  // the origin itself
-  yield.evaluations += trials * size_.test_evaluations + size_.gradient_evaluations;
+  yield.evaluations += size_.evaluations(trials);
   if (kind > OriginKind::kOften) return trials;
   int const again = std::max(static_cast<int>(kind), static_cast<int>(OriginKind::kHit)) + 1;
   push(static_cast<OriginKind>(std::min(again, static_cast<int>(OriginKind::kOften))), row);

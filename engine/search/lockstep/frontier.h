@@ -50,11 +50,19 @@ struct Wave {
 /// The queues of origins, what each kind has brought so far, and what is known of moves and groups.
 class Frontier {
  public:
-  /// tests: that the search is expected to make; evaluations of a test and of an origin's gradients
+  /// tests               that the search is expected to make
+  /// test_evaluations    of a move, which are those of two members
+  /// origin_evaluations  beside its tests: of the other members, and of gradients
   struct Size {
     double tests = 0.0;
-    double test_evaluations = 1.0;
-    double gradient_evaluations = 0.0;
+    double test_evaluations = 2.0;
+    double origin_evaluations = 0.0;
+
+    /// Model evaluations of an origin with so many tests. A start, all of whose members are
+    /// evaluated, takes as many as an origin with one.
+    double evaluations(double origin_tests) const {
+      return origin_tests * test_evaluations + origin_evaluations;
+    }
   };
   /// Rows of start number n, 0, 1, ...: writes row [attributes]
   using StartRow = std::function<void(std::int64_t n, std::int32_t* row)>;

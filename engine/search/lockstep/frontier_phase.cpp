@@ -40,8 +40,9 @@ std::int64_t LockstepSearch::frontier_tests() const {
 
 Frontier::Size LockstepSearch::frontier_size() const {
   // Of the whole search, so that a budget ends it without another effect.
-  return {static_cast<double>(config_.local.num) * static_cast<double>(config_.global.num),
-          variants(), 2.0 * gradient_cost()};
+  constexpr double kPair = 2.0;
+  return {static_cast<double>(config_.local.num) * static_cast<double>(config_.global.num), kPair,
+          variants() - kPair + 2.0 * gradient_cost()};
 }
 
 void LockstepSearch::place_wave(Wave const& wave, std::int64_t first, LaneBlock& block,

@@ -185,7 +185,12 @@ class LockstepSearch : public SearchTask {
     return adaptive() ? 1 : static_cast<std::uint32_t>(config_.global.max_iter);
   }
   bool adaptive() const { return method_.kind == SearchKind::kAdaptive; }
-  double gradient_cost() const { return method_.gradient_cost(attributes_); }
+  /// Model evaluations of one gradient at one point. A scorer has differences in its place.
+  double gradient_cost() const {
+    Subject const& s = backend_.subject().get();
+    bool const differs = s.network.layers == 0 && method_.gradient == GradientKind::kMargin;
+    return differs ? 1.0 + s.movable_count : method_.gradient_cost(attributes_);
+  }
   double variants() const { return backend_.subject().get().variants; }
   /// Tests of one input after which a budget of model evaluations is reached.
   std::int64_t tests_within(std::int64_t evaluations) const {

@@ -194,7 +194,8 @@ struct SettleMargin {
   }
 };
 
-/// After MarginTiles of trial t of a LatticeStep: what it met; takes every lane back to its origin.
+/// After PairMarginTiles of trial t of a LatticeStep: what it met; takes every lane back to its
+/// origin.
 struct SettleTrial {
   RecordContext c;
   MarginResult probe;
@@ -203,7 +204,7 @@ struct SettleTrial {
 
   FL_HD void operator()(std::int64_t lane) const {
     note_trial(c, probe, l, t, lane);
-    c.record_probed(lane);
+    if (c.lanes.mark[lane] != 0) c.record_probed(lane);
     return_to_origin(c, lane);
   }
 };
