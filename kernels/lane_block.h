@@ -60,12 +60,14 @@ struct MarginStep {
 };
 
 /// Tests of moves of several attributes from inputs near the boundary (kernels/core/lattice.h):
-/// begin() chooses kTrials of them, and every round tests the next one, from the same origin.
-/// table    on the host, where it stays until the last round
-/// version  of its tested groups, which change with it
+/// begin() chooses the table's trials, and every round tests the next one, from the same origin.
+/// table      on the host, where it stays until the last round
+/// version    of its tested groups, which change with it
+/// gradients  taken at the origins; otherwise moves are not predicted to change a margin
 struct LatticeStep {
   MoveTable table;
   std::uint64_t version = 0;
+  bool gradients = true;
 };
 
 /// Local step of AEQUITAS, from origins that are known to be IDIs.
@@ -147,7 +149,7 @@ class LaneBlock {
   virtual std::uint32_t renewals(int lane) const = 0;
   /// Whether the last test or step met an IDI.
   virtual bool hit(int lane) const = 0;
-  /// After the rounds of a LatticeStep: every lane's tests. words, hashes [kTrials][size]:
+  /// After the rounds of a LatticeStep: every lane's tests. words, hashes [trials][size]:
   /// TrialWord and the hash of the group that was tested
   virtual void trials(std::uint32_t* words, std::uint64_t* hashes) const = 0;
   /// row [attributes] in dataset order.

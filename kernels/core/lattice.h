@@ -11,7 +11,8 @@
 
 namespace fairlane {
 
-inline constexpr int kTrials = 8;          // moves that are tested from one origin
+inline constexpr int kMostTrials = 16;     // moves that are tested from one origin
+inline constexpr int kUsualTrials = 8;     // as many as that where nothing is known
 inline constexpr int kMoveAttributes = 3;  // that a move changes at most
 inline constexpr int kMoveDistances = 9;   // classes by the sum of all steps, the last: and more
 inline constexpr int kMoveCentres = 6;     // classes by the predicted margins
@@ -57,12 +58,14 @@ FL_HD std::uint64_t hash_word(std::uint64_t hash, std::uint64_t word) {
 /// draws      [count] ascending by distance()
 /// rate       [kMoveClasses] share of such moves that met an IDI
 /// best_from  [kMoveDistances] the best rate of that distance and beyond
+/// trials     that each origin gets, at most kMostTrials
 struct MoveTable {
   MoveDraw const* draws = nullptr;
   std::int32_t count = 0;
   float const* rate = nullptr;
   float const* best_from = nullptr;
   TestedGroups tested;
+  std::int32_t trials = kUsualTrials;
 };
 
 /// What became of a test.
@@ -106,7 +109,7 @@ struct TrialWord {
 /// margin_a, margin_b  of the two sides between which the boundary shall lie
 /// sign_b              -1 where slope_b is that of the other label's margin, 1 elsewhere
 /// slope_a, slope_b    [columns] gradients of the sides' margins, `slope_stride` apart
-/// trial, trial_hash   out: [kTrials] TrialWord and group hash of every test
+/// trial, trial_hash   out: [trials] TrialWord and group hash of every test
 struct PlanLanes {
   long stride = 0;
   int words = 1;
@@ -226,23 +229,23 @@ struct MovePrediction {
 
 /// The most promising moves from one origin, best first; of equal ones the earlier draw.
 struct TrialPlan {
-  float rate[kTrials];
-  std::uint64_t hash[kTrials];
-  std::uint32_t word[kTrials];
+  float rate[kMostTrials];
+  std::uint64_t hash[kMostTrials];
+  std::uint32_t word[kMostTrials];
 
-  FL_HD void clear() {
-    for (int t = 0; t < kTrials; ++t) {
+  FL_HD void clear(int trials) {
+    for (int t = 0; t < trials; ++t) {
       rate[t] = 0.0F;
       hash[t] = 0;
       word[t] = 0;
     }
   }
   /// The rate is better than the last one's.
-  FL_HD void add(float candidate, std::uint64_t group, std::uint32_t trial) {
-    for (int t = 0; t < kTrials; ++t) {
+  FL_HD void add(int trials, float candidate, std::uint64_t group, std::uint32_t trial) {
+    for (int t = 0; t < trials; ++t) {
       if (word[t] != 0 && hash[t] == group) return;
     }
-    int t = kTrials - 1;
+    int t = trials - 1;
     for (; t > 0 && candidate > rate[t - 1]; --t) {
       rate[t] = rate[t - 1];
       hash[t] = hash[t - 1];
@@ -281,7 +284,7 @@ FL_HOST_DEVICE void plan_trials(Subject const& s, MoveTable const& table, PlanLa
   std::int32_t solved[kN];
   std::int32_t move_class[kN];
   for (int i = 0; i < kN; ++i) {
-    plan[i].clear();
+    plan[i].clear(table.trials);
     worst[i] = 0.0F;
   }
   MovePrediction<P> prediction(s, lanes, first);
@@ -301,11 +304,12 @@ FL_HOST_DEVICE void plan_trials(Subject const& s, MoveTable const& table, PlanLa
       if ((bits & 1U) == 0) continue;
       std::uint64_t const hash = hash_after(lanes, draw, solved[i], first + i);
       if (table.tested.has(hash)) continue;
-      plan[i].add(table.rate[move_class[i]], hash, TrialWord::pack(d, solved[i], move_class[i]));
-      worst[i] = plan[i].rate[kTrials - 1];
+      plan[i].add(table.trials, table.rate[move_class[i]], hash,
+                  TrialWord::pack(d, solved[i], move_class[i]));
+      worst[i] = plan[i].rate[table.trials - 1];
     }
   }
-  for (int t = 0; t < kTrials; ++t) {
+  for (int t = 0; t < table.trials; ++t) {
     for (int i = 0; i < kN; ++i) {
       lanes.trial[t * lanes.stride + first + i] = plan[i].word[t];
       lanes.trial_hash[t * lanes.stride + first + i] = plan[i].hash[t];

@@ -177,7 +177,8 @@ class CpuBlock final : public LaneBlock {
   LaneState lanes_;
   MarginLanes margin_;
   LatticeLanes lattice_;
-  int trial_ = 0;  // of the next round of a LatticeStep
+  int trial_ = 0;  // of the next round of a LatticeStep, which has trials_
+  int trials_ = 0;
   LaneContext context_;
 
   LaneArray<float> new_weights_;     // [movable + 1] of the listed lanes

@@ -55,7 +55,12 @@ void CpuBlock::local_round(MarginStep const& how) {
 void CpuBlock::begin(LatticeStep const& how) {
   margins();
   run(BeginLattice{context_, margin_.probe, lattice_}, size_);
-  all_gradients({GradientKind::kMargin, 1.0F}, lattice_.side_a, lattice_.side_b);
+  if (how.gradients) {
+    all_gradients({GradientKind::kMargin, 1.0F}, lattice_.side_a, lattice_.side_b);
+  } else {
+    std::fill_n(lanes_.gradient, subject_.columns * 2 * lanes_.stride, 0.0F);
+  }
+  trials_ = how.table.trials;
   kernels_.plan_trials(subject_, how.table, plan_lanes(context_, lattice_, size_), size_);
   trial_ = 0;
 }
@@ -77,7 +82,7 @@ void CpuBlock::step(LatticeStep const& how, int rounds) {
 }
 
 void CpuBlock::trials(std::uint32_t* words, std::uint64_t* hashes) const {
-  for (int t = 0; t < kTrials; ++t) {
+  for (int t = 0; t < trials_; ++t) {
     words = std::copy_n(lattice_.trial + t * lanes_.stride, size_, words);
     hashes = std::copy_n(lattice_.trial_hash + t * lanes_.stride, size_, hashes);
   }

@@ -150,7 +150,8 @@ class DeviceBlock final : public LaneBlock {
   MarginLanes margin_;
   LatticeLanes lattice_;
   DeviceMoves moves_;
-  int trial_ = 0;  // of the next round of a LatticeStep
+  int trial_ = 0;  // of the next round of a LatticeStep, which has trials_
+  int trials_ = 0;
   RecordContext context_;
   bool sought_ = false;  // the last verb was seek, and outcomes tell all lanes' hits and iterations
   mutable Mirror<std::uint32_t> outcomes_;

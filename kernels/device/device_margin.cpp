@@ -75,7 +75,8 @@ void DeviceBlock::upload(LatticeStep const& how) {
                   table.count,
                   rates,
                   rates + kMoveClasses,
-                  {moves_.tested.data(), table.tested.log2_bits}};
+                  {moves_.tested.data(), table.tested.log2_bits},
+                  table.trials};
 }
 
 void DeviceBlock::begin(LatticeStep const& how) {
@@ -83,8 +84,15 @@ void DeviceBlock::begin(LatticeStep const& how) {
   prepare(0);
   margins(true);
   run(BeginLattice{context_, margin_.probe, lattice_}, all());
-  run(PairRows{context_, nullptr, lattice_.side_a, lattice_.side_b, lanes_.stride}, all());
-  gradients({GradientKind::kMargin, 1.0F}, all());
+  if (how.gradients) {
+    run(PairRows{context_, nullptr, lattice_.side_a, lattice_.side_b, lanes_.stride}, all());
+    gradients({GradientKind::kMargin, 1.0F}, all());
+  } else {
+    share_.device.zero(lanes_.gradient,
+                       sizeof(float) * static_cast<std::size_t>(subject_.columns) * 2 *
+                           static_cast<std::size_t>(lanes_.stride));
+  }
+  trials_ = how.table.trials;
   run(PlanLattice{context_, lattice_, moves_.table, lanes_.stride}, all());
   trial_ = 0;
   finish();
@@ -107,7 +115,7 @@ void DeviceBlock::step(LatticeStep const&, int rounds) {
 
 void DeviceBlock::trials(std::uint32_t* words, std::uint64_t* hashes) const {
   auto const n = static_cast<std::size_t>(size_);
-  for (int t = 0; t < kTrials; ++t) {
+  for (int t = 0; t < trials_; ++t) {
     auto const at = static_cast<std::size_t>(t) * n;
     share_.device.download(words + at, lattice_.trial + t * lanes_.stride,
                            n * sizeof(std::uint32_t));

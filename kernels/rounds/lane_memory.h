@@ -104,8 +104,8 @@ inline LaneMemory lay_out_lanes(Subject const& subject, int words, long stride, 
     memory.take(l.margin_a, lanes);
     memory.take(l.margin_b, lanes);
     memory.take(l.sign_b, lanes);
-    memory.take(l.trial, kTrials * lanes);
-    memory.take(l.trial_hash, kTrials * lanes);
+    memory.take(l.trial, kMostTrials * lanes);
+    memory.take(l.trial_hash, kMostTrials * lanes);
   }
   out.bytes = memory.used();
   return out;

@@ -11,7 +11,7 @@ namespace fairlane {
 /// lanes with its stride.
 /// side_a, side_b      members on both sides; margin_a, margin_b their margins
 /// sign_b              as SidePair has it
-/// trial, trial_hash   [kTrials] TrialWord and group hash of every test
+/// trial, trial_hash   [kMostTrials] TrialWord and group hash of every test
 struct LatticeLanes {
   std::int32_t* side_a = nullptr;
   std::int32_t* side_b = nullptr;

@@ -39,7 +39,12 @@ double pow2_ceil_log(double count) { return std::ceil(std::log2(std::max(count, 
 }  // namespace
 
 Frontier::Frontier(PackedSubject const& subject, std::uint64_t seed, Size const& size)
-    : packed_(subject), seed_(seed), size_(size), tried_(kMoveClasses), hits_(kMoveClasses) {
+    : packed_(subject),
+      seed_(seed),
+      size_(size),
+      effort_(size.skips_gradients),
+      tried_(kMoveClasses),
+      hits_(kMoveClasses) {
   constexpr double kBitsPerTest = 16.0;
   log2_bits_ =
       std::clamp(static_cast<int>(pow2_ceil_log(size.tests * kBitsPerTest)), kLeastBits, kMostBits);
@@ -51,7 +56,7 @@ std::int64_t Frontier::wave_lanes() const {
   constexpr double kWaves = 512.0;
   constexpr double kLeast = 64.0;
   constexpr double kMost = 1 << 20;
-  return static_cast<std::int64_t>(std::clamp(size_.tests / (kTrials * kWaves), kLeast, kMost));
+  return static_cast<std::int64_t>(std::clamp(size_.tests / (kUsualTrials * kWaves), kLeast, kMost));
 }
 
 void Frontier::push(OriginKind kind, std::int32_t const* row) {
@@ -215,7 +220,7 @@ Wave const& Frontier::next(StartRow const& start_row) {
       // What is only hoped for gets a share, but for the neighbourhood of new IDIs.
       bool const known =
           kind <= static_cast<std::size_t>(OriginKind::kHit) ||
-          queues_[kind].yield.evaluations > kHopedTests * kTrials * size_.test_evaluations;
+          queues_[kind].yield.evaluations > kHopedTests * kUsualTrials * size_.test_evaluations;
       auto const share = known ? left : std::min(left, origins / kUnknownShare + 1);
       draw_origins(kind, std::min(queued(kind), share));
     }
@@ -225,6 +230,7 @@ Wave const& Frontier::next(StartRow const& start_row) {
     wave_.rows.insert(wave_.rows.begin(), rows.begin(), rows.end());
     on_its_way_ = true;
   }
+  wave_.effort = effort_.of_wave(wave_.number);
   draw_moves();
   learn_rates();
   return wave_;
@@ -235,8 +241,10 @@ LatticeStep Frontier::step() const {
            static_cast<std::int32_t>(draws_.size()),
            rates_.data(),
            best_from_.data(),
-           {tested_.data(), log2_bits_}},
-          wave_.number};
+           {tested_.data(), log2_bits_},
+           wave_.effort.trials},
+          wave_.number,
+          wave_.effort.gradients};
 }
 
 void Frontier::moved(std::int32_t const* row, std::uint32_t word, std::int32_t* to) const {
@@ -253,7 +261,7 @@ void Frontier::moved(std::int32_t const* row, std::uint32_t word, std::int32_t* 
 
 void Frontier::take_start(std::int64_t index, bool hit, std::int32_t const* row) {
   std::int32_t const* const from = &wave_.rows[static_cast<std::size_t>(index) * width()];
-  starts_.evaluations += size_.evaluations(1.0);
+  starts_.evaluations += size_.evaluations(1.0, true);
   bool const known = test_and_set(hash_of(from));
   if (!hit) return push(OriginKind::kStart, row);
   if (known) return;
@@ -268,10 +276,11 @@ std::uint32_t Frontier::take_origin(std::int64_t index, std::uint32_t const* wor
   std::int32_t const* const row = &wave_.rows[static_cast<std::size_t>(index) * width()];
   std::vector<std::int32_t> to(width());
   std::uint32_t trials = 0;
-  for (std::size_t t = 0; t < kTrials; ++t) {
+  for (std::size_t t = 0; t < static_cast<std::size_t>(wave_.effort.trials); ++t) {
     std::uint32_t const word = words[t * stride];
     if (!TrialWord::moves(word)) continue;
     ++trials;
+    spent_.tests[t] += 1.0;
     auto const move_class = static_cast<std::size_t>(TrialWord::move_class(word));
     TrialOutcome const outcome = TrialWord::outcome(word);
     bool const deep = outcome == TrialOutcome::kDeep;
@@ -282,6 +291,7 @@ std::uint32_t Frontier::take_origin(std::int64_t index, std::uint32_t const* wor
     if (known || outcome == TrialOutcome::kFar) continue;
     moved(row, word, to.data());
     yield.found += hit ? 1.0 : 0.0;
+    spent_.found[t] += hit ? 1.0 : 0.0;
     int const near = static_cast<int>(outcome) - static_cast<int>(TrialOutcome::kNear0);
     push(deep  ? OriginKind::kDeep
          : hit ? OriginKind::kHit
@@ -289,7 +299,9 @@ std::uint32_t Frontier::take_origin(std::int64_t index, std::uint32_t const* wor
          to.data());
   }
   trials = std::max(trials, 1U);  // the origin itself
-  yield.evaluations += size_.evaluations(trials);
+  double const evaluations = size_.evaluations(trials, wave_.effort.gradients);
+  yield.evaluations += evaluations;
+  spent_.evaluations += evaluations;
   if (kind > OriginKind::kOften) return trials;
   int const again = std::max(static_cast<int>(kind), static_cast<int>(OriginKind::kHit)) + 1;
   push(static_cast<OriginKind>(std::min(again, static_cast<int>(OriginKind::kOften))), row);
@@ -298,6 +310,8 @@ std::uint32_t Frontier::take_origin(std::int64_t index, std::uint32_t const* wor
 
 void Frontier::finish() {
   on_its_way_ = false;
+  effort_.learn(wave_.effort, spent_, size_.test_evaluations);
+  spent_ = {};
   for (auto& queue : queues_) {
     queue.yield.evaluations *= kRemembered;
     queue.yield.found *= kRemembered;
@@ -319,6 +333,7 @@ namespace {
 constexpr char const* kQueue = "frontier.queue";      // int32 [..][attributes] of each kind
 constexpr char const* kYields = "frontier.yields";    // double [kinds + 1][2] evaluations, found
 constexpr char const* kMoves = "frontier.moves";      // double [2][kMoveClasses] tests, hits
+constexpr char const* kEffort = "frontier.effort";    // double, see SearchEffort::state
 constexpr char const* kTested = "frontier.tested";    // uint64 bits
 constexpr char const* kOrigins = "frontier.cells";    // uint32 origins in each cell
 constexpr char const* kCounts = "frontier.counts";    // int64: waves, next start, set bits, starts
@@ -344,6 +359,7 @@ void Frontier::write(CheckpointWriter& state) const {
   state.section(kMoves);
   state.write(tried_);
   state.write(hits_);
+  state.add(kEffort, effort_.state());
   state.add(kTested, tested_);
   state.add(kOrigins, cells_);
   state.add(kCounts,
@@ -368,6 +384,7 @@ bool Frontier::read(CheckpointReader const& state) {
   auto const moves = state.values<double>(kMoves);
   std::copy_n(moves.begin(), kMoveClasses, tried_.begin());
   std::copy_n(moves.begin() + kMoveClasses, kMoveClasses, hits_.begin());
+  effort_.restore(state.values<double>(kEffort));
   tested_ = state.values<std::uint64_t>(kTested);
   cells_ = state.values<std::uint32_t>(kOrigins);
   waves_ = static_cast<std::uint32_t>(counts.at(0));
@@ -375,7 +392,7 @@ bool Frontier::read(CheckpointReader const& state) {
   set_bits_ = static_cast<std::uint64_t>(counts.at(2));
   on_its_way_ = counts.at(3) >= 0;
   if (on_its_way_) {
-    wave_ = {waves_, counts.at(3), state.values<std::int32_t>(kWaveRows),
+    wave_ = {waves_, {}, counts.at(3), state.values<std::int32_t>(kWaveRows),
              state.values<std::uint8_t>(kWaveKinds)};
   }
   return true;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/job/checkpoint.h"
+#include "engine/search/lockstep/search_effort.h"
 #include "kernels/lane_block.h"
 #include "kernels/layout/plan.h"
 
@@ -37,6 +38,7 @@ inline constexpr std::size_t kOriginKinds = 11;
 /// kinds  of the origins
 struct Wave {
   std::uint32_t number = 0;
+  OriginEffort effort;
   std::int64_t starts = 0;
   std::vector<std::int32_t> rows;
   std::vector<std::uint8_t> kinds;
@@ -50,18 +52,23 @@ struct Wave {
 /// The queues of origins, what each kind has brought so far, and what is known of moves and groups.
 class Frontier {
  public:
-  /// tests               that the search is expected to make
-  /// test_evaluations    of a move, which are those of two members
-  /// origin_evaluations  beside its tests: of the other members, and of gradients
+  /// tests                 that the search is expected to make
+  /// test_evaluations      of a move, which are those of two members
+  /// member_evaluations    of an origin's other members
+  /// gradient_evaluations  of an origin's gradients
+  /// skips_gradients       origins may do without them
   struct Size {
     double tests = 0.0;
     double test_evaluations = 2.0;
-    double origin_evaluations = 0.0;
+    double member_evaluations = 0.0;
+    double gradient_evaluations = 0.0;
+    bool skips_gradients = false;
 
     /// Model evaluations of an origin with so many tests. A start, all of whose members are
-    /// evaluated, takes as many as an origin with one.
-    double evaluations(double origin_tests) const {
-      return origin_tests * test_evaluations + origin_evaluations;
+    /// evaluated, takes as many as an origin with gradients and one test.
+    double evaluations(double origin_tests, bool gradients) const {
+      return origin_tests * test_evaluations + member_evaluations +
+             (gradients ? gradient_evaluations : 0.0);
     }
   };
   /// Rows of start number n, 0, 1, ...: writes row [attributes]
@@ -79,7 +86,7 @@ class Frontier {
   /// Results of the wave that is on its way, in order; then finish().
   /// hit: the start is an IDI, row [attributes] where its step ended otherwise
   void take_start(std::int64_t index, bool hit, std::int32_t const* row);
-  /// words, hashes: kTrials, `stride` apart; see LaneBlock::trials. Returns how many tests it made
+  /// words, hashes: of the wave's trials, `stride` apart; see LaneBlock::trials. Returns how many tests it made
   std::uint32_t take_origin(std::int64_t index, std::uint32_t const* words,
                             std::uint64_t const* hashes, std::size_t stride);
   void finish();
@@ -129,6 +136,8 @@ class Frontier {
   std::uint32_t waves_ = 0;
   Wave wave_;
   bool on_its_way_ = false;
+  SearchEffort effort_;
+  EffortResult spent_;                 // of the wave that is on its way
   std::vector<double> tried_;          // [kMoveClasses] tests of moves
   std::vector<double> hits_;           // [kMoveClasses] of these
   std::vector<std::uint64_t> tested_;  // bits, see TestedGroups

@@ -42,7 +42,7 @@ Frontier::Size LockstepSearch::frontier_size() const {
   // Of the whole search, so that a budget ends it without another effect.
   constexpr double kPair = 2.0;
   return {static_cast<double>(config_.local.num) * static_cast<double>(config_.global.num), kPair,
-          variants() - kPair + 2.0 * gradient_cost()};
+          variants() - kPair, 2.0 * gradient_cost(), gradients_differ()};
 }
 
 void LockstepSearch::place_wave(Wave const& wave, std::int64_t first, LaneBlock& block,
@@ -66,12 +66,13 @@ void LockstepSearch::run_origins(LaneBlock& block, std::int64_t begin, WaveResul
   auto const n = static_cast<std::size_t>(block.size());
   LocalStep const step = frontier_->step();
   block.begin(step);
-  block.step(step, kTrials);
-  std::vector<std::uint32_t> words(kTrials * n);
-  std::vector<std::uint64_t> hashes(kTrials * n);
+  auto const trials = static_cast<std::size_t>(results.trials);
+  block.step(step, results.trials);
+  std::vector<std::uint32_t> words(trials * n);
+  std::vector<std::uint64_t> hashes(trials * n);
   block.trials(words.data(), hashes.data());
-  std::size_t const all = results.words.size() / kTrials;
-  for (std::size_t t = 0; t < kTrials; ++t) {
+  std::size_t const all = results.words.size() / trials;
+  for (std::size_t t = 0; t < trials; ++t) {
     std::size_t const at = t * all + static_cast<std::size_t>(begin);
     std::copy_n(&words[t * n], n, &results.words[at]);
     std::copy_n(&hashes[t * n], n, &results.hashes[at]);
@@ -82,7 +83,8 @@ LockstepSearch::WaveResults LockstepSearch::run_wave(Wave const& wave, std::int6
   WaveResults results;
   results.hit.resize(static_cast<std::size_t>(wave.starts));
   results.rows.resize(results.hit.size() * static_cast<std::size_t>(attributes_));
-  results.words.resize(kTrials * wave.kinds.size());
+  results.trials = wave.effort.trials;
+  results.words.resize(static_cast<std::size_t>(results.trials) * wave.kinds.size());
   results.hashes.resize(results.words.size());
   std::atomic<std::int64_t> next{0};
   int const lanes = backend_.block_lanes(wave.count());
@@ -121,14 +123,15 @@ void LockstepSearch::learn(Wave const& wave, WaveResults const& results) {
     auto const at = static_cast<std::size_t>(i);
     frontier_->take_start(i, results.hit[at] != 0, &results.rows[at * width]);
     steps_.push_back(1);
+    renewals_.push_back(1);
   }
   for (std::size_t i = 0; i < wave.kinds.size(); ++i) {
     steps_.push_back(frontier_->take_origin(wave.starts + static_cast<std::int64_t>(i),
                                             &results.words[i], &results.hashes[i],
                                             wave.kinds.size()));
+    renewals_.push_back(wave.effort.gradients ? 1 : 0);
   }
   frontier_->finish();
-  renewals_.resize(steps_.size());
   local_done_.resize(steps_.size(), 1);
 }
 
@@ -162,9 +165,9 @@ void LockstepSearch::frontier_phase() {
   auto const most_origins =
       repeats ? options_.replay->local_seeds : static_cast<std::int64_t>(kNameableOrigins);
   auto const done = [&] { return static_cast<std::int64_t>(steps_.size()); };
-  double const each = origin_evaluations(kTrials, 0.0);
+  double const each = origin_evaluations(kUsualTrials, 1.0);
   begin_phase(1,
-              static_cast<std::int64_t>(std::min({static_cast<double>(most_tests) / kTrials,
+              static_cast<std::int64_t>(std::min({static_cast<double>(most_tests) / kUsualTrials,
                                                   static_cast<double>(most_origins),
                                                   std::ceil(most_evaluations / each)})),
               done());

@@ -87,8 +87,9 @@ class LockstepSearch : public SearchTask {
   void frontier_phase();
   /// Results of a wave; [count] each, of starts or of origins.
   /// hit, rows       starts: whether it is an IDI, and where its step ended [attributes]
-  /// words, hashes   origins: [kTrials][origins], see LaneBlock::trials
+  /// words, hashes   origins: [trials][origins], see LaneBlock::trials
   struct WaveResults {
+    int trials = 0;
     std::vector<std::uint8_t> hit;
     std::vector<std::int32_t> rows;
     std::vector<std::uint32_t> words;
@@ -182,14 +183,19 @@ class LockstepSearch : public SearchTask {
     options_.progress->found(static_cast<std::int64_t>(backend_.instances()));
   }
   std::uint32_t max_iter() const {
-    return adaptive() ? 1 : static_cast<std::uint32_t>(config_.global.max_iter);
+    return tests_once() ? 1 : static_cast<std::uint32_t>(config_.global.max_iter);
   }
   bool adaptive() const { return method_.kind == SearchKind::kAdaptive; }
+  /// The global phase tests every seed without a step: what follows finds its own way.
+  bool tests_once() const { return adaptive() || method_.frontier; }
   /// Model evaluations of one gradient at one point. A scorer has differences in its place.
   double gradient_cost() const {
-    Subject const& s = backend_.subject().get();
-    bool const differs = s.network.layers == 0 && method_.gradient == GradientKind::kMargin;
-    return differs ? 1.0 + s.movable_count : method_.gradient_cost(attributes_);
+    return gradients_differ() ? 1.0 + backend_.subject().get().movable_count
+                              : method_.gradient_cost(attributes_);
+  }
+  bool gradients_differ() const {
+    return method_.gradient == GradientKind::kMargin &&
+           backend_.subject().get().network.layers == 0;
   }
   double variants() const { return backend_.subject().get().variants; }
   /// Tests of one input after which a budget of model evaluations is reached.
