@@ -21,10 +21,13 @@ inline constexpr int kLongestSolved = 8;        // steps of the attribute that i
 inline constexpr int kMostMoveDraws = 1 << 13;  // of a table
 
 /// Steps of two attributes and a third one to solve for, the same for all origins of a wave.
-/// column  -1: there are not so many; by: steps of the first two
+/// column  -1: there are not so many
+/// by      steps of the first two
+/// weight  how much more or less likely such steps are to meet an IDI than others of their class
 struct MoveDraw {
   std::int32_t column[kMoveAttributes];
   std::int32_t by[kMoveAttributes - 1];
+  float weight;
 
   FL_HD std::int32_t distance() const {
     return (by[0] < 0 ? -by[0] : by[0]) + (by[1] < 0 ? -by[1] : by[1]);
@@ -58,6 +61,7 @@ FL_HD std::uint64_t hash_word(std::uint64_t hash, std::uint64_t word) {
 /// draws      [count] ascending by distance()
 /// rate       [kMoveClasses] share of such moves that met an IDI
 /// best_from  [kMoveDistances] the best rate of that distance and beyond
+/// most_weight  the largest weight of a draw
 /// trials     that each origin gets, at most kMostTrials
 struct MoveTable {
   MoveDraw const* draws = nullptr;
@@ -66,6 +70,7 @@ struct MoveTable {
   float const* best_from = nullptr;
   TestedGroups tested;
   std::int32_t trials = kUsualTrials;
+  float most_weight = 1.0F;
 };
 
 /// What became of a test.
@@ -292,10 +297,11 @@ FL_HOST_DEVICE void plan_trials(Subject const& s, MoveTable const& table, PlanLa
     MoveDraw const& draw = table.draws[d];
     std::int32_t const far = draw.distance();
     float const best = table.best_from[far < kMoveDistances ? far : kMoveDistances - 1];
-    if (!P::any(P::splat(best) > P::load(worst))) break;
+    if (!P::any(P::splat(best * table.most_weight) > P::load(worst))) break;
     LatticeMove<P> const move = prediction.move(draw);
     auto const moves = P::less_i(P::splat_i(kMoveCentres - 1), move.move_class);
-    auto const wanted = P::land(moves, P::gather(table.rate, move.move_class, 1) > P::load(worst));
+    auto const rate = P::gather(table.rate, move.move_class, 1) * P::splat(draw.weight);
+    auto const wanted = P::land(moves, rate > P::load(worst));
     std::uint64_t bits = P::mask_bits(wanted);
     if (bits == 0) continue;
     P::store_i(move.solved, solved);
@@ -304,7 +310,7 @@ FL_HOST_DEVICE void plan_trials(Subject const& s, MoveTable const& table, PlanLa
       if ((bits & 1U) == 0) continue;
       std::uint64_t const hash = hash_after(lanes, draw, solved[i], first + i);
       if (table.tested.has(hash)) continue;
-      plan[i].add(table.trials, table.rate[move_class[i]], hash,
+      plan[i].add(table.trials, table.rate[move_class[i]] * draw.weight, hash,
                   TrialWord::pack(d, solved[i], move_class[i]));
       worst[i] = plan[i].rate[table.trials - 1];
     }

@@ -76,7 +76,8 @@ void DeviceBlock::upload(LatticeStep const& how) {
                   rates,
                   rates + kMoveClasses,
                   {moves_.tested.data(), table.tested.log2_bits},
-                  table.trials};
+                  table.trials,
+                  table.most_weight};
 }
 
 void DeviceBlock::begin(LatticeStep const& how) {

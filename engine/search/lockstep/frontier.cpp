@@ -9,12 +9,8 @@ namespace {
 
 constexpr std::size_t kMostQueued = std::size_t{1} << 16;  // of misses; hits are all kept
 constexpr double kRemembered = 0.95;        // of what a kind has brought, from wave to wave
-constexpr double kMovesRemembered = 0.98;   // of what is known of moves
 constexpr std::int64_t kStartShare = 64;    // one lane of so many starts anew in any case
 constexpr std::size_t kUnknownShare = 8;    // of a wave's origins, of a kind that is not known well
-constexpr std::uint32_t kFewDraws = 768;    // moves that an origin chooses from, most of them IDIs
-constexpr std::uint32_t kManyDraws = 8192;  // where most are not, for which good moves are rare
-static_assert(kManyDraws <= kMostMoveDraws);
 constexpr std::uint32_t kDrawnOrigins = 8;  // of which the one in the least visited cell is taken
 constexpr std::uint32_t kFirstOriginDraw = 16;  // behind the draws of moves
 constexpr std::size_t kCells = std::size_t{1} << 16;
@@ -27,13 +23,6 @@ constexpr std::array<double, kOriginKinds> kHoped = {1.0, 1.0, 0.5, 0.25, 0.1, 0
                                                      0.1, 0.1, 0.1, 0.1,  0.1};
 constexpr double kHopedTests = 64.0;  // that this is worth
 
-/// Share of moves that meet an IDI before any is known, by distance; less where the predicted
-/// margins are not centred.
-constexpr std::array<double, kMoveDistances> kFirstRate = {0.0,  0.5,  0.25, 0.12, 0.07,
-                                                           0.05, 0.03, 0.02, 0.01};
-constexpr std::array<double, kMoveCentres> kFirstShare = {0.15, 0.5, 0.8, 1.0, 1.2, 1.4};
-constexpr double kFirstTests = 8.0;
-
 double pow2_ceil_log(double count) { return std::ceil(std::log2(std::max(count, 1.0))); }
 
 }  // namespace
@@ -43,8 +32,7 @@ Frontier::Frontier(PackedSubject const& subject, std::uint64_t seed, Size const&
       seed_(seed),
       size_(size),
       effort_(size.skips_gradients),
-      tried_(kMoveClasses),
-      hits_(kMoveClasses) {
+      moves_(subject.get(), seed) {
   constexpr double kBitsPerTest = 16.0;
   log2_bits_ =
       std::clamp(static_cast<int>(pow2_ceil_log(size.tests * kBitsPerTest)), kLeastBits, kMostBits);
@@ -138,71 +126,6 @@ void Frontier::draw_origins(std::size_t kind, std::size_t count) {
   }
 }
 
-void Frontier::draw_moves() {
-  Subject const& s = packed_.get();
-  auto const movable = static_cast<std::uint32_t>(s.movable_count);
-  auto const idis = std::ranges::count_if(wave_.kinds, [](std::uint8_t kind) {
-    return kind <= static_cast<std::uint8_t>(OriginKind::kOften);
-  });
-  bool const many = static_cast<std::size_t>(idis) * 2 < wave_.kinds.size();
-  auto const count = many ? kManyDraws : kFewDraws;
-  draws_.resize(count);
-  for (std::uint32_t d = 0; d < count; ++d) {
-    auto const draw = [&](std::uint32_t number) {
-      return philox<ScalarPack>(d, static_cast<std::uint32_t>(Phase::kFrontier), waves_, number,
-                                seed_);
-    };
-    auto const places = draw(1);
-    auto const sizes = draw(2);
-    auto const more = draw(3);
-    MoveDraw& move = draws_[d];
-    std::uint32_t const first = below<ScalarPack>(places.w[0], movable);
-    move.column[0] = s.movable[first];
-    move.column[1] = move.column[2] = -1;
-    if (movable > 1) {
-      std::uint32_t second = below<ScalarPack>(places.w[1], movable - 1);
-      second += second >= first ? 1 : 0;
-      move.column[2] = s.movable[second];
-      if (movable > 2) {
-        std::uint32_t third = below<ScalarPack>(places.w[2], movable - 2);
-        third += third >= std::min(first, second) ? 1 : 0;
-        third += third >= std::max(first, second) ? 1 : 0;
-        move.column[1] = s.movable[third];
-      }
-    }
-    for (std::uint32_t i = 0; i + 1 < kMoveAttributes; ++i) {
-      move.by[i] = 0;
-      int const c = move.column[i];
-      bool const stays = i == 1 && unit_float<ScalarPack>(more.w[0]) < 0.2F;
-      if (c < 0 || stays) continue;
-      float const size = unit_float<ScalarPack>(sizes.w[2 * i]);
-      constexpr std::uint32_t kLongest = 4;
-      std::uint32_t const longest = below<ScalarPack>(more.w[1 + i], kLongest) + 1;
-      auto const by = static_cast<std::int32_t>(size < 0.75F ? 1U : size < 0.92F ? 2U : longest);
-      std::int32_t const step = std::min(by, s.high[c] - s.low[c]);
-      move.by[i] = (sizes.w[2 * i + 1] & 1U) != 0 ? step : -step;
-    }
-  }
-  std::stable_sort(draws_.begin(), draws_.end(), [](MoveDraw const& a, MoveDraw const& b) {
-    return a.distance() < b.distance();
-  });
-}
-
-void Frontier::learn_rates() {
-  rates_.resize(kMoveClasses);
-  best_from_.assign(kMoveDistances, 0.0F);
-  for (std::size_t d = kMoveDistances; d-- > 0;) {
-    if (d + 1 < kMoveDistances) best_from_[d] = best_from_[d + 1];
-    for (std::size_t centre = 0; centre < kMoveCentres; ++centre) {
-      std::size_t const at = d * kMoveCentres + centre;
-      double const first = kFirstRate[d] * kFirstShare[centre] * kFirstTests;
-      rates_[at] = static_cast<float>((hits_[at] + first) / (tried_[at] + kFirstTests));
-      if (centre == 0) rates_[at] = 0.0F;  // what is predicted to miss by far is not tested
-      best_from_[d] = std::max(best_from_[d], rates_[at]);
-    }
-  }
-}
-
 Wave const& Frontier::next(StartRow const& start_row) {
   if (!on_its_way_) {
     wave_ = {};
@@ -231,25 +154,23 @@ Wave const& Frontier::next(StartRow const& start_row) {
     on_its_way_ = true;
   }
   wave_.effort = effort_.of_wave(wave_.number);
-  draw_moves();
-  learn_rates();
+  auto const idis = std::ranges::count_if(wave_.kinds, [](std::uint8_t kind) {
+    return kind <= static_cast<std::uint8_t>(OriginKind::kOften);
+  });
+  moves_.draw(wave_.number, static_cast<std::size_t>(idis) * 2 < wave_.kinds.size());
   return wave_;
 }
 
 LatticeStep Frontier::step() const {
-  return {{draws_.data(),
-           static_cast<std::int32_t>(draws_.size()),
-           rates_.data(),
-           best_from_.data(),
-           {tested_.data(), log2_bits_},
-           wave_.effort.trials},
-          wave_.number,
-          wave_.effort.gradients};
+  MoveTable table = moves_.table();
+  table.tested = {tested_.data(), log2_bits_};
+  table.trials = wave_.effort.trials;
+  return {table, wave_.number, wave_.effort.gradients};
 }
 
 void Frontier::moved(std::int32_t const* row, std::uint32_t word, std::int32_t* to) const {
   std::copy_n(row, width(), to);
-  MoveDraw const& draw = draws_[static_cast<std::size_t>(TrialWord::draw(word))];
+  MoveDraw const& draw = moves_.of(word);
   for (int i = 0; i < kMoveAttributes; ++i) {
     std::int32_t const by = i < kMoveAttributes - 1 ? draw.by[i] : TrialWord::solved(word);
     if (by == 0) continue;
@@ -281,12 +202,10 @@ std::uint32_t Frontier::take_origin(std::int64_t index, std::uint32_t const* wor
     if (!TrialWord::moves(word)) continue;
     ++trials;
     spent_.tests[t] += 1.0;
-    auto const move_class = static_cast<std::size_t>(TrialWord::move_class(word));
     TrialOutcome const outcome = TrialWord::outcome(word);
     bool const deep = outcome == TrialOutcome::kDeep;
     bool const hit = deep || outcome == TrialOutcome::kHit;
-    tried_[move_class] += 1.0;
-    hits_[move_class] += hit ? 1.0 : 0.0;
+    moves_.learn(word, hit);
     bool const known = test_and_set(hashes[t * stride]);
     if (known || outcome == TrialOutcome::kFar) continue;
     moved(row, word, to.data());
@@ -318,8 +237,7 @@ void Frontier::finish() {
   }
   starts_.evaluations *= kRemembered;
   starts_.found *= kRemembered;
-  for (auto* values : {&tried_, &hits_})
-    for (double& value : *values) value *= kMovesRemembered;
+  moves_.end_wave();
   // Once half of the bits are set, every other move would be left out for nothing.
   if (set_bits_ > (std::uint64_t{1} << log2_bits_) / 2) {
     std::fill(tested_.begin(), tested_.end(), 0);
@@ -332,7 +250,7 @@ namespace {
 // Sections of a state.
 constexpr char const* kQueue = "frontier.queue";      // int32 [..][attributes] of each kind
 constexpr char const* kYields = "frontier.yields";    // double [kinds + 1][2] evaluations, found
-constexpr char const* kMoves = "frontier.moves";      // double [2][kMoveClasses] tests, hits
+constexpr char const* kMoves = "frontier.moves";      // double, see MoveDraws::state
 constexpr char const* kEffort = "frontier.effort";    // double, see SearchEffort::state
 constexpr char const* kTested = "frontier.tested";    // uint64 bits
 constexpr char const* kOrigins = "frontier.cells";    // uint32 origins in each cell
@@ -356,9 +274,7 @@ void Frontier::write(CheckpointWriter& state) const {
   }
   add(starts_);
   state.add(kYields, yields);
-  state.section(kMoves);
-  state.write(tried_);
-  state.write(hits_);
+  state.add(kMoves, moves_.state());
   state.add(kEffort, effort_.state());
   state.add(kTested, tested_);
   state.add(kOrigins, cells_);
@@ -381,9 +297,7 @@ bool Frontier::read(CheckpointReader const& state) {
     queue.yield = {yields.at(2 * kind), yields.at(2 * kind + 1)};
   }
   starts_ = {yields.at(2 * kOriginKinds), yields.at(2 * kOriginKinds + 1)};
-  auto const moves = state.values<double>(kMoves);
-  std::copy_n(moves.begin(), kMoveClasses, tried_.begin());
-  std::copy_n(moves.begin() + kMoveClasses, kMoveClasses, hits_.begin());
+  moves_.restore(state.values<double>(kMoves));
   effort_.restore(state.values<double>(kEffort));
   tested_ = state.values<std::uint64_t>(kTested);
   cells_ = state.values<std::uint32_t>(kOrigins);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/job/checkpoint.h"
+#include "engine/search/lockstep/move_draws.h"
 #include "engine/search/lockstep/search_effort.h"
 #include "kernels/lane_block.h"
 #include "kernels/layout/plan.h"
@@ -86,7 +87,8 @@ class Frontier {
   /// Results of the wave that is on its way, in order; then finish().
   /// hit: the start is an IDI, row [attributes] where its step ended otherwise
   void take_start(std::int64_t index, bool hit, std::int32_t const* row);
-  /// words, hashes: of the wave's trials, `stride` apart; see LaneBlock::trials. Returns how many tests it made
+  /// words, hashes: of the wave's trials, `stride` apart; see LaneBlock::trials. Returns how many
+  /// tests it made
   std::uint32_t take_origin(std::int64_t index, std::uint32_t const* words,
                             std::uint64_t const* hashes, std::size_t stride);
   void finish();
@@ -119,8 +121,6 @@ class Frontier {
   void draw_origins(std::size_t kind, std::size_t count);
   /// Part of the domain that a row lies in, by the halves of its attributes' ranges.
   std::uint16_t cell_of(std::int32_t const* row) const;
-  void draw_moves();
-  void learn_rates();
   /// Whether a group was tested before; it counts as tested from now on.
   bool test_and_set(std::uint64_t hash);
   std::uint64_t hash_of(std::int32_t const* row) const;
@@ -138,16 +138,11 @@ class Frontier {
   bool on_its_way_ = false;
   SearchEffort effort_;
   EffortResult spent_;                 // of the wave that is on its way
-  std::vector<double> tried_;          // [kMoveClasses] tests of moves
-  std::vector<double> hits_;           // [kMoveClasses] of these
+  MoveDraws moves_;                    // the same
   std::vector<std::uint64_t> tested_;  // bits, see TestedGroups
   int log2_bits_ = 0;
   std::vector<std::uint32_t> cells_;  // origins so far in each cell
   std::uint64_t set_bits_ = 0;
-  // Of the wave that is on its way.
-  std::vector<MoveDraw> draws_;
-  std::vector<float> rates_;      // [kMoveClasses]
-  std::vector<float> best_from_;  // [kMoveDistances]
 };
 
 }  // namespace fairlane

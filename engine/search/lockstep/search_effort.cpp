@@ -10,14 +10,16 @@ namespace {
 constexpr double kRemembered = 0.9;     // of what a wave has told, in the next one
 constexpr double kLeastTrials = 4.0;
 constexpr double kStepShare = 0.125;    // by which the number of trials changes at once
-constexpr std::uint32_t kTrialWaves = 16;  // one of so many is the other kind's, to compare
+constexpr std::uint32_t kFirstWaves = 8;   // which are of either kind in turn
+constexpr std::uint32_t kTrialWaves = 64;  // one of so many is the other kind's, to compare
 
 }  // namespace
 
 OriginEffort SearchEffort::of_wave(std::uint32_t number) const {
   bool gradients = true;
   if (skips_gradients_) {
-    bool const known = arms_[0].evaluations > 0.0 && arms_[1].evaluations > 0.0;
+    bool const known =
+        number > kFirstWaves && arms_[0].evaluations > 0.0 && arms_[1].evaluations > 0.0;
     gradients = known ? arms_[0].rate() >= arms_[1].rate() : number % 2 == 1;
     if (known && number % kTrialWaves == 0) gradients = !gradients;
   }

@@ -1,0 +1,60 @@
+// The moves that a wave's origins choose from, and how likely they are to meet an IDI.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/core/lattice.h"
+
+namespace fairlane {
+
+/// Draws moves for a wave, and learns from its tests: the share of hits by distance and predicted
+/// margins, and for each step of each attribute.
+class MoveDraws {
+ public:
+  /// subject outlives it.
+  MoveDraws(Subject const& subject, std::uint64_t seed);
+
+  /// The moves of a wave. many: good ones are rare
+  void draw(std::uint32_t wave, bool many);
+  /// They and their rates; valid until the next ones are drawn. Without tested groups and trials.
+  MoveTable table() const;
+  /// The draw of a test.
+  MoveDraw const& of(std::uint32_t word) const {
+    return draws_[static_cast<std::size_t>(TrialWord::draw(word))];
+  }
+  void learn(std::uint32_t word, bool hit);
+  void end_wave();
+
+  /// What is to be saved, and back.
+  std::vector<double> state() const;
+  void restore(std::span<double const> state);
+
+ private:
+  /// Tests of moves and how many met an IDI; recent waves weigh most.
+  struct Outcomes {
+    std::vector<double> tried;
+    std::vector<double> hits;
+
+    explicit Outcomes(std::size_t count) : tried(count), hits(count) {}
+    void add(std::size_t at, bool hit) {
+      tried[at] += 1.0;
+      hits[at] += hit ? 1.0 : 0.0;
+    }
+  };
+  MoveDraw draw_one(std::uint32_t number, std::uint32_t wave) const;
+  void learn_rates();
+  void weigh();
+
+  Subject const& subject_;
+  std::uint64_t seed_;
+  Outcomes classes_;  // [kMoveClasses]
+  Outcomes steps_;    // of the first two attributes, see step_place
+  std::vector<MoveDraw> draws_;
+  std::vector<float> rates_;      // [kMoveClasses]
+  std::vector<float> best_from_;  // [kMoveDistances]
+  float most_weight_ = 1.0F;
+};
+
+}  // namespace fairlane
