@@ -201,8 +201,7 @@ std::string config_text(InitConfig const& config, ProtectedColumns const& column
   }
   text += with_default("out_of_domain");
   if (model.outputs() == 1) text += with_default("threshold");
-  // A model whose inside is unknown has no gradients but differences.
-  text += commented(model.scorer() ? "method: maft" : "method: margin", key_comment("method"));
+  text += commented("method: margin", key_comment("method"));
   text += with_default("seed");
   text += commented(
       fmt::format("global: {{num: {}, clusters: {}, max_iter: {}}}", default_text("global.num"),

@@ -109,9 +109,8 @@ constexpr MethodSpec kMargin = {
     .name = "margin",
     .paper = "Fairlane",
     .algorithm =
-        "Newton steps of the logit margin on the lattice, then moves of several attributes that "
-        "put "
-        "the boundary between two members, from a frontier (kernels/core/lattice.h)",
+        "moves of several attributes that put the boundary between two members, from a frontier "
+        "of inputs near it (kernels/core/lattice.h)",
     .kind = SearchKind::kGradient,
     .test = Test::kMargins,
     .global_step = newton_step,
@@ -126,7 +125,8 @@ constexpr MethodSpec margin_walk() {
   MethodSpec method = kMargin;
   method.name = "margin-walk";
   method.algorithm =
-      "margin's Newton steps, then local.num moves of one attribute around each IDI "
+      "Newton steps of the logit margin on the lattice, then local.num moves of one attribute "
+      "around each IDI "
       "(kernels/core/margin.h)";
   method.local_step = margin_step;
   method.frontier = false;

@@ -181,14 +181,14 @@ class CpuBlock final : public LaneBlock {
   int trials_ = 0;
   LaneContext context_;
 
-  LaneArray<float> new_weights_;     // [movable + 1] of the listed lanes
-  LaneArray<std::uint32_t> random_;  // [4] words of the round
-  LaneArray<std::int32_t> index_;    // movable attribute that was drawn
-  LaneArray<std::int32_t> moved_;    // by how much its column moved
-  LaneArray<std::uint64_t> home_;    // where the record's search starts
-  LaneArray<std::uint32_t> flags_;   // VisitFlag bits of listed lanes
-  LaneArray<std::uint64_t> marked_key_;    // [words] of marked lanes
-  LaneArray<std::uint32_t> marked_;        // [3] variants, seeds, iterations of these
+  LaneArray<float> new_weights_;         // [movable + 1] of the listed lanes
+  LaneArray<std::uint32_t> random_;      // [4] words of the round
+  LaneArray<std::int32_t> index_;        // movable attribute that was drawn
+  LaneArray<std::int32_t> moved_;        // by how much its column moved
+  LaneArray<std::uint64_t> home_;        // where the record's search starts
+  LaneArray<std::uint32_t> flags_;       // VisitFlag bits of listed lanes
+  LaneArray<std::uint64_t> marked_key_;  // [words] of marked lanes
+  LaneArray<std::uint32_t> marked_;      // [3] variants, seeds, iterations of these
   VisitAnswers answers_;
   std::unique_ptr<WeightCache> weight_cache_;  // where every step renews
   std::vector<std::uint8_t> variant_labels_;   // [variants][kPadLanes]

@@ -89,9 +89,8 @@ void DeviceBlock::begin(LatticeStep const& how) {
     run(PairRows{context_, nullptr, lattice_.side_a, lattice_.side_b, lanes_.stride}, all());
     gradients({GradientKind::kMargin, 1.0F}, all());
   } else {
-    share_.device.zero(lanes_.gradient,
-                       sizeof(float) * static_cast<std::size_t>(subject_.columns) * 2 *
-                           static_cast<std::size_t>(lanes_.stride));
+    share_.device.zero(lanes_.gradient, sizeof(float) * static_cast<std::size_t>(subject_.columns) *
+                                            2 * static_cast<std::size_t>(lanes_.stride));
   }
   trials_ = how.table.trials;
   run(PlanLattice{context_, lattice_, moves_.table, lanes_.stride}, all());
@@ -104,11 +103,9 @@ void DeviceBlock::step(LatticeStep const&, int rounds) {
     int const t = trial_++;
     prepare(static_cast<std::uint64_t>(size_));
     run(TryMove{context_, lattice_, moves_.table.draws, t}, all());
-    evaluate(PairMarginTiles{lanes_.x,
-                             lanes_.stride,
-                             {lattice_.side_a, lattice_.side_b},
-                             margin_.probe},
-             all());
+    evaluate(
+        PairMarginTiles{lanes_.x, lanes_.stride, {lattice_.side_a, lattice_.side_b}, margin_.probe},
+        all());
     run(SettleTrial{context_, margin_.probe, lattice_, t}, all());
     finish();
   }

@@ -34,7 +34,8 @@ class LayerSource final : public ScoreSource {
     float* hidden[2] = {nullptr, nullptr};
     for (auto& h : hidden) h = memory.take(net.max_width, most_rows);
 
-    LoadMembers load{subject_, chunk, MemberKind::kOwn, 0, 0, shared, 0, codes, lanes, 0.0F, {}, {}};
+    LoadMembers load{subject_, chunk, MemberKind::kOwn, 0, 0, shared, 0, codes, lanes, 0.0F,
+                     {},       {}};
     if (shared > 0) {
       device_.run(load, {lanes, nullptr});
       Dense prefix = forward_of(0, 0, shared_inputs, lanes);

@@ -308,7 +308,7 @@ TEST_F(InitInputsTest, TheNextStepWorksAsPrinted) {
   EXPECT_TRUE(
       contains(program.out, "./-program.yaml --allow-exec --exec-children 1 --exec-timeout 50"))
       << program.out;
-  EXPECT_TRUE(contains(slurp("-program.yaml"), "method: maft "));
+  EXPECT_TRUE(contains(slurp("-program.yaml"), "method: margin "));
   EXPECT_EQ(run_next(program.out), 0);
 }
 

@@ -44,7 +44,8 @@ std::int64_t Frontier::wave_lanes() const {
   constexpr double kWaves = 512.0;
   constexpr double kLeast = 64.0;
   constexpr double kMost = 1 << 20;
-  return static_cast<std::int64_t>(std::clamp(size_.tests / (kUsualTrials * kWaves), kLeast, kMost));
+  return static_cast<std::int64_t>(
+      std::clamp(size_.tests / (kUsualTrials * kWaves), kLeast, kMost));
 }
 
 void Frontier::push(OriginKind kind, std::int32_t const* row) {
@@ -306,7 +307,10 @@ bool Frontier::read(CheckpointReader const& state) {
   set_bits_ = static_cast<std::uint64_t>(counts.at(2));
   on_its_way_ = counts.at(3) >= 0;
   if (on_its_way_) {
-    wave_ = {waves_, {}, counts.at(3), state.values<std::int32_t>(kWaveRows),
+    wave_ = {waves_,
+             {},
+             counts.at(3),
+             state.values<std::int32_t>(kWaveRows),
              state.values<std::uint8_t>(kWaveKinds)};
   }
   return true;

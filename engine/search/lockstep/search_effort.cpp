@@ -7,9 +7,9 @@ namespace fairlane {
 
 namespace {
 
-constexpr double kRemembered = 0.9;     // of what a wave has told, in the next one
+constexpr double kRemembered = 0.9;  // of what a wave has told, in the next one
 constexpr double kLeastTrials = 4.0;
-constexpr double kStepShare = 0.125;    // by which the number of trials changes at once
+constexpr double kStepShare = 0.125;       // by which the number of trials changes at once
 constexpr std::uint32_t kFirstWaves = 8;   // which are of either kind in turn
 constexpr std::uint32_t kTrialWaves = 64;  // one of so many is the other kind's, to compare
 
@@ -26,8 +26,7 @@ OriginEffort SearchEffort::of_wave(std::uint32_t number) const {
   return {gradients, static_cast<int>(std::lround(arms_[gradients ? 0 : 1].trials))};
 }
 
-void SearchEffort::learn(OriginEffort effort, EffortResult const& result,
-                         double test_evaluations) {
+void SearchEffort::learn(OriginEffort effort, EffortResult const& result, double test_evaluations) {
   if (result.evaluations == 0.0) return;
   Arm& arm = arm_of(effort.gradients);
   arm.evaluations = kRemembered * arm.evaluations + result.evaluations;
@@ -44,14 +43,12 @@ void SearchEffort::learn(OriginEffort effort, EffortResult const& result,
   if (tests == 0.0) return;
   double const step = std::max(1.0, kStepShare * arm.trials);
   bool const pays = found / (tests * test_evaluations) > arm.rate();
-  arm.trials =
-      std::clamp(arm.trials + (pays ? step : -step), kLeastTrials, double{kMostTrials});
+  arm.trials = std::clamp(arm.trials + (pays ? step : -step), kLeastTrials, double{kMostTrials});
 }
 
 std::vector<double> SearchEffort::state() const {
   std::vector<double> state;
-  for (Arm const& arm : arms_)
-    state.insert(state.end(), {arm.trials, arm.evaluations, arm.found});
+  for (Arm const& arm : arms_) state.insert(state.end(), {arm.trials, arm.evaluations, arm.found});
   return state;
 }
 

@@ -21,8 +21,8 @@ class ScorerSource final : public ScoreSource {
     WorkspaceCarver memory(workspace);
     float* const rows = memory.take(subject_.inputs, most_rows);
     float* const answers = memory.take(outputs, most_rows);
-    LoadMembers load{subject_, chunk, members.kind, members.first, 0, subject_.columns, 0,
-                     rows,     0,     members.step, members.lot, members.pair};
+    LoadMembers load{subject_, chunk, members.kind, members.first, 0,           subject_.columns, 0,
+                     rows,     0,     members.step, members.lot,   members.pair};
     int const all = chunk.lanes * members.count;
     for (load.first_row = 0; load.first_row < all; load.first_row += most_rows) {
       int const n = std::min(most_rows, all - load.first_row);

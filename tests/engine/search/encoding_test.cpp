@@ -267,7 +267,7 @@ TEST(ValueLists, AndImmutableAttributesAreHonoured) {
       EXPECT_GT(found.entries.size(), 20U);
       continue;
     }
-    EXPECT_EQ(moved, !random);
+    EXPECT_EQ(moved, !random && !method.frontier);
     // They still differ between seeds, and every listed code is reached.
     for (std::size_t a = 0; a < 6; ++a)
       EXPECT_EQ(met[a].size(), static_cast<std::size_t>(shape.ranges[a])) << a;

@@ -80,33 +80,40 @@ TEST_F(ScorerRun, SaysWhereThereAreOnlyLabels) {
 }
 
 TEST_F(ScorerRun, IsCheckedByAskingAnew) {
-  for (ScoreKind const kind : {ScoreKind::kLogits, ScoreKind::kProbabilities, ScoreKind::kLabels}) {
-    for (char const* outputs : {"one output", "several outputs"}) {
-      SCOPED_TRACE(std::string(name_of(kind)) + ", " + outputs);
-      prepare(shape_of(outputs), "maft");
-      fs::remove_all(config_.output.dir);
-      ScorerFaults faults;
-      faults.undefined = 9;
-      run(config_, with_scorer(kind, faults));
-      auto const count = without_timing(config_.output.dir).at("counts").at("unique_instances");
-      CheckResult const good =
-          check_directory(config_.output.dir, disguised(network_->view(), kind, faults));
-      EXPECT_EQ(good.confirmed, count);
-      EXPECT_EQ(good.failed, 0) << good.failures.at(0);
-      EXPECT_EQ(good.marginal, 0);
-      // Another model, whose undefined rows are others, does not confirm all.
-      faults.undefined = 7;
-      CheckResult const bad =
-          check_directory(config_.output.dir, disguised(network_->view(), kind, faults));
-      EXPECT_GT(bad.failed, 0);
-      EXPECT_EQ(bad.failed + bad.confirmed, count);
+  for (char const* method : {"maft", "margin", "margin-walk"}) {
+    for (ScoreKind const kind :
+         {ScoreKind::kLogits, ScoreKind::kProbabilities, ScoreKind::kLabels}) {
+      for (char const* outputs : {"one output", "several outputs", "many variants"}) {
+        SCOPED_TRACE(std::string(method) + ", " + name_of(kind) + ", " + outputs);
+        prepare(shape_of(outputs), method);
+        config_.local.num = 20;
+        fs::remove_all(config_.output.dir);
+        ScorerFaults faults;
+        faults.undefined = 9;
+        run(config_, with_scorer(kind, faults));
+        auto const count = without_timing(config_.output.dir).at("counts").at("unique_instances");
+        EXPECT_GT(count, 0);
+        CheckResult const good =
+            check_directory(config_.output.dir, disguised(network_->view(), kind, faults));
+        EXPECT_EQ(good.confirmed, count);
+        EXPECT_EQ(good.failed, 0) << good.failures.at(0);
+        EXPECT_EQ(good.marginal, 0);
+        // Another model, whose undefined rows are others, does not confirm all.
+        faults.undefined = 7;
+        CheckResult const bad =
+            check_directory(config_.output.dir, disguised(network_->view(), kind, faults));
+        EXPECT_GT(bad.failed, 0);
+        EXPECT_EQ(bad.failed + bad.confirmed, count);
+      }
     }
   }
 }
 
 // Whichever call a model fails at, the search goes on where it was, or nothing is there.
-TEST_F(ScorerRun, GoesOnAfterAFailureAtAnyCall) {
-  prepare({}, "maft");
+class ScorerFailure : public ScorerRun, public ::testing::WithParamInterface<char const*> {};
+
+TEST_P(ScorerFailure, GoesOnAfterItAtAnyCall) {
+  prepare({}, GetParam());
   config_.global.num = 6;
   config_.local.num = 3;
   ScorerFaults counted;
@@ -134,6 +141,8 @@ TEST_F(ScorerRun, GoesOnAfterAFailureAtAnyCall) {
   }
   EXPECT_GT(resumed, 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(Methods, ScorerFailure, ::testing::Values("maft", "margin"));
 
 TEST_F(ScorerRun, NothingIsLeftWhereNothingCanBeSaved) {
   prepare({}, "themis");
@@ -217,7 +226,7 @@ TEST_F(ScorerRun, AWalkGoesOnAfterAFailureAtAnyCall) {
 }
 
 TEST_F(ScorerRun, GradientsAndFastArithmeticAreNotForIt) {
-  for (char const* method : {"eidig", "adf", "margin"}) {
+  for (char const* method : {"eidig", "adf"}) {
     prepare({}, method);
     expect_error(ExitCode::kConfig, {method, "gradients", "a network in disguise", "maft"},
                  [&] { run(config_, with_scorer(ScoreKind::kLogits)); });

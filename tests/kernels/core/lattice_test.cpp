@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
 #include <vector>
@@ -26,8 +27,8 @@ struct Origin {
   std::uint64_t key = 0;
   std::vector<int> word = std::vector<int>(kColumns, 0);
   std::vector<std::uint64_t> key_stride = {1, 10, 40, 80, 3280};
-  std::vector<std::uint32_t> trial = std::vector<std::uint32_t>(kTrials);
-  std::vector<std::uint64_t> trial_hash = std::vector<std::uint64_t>(kTrials);
+  std::vector<std::uint32_t> trial = std::vector<std::uint32_t>(kMostTrials);
+  std::vector<std::uint64_t> trial_hash = std::vector<std::uint64_t>(kMostTrials);
 
   explicit Origin(std::mt19937& random) {
     std::uniform_real_distribution<float> slope(-1.0F, 1.0F);
@@ -72,7 +73,8 @@ std::vector<MoveDraw> some_draws(std::mt19937& random, int count) {
   for (int i = 0; i < count; ++i) {
     std::shuffle(columns.begin(), columns.end(), random);
     auto const step = [&] { return static_cast<std::int32_t>(random() % 7) - 3; };
-    draws.push_back({{columns[0], columns[1], columns[2]}, {step(), step()}});
+    auto const weight = static_cast<float>(random() % 8 + 1) / 4.0F;
+    draws.push_back({{columns[0], columns[1], columns[2]}, {step(), step()}, weight});
   }
   std::stable_sort(draws.begin(), draws.end(),
                    [](auto const& a, auto const& b) { return a.distance() < b.distance(); });
@@ -139,6 +141,33 @@ TEST(Lattice, TheSolvedStepCentresTheBoundary) {
   }
 }
 
+struct PlannedMove {
+  float rate = 0.0F;
+  std::uint64_t group = 0;
+};
+
+/// The best moves of a table, draw after draw: one that leads to a group which is among the best so
+/// far already is left out.
+std::vector<PlannedMove> best_moves(Subject const& s, PlanLanes const& lanes,
+                                    MoveTable const& table) {
+  MovePrediction<ScalarPack> prediction(s, lanes, 0);
+  std::vector<PlannedMove> best;
+  for (int d = 0; d < table.count; ++d) {
+    MoveDraw const& draw = table.draws[d];
+    auto const move = prediction.move(draw);
+    if (move.move_class < kMoveCentres) continue;
+    PlannedMove const planned{table.rate[move.move_class] * draw.weight,
+                              hash_after(lanes, draw, move.solved, 0)};
+    bool const is_there = std::ranges::any_of(
+        best, [&](PlannedMove const& other) { return other.group == planned.group; });
+    if (planned.rate <= 0.0F || table.tested.has(planned.group) || is_there) continue;
+    best.push_back(planned);
+    std::ranges::stable_sort(best, std::ranges::greater(), &PlannedMove::rate);
+    if (best.size() > static_cast<std::size_t>(table.trials)) best.pop_back();
+  }
+  return best;
+}
+
 TEST(Lattice, APlanHasTheBestMovesThatAreNotTested) {
   std::mt19937 random(4);
   auto const rate = rates();
@@ -150,31 +179,22 @@ TEST(Lattice, APlanHasTheBestMovesThatAreNotTested) {
     auto const draws = some_draws(random, 300);
     std::vector<std::uint64_t> bits(4);  // 256 groups' worth
     for (auto& word : bits) word = round % 2 == 0 ? 0 : std::uint64_t{random()} << 32 | random();
-    MoveTable const table{draws.data(), 300, rate.data(), best.data(), {bits.data(), 8}};
+    MoveTable table{draws.data(), 300, rate.data(), best.data(), {bits.data(), 8}};
+    table.trials = std::array{4, kUsualTrials, kMostTrials}[static_cast<std::size_t>(round) % 3];
+    table.most_weight = 2.0F;
     plan_trials<ScalarPack>(s, table, lanes, 0);
 
-    // Every move that could be tested, each group once, by its rate.
-    MovePrediction<ScalarPack> prediction(s, lanes, 0);
-    std::vector<float> wanted;
-    std::vector<std::uint64_t> met;
-    for (MoveDraw const& draw : draws) {
-      auto const move = prediction.move(draw);
-      if (move.move_class < kMoveCentres) continue;
-      std::uint64_t const hash = hash_after(lanes, draw, move.solved, 0);
-      float const its = rate[static_cast<std::size_t>(move.move_class)];
-      if (its <= 0.0F || table.tested.has(hash)) continue;
-      if (std::find(met.begin(), met.end(), hash) != met.end()) continue;
-      met.push_back(hash);
-      wanted.push_back(its);
-    }
-    std::sort(wanted.rbegin(), wanted.rend());
-    for (std::size_t t = 0; t < kTrials; ++t) {
+    auto const wanted = best_moves(s, lanes, table);
+    for (std::size_t t = 0; t < static_cast<std::size_t>(table.trials); ++t) {
       std::uint32_t const word = origin.trial[t];
       if (!TrialWord::moves(word)) {
         EXPECT_GE(t, wanted.size());
         continue;
       }
-      ASSERT_EQ(rate[static_cast<std::size_t>(TrialWord::move_class(word))], wanted.at(t));
+      float const weight = draws[static_cast<std::size_t>(TrialWord::draw(word))].weight;
+      ASSERT_EQ(rate[static_cast<std::size_t>(TrialWord::move_class(word))] * weight,
+                wanted.at(t).rate);
+      ASSERT_EQ(origin.trial_hash[t], wanted.at(t).group);
       auto const steps = steps_of(draws, word);
       std::uint64_t key = 0;
       for (std::size_t c = 0; c < kColumns; ++c) {

@@ -99,6 +99,19 @@ Outputs run_all(RandomSubject::Shape const& shape, SubjectView const& view,
   out.take(ints, 10, n);
   out.take(margins, 5, n);
 
+  for (long i = 0; i < stride; ++i) {
+    ints(8, i) = static_cast<std::int32_t>(i % s.variants);
+    ints(9, i) = static_cast<std::int32_t>((i + 1 + i / 7) % s.variants);
+  }
+  LaneArray<std::int32_t> members(8, stride);
+  kernels.pair_margins(
+      s, lanes.x.data(), stride, n, scratch.get(), {ints.row(8), ints.row(9)},
+      {members.row(0), packed_labels.data(), members.row(1), members.row(2), members.row(3),
+       margins.row(0), ints.row(4), ints.row(5), margins.row(1), margins.row(2), members.row(4),
+       members.row(5), members.row(6), members.row(7), margins.row(3), margins.row(4)});
+  out.take(members, 8, n);
+  out.take(margins, 5, n);
+
   LaneArray<float> gradient(s.columns, stride);
   LaneArray<float> other(s.columns, stride);
   for (auto const kind : {GradientKind::kProbability, GradientKind::kLoss, GradientKind::kMargin,
@@ -357,6 +370,49 @@ TEST(LaneKernels, EncodedColumnsGiveTheBitsOfDenseInputs) {
   for (int const times : by_rows) {
     EXPECT_GT(times, runs / 8);
     EXPECT_LT(times, runs);
+  }
+}
+
+TEST(LaneKernels, APairsMarginsAreThoseOfTwoMembersAlone) {
+  auto const tables = kernel_tables();
+  for (auto const& shape : encoded_shapes(20)) {
+    RandomSubject subject(shape);
+    naive::FloatReference const reference(subject.view);
+    auto const rows = subject.rows(subject.uniform(1, 70));
+    for (auto const* kernels : tables) {
+      SCOPED_TRACE("seed " + std::to_string(shape.seed) + ", " + kernels->isa);
+      PackedSubject const packed(subject.view, kernels->tile_outputs);
+      Subject const& s = packed.get();
+      Lanes const lanes(packed, rows);
+      ScratchMemory const scratch(s, kernels->tile_lanes);
+      LaneArray<std::int32_t> pair(2, lanes.stride);
+      for (long i = 0; i < lanes.stride; ++i) {
+        pair(0, i) = static_cast<std::int32_t>(i % s.variants);
+        pair(1, i) = static_cast<std::int32_t>((i + 1) % s.variants);
+      }
+      LaneArray<std::int32_t> ints(10, lanes.stride);
+      LaneArray<std::uint32_t> labels(1, lanes.stride);
+      LaneArray<float> margins(5, lanes.stride);
+      kernels->pair_margins(
+          s, lanes.x.data(), lanes.stride, lanes.count, scratch.get(), {pair.row(0), pair.row(1)},
+          {ints.row(0), labels.data(), ints.row(1), ints.row(2), ints.row(3), margins.row(0),
+           ints.row(4), ints.row(5), margins.row(1), margins.row(2), ints.row(6), ints.row(7),
+           ints.row(8), ints.row(9), margins.row(3), margins.row(4)});
+      for (int i = 0; i < lanes.count; ++i) {
+        auto const members = naive::similar_set(subject.view, rows[static_cast<std::size_t>(i)]);
+        auto const& first = members[static_cast<std::size_t>(pair(0, i))];
+        auto const& second = members[static_cast<std::size_t>(pair(1, i))];
+        std::int32_t const label = reference.label(first);
+        bool const mixed = reference.label(second) != label;
+        ASSERT_EQ(ints(0, i), label);
+        ASSERT_EQ((ints(1, i) & kGroupMixed) != 0, mixed);
+        float const a = reference.class_margin(label, reference.logits(first));
+        float const b = reference.class_margin(label, reference.logits(second));
+        ASSERT_EQ(margins(0, i), std::min(a, b));
+        if (mixed) continue;
+        ASSERT_EQ(margins(3, i), std::max(a, b));
+      }
+    }
   }
 }
 

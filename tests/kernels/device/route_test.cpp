@@ -123,8 +123,8 @@ TEST(Route, CanBeNamed) {
 TEST(TilePlan, FitsEveryGpu) {
   std::vector<ScratchNeeds> const all = {ProbeTiles::kNeeds,        ClassifyTiles::kNeeds,
                                          ClassifySomeTiles::kNeeds, DrawPartnerTiles::kNeeds,
-                                         MarginTiles::kNeeds,       GradientTiles::kNeeds,
-                                         DifferenceTiles::kNeeds};
+                                         MarginTiles::kNeeds,       PairMarginTiles::kNeeds,
+                                         GradientTiles::kNeeds,     DifferenceTiles::kNeeds};
   for (auto const& gpu : kGpus) {
     for (auto const& widths : {kCensus, kAdult, kHundred, kEncoded, kMiddle, kThousand, kHuge}) {
       SCOPED_TRACE(std::string(gpu.name) + ", " + text(widths));

@@ -81,6 +81,28 @@ TEST_P(ScorerSearch, FindsWhatIsFoundInTheNetwork) {
   }
 }
 
+// It takes differences for gradients, so that it finds others than in the network.
+TEST_P(ScorerSearch, FindsTheSameByMarginsInEveryExecution) {
+  TemporaryFolder const folder;
+  RunConfig config = small_config(folder, shape_of(GetParam()));
+  config.global.num = 20;
+  config.local.num = 30;
+  TestSubject const network(config);
+  for (ScoreKind const kind : {ScoreKind::kLogits, ScoreKind::kProbabilities, ScoreKind::kLabels}) {
+    TestSubject const scorer(config, disguised(network.view(), kind));
+    for (char const* method : {"margin", "margin-walk"}) {
+      SCOPED_TRACE(std::string(name_of(kind)) + ", " + method);
+      config.method = method;
+      Finished const one = run_with_scorer(config, scorer, {1, 1});
+      EXPECT_GT(one.entries.size(), 20U);
+      for (ScorerHow const& how : scorer_executions()) {
+        expect_same(one, run_with_scorer(config, scorer, how));
+        if (HasFatalFailure() || HasNonfatalFailure()) return;
+      }
+    }
+  }
+}
+
 TEST_P(ScorerSearch, CountsWhatIsCountedInTheNetwork) {
   TemporaryFolder const folder;
   RunConfig const config = small_config(folder, shape_of(GetParam()));
