@@ -11,6 +11,9 @@ constexpr std::size_t kMostQueued = std::size_t{1} << 16;  // of misses; hits ar
 constexpr double kRemembered = 0.95;        // of what a kind has brought, from wave to wave
 constexpr std::int64_t kStartShare = 64;    // one lane of so many starts anew in any case
 constexpr std::size_t kUnknownShare = 8;    // of a wave's origins, of a kind that is not known well
+constexpr std::size_t kFewDraws = 768;      // moves that an origin chooses from, most of them IDIs
+constexpr std::size_t kManyDraws = 2048;    // where most are not, for which good moves are rarer
+constexpr double kLittleFound = 0.01;       // IDIs an evaluation, below which there are the most
 constexpr std::uint32_t kDrawnOrigins = 8;  // of which the one in the least visited cell is taken
 constexpr std::uint32_t kFirstOriginDraw = 16;  // behind the draws of moves
 constexpr std::size_t kCells = std::size_t{1} << 16;
@@ -155,11 +158,16 @@ Wave const& Frontier::next(StartRow const& start_row) {
     on_its_way_ = true;
   }
   wave_.effort = effort_.of_wave(wave_.number);
+  moves_.draw(wave_.number, draws_of_wave());
+  return wave_;
+}
+
+std::size_t Frontier::draws_of_wave() const {
   auto const idis = std::ranges::count_if(wave_.kinds, [](std::uint8_t kind) {
     return kind <= static_cast<std::uint8_t>(OriginKind::kOften);
   });
-  moves_.draw(wave_.number, static_cast<std::size_t>(idis) * 2 < wave_.kinds.size());
-  return wave_;
+  if (static_cast<std::size_t>(idis) * 2 >= wave_.kinds.size()) return kFewDraws;
+  return effort_.rate() < kLittleFound ? kMostMoveDraws : kManyDraws;
 }
 
 LatticeStep Frontier::step() const {

@@ -119,6 +119,8 @@ class Frontier {
   /// Moves `count` origins of a kind into the wave: each is of a few that are drawn uniformly the
   /// one in the least visited part of the domain.
   void draw_origins(std::size_t kind, std::size_t count);
+  /// Moves that the wave's origins choose from.
+  std::size_t draws_of_wave() const;
   /// Part of the domain that a row lies in, by the halves of its attributes' ranges.
   std::uint16_t cell_of(std::int32_t const* row) const;
   /// Whether a group was tested before; it counts as tested from now on.

@@ -9,10 +9,7 @@ namespace fairlane {
 
 namespace {
 
-constexpr double kMovesRemembered = 0.98;   // of what is known of moves, from wave to wave
-constexpr std::uint32_t kFewDraws = 768;    // moves that an origin chooses from, most of them IDIs
-constexpr std::uint32_t kManyDraws = 8192;  // where most are not, for which good moves are rare
-static_assert(kManyDraws <= kMostMoveDraws);
+constexpr double kMovesRemembered = 0.98;  // of what is known of moves, from wave to wave
 
 /// Share of moves that meet an IDI before any is known, by distance; less where the predicted
 /// margins are not centred.
@@ -40,8 +37,8 @@ MoveDraws::MoveDraws(Subject const& subject, std::uint64_t seed)
       classes_(kMoveClasses),
       steps_(static_cast<std::size_t>(subject.columns) * kStepsOfColumn) {}
 
-void MoveDraws::draw(std::uint32_t wave, bool many) {
-  draws_.resize(many ? kManyDraws : kFewDraws);
+void MoveDraws::draw(std::uint32_t wave, std::size_t count) {
+  draws_.resize(count);
   for (std::size_t d = 0; d < draws_.size(); ++d)
     draws_[d] = draw_one(static_cast<std::uint32_t>(d), wave);
   std::stable_sort(draws_.begin(), draws_.end(), [](MoveDraw const& a, MoveDraw const& b) {

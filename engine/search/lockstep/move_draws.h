@@ -1,6 +1,7 @@
 // The moves that a wave's origins choose from, and how likely they are to meet an IDI.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -16,8 +17,8 @@ class MoveDraws {
   /// subject outlives it.
   MoveDraws(Subject const& subject, std::uint64_t seed);
 
-  /// The moves of a wave. many: good ones are rare
-  void draw(std::uint32_t wave, bool many);
+  /// So many moves of a wave, at most kMostMoveDraws.
+  void draw(std::uint32_t wave, std::size_t count);
   /// They and their rates; valid until the next ones are drawn. Without tested groups and trials.
   MoveTable table() const;
   /// The draw of a test.

@@ -2,6 +2,7 @@
 // their evaluations, and how many moves are tested.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -33,6 +34,8 @@ class SearchEffort {
   explicit SearchEffort(bool skips_gradients) : skips_gradients_(skips_gradients) {}
 
   OriginEffort of_wave(std::uint32_t number) const;
+  /// New IDIs an evaluation of recent waves; 0 where there were none.
+  double rate() const { return std::max(arms_[0].rate(), arms_[1].rate()); }
   void learn(OriginEffort effort, EffortResult const& result, double test_evaluations);
 
   /// What is to be saved, and back.
@@ -45,7 +48,7 @@ class SearchEffort {
     double trials = kUsualTrials;
     double evaluations = 0.0;
     double found = 0.0;
-    double rate() const { return found / evaluations; }
+    double rate() const { return evaluations > 0.0 ? found / evaluations : 0.0; }
   };
   Arm& arm_of(bool gradients) { return arms_[gradients ? 0 : 1]; }
 

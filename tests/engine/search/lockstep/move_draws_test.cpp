@@ -35,9 +35,10 @@ TEST(MoveDraws, ChangeDifferentColumnsWithinTheirRangeShortestFirst) {
   Subject const s = domain.subject();
   MoveDraws moves(s, 7);
   for (std::uint32_t wave = 1; wave <= 5; ++wave) {
-    moves.draw(wave, wave == 5);
+    std::size_t const count = wave == 5 ? kMostMoveDraws : 700;
+    moves.draw(wave, count);
     MoveTable const table = moves.table();
-    EXPECT_EQ(table.count, wave == 5 ? 8192 : 768);
+    EXPECT_EQ(table.count, static_cast<std::int32_t>(count));
     for (int d = 0; d < table.count; ++d) {
       MoveDraw const& draw = table.draws[d];
       auto const& c = draw.column;
@@ -56,14 +57,14 @@ TEST(MoveDraws, StepsThatHitWeighMore) {
   FourMove const domain;
   Subject const s = domain.subject();
   MoveDraws moves(s, 7);
-  moves.draw(1, false);
+  moves.draw(1, 700);
   MoveTable const table = moves.table();
   for (int d = 0; d < table.count; ++d) {
     std::uint32_t const word = TrialWord::pack(d, 0, kMoveCentres + 3);
     moves.learn(word, steps(moves.of(word), 1, 1));
   }
   float const before = table.rate[kMoveCentres + 3];
-  moves.draw(2, false);
+  moves.draw(2, 700);
   MoveTable const learned = moves.table();
   EXPECT_LT(learned.rate[kMoveCentres + 3], before);
   float least_good = 1e9F;
@@ -82,14 +83,14 @@ TEST(MoveDraws, AreSaved) {
   FourMove const domain;
   Subject const s = domain.subject();
   MoveDraws moves(s, 7);
-  moves.draw(1, false);
+  moves.draw(1, 700);
   for (int d = 0; d < 700; ++d)
     moves.learn(TrialWord::pack(d, 0, kMoveCentres + d % 40), d % 3 == 0);
   moves.end_wave();
   MoveDraws again(s, 7);
   again.restore(moves.state());
-  moves.draw(2, false);
-  again.draw(2, false);
+  moves.draw(2, 700);
+  again.draw(2, 700);
   MoveTable const a = moves.table();
   MoveTable const b = again.table();
   EXPECT_TRUE(std::equal(a.rate, a.rate + kMoveClasses, b.rate));
