@@ -250,9 +250,10 @@ TEST(ValueLists, AndImmutableAttributesAreHonoured) {
     for (auto const& [row, entry] : found.entries) {
       ASSERT_EQ(fixed.count({row[1], row[3]}), 1U);
       Row seed = row;
-      // The origins of a frontier are numbered anew.
+      // The origins of a frontier, and those of populations, are numbered anew.
+      bool const renumbers = method.frontier || method.kind == SearchKind::kGenetic;
       bool const of_seed =
-          !symbolic && !(method.frontier && Finder::phase(entry.finder) == Phase::kLocal);
+          !symbolic && !(renumbers && Finder::phase(entry.finder) == Phase::kLocal);
       if (of_seed) seeds.rows(Finder::seed(entry.finder), 1, seed.data());
       for (std::size_t a = 0; a < row.size(); ++a) {
         ASSERT_TRUE(subject.view().allows(a, row[a])) << "a" << a << " = " << row[a];
