@@ -87,7 +87,7 @@ TEST(Encodings, FindWhatTheTwinWithPlainCodesFinds) {
     RunConfig config = twin_config(folder, shape, Which::kEncoded);
     config.global.num = unless_simulated(25, 8);
     config.local.num = unless_simulated(12, 4);
-    for (char const* method : {"themis", "adf", "eidig", "maft", "margin"}) {
+    for (char const* method : {"themis", "adf", "eidig", "maft", "margin", "grft"}) {
       SCOPED_TRACE(std::string(method) + ", shape " + std::to_string(shape.seed));
       bool const differs = std::string(method) == "maft";
       RunConfig twin =
@@ -318,7 +318,7 @@ TEST(Encodings, AModelThatIsNoNetworkTakesTheirColumns) {
     columns.flagged = none;
     ModelOptions const model = disguised(columns, ScoreKind::kLogits);
     TestSubject const scorer(config, model);
-    for (char const* method : {"themis", "maft", "aequitas-semi"}) {
+    for (char const* method : {"themis", "maft", "aequitas-semi", "grft"}) {
       SCOPED_TRACE(method);
       config.method = method;
       Finished const expected = run_search(config, network, How{});

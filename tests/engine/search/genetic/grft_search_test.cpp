@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <map>
 #include <numeric>
 
 #include "kernels/core/philox.h"
+#include "tests/engine/results/run_output.h"
 #include "tests/engine/search/golden_subject.h"
 #include "tests/engine/search/run_search.h"
 
@@ -97,7 +99,7 @@ class SequentialGrft {
   /// The IDIs of the first generation that has some.
   std::vector<Row> evolve(std::uint32_t seed, Row const& row) {
     std::vector<Row> individuals = first_individuals(seed, row);
-    for (std::uint32_t generation = 1;; ++generation) {
+    for (int generation = 1;; ++generation) {
       std::vector<Row> idis;
       for (Row const& x : individuals)
         if (visit(Phase::kGlobal, seed, x)) idis.push_back(x);
@@ -106,7 +108,7 @@ class SequentialGrft {
         last.push_back(idis.empty() ? individuals.back() : idis.front());
         return idis;
       }
-      individuals = next_individuals(seed, generation, individuals);
+      individuals = next_individuals(seed, static_cast<std::uint32_t>(generation), individuals);
     }
   }
   std::vector<Row> first_individuals(std::uint32_t seed, Row const& row) const {
@@ -185,6 +187,25 @@ class SequentialGrft {
   std::vector<std::size_t> movable_;
 };
 
+/// What a search finds is what one seed and one origin after the other find.
+void expect_sequential(RunConfig const& config, TestSubject const& subject) {
+  SeedSource const seeds(config, find_method("grft"), subject);
+  std::vector<Row> rows(static_cast<std::size_t>(seeds.count()), Row(subject.view().low.size()));
+  for (std::size_t s = 0; s < rows.size(); ++s)
+    seeds.rows(static_cast<std::int64_t>(s), 1, rows[s].data());
+  SequentialGrft expected(subject, config);
+  expected.run(rows);
+  Finished const found = run_search(config, subject, {.threads = 2});
+  EXPECT_TRUE(found.entries == expected.visited)
+      << found.entries.size() << " and " << expected.visited.size() << " inputs";
+  EXPECT_EQ(found.result.counts.global_unique, std::ssize(expected.origins));
+  EXPECT_EQ(found.result.counts.iterations, expected.tests);
+  EXPECT_EQ(found.result.counts.model_evaluations, expected.tests * subject.variants());
+  Row flat;
+  for (Row const& row : expected.last) flat.insert(flat.end(), row.begin(), row.end());
+  EXPECT_EQ(found.result.last_rows, flat);
+}
+
 class GrftSubjects : public ::testing::TestWithParam<char const*> {
  protected:
   RunConfig grft_config() const {
@@ -199,21 +220,7 @@ class GrftSubjects : public ::testing::TestWithParam<char const*> {
 
 TEST_P(GrftSubjects, IsOneSeedAfterTheOther) {
   RunConfig const config = grft_config();
-  TestSubject const subject(config);
-  std::vector<Row> rows(12, Row(subject.view().low.size()));
-  SeedSource const seeds(config, find_method("grft"), subject);
-  for (std::int64_t s = 0; s < 12; ++s) seeds.rows(s, 1, rows[static_cast<std::size_t>(s)].data());
-  SequentialGrft expected(subject, config);
-  expected.run(rows);
-  Finished const found = run_search(config, subject, {.threads = 2});
-  EXPECT_TRUE(found.entries == expected.visited)
-      << found.entries.size() << " and " << expected.visited.size() << " inputs";
-  EXPECT_EQ(found.result.counts.global_unique, std::ssize(expected.origins));
-  EXPECT_EQ(found.result.counts.iterations, expected.tests);
-  EXPECT_EQ(found.result.counts.model_evaluations, expected.tests * subject.variants());
-  Row flat;
-  for (Row const& row : expected.last) flat.insert(flat.end(), row.begin(), row.end());
-  EXPECT_EQ(found.result.last_rows, flat);
+  expect_sequential(config, TestSubject(config));
 }
 
 TEST_P(GrftSubjects, ExecutionNeverShows) {
@@ -226,23 +233,158 @@ INSTANTIATE_TEST_SUITE_P(Subjects, GrftSubjects,
                                            "many variants", "undefined members"),
                          name_of_kind);
 
-// Where few inputs are IDIs, populations go on for several generations, which leads to more of them.
-TEST(Grft, PopulationsComeCloserToIdis) {
-  TemporaryFolder const folder;
-  SmallShape shape;
-  shape.ranges = {2, 40, 30, 50, 2, 60, 40};
-  shape.selected = {0};
-  RunConfig config = small_config(folder, shape, 200);
-  config.method = "grft";
-  config.global.num = 60;
-  config.local.num = 0;
-  TestSubject const subject(config);
+/// Searches where few inputs are IDIs, so that populations go on for several generations.
+class GrftOnRareIdis : public ::testing::Test {
+ protected:
+  static RunConfig rare_config(TemporaryFolder const& folder) {
+    SmallShape shape;
+    shape.ranges = {2, 40, 30, 50, 2, 60, 40};
+    shape.selected = {0};
+    RunConfig config = small_config(folder, shape, 200);
+    config.method = "grft";
+    config.global.num = 60;
+    config.local.num = 40;
+    return config;
+  }
+  /// Seeds whose first generation held no IDI.
+  static std::int64_t second_generations(SearchResult const& result) {
+    return std::ranges::count_if(
+        result.global, [](GlobalOutcome const& seed) { return seed.iterations > kIndividuals; });
+  }
+
+  TemporaryFolder const folder_;
+  RunConfig config_ = rare_config(folder_);
+  TestSubject const subject_{config_};
+};
+
+TEST_F(GrftOnRareIdis, GenerationsComeCloserToThem) {
+  config_.local.num = 0;
   std::int64_t before = -1;
-  for (std::int64_t const generations : {1, 4, 10}) {
-    config.global.max_iter = generations;
-    Finished const found = run_search(config, subject, {});
+  for (int const generations : {1, 4, 10}) {
+    config_.global.max_iter = generations;
+    Finished const found = run_search(config_, subject_, {});
     EXPECT_GT(found.result.counts.global_found, before) << generations << " generations";
     before = found.result.counts.global_found;
+  }
+  EXPECT_LT(before, config_.global.num);
+}
+
+TEST_F(GrftOnRareIdis, IsOneSeedAfterTheOther) {
+  config_.global.num = 20;
+  expect_sequential(config_, subject_);
+}
+
+TEST_F(GrftOnRareIdis, ExecutionNeverShows) {
+  Finished const first = run_search(config_, subject_, {});
+  EXPECT_GT(second_generations(first.result), 5);
+  expect_same_however_executed(config_, subject_);
+}
+
+// A budget ends a run behind the seed that reaches it, wherever its waves end.
+TEST_F(GrftOnRareIdis, BudgetsEndBehindASeed) {
+  Finished const whole = run_search(config_, subject_, {});
+  std::int64_t tests = 0;
+  for (auto const& seed : whole.result.global) tests += seed.iterations;
+  for (std::int64_t const limit : {std::int64_t{1}, tests / 3, tests - 1, tests}) {
+    SCOPED_TRACE(limit);
+    config_.budget.iterations = limit;
+    Finished const first = run_search(config_, subject_, {.threads = 2, .batch = 64});
+    EXPECT_STREQ(first.result.cut.reason, "iterations");
+    EXPECT_EQ(first.result.cut.local_seeds, 0);
+    EXPECT_GE(first.result.counts.iterations, limit);
+    EXPECT_LT(first.result.counts.iterations - first.result.global.back().iterations, limit);
+    for (auto const& [row, entry] : first.entries) ASSERT_EQ(whole.entries.at(row), entry);
+    expect_same(first, run_search(config_, subject_, {.batch = 4096}));
+  }
+}
+
+// Generations that the clock leaves unfinished count, and a repetition takes as many.
+TEST_F(GrftOnRareIdis, TheClockEndsASeedBetweenGenerations) {
+  int unfinished = 0;
+  for (double const seconds : {1.0, 3.0, 8.0, 20.0}) {
+    SCOPED_TRACE(seconds);
+    config_.budget.seconds = seconds;
+    double looks = 0.0;
+    Finished const timed =
+        run_search(config_, subject_, {.batch = 900, .seconds = [&] { return ++looks; }});
+    Cut const& cut = timed.result.cut;
+    EXPECT_STREQ(cut.reason, "seconds");
+    unfinished += cut.local_seeds == 0 && !cut.unfinished.empty() ? 1 : 0;
+    for (How const& how : {How{.batch = 7, .replay = cut}, How{.threads = 3, .replay = cut}})
+      expect_same(timed, run_search(config_, subject_, how));
+  }
+  EXPECT_GT(unfinished, 0);
+}
+
+// What is on its way is saved between two generations, or two steps, and goes on there.
+TEST_F(GrftOnRareIdis, ARunGoesOnFromAnyRound) {
+  config_.output.trace = true;
+  config_.local.num = 12;
+  run(to(config_, folder_.file("whole")), options_with(1));
+  int sessions = 0;
+  for (bool finished = false; !finished; ++sessions) {
+    ASSERT_LT(sessions, 200);
+    std::atomic<bool> stop{false};
+    int looks = 0;
+    RunOptions options = options_with(1 + sessions % 2);
+    options.execution.batch = 300 + 100 * (sessions % 3);
+    options.execution.checkpoint = 1e9;
+    options.search.stop = &stop;
+    options.now = [&] {
+      constexpr int kRounds = 3;  // of a session
+      if (++looks > kRounds) stop = true;
+      return 0.0;
+    };
+    try {
+      run(to(config_, folder_.file("often")), options);
+      finished = true;
+    } catch (Error const& error) {
+      ASSERT_EQ(error.code(), ExitCode::kStopped) << error.what();
+    }
+  }
+  EXPECT_GT(sessions, 5);
+  expect_same_output(folder_.file("whole"), folder_.file("often"));
+  EXPECT_EQ(check_directory(folder_.file("often")).failed, 0);
+}
+
+/// Mean of what ten run seeds find on the first 100 golden seeds.
+struct GrftMeans {
+  double global = 0.0;
+  double all = 0.0;
+};
+GrftMeans means_of_ten(RunConfig config) {
+  TestSubject const subject(config);
+  constexpr int kRuns = 10;
+  GrftMeans means;
+  for (config.seed = 1; config.seed <= kRuns; ++config.seed) {
+    auto const found = run_method(config, subject);
+    means.global += static_cast<double>(found.result.counts.global_unique) / kRuns;
+    means.all += static_cast<double>(found.instances) / kRuns;
+  }
+  return means;
+}
+
+// The authors' program on the same rows: bench/results/README.md has how it was run.
+TEST(Grft, FindsWhatTheAuthorsProgramFinds) {
+  FL_NEED_BENCHMARKS(benchmarks);
+  constexpr double kDeviations = 4.0;
+  struct Theirs {
+    char const* model;
+    double global, global_deviation;
+    double all, all_deviation;
+  };
+  for (Theirs const& theirs : {Theirs{"census.h5", 305.1, 23.4, 3090.6, 595.0},
+                               Theirs{"repaired/flip_gender.h5", 114.5, 6.1, 212.8, 22.6}}) {
+    SCOPED_TRACE(theirs.model);
+    RunConfig config = golden_config(benchmarks, {"census", "gender"}, "grft");
+    config.model = (benchmarks / "models" / theirs.model).string();
+    config.global.num = 100;
+    GrftMeans const ours = means_of_ten(config);
+    std::printf("  %-24s global IDIs %6.1f, theirs %6.1f; all %7.1f, theirs %7.1f\n", theirs.model,
+                ours.global, theirs.global, ours.all, theirs.all);
+    double const runs = std::sqrt(10.0);  // of a mean
+    EXPECT_NEAR(ours.global, theirs.global, kDeviations * theirs.global_deviation / runs);
+    EXPECT_NEAR(ours.all, theirs.all, kDeviations * theirs.all_deviation / runs);
   }
 }
 
