@@ -14,18 +14,13 @@ std::int64_t GrftSearch::most_tests(std::int64_t seed) const {
 }
 
 void GrftSearch::global_phase() {
-  std::int64_t total = seeds_.count();
-  auto const lasts_for = [&](std::int64_t budget, std::int64_t each) {
-    total = std::min(total, budget / each + (budget % each != 0 ? 1 : 0));
-  };
-  if (config_.budget.iterations) lasts_for(*config_.budget.iterations, kPopulation);
-  if (config_.budget.evaluations) lasts_for(*config_.budget.evaluations, kPopulation * variants());
+  std::int64_t total = std::min(seeds_.count(), divided_up(tests_budget_, kPopulation));
   if (options_.replay && options_.replay->global_seeds >= 0)
     total = std::min(total, options_.replay->global_seeds);
-  begin_phase(0, total, seeds_begun() - static_cast<std::int64_t>(wave_seeds_.size()));
+  begin_phase(0, total, seeds_begun() - static_cast<std::int64_t>(wave_.seeds.size()));
   while (!between_rounds()) {
-    if (wave_seeds_.empty()) {
-      if (seeds_begun() >= total || reached_budget()) break;
+    if (wave_.seeds.empty()) {
+      if (seeds_begun() >= total || tests() >= tests_budget_ || has_instances()) break;
       start_seeds(total);
     }
     run_generation();
@@ -42,41 +37,49 @@ void GrftSearch::start_seeds(std::int64_t end) {
   std::int64_t const n = std::min(left, together);
   result_.global.resize(static_cast<std::size_t>(first + n));
   if (options_.trace) result_.last_rows.resize(result_.global.size() * attributes_);
-  wave_seeds_.resize(static_cast<std::size_t>(n));
-  std::iota(wave_seeds_.begin(), wave_seeds_.end(), static_cast<std::uint32_t>(first));
+  wave_.seeds.resize(static_cast<std::size_t>(n));
+  std::iota(wave_.seeds.begin(), wave_.seeds.end(), static_cast<std::uint32_t>(first));
   std::vector<std::int32_t> rows(static_cast<std::size_t>(n) * attributes_);
   seeds_.rows(first, n, rows.data());
-  wave_rows_.resize(rows.size() * kGrftPopulation);
+  wave_.rows.resize(rows.size() * kGrftPopulation);
   in_parallel(n, 1, [&](std::int64_t i, std::int64_t) {
     auto const at = static_cast<std::size_t>(i);
-    grft_first_population(places_, {wave_seeds_[at], 0, config_.seed}, &rows[at * attributes_],
-                          &wave_rows_[at * kGrftPopulation * attributes_]);
+    grft_first_population(places_, {wave_.seeds[at], 0, config_.seed}, &rows[at * attributes_],
+                          &wave_.rows[at * kGrftPopulation * attributes_]);
   });
 }
 
 void GrftSearch::run_generation() {
-  std::size_t const populations = wave_seeds_.size();
   std::vector<std::uint32_t> numbers;
-  for (std::uint32_t const seed : wave_seeds_) numbers.insert(numbers.end(), kGrftPopulation, seed);
+  for (std::uint32_t const seed : wave_.seeds) numbers.insert(numbers.end(), kGrftPopulation, seed);
   std::vector<std::uint8_t> hits(numbers.size());
-  global_tests_.test(pool_, numbers, wave_rows_.data(), hits.data());
-  std::size_t const each = kGrftPopulation * attributes_;
-  std::size_t kept = 0;
-  for (std::size_t p = 0; p < populations; ++p) {
-    if (end_generation(p, &hits[p * kGrftPopulation])) continue;
-    wave_seeds_[kept] = wave_seeds_[p];
-    if (kept != p) std::copy_n(&wave_rows_[p * each], each, &wave_rows_[kept * each]);
-    ++kept;
-  }
-  wave_seeds_.resize(kept);
-  wave_rows_.resize(kept * each);
-  report(static_cast<std::int64_t>(populations - kept), static_cast<std::int64_t>(numbers.size()));
-  breed();
+  global_tests_.test(pool_, numbers, wave_.rows.data(), hits.data());
+  Wave next = survivors(hits);
+  next.rows = bred(next);  // the last that may fail: until here nothing has changed
+  for (std::size_t p = 0; p < wave_.seeds.size(); ++p) take_outcome(p, &hits[p * kGrftPopulation]);
+  report(static_cast<std::int64_t>(wave_.seeds.size() - next.seeds.size()),
+         static_cast<std::int64_t>(numbers.size()));
+  wave_ = std::move(next);
 }
 
-bool GrftSearch::end_generation(std::size_t population, std::uint8_t const* hits) {
-  std::uint32_t const seed = wave_seeds_[population];
-  std::int32_t const* const rows = &wave_rows_[population * kGrftPopulation * attributes_];
+GrftSearch::Wave GrftSearch::survivors(std::span<std::uint8_t const> hits) const {
+  std::size_t const each = kGrftPopulation * attributes_;
+  Wave wave;
+  for (std::size_t p = 0; p < wave_.seeds.size(); ++p) {
+    std::uint32_t const seed = wave_.seeds[p];
+    auto const tested = hits.subspan(p * kGrftPopulation, kGrftPopulation);
+    bool const found = std::ranges::count(tested, std::uint8_t{1}) > 0;
+    if (found || result_.global[seed].iterations + kPopulation >= most_tests(seed)) continue;
+    wave.seeds.push_back(seed);
+    auto const rows = std::span(wave_.rows).subspan(p * each, each);
+    wave.rows.insert(wave.rows.end(), rows.begin(), rows.end());
+  }
+  return wave;
+}
+
+void GrftSearch::take_outcome(std::size_t population, std::uint8_t const* hits) {
+  std::uint32_t const seed = wave_.seeds[population];
+  std::int32_t const* const rows = &wave_.rows[population * kGrftPopulation * attributes_];
   auto& outcome = result_.global[seed];
   outcome.iterations += kGrftPopulation;
   std::size_t last = kGrftPopulation - 1;
@@ -89,44 +92,44 @@ bool GrftSearch::end_generation(std::size_t population, std::uint8_t const* hits
   }
   if (options_.trace)
     std::copy_n(rows + last * attributes_, attributes_, &result_.last_rows[seed * attributes_]);
-  return outcome.found || outcome.iterations >= most_tests(seed);
 }
 
-void GrftSearch::breed() {
-  auto const populations = static_cast<std::int64_t>(wave_seeds_.size());
-  if (populations == 0) return;
-  std::vector<float> fitness(wave_seeds_.size() * kGrftPopulation);
-  std::vector<std::int32_t> next(wave_rows_.size());
+std::vector<std::int32_t> GrftSearch::bred(Wave const& wave) {
+  auto const populations = static_cast<std::int64_t>(wave.seeds.size());
+  std::vector<float> fitness(wave.seeds.size() * kGrftPopulation);
+  std::vector<std::int32_t> next(wave.rows.size());
   constexpr auto kMost = static_cast<std::int64_t>(kDescribedAtOnce) / kPopulation;
   std::int64_t const piece = std::clamp<std::int64_t>(populations / threads_, 1, kMost);
   in_parallel(populations, piece, [&](std::int64_t first, std::int64_t n) {
     auto const begin = static_cast<std::size_t>(first * kPopulation);
     auto const rows = static_cast<std::size_t>(n * kPopulation);
-    grft_fitness(places_.subject(), backend_,
-                 {&wave_rows_[begin * attributes_], rows * attributes_}, &fitness[begin]);
+    grft_fitness(places_.subject(), backend_, {&wave.rows[begin * attributes_], rows * attributes_},
+                 &fitness[begin]);
     for (std::size_t at = begin; at < begin + rows; at += kGrftPopulation) {
-      std::uint32_t const seed = wave_seeds_[at / kGrftPopulation];
-      std::uint32_t const generation = result_.global[seed].iterations / kGrftPopulation;
-      grft_breed(places_, {seed, generation, config_.seed}, &wave_rows_[at * attributes_],
+      std::uint32_t const seed = wave.seeds[at / kGrftPopulation];
+      std::uint32_t const generation = result_.global[seed].iterations / kGrftPopulation + 1;
+      grft_breed(places_, {seed, generation, config_.seed}, &wave.rows[at * attributes_],
                  &fitness[at], &next[at * attributes_]);
     }
   });
-  wave_rows_ = std::move(next);
+  return next;
 }
 
-bool GrftSearch::reached_budget() {
-  auto const& budget = config_.budget;
-  std::int64_t const tested = tests();
-  if (budget.iterations && tested >= *budget.iterations) return true;
-  if (budget.evaluations && tested * variants() >= *budget.evaluations) return true;
-  return budget.instances && static_cast<std::int64_t>(backend_.instances()) >= *budget.instances;
+std::int64_t GrftSearch::seeds_with(std::int64_t tests) const {
+  std::int64_t seeds = 0;
+  for (auto const& outcome : result_.global) {
+    if (tests <= 0) break;
+    tests -= outcome.iterations;
+    ++seeds;
+  }
+  return tests <= 0 ? seeds : seeds + 1;
 }
 
 void GrftSearch::cut_global() {
   auto& cut = result_.cut;
   std::int64_t seeds = seeds_begun();
   std::int64_t const complete =
-      wave_seeds_.empty() ? seeds : static_cast<std::int64_t>(wave_seeds_.front());
+      wave_.seeds.empty() ? seeds : static_cast<std::int64_t>(wave_.seeds.front());
   // What ends a run among seeds that are not all complete does so because the clock ended them.
   auto const limit = [&](std::int64_t count, char const* reason) {
     if (count > seeds || (count == seeds && *cut.reason != '\0')) return;
@@ -136,16 +139,7 @@ void GrftSearch::cut_global() {
   };
   if (repeats_global()) limit(options_.replay->global_seeds, options_.replay->reason);
   if (steps_.empty() && job_.late()) limit(seeds_begun(), kClock);
-  auto const spend = [&](std::optional<std::int64_t> budget, std::int64_t each, char const* name) {
-    if (!budget) return;
-    std::int64_t left = *budget;
-    for (std::int64_t s = 0; s < seeds && left > 0; ++s) {
-      left -= result_.global[static_cast<std::size_t>(s)].iterations * each;
-      if (left <= 0) limit(s + 1, name);
-    }
-  };
-  spend(config_.budget.iterations, 1, "iterations");
-  spend(config_.budget.evaluations, variants(), "evaluations");
+  limit(seeds_with(tests_budget_), tests_reason_);
   if (config_.budget.instances) {
     if (auto const last = nth_instance(*config_.budget.instances))
       limit(static_cast<std::int64_t>(Finder::seed(*last)) + 1, "instances");
@@ -169,8 +163,8 @@ void GrftSearch::end_behind(std::int64_t seeds) {
                     ascending.end());
   };
   drop(origin_seeds_);
-  drop(wave_seeds_);
-  wave_rows_.resize(wave_seeds_.size() * kGrftPopulation * attributes_);
+  drop(wave_.seeds);
+  wave_.rows.resize(wave_.seeds.size() * kGrftPopulation * attributes_);
   result_.global.resize(static_cast<std::size_t>(seeds));
   if (options_.trace) result_.last_rows.resize(result_.global.size() * attributes_);
   if (repeats_global()) {
@@ -178,7 +172,7 @@ void GrftSearch::end_behind(std::int64_t seeds) {
     return;
   }
   std::vector<std::uint8_t> ended(result_.global.size(), 1);
-  for (std::uint32_t const seed : wave_seeds_) ended[seed] = 0;
+  for (std::uint32_t const seed : wave_.seeds) ended[seed] = 0;
   std::vector<std::uint32_t> tests;
   for (auto const& outcome : result_.global) tests.push_back(outcome.iterations);
   cut.unfinished = step_limits(ended, tests);

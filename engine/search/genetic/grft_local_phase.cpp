@@ -6,52 +6,44 @@
 
 namespace fairlane {
 
-std::int64_t GrftSearch::origins_within(std::int64_t budget, std::int64_t each_test) const {
-  std::int64_t const left =
-      std::max<std::int64_t>(budget / each_test - tests(), 0) + (budget % each_test != 0 ? 1 : 0);
-  return left / config_.local.num + (left % config_.local.num != 0 ? 1 : 0);
+GrftSearch::End GrftSearch::known_end() const {
+  End end{origins(), ""};
+  auto const limit = [&](std::int64_t count, char const* reason) {
+    if (count <= end.origins) end = {count, reason};
+  };
+  limit(divided_up(std::max<std::int64_t>(tests_budget_ - tests(), 0), config_.local.num),
+        tests_reason_);
+  if (repeats_local()) limit(options_.replay->local_seeds, options_.replay->reason);
+  return end;
+}
+
+bool GrftSearch::run_origins(std::int64_t end) {
+  while (true) {
+    bool const late = between_rounds();
+    bool const ended = points_.empty();
+    if (late || (ended && (origins_begun() >= end || has_instances()))) return late;
+    if (ended) start_origins(end);
+    take_step();
+  }
+}
+
+std::int64_t GrftSearch::origins_for_instances() {
+  if (!config_.budget.instances) return -1;
+  auto const nth = nth_instance(*config_.budget.instances);
+  if (!nth || Finder::phase(*nth) != Phase::kLocal) return -1;
+  return static_cast<std::int64_t>(Finder::seed(*nth)) + 1;
 }
 
 void GrftSearch::local_phase() {
-  std::int64_t last = origins();
-  char const* reason = "";
-  auto const limit = [&](std::int64_t count, char const* why) {
-    if (count > last) return;
-    last = count;
-    reason = why;
-  };
-  auto const& budget = config_.budget;
-  if (budget.iterations) limit(origins_within(*budget.iterations, 1), "iterations");
-  if (budget.evaluations) limit(origins_within(*budget.evaluations, variants()), "evaluations");
-  if (options_.replay && options_.replay->local_seeds >= 0)
-    limit(options_.replay->local_seeds, options_.replay->reason);
-  auto const enough = [&] {
-    return budget.instances && static_cast<std::int64_t>(backend_.instances()) >= *budget.instances;
-  };
-  begin_phase(1, last, origins_begun() - wave_origins());
-  bool late = false;
-  while (true) {
-    late = between_rounds();
-    bool const ended = points_.empty();
-    if (late || (ended && (origins_begun() >= last || enough()))) break;
-    if (ended) start_origins(last);
-    take_step();
-  }
-  std::int64_t counted = std::min(origins_begun(), last);
+  End end = known_end();
+  begin_phase(1, end.origins, origins_begun() - wave_origins());
+  bool const late = run_origins(end.origins);
   std::int64_t const complete = origins_begun() - wave_origins();
-  if (late && complete < last) reason = kClock;
-  if (budget.instances) {
-    auto const nth = nth_instance(*budget.instances);
-    if (nth && Finder::phase(*nth) == Phase::kLocal) {
-      std::int64_t const met = static_cast<std::int64_t>(Finder::seed(*nth)) + 1;
-      if (met <= counted) {
-        counted = met;
-        reason = met <= complete ? "instances" : kClock;
-      }
-    }
-  }
-  if (options_.replay && options_.replay->local_seeds >= 0) reason = options_.replay->reason;
-  if (*reason != '\0') cut_local(counted, reason);
+  if (late && complete < end.origins) end = {std::min(origins_begun(), end.origins), kClock};
+  std::int64_t const met = origins_for_instances();
+  if (met >= 0 && met <= end.origins) end = {met, met <= complete ? "instances" : kClock};
+  if (repeats_local()) end.reason = options_.replay->reason;
+  if (*end.reason != '\0') cut_local(end);
 }
 
 void GrftSearch::start_origins(std::int64_t end) {
@@ -66,39 +58,49 @@ void GrftSearch::start_origins(std::int64_t end) {
   }
 }
 
+std::vector<std::int32_t> GrftSearch::stepped_rows(std::size_t stepped, std::int64_t by) {
+  constexpr std::int64_t kAtOnce = 1024;
+  std::int64_t const n = wave_origins();
+  std::size_t const movable = places_.count();
+  auto const first = static_cast<std::size_t>(origins_begun() - n) * attributes_;
+  std::vector<std::int32_t> rows(
+      origin_rows_.begin() + static_cast<std::ptrdiff_t>(first),
+      origin_rows_.begin() +
+          static_cast<std::ptrdiff_t>(first + static_cast<std::size_t>(n) * attributes_));
+  in_parallel(n, kAtOnce, [&](std::int64_t begin, std::int64_t count) {
+    for (auto i = static_cast<std::size_t>(begin); count > 0; ++i, --count) {
+      for (std::size_t m = 0; m < movable; ++m) {
+        std::int64_t const place = points_[i * movable + m] + (m == stepped ? by : 0);
+        places_.set_clipped(m, place, &rows[i * attributes_]);
+      }
+    }
+  });
+  return rows;
+}
+
 void GrftSearch::take_step() {
   std::int64_t const n = wave_origins();
   std::int64_t const first = origins_begun() - n;
-  auto const begin = static_cast<std::size_t>(first);
-  std::size_t const movable = places_.count();
-  std::uint32_t const step = steps_[begin] + 1;
+  std::uint32_t const step = steps_.back() + 1;
   GrftMove const move = grft_move(places_, step, config_.seed);
   auto const by = move.direction * static_cast<std::int64_t>(config_.local.step);
   std::vector<std::uint32_t> numbers(static_cast<std::size_t>(n));
   std::iota(numbers.begin(), numbers.end(), static_cast<std::uint32_t>(first));
-  std::vector<std::int32_t> rows(numbers.size() * attributes_);
+  std::vector<std::int32_t> const rows = stepped_rows(move.movable, by);
   std::vector<std::uint8_t> hits(numbers.size());
-  constexpr std::int64_t kAtOnce = 1024;
-  in_parallel(n, kAtOnce, [&](std::int64_t from, std::int64_t count) {
-    for (auto i = static_cast<std::size_t>(from); i < static_cast<std::size_t>(from + count); ++i) {
-      std::int32_t* const row = &rows[i * attributes_];
-      std::copy_n(&origin_rows_[(begin + i) * attributes_], attributes_, row);
-      for (std::size_t m = 0; m < movable; ++m)
-        places_.set_clipped(m, points_[i * movable + m] + (m == move.movable ? by : 0), row);
-    }
-  });
   local_tests_.test(pool_, numbers, rows.data(), hits.data());
   for (std::size_t i = 0; i < hits.size(); ++i)
-    if (hits[i] != 0) points_[i * movable + move.movable] += by;
+    if (hits[i] != 0) points_[i * places_.count() + move.movable] += by;
   std::fill(steps_.begin() + first, steps_.end(), step);
   bool const ends = step >= most_steps(first);
   if (ends) points_.clear();
   report(ends ? n : 0, n);
 }
 
-void GrftSearch::cut_local(std::int64_t counted, char const* reason) {
+void GrftSearch::cut_local(End const& end) {
   auto& cut = result_.cut;
-  cut.reason = reason;
+  std::int64_t const counted = end.origins;
+  cut.reason = end.reason;
   cut.global_seeds = seeds_begun();
   cut.local_seeds = counted;
   if (options_.replay) {

@@ -26,7 +26,16 @@ GrftSearch::GrftSearch(RunConfig const& config, SeedSource const& seeds, Backend
       threads_(options.threads > 0 ? options.threads : backend.concurrency()),
       places_(backend.subject()),
       global_tests_(backend, Phase::kGlobal),
-      local_tests_(backend, Phase::kLocal) {}
+      local_tests_(backend, Phase::kLocal) {
+  auto const limit = [&](std::int64_t tests, char const* reason) {
+    if (tests >= tests_budget_) return;
+    tests_budget_ = tests;
+    tests_reason_ = reason;
+  };
+  if (config.budget.iterations) limit(*config.budget.iterations, "iterations");
+  if (config.budget.evaluations)
+    limit(divided_up(*config.budget.evaluations, variants()), "evaluations");
+}
 
 void GrftSearch::search() {
   try {
@@ -78,7 +87,7 @@ std::string GrftSearch::done() const {
     return fmt::format("{} of {} origins", origins_begun() - wave_origins(), origins());
   }
   return fmt::format("{} of {} seeds",
-                     seeds_begun() - static_cast<std::int64_t>(wave_seeds_.size()), seeds_.count());
+                     seeds_begun() - static_cast<std::int64_t>(wave_.seeds.size()), seeds_.count());
 }
 
 void GrftSearch::write_state(CheckpointWriter& state) {
@@ -88,8 +97,8 @@ void GrftSearch::write_state(CheckpointWriter& state) {
   state.add(kGrftLastRows, result_.last_rows);
   state.add(kGrftHitSeeds, hit_seeds_);
   state.add(kGrftHitRows, hit_rows_);
-  state.add(kGrftWaveSeeds, wave_seeds_);
-  state.add(kGrftWaveRows, wave_rows_);
+  state.add(kGrftWaveSeeds, wave_.seeds);
+  state.add(kGrftWaveRows, wave_.rows);
   state.add(kGrftSteps, steps_);
   state.add(kGrftPoints, points_);
   write_visits(state);
@@ -102,8 +111,8 @@ void GrftSearch::read_state(CheckpointReader const& state) {
   hit_seeds_ = state.values<std::uint32_t>(kGrftHitSeeds);
   for (std::uint32_t const seed : hit_seeds_) result_.global.at(seed).found = true;
   hit_rows_ = state.values<std::int32_t>(kGrftHitRows);
-  wave_seeds_ = state.values<std::uint32_t>(kGrftWaveSeeds);
-  wave_rows_ = state.values<std::int32_t>(kGrftWaveRows);
+  wave_.seeds = state.values<std::uint32_t>(kGrftWaveSeeds);
+  wave_.rows = state.values<std::int32_t>(kGrftWaveRows);
   steps_ = state.values<std::uint32_t>(kGrftSteps);
   points_ = state.values<std::int64_t>(kGrftPoints);
   read_visits(state);

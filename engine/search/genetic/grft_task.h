@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,25 +33,45 @@ class GrftSearch : public SearchTask {
   /// A round that has failed has made visits which the clock might later not count.
   bool can_save() const override { return !fails_midway_; }
 
+  /// Seeds on their way, ascending, and their populations.
+  /// rows  [seeds][kPopulation][attributes]
+  struct Wave {
+    std::vector<std::uint32_t> seeds;
+    std::vector<std::int32_t> rows;
+  };
   void global_phase();
   void start_seeds(std::int64_t end);
   void run_generation();
-  /// Takes a tested population's outcome; whether its seed has ended.
-  bool end_generation(std::size_t population, std::uint8_t const* hits);
-  /// Every population on its way has its next generation.
-  void breed();
-  bool reached_budget();
+  /// Tested populations whose seeds go on. hits [wave][kPopulation]
+  Wave survivors(std::span<std::uint8_t const> hits) const;
+  /// Rows of the next generation.
+  std::vector<std::int32_t> bred(Wave const& wave);
+  /// What a population's test means to its seed.
+  void take_outcome(std::size_t population, std::uint8_t const* hits);
+  /// Seeds that make so many tests together; one more than there are where they make fewer.
+  std::int64_t seeds_with(std::int64_t tests) const;
   void cut_global();
   /// Only so many seeds count, and no origin.
   void end_behind(std::int64_t seeds);
   void collect_origins();
 
+  /// Origins that count, and which budget leaves others out; empty: none does.
+  struct End {
+    std::int64_t origins = 0;
+    char const* reason = "";
+  };
   void local_phase();
+  /// Where what is known beforehand ends the phase.
+  End known_end() const;
+  /// Whether the clock has ended them.
+  bool run_origins(std::int64_t end);
   void start_origins(std::int64_t end);
   void take_step();
-  void cut_local(std::int64_t counted, char const* reason);
-  /// Origins behind which a budget of so many iterations or evaluations ends the local phase.
-  std::int64_t origins_within(std::int64_t budget, std::int64_t each_test) const;
+  /// Where the origins on their way get to by a step. rows [wave][attributes]
+  std::vector<std::int32_t> stepped_rows(std::size_t stepped, std::int64_t by);
+  /// Origins behind which the budget of instances is reached, -1 where it is not.
+  std::int64_t origins_for_instances();
+  void cut_local(End const& end);
 
   /// Between two rounds: stops, saves, and tells whether the time is over.
   bool between_rounds();
@@ -85,6 +106,14 @@ class GrftSearch : public SearchTask {
   std::int64_t most_steps(std::int64_t origin) const {
     return common_limit(local_limits(), origin, origin + 1, config_.local.num).steps;
   }
+  static std::int64_t divided_up(std::int64_t total, std::int64_t by) {
+    return total / by + (total % by != 0 ? 1 : 0);
+  }
+  bool has_instances() const {
+    auto const& budget = config_.budget.instances;
+    return budget && static_cast<std::int64_t>(backend_.instances()) >= *budget;
+  }
+  bool repeats_local() const { return options_.replay && options_.replay->local_seeds >= 0; }
   bool repeats_global() const { return options_.replay && options_.replay->local_seeds == 0; }
   std::span<StepLimit const> local_limits() const {
     if (!options_.replay) return {};
@@ -98,10 +127,11 @@ class GrftSearch : public SearchTask {
   GrftTester global_tests_;
   GrftTester local_tests_;
 
-  std::vector<std::uint32_t> wave_seeds_;    // [populations] ascending
-  std::vector<std::int32_t> wave_rows_;      // [populations][kPopulation][attributes]
-  std::vector<std::uint32_t> hit_seeds_;     // [hits]
-  std::vector<std::int32_t> hit_rows_;       // [hits][attributes]
+  std::int64_t tests_budget_ = std::numeric_limits<std::int64_t>::max();  // of both phases
+  char const* tests_reason_ = "";                                         // what limits them
+  Wave wave_;                                                             // not tested yet
+  std::vector<std::uint32_t> hit_seeds_;                                  // [hits]
+  std::vector<std::int32_t> hit_rows_;                                    // [hits][attributes]
   std::vector<std::uint32_t> origin_seeds_;  // [origins] the first to meet each, ascending
   std::vector<std::int32_t> origin_rows_;    // [origins][attributes] distinct
   std::vector<std::uint32_t> steps_;         // [origins begun] taken

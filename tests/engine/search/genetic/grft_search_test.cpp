@@ -7,13 +7,16 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <numeric>
 
 #include "kernels/core/philox.h"
 #include "tests/engine/results/run_output.h"
 #include "tests/engine/search/golden_subject.h"
+#include "tests/engine/search/network_scorer.h"
 #include "tests/engine/search/run_search.h"
+#include "tests/models/expect_error.h"
 
 namespace fairlane {
 namespace {
@@ -345,6 +348,35 @@ TEST_F(GrftOnRareIdis, ARunGoesOnFromAnyRound) {
   EXPECT_GT(sessions, 5);
   expect_same_output(folder_.file("whole"), folder_.file("often"));
   EXPECT_EQ(check_directory(folder_.file("often")).failed, 0);
+}
+
+// A model may fail while a generation is tested, or while the next one is bred: either way it is
+// tested again.
+TEST_F(GrftOnRareIdis, ARunGoesOnWhereItsModelHasFailed) {
+  config_.global.num = 6;
+  config_.global.max_iter = 4;
+  config_.local.num = 4;
+  config_.output.trace = true;
+  auto const run_with = [&](char const* name, ScorerFaults const& faults) {
+    RunOptions options = options_with(1);
+    options.execution.batch = 150;
+    options.execution.model = disguised(subject_.view(), ScoreKind::kProbabilities, faults);
+    run(to(config_, folder_.file(name)), options);
+  };
+  ScorerFaults counted;
+  counted.calls = std::make_shared<std::int64_t>(0);
+  run_with("whole", counted);
+  ASSERT_GT(*counted.calls, 20);
+  for (std::int64_t at = 0; at < *counted.calls; at += 1 + *counted.calls / 20) {
+    SCOPED_TRACE(at);
+    ScorerFaults faults;
+    faults.failing_call = at;
+    expect_error(ExitCode::kStopped, {"has died", "the same command goes on"},
+                 [&] { run_with("failed", faults); });
+    run_with("failed", {});
+    expect_same_output(folder_.file("whole"), folder_.file("failed"));
+    std::filesystem::remove_all(folder_.file("failed"));
+  }
 }
 
 /// Mean of what ten run seeds find on the first 100 golden seeds.
