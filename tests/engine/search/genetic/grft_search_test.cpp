@@ -21,7 +21,7 @@
 namespace fairlane {
 namespace {
 
-constexpr std::size_t kIndividuals = 100;
+constexpr std::size_t kGrftIndividuals = 100;
 
 /// The random words of an individual, or of a step of the local phase.
 struct GrftDraws {
@@ -118,7 +118,7 @@ class SequentialGrft {
     GrftDraws of_all{seed, Phase::kGlobal, 0, 0, config_.seed};
     auto const moved = of_all.some_of(2, movable_.size());
     std::vector<Row> individuals = {row};
-    for (std::uint32_t i = 1; i < kIndividuals; ++i) {
+    for (std::uint32_t i = 1; i < kGrftIndividuals; ++i) {
       GrftDraws draws{seed, Phase::kGlobal, 0, i, config_.seed};
       Row x = row;
       for (std::size_t const m : moved) x[movable_[m]] += draws.within(5);
@@ -191,7 +191,7 @@ class SequentialGrft {
 };
 
 /// What a search finds is what one seed and one origin after the other find.
-void expect_sequential(RunConfig const& config, TestSubject const& subject) {
+void expect_sequential_grft(RunConfig const& config, TestSubject const& subject) {
   SeedSource const seeds(config, find_method("grft"), subject);
   std::vector<Row> rows(static_cast<std::size_t>(seeds.count()), Row(subject.view().low.size()));
   for (std::size_t s = 0; s < rows.size(); ++s)
@@ -223,7 +223,7 @@ class GrftSubjects : public ::testing::TestWithParam<char const*> {
 
 TEST_P(GrftSubjects, IsOneSeedAfterTheOther) {
   RunConfig const config = grft_config();
-  expect_sequential(config, TestSubject(config));
+  expect_sequential_grft(config, TestSubject(config));
 }
 
 TEST_P(GrftSubjects, ExecutionNeverShows) {
@@ -251,8 +251,9 @@ class GrftOnRareIdis : public ::testing::Test {
   }
   /// Seeds whose first generation held no IDI.
   static std::int64_t second_generations(SearchResult const& result) {
-    return std::ranges::count_if(
-        result.global, [](GlobalOutcome const& seed) { return seed.iterations > kIndividuals; });
+    return std::ranges::count_if(result.global, [](GlobalOutcome const& seed) {
+      return seed.iterations > kGrftIndividuals;
+    });
   }
 
   TemporaryFolder const folder_;
@@ -274,7 +275,7 @@ TEST_F(GrftOnRareIdis, GenerationsComeCloserToThem) {
 
 TEST_F(GrftOnRareIdis, IsOneSeedAfterTheOther) {
   config_.global.num = 20;
-  expect_sequential(config_, subject_);
+  expect_sequential_grft(config_, subject_);
 }
 
 TEST_F(GrftOnRareIdis, ExecutionNeverShows) {
