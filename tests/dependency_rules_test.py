@@ -227,7 +227,7 @@ def twins(files):
 # class, and the plug-in, whose face is plugin_api.h.
 FACED = ("base/", "engine/", "models/")
 PARTS = ("engine/search/lockstep/*_phase.cpp", "engine/search/lockstep/saved_state.cpp",
-         "models/torch/plugin/plugin.cpp")
+         "engine/search/genetic/*_phase.cpp", "models/torch/plugin/plugin.cpp")
 
 
 def faceless(files):

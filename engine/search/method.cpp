@@ -176,6 +176,17 @@ constexpr std::array kMethods = {
     maft("maft", "MAFT, all differences in one batch", ""),
     maft("maft-nonvec", "MAFT, one difference at a time",
          "lanes batch across seeds, so the search is the vectored one; kept for its name"),
+    MethodSpec{
+        .name = "grft",
+        .paper = "Quan et al., ICSE 2025",
+        .algorithm = "a genetic population from every seed, then one random walk for all its IDIs",
+        .deviation =
+            "seeds are drawn from clusters in turn, with global.clusters: 1 as in the program; "
+            "budgets end the local phase behind an origin; kept, since they decide what is found: "
+            "a fitness that mixes individuals up, and origins that walk on outside the domain",
+        .kind = SearchKind::kGenetic,
+        .seeds_with_replacement = true,
+    },
     kMargin,
     margin_walk(),
 };

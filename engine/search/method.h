@@ -14,6 +14,7 @@ enum class SearchKind {
   kGradient,  // global steps from seeds to first IDIs, local steps around those, by gradients
   kAdaptive,  // inputs are drawn and tested; local steps whose odds follow their success
   kSymbolic,  // a queue of inputs off the paths of surrogate trees; see engine/search/symbolic
+  kGenetic,   // populations from seeds to first IDIs, steps around those; see engine/search/genetic
 };
 
 struct MethodSpec;

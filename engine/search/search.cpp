@@ -1,5 +1,6 @@
 #include "engine/search/search.h"
 
+#include "engine/search/genetic/grft_search.h"
 #include "engine/search/lockstep/lockstep_search.h"
 #include "engine/search/symbolic/symbolic_search.h"
 
@@ -13,6 +14,7 @@ bool can_resume(RunConfig const& config, MethodSpec const& method) {
 SearchResult search(RunConfig const& config, MethodSpec const& method, SeedSource const& seeds,
                     Backend& backend, SearchOptions const& options) {
   if (method.kind == SearchKind::kSymbolic) return symbolic_search(config, seeds, backend, options);
+  if (method.kind == SearchKind::kGenetic) return grft_search(config, seeds, backend, options);
   return LockstepSearch(config, method, seeds, backend, options).run();
 }
 

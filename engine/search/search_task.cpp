@@ -1,5 +1,6 @@
 #include "engine/search/search_task.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace fairlane {
@@ -57,6 +58,26 @@ void SearchTask::read_visits(CheckpointReader const& state) {
                std::memcpy(records.data(), data, bytes);
                findings.restore(records.data(), records.size() / stride);
              });
+}
+
+std::optional<std::uint64_t> SearchTask::nth_instance(std::int64_t n) {
+  if (backend_.overflowed()) {
+    throw Error(
+        ExitCode::kMemory,
+        "budget.instances: the record of visited inputs is full at " +
+            std::to_string(backend_.visited()) +
+            " inputs, so distinct instances cannot be counted on the way; use another budget");
+  }
+  std::vector<std::uint64_t> finders;
+  backend_.collect([&](Visits const& visits) {
+    for (std::size_t i = 0; i < visits.count; ++i) {
+      if ((visits.state[i] & kVisitHit) != 0) finders.push_back(visits.finder[i]);
+    }
+  });
+  if (static_cast<std::int64_t>(finders.size()) < n) return std::nullopt;
+  auto const nth = finders.begin() + static_cast<std::ptrdiff_t>(n - 1);
+  std::nth_element(finders.begin(), nth, finders.end());
+  return *nth;
 }
 
 }  // namespace fairlane

@@ -1,6 +1,9 @@
 // What all searches have in common: a job that saves what was visited, and a result.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "engine/job/job.h"
 #include "engine/search/search.h"
 
@@ -26,6 +29,10 @@ class SearchTask : protected JobTask {
   void write_visits(CheckpointWriter& state);
   /// Gives an earlier session's visits to the findings.
   void read_visits(CheckpointReader const& state);
+
+  /// Finder of the n-th distinct IDI in canonical order; none where fewer were found. Throws
+  /// Error(kMemory) where the record has not had room for all.
+  std::optional<std::uint64_t> nth_instance(std::int64_t n);
 
   /// done: how many of them in earlier sessions
   void begin_phase(int phase, std::int64_t total, std::int64_t done = 0) const {

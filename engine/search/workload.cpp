@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/config/run_config.h"
+#include "engine/search/genetic/grft_operators.h"
 #include "engine/search/seeds.h"
 #include "engine/subject/subject.h"
 
@@ -39,6 +40,17 @@ Shape adaptive_shape(RunConfig const& config, double variants) {
   return {1.0 + local, (1.0 + local) * variants, local, static_cast<double>(config.aequitas.lanes)};
 }
 
+/// A seed's populations are tested, and evaluated again for their fitness; of the last one every
+/// individual may be an origin.
+Shape genetic_shape(RunConfig const& config, double variants) {
+  constexpr double kPopulation = kGrftPopulation;
+  auto const global = static_cast<double>(config.global.max_iter);
+  auto const local = static_cast<double>(config.local.num);
+  return {kPopulation * (global + local),
+          kPopulation * (global * (2.0 * variants + 1.0) + local * variants), global + local,
+          kLanesAtOnce / kPopulation};
+}
+
 /// A queue is worked off in rounds of a few inputs.
 Shape symbolic_shape(RunConfig const& config, double variants) {
   bool const explains_each = config.sg.surrogate == Surrogate::kPerInstance;
@@ -56,6 +68,8 @@ Shape shape_of(RunConfig const& config, MethodSpec const& method, double variant
       return adaptive_shape(config, variants);
     case SearchKind::kSymbolic:
       return symbolic_shape(config, variants);
+    case SearchKind::kGenetic:
+      return genetic_shape(config, variants);
   }
   return {};
 }

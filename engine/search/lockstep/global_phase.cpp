@@ -208,13 +208,8 @@ void LockstepSearch::cut_global() {
     }
   }
   if (config_.budget.instances) {
-    auto finders = hit_finders();
-    auto const wanted = static_cast<std::size_t>(*config_.budget.instances);
-    if (finders.size() >= wanted) {
-      std::nth_element(finders.begin(), finders.begin() + static_cast<std::ptrdiff_t>(wanted - 1),
-                       finders.end());
-      limit(static_cast<std::int64_t>(Finder::seed(finders[wanted - 1])) + 1, "instances");
-    }
+    if (auto const finder = nth_instance(*config_.budget.instances))
+      limit(static_cast<std::int64_t>(Finder::seed(*finder)) + 1, "instances");
   }
   if (cut.local_seeds == 0) {
     cut.global_seeds = seeds;

@@ -216,12 +216,9 @@ std::int64_t LockstepSearch::origins_for_iterations(std::int64_t done) const {
 }
 
 std::int64_t LockstepSearch::origins_for_instances(std::int64_t done) {
-  auto finders = hit_finders();
-  auto const wanted = static_cast<std::size_t>(*config_.budget.instances);
-  if (finders.size() < wanted) return -1;
-  std::nth_element(finders.begin(), finders.begin() + static_cast<std::ptrdiff_t>(wanted - 1),
-                   finders.end());
-  std::uint64_t const finder = finders[wanted - 1];
+  auto const nth = nth_instance(*config_.budget.instances);
+  if (!nth) return -1;
+  std::uint64_t const finder = *nth;
   if (Finder::phase(finder) == Phase::kLocal && method_.frontier) return Finder::seed(finder) + 1;
   auto const end = origins_.seed.begin() + done;
   auto const origin = std::lower_bound(origins_.seed.begin(), end, Finder::seed(finder));

@@ -20,23 +20,6 @@ void LockstepSearch::search() {
   }
 }
 
-std::vector<std::uint64_t> LockstepSearch::hit_finders() {
-  if (backend_.overflowed()) {
-    throw Error(
-        ExitCode::kMemory,
-        "budget.instances: the record of visited inputs is full at " +
-            std::to_string(backend_.visited()) +
-            " inputs, so distinct instances cannot be counted on the way; use another budget");
-  }
-  std::vector<std::uint64_t> finders;
-  backend_.collect([&](Visits const& visits) {
-    for (std::size_t i = 0; i < visits.count; ++i) {
-      if ((visits.state[i] & kVisitHit) != 0) finders.push_back(visits.finder[i]);
-    }
-  });
-  return finders;
-}
-
 double LockstepSearch::seed_evaluations(GlobalOutcome const& outcome) const {
   double const tests = outcome.iterations;
   bool const cut = outcome.iterations < max_iter();  // by the clock

@@ -137,7 +137,6 @@ class LockstepSearch : public SearchTask {
   std::int64_t origins_for_evaluations(std::int64_t done) const;
   double evaluations_left(std::int64_t origins) const;
   std::int64_t evaluations_wave(std::int64_t done) const;
-  std::vector<std::uint64_t> hit_finders();
   /// Model evaluations that a seed's global phase takes by the method's definition, as if nothing
   /// were cached.
   double seed_evaluations(GlobalOutcome const& outcome) const;

@@ -165,7 +165,7 @@ class Resume : public ::testing::Test {
 };
 
 TEST_F(Resume, GoesOnFromAnyMoment) {
-  for (char const* method : {"eidig", "adf", "maft", "margin", "sg"}) {
+  for (char const* method : {"eidig", "adf", "maft", "margin", "grft", "sg"}) {
     SCOPED_TRACE(method);
     prepare(method);
     for (int const threads : {1, 2}) {
@@ -192,7 +192,7 @@ TEST_F(Resume, GoesOnFromAnyMoment) {
 }
 
 TEST_F(Resume, GoesOnAfterManyKillsAndStops) {
-  for (char const* method : {"eidig", "adf", "maft", "margin", "aequitas-fully", "sg"}) {
+  for (char const* method : {"eidig", "adf", "maft", "margin", "aequitas-fully", "grft", "sg"}) {
     SCOPED_TRACE(method);
     prepare(method);
     for (std::uint32_t const seed : {1U, 2U}) interrupt_often({1}, seed);
@@ -236,7 +236,7 @@ TEST_F(Resume, WithARecordThatOverflows) {
 }
 
 TEST_F(Resume, OnDevices) {
-  for (char const* method : {"eidig", "margin", "aequitas-semi", "sg"}) {
+  for (char const* method : {"eidig", "margin", "aequitas-semi", "grft", "sg"}) {
     SCOPED_TRACE(method);
     prepare(method);
     for (int const devices : {1, 2}) {
@@ -429,7 +429,7 @@ TEST_F(Resume, TheClockCountsEarlierSessions) {
 // A session that the clock ends before its lanes have come as far as those of an earlier one: what
 // the earlier one has visited counts, too.
 TEST_F(Resume, TheClockMayEndWhatAnEarlierSessionHadBegun) {
-  for (char const* method : {"eidig", "adf", "maft", "margin", "aequitas-fully"}) {
+  for (char const* method : {"eidig", "adf", "maft", "margin", "aequitas-fully", "grft"}) {
     RunConfig config = small_config(folder_, {});
     config.method = method;
     config.output.trace = true;
@@ -469,7 +469,7 @@ TEST_F(Resume, TheClockMayEndWhatAnEarlierSessionHadBegun) {
 
 // What the clock has ended is repeated even by a repetition that is interrupted itself.
 TEST_F(Resume, ARepetitionGoesOn) {
-  for (char const* method : {"eidig", "margin", "aequitas-semi"}) {
+  for (char const* method : {"eidig", "margin", "aequitas-semi", "grft"}) {
     SCOPED_TRACE(method);
     // One that steps whole populations looks once for each; the others finish no origin in less.
     std::int64_t const looks_of_a_session = std::string(method) == "aequitas-semi" ? 6 : 70;

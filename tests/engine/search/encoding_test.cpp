@@ -87,7 +87,7 @@ TEST(Encodings, FindWhatTheTwinWithPlainCodesFinds) {
     RunConfig config = twin_config(folder, shape, Which::kEncoded);
     config.global.num = unless_simulated(25, 8);
     config.local.num = unless_simulated(12, 4);
-    for (char const* method : {"themis", "adf", "eidig", "maft", "margin"}) {
+    for (char const* method : {"themis", "adf", "eidig", "maft", "margin", "grft"}) {
       SCOPED_TRACE(std::string(method) + ", shape " + std::to_string(shape.seed));
       bool const differs = std::string(method) == "maft";
       RunConfig twin =
@@ -250,9 +250,10 @@ TEST(ValueLists, AndImmutableAttributesAreHonoured) {
     for (auto const& [row, entry] : found.entries) {
       ASSERT_EQ(fixed.count({row[1], row[3]}), 1U);
       Row seed = row;
-      // The origins of a frontier are numbered anew.
+      // The origins of a frontier, and those of populations, are numbered anew.
+      bool const renumbers = method.frontier || method.kind == SearchKind::kGenetic;
       bool const of_seed =
-          !symbolic && !(method.frontier && Finder::phase(entry.finder) == Phase::kLocal);
+          !symbolic && !(renumbers && Finder::phase(entry.finder) == Phase::kLocal);
       if (of_seed) seeds.rows(Finder::seed(entry.finder), 1, seed.data());
       for (std::size_t a = 0; a < row.size(); ++a) {
         ASSERT_TRUE(subject.view().allows(a, row[a])) << "a" << a << " = " << row[a];
@@ -317,7 +318,7 @@ TEST(Encodings, AModelThatIsNoNetworkTakesTheirColumns) {
     columns.flagged = none;
     ModelOptions const model = disguised(columns, ScoreKind::kLogits);
     TestSubject const scorer(config, model);
-    for (char const* method : {"themis", "maft", "aequitas-semi"}) {
+    for (char const* method : {"themis", "maft", "aequitas-semi", "grft"}) {
       SCOPED_TRACE(method);
       config.method = method;
       Finished const expected = run_search(config, network, How{});

@@ -45,7 +45,7 @@ class ScorerRun : public ::testing::Test {
 
 TEST_F(ScorerRun, WritesWhatTheNetworksRunWrites) {
   for (char const* kind : {"one output", "several outputs"}) {
-    for (char const* method : {"themis", "maft"}) {
+    for (char const* method : {"themis", "maft", "grft"}) {
       SCOPED_TRACE(std::string(kind) + ", " + method);
       prepare(shape_of(kind), method);
       for (char const* name : {"network", "scorer"}) fs::remove_all(folder_.file(name));

@@ -37,6 +37,7 @@ TEST(Workload, OfAMethod) {
            Case{"adf", 1.01e6, 1000 * (10 * 8.0 + 1000 * 8.0), 1010},
            Case{"maft", 1.01e6, 1000 * (10 * 32.0 + 1000 * (4 + 28 / 5.0)), 1010},
            Case{"aequitas-fully", 1.001e6, 4.004e6, 16 * 1000.0},  // 16 populations of 64
+           Case{"grft", 1000 * 100 * 1010.0, 1000 * 100 * (10 * 9.0 + 1000 * 4), 1010},
            Case{"sg", 1000, 1000 * 5004.0, 1000},
        }) {
     SCOPED_TRACE(c.method);

@@ -61,7 +61,8 @@ TEST_P(DeviceSearch, FindsWhatTheCpuFinds) {
   config.aequitas.lanes = 5;
   std::vector<std::int64_t> const all_lanes =
       unless_simulated<std::vector<std::int64_t>>({1, 7, 4096}, {50});
-  for (char const* method : {"themis", "adf", "eidig", "maft", "margin", "aequitas-fully"}) {
+  for (char const* method :
+       {"themis", "adf", "eidig", "maft", "margin", "aequitas-fully", "grft"}) {
     SCOPED_TRACE(method);
     config.method = method;
     TestSubject const subject(config);
