@@ -24,10 +24,12 @@ inline constexpr int kMostMoveDraws = 1 << 13;  // of a table
 /// column  -1: there are not so many
 /// by      steps of the first two
 /// weight  how much more or less likely such steps are to meet an IDI than others of their class
+/// bound   weight times the best rate of such a distance and beyond
 struct MoveDraw {
   std::int32_t column[kMoveAttributes];
   std::int32_t by[kMoveAttributes - 1];
   float weight;
+  float bound;
 
   FL_HD std::int32_t distance() const {
     return (by[0] < 0 ? -by[0] : by[0]) + (by[1] < 0 ? -by[1] : by[1]);
@@ -58,19 +60,15 @@ FL_HD std::uint64_t hash_word(std::uint64_t hash, std::uint64_t word) {
 }
 
 /// What a wave's origins choose their moves from.
-/// draws      [count] ascending by distance()
-/// rate       [kMoveClasses] share of such moves that met an IDI
-/// best_from  [kMoveDistances] the best rate of that distance and beyond
-/// most_weight  the largest weight of a draw
-/// trials     that each origin gets, at most kMostTrials
+/// draws   [count] descending by bound
+/// rate    [kMoveClasses] share of such moves that met an IDI
+/// trials  that each origin gets, at most kMostTrials
 struct MoveTable {
   MoveDraw const* draws = nullptr;
   std::int32_t count = 0;
   float const* rate = nullptr;
-  float const* best_from = nullptr;
   TestedGroups tested;
   std::int32_t trials = kUsualTrials;
-  float most_weight = 1.0F;
 };
 
 /// What became of a test.
@@ -295,9 +293,7 @@ FL_HOST_DEVICE void plan_trials(Subject const& s, MoveTable const& table, PlanLa
   MovePrediction<P> prediction(s, lanes, first);
   for (int d = 0; d < table.count; ++d) {
     MoveDraw const& draw = table.draws[d];
-    std::int32_t const far = draw.distance();
-    float const best = table.best_from[far < kMoveDistances ? far : kMoveDistances - 1];
-    if (!P::any(P::splat(best * table.most_weight) > P::load(worst))) break;
+    if (!P::any(P::splat(draw.bound) > P::load(worst))) break;
     LatticeMove<P> const move = prediction.move(draw);
     auto const moves = P::less_i(P::splat_i(kMoveCentres - 1), move.move_class);
     auto const rate = P::gather(table.rate, move.move_class, 1) * P::splat(draw.weight);

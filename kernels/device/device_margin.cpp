@@ -58,8 +58,7 @@ void DeviceBlock::upload(LatticeStep const& how) {
   auto const draws = static_cast<std::size_t>(table.count);
   auto const words = std::size_t{1} << (table.tested.log2_bits - 6);
   if (moves_.draws.size() < draws) moves_.draws = DeviceArray<MoveDraw>(device, draws);
-  if (moves_.rates.size() == 0)
-    moves_.rates = DeviceArray<float>(device, kMoveClasses + kMoveDistances);
+  if (moves_.rates.size() == 0) moves_.rates = DeviceArray<float>(device, kMoveClasses);
   if (moves_.tested.size() != words) {
     moves_.tested = DeviceArray<std::uint64_t>(device, words);
     moves_.version = 0;
@@ -69,15 +68,12 @@ void DeviceBlock::upload(LatticeStep const& how) {
   float* const rates = moves_.rates.data();
   device.upload(moves_.draws.data(), table.draws, draws * sizeof(MoveDraw));
   device.upload(rates, table.rate, kMoveClasses * sizeof(float));
-  device.upload(rates + kMoveClasses, table.best_from, kMoveDistances * sizeof(float));
   device.upload(moves_.tested.data(), table.tested.bits, words * sizeof(std::uint64_t));
   moves_.table = {moves_.draws.data(),
                   table.count,
                   rates,
-                  rates + kMoveClasses,
                   {moves_.tested.data(), table.tested.log2_bits},
-                  table.trials,
-                  table.most_weight};
+                  table.trials};
 }
 
 void DeviceBlock::begin(LatticeStep const& how) {

@@ -41,11 +41,9 @@ void MoveDraws::draw(std::uint32_t wave, std::size_t count) {
   draws_.resize(count);
   for (std::size_t d = 0; d < draws_.size(); ++d)
     draws_[d] = draw_one(static_cast<std::uint32_t>(d), wave);
-  std::stable_sort(draws_.begin(), draws_.end(), [](MoveDraw const& a, MoveDraw const& b) {
-    return a.distance() < b.distance();
-  });
-  weigh();
   learn_rates();
+  weigh();
+  std::ranges::stable_sort(draws_, std::ranges::greater(), &MoveDraw::bound);
 }
 
 MoveDraw MoveDraws::draw_one(std::uint32_t number, std::uint32_t wave) const {
@@ -90,7 +88,6 @@ MoveDraw MoveDraws::draw_one(std::uint32_t number, std::uint32_t wave) const {
 void MoveDraws::weigh() {
   double const tried = std::accumulate(steps_.tried.begin(), steps_.tried.end(), 1.0);
   double const mean = std::accumulate(steps_.hits.begin(), steps_.hits.end(), 0.5) / tried;
-  most_weight_ = 0.0F;
   for (MoveDraw& move : draws_) {
     double weight = 1.0;
     for (int i = 0; i + 1 < kMoveAttributes; ++i) {
@@ -99,13 +96,14 @@ void MoveDraws::weigh() {
       weight *= (steps_.hits[at] + kFirstSteps * mean) / (steps_.tried[at] + kFirstSteps) / mean;
     }
     move.weight = static_cast<float>(weight);
-    most_weight_ = std::max(most_weight_, move.weight);
+    auto const distance = static_cast<std::size_t>(move.distance());
+    move.bound = move.weight * best_from_[std::min(distance, best_from_.size() - 1)];
   }
 }
 
 void MoveDraws::learn_rates() {
   rates_.resize(kMoveClasses);
-  best_from_.assign(kMoveDistances, 0.0F);
+  best_from_.fill(0.0F);
   for (std::size_t d = kMoveDistances; d-- > 0;) {
     if (d + 1 < kMoveDistances) best_from_[d] = best_from_[d + 1];
     for (std::size_t centre = 0; centre < kMoveCentres; ++centre) {
@@ -124,8 +122,6 @@ MoveTable MoveDraws::table() const {
   table.draws = draws_.data();
   table.count = static_cast<std::int32_t>(draws_.size());
   table.rate = rates_.data();
-  table.best_from = best_from_.data();
-  table.most_weight = most_weight_;
   return table;
 }
 

@@ -1,6 +1,7 @@
 // The moves that a wave's origins choose from, and how likely they are to meet an IDI.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -53,9 +54,8 @@ class MoveDraws {
   Outcomes classes_;  // [kMoveClasses]
   Outcomes steps_;    // of the first two attributes, see step_place
   std::vector<MoveDraw> draws_;
-  std::vector<float> rates_;      // [kMoveClasses]
-  std::vector<float> best_from_;  // [kMoveDistances]
-  float most_weight_ = 1.0F;
+  std::vector<float> rates_;                       // [kMoveClasses]
+  std::array<float, kMoveDistances> best_from_{};  // the best rate of that distance and beyond
 };
 
 }  // namespace fairlane

@@ -67,29 +67,6 @@ struct Origin {
   }
 };
 
-std::vector<MoveDraw> some_draws(std::mt19937& random, int count) {
-  std::vector<MoveDraw> draws;
-  std::vector<std::int32_t> columns = {0, 1, 2, 3, 4};
-  for (int i = 0; i < count; ++i) {
-    std::shuffle(columns.begin(), columns.end(), random);
-    auto const step = [&] { return static_cast<std::int32_t>(random() % 7) - 3; };
-    auto const weight = static_cast<float>(random() % 8 + 1) / 4.0F;
-    draws.push_back({{columns[0], columns[1], columns[2]}, {step(), step()}, weight});
-  }
-  std::stable_sort(draws.begin(), draws.end(),
-                   [](auto const& a, auto const& b) { return a.distance() < b.distance(); });
-  return draws;
-}
-
-/// The steps of a test by column.
-std::vector<std::int32_t> steps_of(std::vector<MoveDraw> const& draws, std::uint32_t word) {
-  std::vector<std::int32_t> steps(kColumns);
-  MoveDraw const& draw = draws[static_cast<std::size_t>(TrialWord::draw(word))];
-  for (int i = 0; i < 2; ++i) steps[static_cast<std::size_t>(draw.column[i])] += draw.by[i];
-  steps[static_cast<std::size_t>(draw.column[2])] += TrialWord::solved(word);
-  return steps;
-}
-
 std::vector<float> rates() {
   std::vector<float> rate(kMoveClasses);
   for (int d = 1; d < kMoveDistances; ++d) {
@@ -110,14 +87,41 @@ std::vector<float> best_of(std::vector<float> const& rate) {
   return best;
 }
 
+/// best: as best_of() has it
+std::vector<MoveDraw> some_draws(std::mt19937& random, int count, std::vector<float> const& best) {
+  std::vector<MoveDraw> draws;
+  std::vector<std::int32_t> columns = {0, 1, 2, 3, 4};
+  for (int i = 0; i < count; ++i) {
+    std::shuffle(columns.begin(), columns.end(), random);
+    auto const step = [&] { return static_cast<std::int32_t>(random() % 7) - 3; };
+    auto const weight = static_cast<float>(random() % 8 + 1) / 4.0F;
+    MoveDraw draw{{columns[0], columns[1], columns[2]}, {step(), step()}, weight, 0.0F};
+    draw.bound =
+        weight * best[static_cast<std::size_t>(std::min(draw.distance(), kMoveDistances - 1))];
+    draws.push_back(draw);
+  }
+  std::ranges::stable_sort(draws, std::ranges::greater(), &MoveDraw::bound);
+  return draws;
+}
+
+/// The steps of a test by column.
+std::vector<std::int32_t> steps_of(std::vector<MoveDraw> const& draws, std::uint32_t word) {
+  std::vector<std::int32_t> steps(kColumns);
+  MoveDraw const& draw = draws[static_cast<std::size_t>(TrialWord::draw(word))];
+  for (int i = 0; i < 2; ++i) steps[static_cast<std::size_t>(draw.column[i])] += draw.by[i];
+  steps[static_cast<std::size_t>(draw.column[2])] += TrialWord::solved(word);
+  return steps;
+}
+
 TEST(Lattice, TheSolvedStepCentresTheBoundary) {
   std::mt19937 random(3);
+  auto const best = best_of(rates());
   for (int round = 0; round < 300; ++round) {
     Origin origin(random);
     Subject const s = origin.subject();
     PlanLanes const lanes = origin.lanes();
     MovePrediction<ScalarPack> prediction(s, lanes, 0);
-    for (MoveDraw const& draw : some_draws(random, 20)) {
+    for (MoveDraw const& draw : some_draws(random, 20, best)) {
       auto const move = prediction.move(draw);
       if (move.move_class < kMoveCentres) continue;
       auto const imbalance = [&](std::int32_t solved) {
@@ -176,12 +180,11 @@ TEST(Lattice, APlanHasTheBestMovesThatAreNotTested) {
     Origin origin(random);
     Subject const s = origin.subject();
     PlanLanes const lanes = origin.lanes();
-    auto const draws = some_draws(random, 300);
+    auto const draws = some_draws(random, 300, best);
     std::vector<std::uint64_t> bits(4);  // 256 groups' worth
     for (auto& word : bits) word = round % 2 == 0 ? 0 : std::uint64_t{random()} << 32 | random();
-    MoveTable table{draws.data(), 300, rate.data(), best.data(), {bits.data(), 8}};
+    MoveTable table{draws.data(), 300, rate.data(), {bits.data(), 8}};
     table.trials = std::array{4, kUsualTrials, kMostTrials}[static_cast<std::size_t>(round) % 3];
-    table.most_weight = 2.0F;
     plan_trials<ScalarPack>(s, table, lanes, 0);
 
     auto const wanted = best_moves(s, lanes, table);
