@@ -176,6 +176,16 @@ constexpr std::array kMethods = {
     maft("maft", "MAFT, all differences in one batch", ""),
     maft("maft-nonvec", "MAFT, one difference at a time",
          "lanes batch across seeds, so the search is the vectored one; kept for its name"),
+    MethodSpec{
+        .name = "expga",
+        .paper = "Fan et al., ICSE 2022",
+        .algorithm = "ExpGA: a genetic algorithm from inputs whose LIME explanation names a "
+                     "protected attribute",
+        .deviation = "the protected attributes of explained inputs have their first value, which "
+                     "need not be 0; immutable attributes stay; the last generation is tested, "
+                     "too; explanations count as evaluations",
+        .kind = SearchKind::kExplained,
+    },
     kMargin,
     margin_walk(),
 };

@@ -10,10 +10,11 @@ namespace fairlane {
 
 /// The shape of a search.
 enum class SearchKind {
-  kRandom,    // inputs are drawn and tested; no steps
-  kGradient,  // global steps from seeds to first IDIs, local steps around those, by gradients
-  kAdaptive,  // inputs are drawn and tested; local steps whose odds follow their success
-  kSymbolic,  // a queue of inputs off the paths of surrogate trees; see engine/search/symbolic
+  kRandom,     // inputs are drawn and tested; no steps
+  kGradient,   // global steps from seeds to first IDIs, local steps around those, by gradients
+  kAdaptive,   // inputs are drawn and tested; local steps whose odds follow their success
+  kSymbolic,   // a queue of inputs off the paths of surrogate trees; see engine/search/symbolic
+  kExplained,  // a genetic algorithm from inputs that explanations choose; see engine/search/genetic
 };
 
 struct MethodSpec;

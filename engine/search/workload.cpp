@@ -46,6 +46,13 @@ Shape symbolic_shape(RunConfig const& config, double variants) {
   return {1.0, variants + samples, 1.0, static_cast<double>(config.sg.frontier)};
 }
 
+/// Inputs are explained by the host; the individuals of all populations are a round. Every input
+/// is taken to be a seed.
+Shape explained_shape(RunConfig const& config, double variants) {
+  auto const local = static_cast<double>(config.local.num);
+  return {1.0 + local, config.expga.samples + (1.0 + local) * variants, 1.0 + local};
+}
+
 Shape shape_of(RunConfig const& config, MethodSpec const& method, double variants, int attributes) {
   switch (method.kind) {
     case SearchKind::kRandom:
@@ -56,6 +63,8 @@ Shape shape_of(RunConfig const& config, MethodSpec const& method, double variant
       return adaptive_shape(config, variants);
     case SearchKind::kSymbolic:
       return symbolic_shape(config, variants);
+    case SearchKind::kExplained:
+      return explained_shape(config, variants);
   }
   return {};
 }
