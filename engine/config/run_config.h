@@ -123,6 +123,9 @@ struct SymbolicConfig {
   QueueOrder order = QueueOrder::kLeaf;
 };
 
+/// Individuals of a full population of expga.
+inline constexpr std::int64_t kExpgaPopulation = 100;
+
 /// rank  of the first protected attribute in an explanation, exclusive; absent: by the number of
 ///       attributes
 struct ExpgaConfig {

@@ -181,9 +181,9 @@ constexpr std::array kMethods = {
         .paper = "Fan et al., ICSE 2022",
         .algorithm = "ExpGA: a genetic algorithm from inputs whose LIME explanation names a "
                      "protected attribute",
-        .deviation = "the protected attributes of explained inputs have their first value, which "
-                     "need not be 0; immutable attributes stay; the last generation is tested, "
-                     "too; explanations count as evaluations",
+        .deviation = "explained inputs have the first values of the protected attributes, not 0; "
+                     "immutable attributes stay; the last generation is tested, too; explanations "
+                     "count as evaluations",
         .kind = SearchKind::kExplained,
     },
     kMargin,

@@ -46,11 +46,10 @@ Shape symbolic_shape(RunConfig const& config, double variants) {
   return {1.0, variants + samples, 1.0, static_cast<double>(config.sg.frontier)};
 }
 
-/// Inputs are explained by the host; the individuals of all populations are a round. Every input
-/// is taken to be a seed.
+/// Individuals of all populations are a round. Explanations are the host's on every backend.
 Shape explained_shape(RunConfig const& config, double variants) {
-  auto const local = static_cast<double>(config.local.num);
-  return {1.0 + local, config.expga.samples + (1.0 + local) * variants, 1.0 + local};
+  double const generations = 1.0 + static_cast<double>(config.local.num);
+  return {generations, generations * variants, generations};
 }
 
 Shape shape_of(RunConfig const& config, MethodSpec const& method, double variants, int attributes) {
@@ -79,6 +78,8 @@ Workload search_workload(RunConfig const& config, MethodSpec const& method, std:
   // The queue of sg grows beyond its seeds: global.num are its tests.
   bool const is_queue = method.kind == SearchKind::kSymbolic;
   if (rows > 0 && !is_queue) seeds = std::min(seeds, static_cast<double>(rows));
+  if (method.kind == SearchKind::kExplained)
+    seeds = std::min(seeds, static_cast<double>(config.expga.populations * kExpgaPopulation));
   if (budget.seeds) seeds = std::min(seeds, static_cast<double>(*budget.seeds));
   if (budget.iterations)
     seeds = std::min(seeds, static_cast<double>(*budget.iterations) / shape.steps);

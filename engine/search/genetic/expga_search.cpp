@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMostTests = std::numeric_limits<std::uint32_t>::max();  // finders' numbers
-constexpr std::int64_t kPopulation = 100;
 
 // Sections of the state, beside the fitness's and the visits.
 constexpr char const* kInputs = "input.state";      // uint8 [explained] kSeedBit, kFoundBit
@@ -126,7 +125,7 @@ bool ExpgaSearch::is_seed(std::vector<double> const& coefficients) const {
 
 bool ExpgaSearch::full(std::int64_t inputs, std::int64_t seeds) const {
   auto const& budget = config_.budget;
-  return seeds >= std::min(config_.expga.populations * kPopulation,
+  return seeds >= std::min(config_.expga.populations * kExpgaPopulation,
                            budget.iterations.value_or(kNoLimit)) ||
          evaluations_of(inputs, seeds) >= budget.evaluations.value_or(kNoLimit);
 }
@@ -198,7 +197,7 @@ std::int64_t ExpgaSearch::limit_tests() {
   }
   if (budget.evaluations) {
     std::int64_t const left = *budget.evaluations - evaluations_of(explained(), people());
-    std::int64_t const tests = left > 0 ? (left + variants_ - 1) / variants_ : 0;
+    std::int64_t const tests = left > 0 ? left / variants_ + (left % variants_ != 0 ? 1 : 0) : 0;
     if (tests <= limit) {
       limit = tests;
       cut.reason = "evaluations";
@@ -228,8 +227,8 @@ void ExpgaSearch::evolve() {
 std::vector<std::int32_t> ExpgaSearch::bred() const {
   std::vector<std::int32_t> rows = rows_;
   auto const generation = static_cast<std::uint32_t>(local_tests_ / people());
-  for (std::int64_t first = 0; first < people(); first += kPopulation) {
-    auto const n = static_cast<std::size_t>(std::min(kPopulation, people() - first));
+  for (std::int64_t first = 0; first < people(); first += kExpgaPopulation) {
+    auto const n = static_cast<std::size_t>(std::min(kExpgaPopulation, people() - first));
     auto const from = static_cast<std::size_t>(first);
     Brood const brood{static_cast<std::uint32_t>(first), generation, config_.seed};
     breed(genes_, std::span(fitness_).subspan(from, n), brood,
@@ -258,8 +257,8 @@ std::vector<std::uint8_t> ExpgaSearch::test(std::span<std::int32_t const> rows,
   std::vector<std::uint8_t> hits(numbers.size());
   if (n == 0) return hits;
   auto& blocks = blocks_[static_cast<std::size_t>(phase)];
-  auto const parts = static_cast<int>(
-      std::min<std::int64_t>(backend_.concurrency(), (n + kPopulation - 1) / kPopulation));
+  auto const parts = static_cast<int>(std::min<std::int64_t>(
+      backend_.concurrency(), (n + kExpgaPopulation - 1) / kExpgaPopulation));
   std::int64_t const lanes = (n + parts - 1) / parts;
   while (static_cast<int>(blocks.size()) < parts) {
     blocks.push_back(backend_.make_block(

@@ -30,8 +30,9 @@ TEST(Methods, EveryRowIsComplete) {
     bool const adapts = method.adapts_directions || method.adapts_attributes;
     EXPECT_FALSE(adapts && method.kind != SearchKind::kAdaptive) << method.name;
   }
-  for (char const* name : {"themis", "aequitas-random", "aequitas-semi", "aequitas-fully", "sg",
-                           "adf", "eidig", "maft", "maft-nonvec", "margin", "margin-walk"}) {
+  for (char const* name :
+       {"themis", "aequitas-random", "aequitas-semi", "aequitas-fully", "sg", "adf", "eidig",
+        "maft", "maft-nonvec", "expga", "margin", "margin-walk"}) {
     EXPECT_EQ(names.count(name), 1U) << name;
   }
 }

@@ -38,6 +38,7 @@ TEST(Workload, OfAMethod) {
            Case{"maft", 1.01e6, 1000 * (10 * 32.0 + 1000 * (4 + 28 / 5.0)), 1010},
            Case{"aequitas-fully", 1.001e6, 4.004e6, 16 * 1000.0},  // 16 populations of 64
            Case{"sg", 1000, 1000 * 5004.0, 1000},
+           Case{"expga", 1.001e5, 4.004e5, 1001},  // one population of 100
        }) {
     SCOPED_TRACE(c.method);
     Workload const work = workload_of(papers_run(), c.method);

@@ -67,7 +67,7 @@ TEST_P(ScorerSearch, FindsWhatIsFoundInTheNetwork) {
   for (ScoreKind const kind : {ScoreKind::kLogits, ScoreKind::kProbabilities}) {
     SCOPED_TRACE(name_of(kind));
     TestSubject const scorer(config, disguised(network.view(), kind));
-    for (char const* method : {"themis", "maft", "maft-nonvec"}) {
+    for (char const* method : {"themis", "maft", "maft-nonvec", "expga"}) {
       SCOPED_TRACE(method);
       config.method = method;
       Finished const cpu = run_search(config, network, How{});
