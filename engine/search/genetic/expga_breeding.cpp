@@ -1,7 +1,6 @@
 #include "engine/search/genetic/expga_breeding.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "kernels/core/philox.h"
 

@@ -50,6 +50,8 @@ class ExpgaSearch : public SearchTask {
   }
 
   void find_seeds();
+  /// Explains so many of the next inputs on all threads. Returns kSeedBit for each seed, or 0.
+  std::vector<std::uint8_t> choose(std::int64_t count);
   /// Explains the next inputs, at most `most`, and tests those that are seeds.
   void explain(std::int64_t most);
   void evolve();
@@ -130,44 +132,45 @@ bool ExpgaSearch::full(std::int64_t inputs, std::int64_t seeds) const {
          evaluations_of(inputs, seeds) >= budget.evaluations.value_or(kNoLimit);
 }
 
+std::vector<std::uint8_t> ExpgaSearch::choose(std::int64_t count) {
+  std::vector<std::uint8_t> states(static_cast<std::size_t>(count), 0);
+  pool_.share(explainers_, 0, count, 1, [&](int, std::int64_t i, std::int64_t) {
+    job_.check_stop();
+    std::int64_t const number = explained() + i;
+    auto const coefficients =
+        explainer_.explain(input(number).data(), static_cast<std::uint32_t>(number));
+    if (is_seed(coefficients)) states[static_cast<std::size_t>(i)] = kSeedBit;
+  });
+  return states;
+}
+
 void ExpgaSearch::explain(std::int64_t most) {
   std::int64_t const first = explained();
-  auto const n = static_cast<std::size_t>(std::min<std::int64_t>(explainers_, most));
-  std::vector<std::vector<std::int32_t>> rows(n);
-  std::vector<std::uint8_t> states(n, 0);
-  pool_.share(explainers_, 0, static_cast<std::int64_t>(n), 1,
-              [&](int, std::int64_t i, std::int64_t) {
-                job_.check_stop();
-                auto const at = static_cast<std::size_t>(i);
-                rows[at] = input(first + i);
-                auto const number = static_cast<std::uint32_t>(first + i);
-                if (is_seed(explainer_.explain(rows[at].data(), number))) states[at] = kSeedBit;
-              });
-
+  std::vector<std::uint8_t> states = choose(std::min<std::int64_t>(explainers_, most));
   std::vector<std::uint32_t> numbers;  // of the seeds
-  std::vector<std::int32_t> seeds;
+  std::vector<std::int32_t> rows;
   std::size_t taken = 0;
-  auto const inputs_with = [&] { return first + static_cast<std::int64_t>(taken); };
-  auto const seeds_with = [&] { return people() + static_cast<std::int64_t>(numbers.size()); };
-  for (; taken < n && !full(inputs_with(), seeds_with()); ++taken) {
+  for (; taken < states.size(); ++taken) {
+    std::int64_t const number = first + static_cast<std::int64_t>(taken);
+    if (full(number, people() + static_cast<std::int64_t>(numbers.size()))) break;
     if (states[taken] == 0) continue;
-    numbers.push_back(static_cast<std::uint32_t>(inputs_with()));
-    seeds.insert(seeds.end(), rows[taken].begin(), rows[taken].end());
+    auto const row = input(number);
+    numbers.push_back(static_cast<std::uint32_t>(number));
+    rows.insert(rows.end(), row.begin(), row.end());
+    fitness_of_.add_seed(row.data());
   }
-  std::vector<std::uint8_t> const hits = test(seeds, numbers, Phase::kGlobal);
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    fitness_of_.add_seed(&seeds[i * attributes_]);
+  auto const hits = test(rows, numbers, Phase::kGlobal);
+  auto const fitness = fitness_of_.judge(rows, hits, most_found_);
+  for (std::size_t i = 0; i < hits.size(); ++i) {
     if (hits[i] != 0) states[numbers[i] - static_cast<std::size_t>(first)] |= kFoundBit;
   }
-  auto const fitness = fitness_of_.judge(seeds, hits, most_found_);
   // The input with which enough is found is the last one.
-  if (fitness.size() < numbers.size() || enough())
-    taken = numbers[fitness.size() - 1] - static_cast<std::size_t>(first) + 1;
+  if (enough()) taken = numbers[fitness.size() - 1] - static_cast<std::size_t>(first) + 1;
   inputs_.insert(inputs_.end(), states.begin(),
                  states.begin() + static_cast<std::ptrdiff_t>(taken));
   fitness_.insert(fitness_.end(), fitness.begin(), fitness.end());
-  rows_.insert(rows_.end(), seeds.begin(),
-               seeds.begin() + static_cast<std::ptrdiff_t>(fitness.size() * attributes_));
+  rows_.insert(rows_.end(), rows.begin(),
+               rows.begin() + static_cast<std::ptrdiff_t>(fitness.size() * attributes_));
   report(explained(), static_cast<std::int64_t>(fitness.size()));
 }
 

@@ -61,6 +61,7 @@ TEST_P(ScorerSearch, FindsWhatIsFoundInTheNetwork) {
   bool const is_wide = GetParam() == std::string("wide domain");
   config.global.num = 10;
   config.local.num = 6;
+  config.expga.rank = 36;  // every input is a seed
   TestSubject const network(config);
   // Labels and differences of probabilities are the same when the model applies its last activation
   // itself.

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <numeric>
+#include <cmath>
 
 #include "kernels/core/philox.h"
 #include "tests/naive_reference.h"

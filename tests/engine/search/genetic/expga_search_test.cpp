@@ -3,12 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <set>
 
 #include "engine/search/genetic/expga_breeding.h"
 #include "engine/search/genetic/lime.h"
-#include "tests/engine/results/run_output.h"
 #include "tests/engine/search/network_scorer.h"
 #include "tests/engine/search/run_search.h"
 
