@@ -18,6 +18,7 @@ constexpr std::int64_t kMaxClusters = 10'000;
 constexpr std::int64_t kMaxIterations = 1'000'000;
 constexpr std::int64_t kMaxSamples = 100'000;
 constexpr std::int64_t kMaxFrontier = 65'536;
+constexpr std::int64_t kMaxPopulations = 1'000'000;
 
 NumberKind share() { return {0.0, 1.0, "a number 0..1"}; }
 
@@ -167,6 +168,18 @@ std::vector<ConfigKey> all_keys() {
        .help = "what is tested first",
        .before = "\"program\""},
 
+      {.name = "expga.rank",
+       .value =
+           value(OptionalKind<IntegerKind>{IntegerKind{1}}, &Config::expga, &ExpgaConfig::rank),
+       .help = "an input is a seed where a protected attribute is among so many of the greatest "
+               "coefficients; null: 6 fewer than the attributes, but at least half of them"},
+      {.name = "expga.samples",
+       .value = value(IntegerKind{1, kMaxSamples}, &Config::expga, &ExpgaConfig::samples),
+       .help = "rows that an explanation is fitted to"},
+      {.name = "expga.populations",
+       .value = value(IntegerKind{1, kMaxPopulations}, &Config::expga, &ExpgaConfig::populations),
+       .help = "populations of up to 100 seeds that advance side by side; 1: as published"},
+
       {.name = "budget.seeds",
        .value = value(limit(), &Config::budget, &BudgetConfig::seeds),
        .help = "stop after so many seeds"},
@@ -211,6 +224,7 @@ constexpr ConfigSection kSections[] = {
     {.name = "gradient", .help = "Differences that stand for gradients."},
     {.name = "aequitas", .help = "The AEQUITAS methods alone.", .in_every_manifest = false},
     {.name = "sg", .help = "Symbolic generation alone.", .in_every_manifest = false},
+    {.name = "expga", .help = "ExpGA alone.", .in_every_manifest = false},
     {.name = "budget",
      .help = "Limits on a run, checked where a seed ends; null: none. It ends at the first one "
              "that it reaches."},

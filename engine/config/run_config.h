@@ -123,6 +123,17 @@ struct SymbolicConfig {
   QueueOrder order = QueueOrder::kLeaf;
 };
 
+/// Individuals of a full population of expga.
+inline constexpr std::int64_t kExpgaPopulation = 100;
+
+/// rank  of the first protected attribute in an explanation, exclusive; absent: by the number of
+///       attributes
+struct ExpgaConfig {
+  std::optional<int> rank;
+  int samples = 5000;
+  std::int64_t populations = 1;
+};
+
 /// Limits on a run; absent = none. They end it behind a seed, but seconds wherever it then is.
 struct BudgetConfig {
   std::optional<std::int64_t> seeds;
@@ -159,6 +170,7 @@ struct RunConfig {
   double perturbation_size = 1.0;
   AequitasConfig aequitas;
   SymbolicConfig sg;
+  ExpgaConfig expga;
   BudgetConfig budget;
   OutputConfig output;
   std::map<std::string, std::string> positions;  // key -> file:line:column, for messages

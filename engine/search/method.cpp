@@ -187,6 +187,16 @@ constexpr std::array kMethods = {
         .kind = SearchKind::kGenetic,
         .seeds_with_replacement = true,
     },
+    MethodSpec{
+        .name = "expga",
+        .paper = "Fan et al., ICSE 2022",
+        .algorithm = "ExpGA: a genetic algorithm from inputs whose LIME explanation names a "
+                     "protected attribute",
+        .deviation = "explained inputs have the first values of the protected attributes, not 0; "
+                     "immutable attributes stay; the last generation is tested, too; explanations "
+                     "count as evaluations",
+        .kind = SearchKind::kExplained,
+    },
     kMargin,
     margin_walk(),
 };

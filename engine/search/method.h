@@ -15,6 +15,7 @@ enum class SearchKind {
   kAdaptive,  // inputs are drawn and tested; local steps whose odds follow their success
   kSymbolic,  // a queue of inputs off the paths of surrogate trees; see engine/search/symbolic
   kGenetic,   // populations from seeds to first IDIs, steps around those; see engine/search/genetic
+  kExplained,  // a genetic algorithm from inputs that explanations choose; see engine/search/genetic
 };
 
 struct MethodSpec;

@@ -27,7 +27,8 @@ std::uint32_t draw_below(std::uint32_t number, std::uint32_t draw, std::uint32_t
 std::string resolved_seeding(RunConfig const& config, MethodSpec const& method,
                              TestSubject const& subject) {
   if (!config.global.seeding.empty()) return config.global.seeding;
-  bool const draws = method.kind == SearchKind::kRandom || method.kind == SearchKind::kAdaptive;
+  bool const draws = method.kind == SearchKind::kRandom || method.kind == SearchKind::kAdaptive ||
+                     method.kind == SearchKind::kExplained;
   if (draws || subject.data() == nullptr) return kUniformSeeding;
   return "round-robin";
 }

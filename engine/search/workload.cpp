@@ -58,6 +58,12 @@ Shape symbolic_shape(RunConfig const& config, double variants) {
   return {1.0, variants + samples, 1.0, static_cast<double>(config.sg.frontier)};
 }
 
+/// Individuals of all populations are a round. Explanations are the host's on every backend.
+Shape explained_shape(RunConfig const& config, double variants) {
+  double const generations = 1.0 + static_cast<double>(config.local.num);
+  return {generations, generations * variants, generations};
+}
+
 Shape shape_of(RunConfig const& config, MethodSpec const& method, double variants, int attributes) {
   switch (method.kind) {
     case SearchKind::kRandom:
@@ -70,6 +76,8 @@ Shape shape_of(RunConfig const& config, MethodSpec const& method, double variant
       return symbolic_shape(config, variants);
     case SearchKind::kGenetic:
       return genetic_shape(config, variants);
+    case SearchKind::kExplained:
+      return explained_shape(config, variants);
   }
   return {};
 }
@@ -84,6 +92,8 @@ Workload search_workload(RunConfig const& config, MethodSpec const& method, std:
   // The queue of sg grows beyond its seeds: global.num are its tests.
   bool const is_queue = method.kind == SearchKind::kSymbolic;
   if (rows > 0 && !is_queue) seeds = std::min(seeds, static_cast<double>(rows));
+  if (method.kind == SearchKind::kExplained)
+    seeds = std::min(seeds, static_cast<double>(config.expga.populations * kExpgaPopulation));
   if (budget.seeds) seeds = std::min(seeds, static_cast<double>(*budget.seeds));
   if (budget.iterations)
     seeds = std::min(seeds, static_cast<double>(*budget.iterations) / shape.steps);

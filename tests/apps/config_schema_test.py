@@ -39,6 +39,8 @@ gradient: {perturbation_size: 0.5}
 aequitas: {acceptance: reset, lanes: 1}
 sg: {t1: 1, t2: null, samples: 100000, frontier: 65536, surrogate: cached, neighbours: local, solver: lowest}
 sg: {t2: 0.5, order: confidence}
+expga: {rank: null, samples: 100000, populations: 1000000}
+expga: {rank: 7}
 budget: {seeds: null, iterations: 1, evaluations: 9007199254740993, instances: 5, seconds: 0.5}
 output: {dir: o, format: npy, trace: true, path_coverage: false}
 """
@@ -87,6 +89,9 @@ sg: {t2: 2}
 sg: {samples: 100001}
 sg: {frontier: 65537}
 sg: {surrogate: cashed}
+expga: {rank: 0}
+expga: {samples: 0}
+expga: {populations: null}
 budget: {seeds: 0}
 budget: {seconds: 0}
 budget: {seconds: .inf}

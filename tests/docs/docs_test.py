@@ -221,7 +221,8 @@ class Pages(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             config = ROOT / "configs" / "tiny.yaml"
             result = subprocess.run([BINARY, "compare", str(config), "--out", f"{folder}/out", "--repeats", "1", "--json",
-                                     "--quiet", "--set", "budget.evaluations=100", "--set", "sg.samples=50"],
+                                     "--quiet", "--set", "budget.evaluations=100", "--set", "sg.samples=50",
+                                     "--set", "expga.samples=50"],
                                     capture_output=True, text=True, check=True)
         methods = json.loads(result.stdout)["methods"]
         rows = {row[0]: row[1:] for row in re.findall(r"^\| `([a-z-]+)` \| (.*) \| (.*) \| (.*) \|$",

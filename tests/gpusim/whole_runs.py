@@ -11,7 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "signatures
 from subjects import write_subjects  # noqa: E402
 
 METHODS = ("eidig", "adf", "maft", "maft-nonvec", "margin", "themis", "aequitas-random", "aequitas-semi",
-           "aequitas-fully")
+           "aequitas-fully", "expga")
 # By name: how the simulator and the program run.
 WAYS = {
     "small batches": ({}, ("--batch", "64")),

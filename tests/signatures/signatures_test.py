@@ -328,7 +328,7 @@ class Table(unittest.TestCase):
     def test_every_method_and_command_is_there(self):
         commands = " ".join(command for job in self.jobs for command in job["commands"])
         for method in ("themis", "aequitas-random", "aequitas-semi", "aequitas-fully", "sg", "adf", "eidig", "maft",
-                       "maft-nonvec", "grft", "margin", "margin-walk"):
+                       "maft-nonvec", "grft", "expga", "margin", "margin-walk"):
             self.assertIn(f"method={method} ", commands + " ")
         for verb in SUMMARY_FIELDS:
             self.assertTrue(any(job["commands"][-1].startswith(verb + " ") for job in self.jobs), verb)

@@ -10,7 +10,7 @@ namespace {
 constexpr double kRemembered = 0.9;  // of what a wave has told, in the next one
 constexpr double kLeastTrials = 4.0;
 constexpr double kStepShare = 0.125;       // by which the number of trials changes at once
-constexpr std::uint32_t kFirstWaves = 8;   // which are of either kind in turn
+constexpr std::uint32_t kFirstWaves = 4;   // which are of either kind in turn
 constexpr std::uint32_t kTrialWaves = 64;  // one of so many is the other kind's, to compare
 
 }  // namespace

@@ -165,7 +165,7 @@ TEST(ConfigKeys, ACommandIsRecordedWithItsFolder) {
   EXPECT_EQ(again.model_folder, "moved/");
 }
 
-// What versions wrote that had no AEQUITAS, sg, budget.evaluations or output.path_coverage yet.
+// What versions wrote that had no AEQUITAS, sg, expga, budget.evaluations or output.path_coverage yet.
 TEST(ConfigKeys, ManifestsOfEarlierVersionsAreRead) {
   Json json = recorded_config(config_with("seed", "9"));
   json["sg"].erase("order");
@@ -178,6 +178,7 @@ TEST(ConfigKeys, ManifestsOfEarlierVersionsAreRead) {
   EXPECT_FALSE(without_keys.output.path_coverage);
   json.erase("sg");
   json.erase("aequitas");
+  json.erase("expga");
   RunConfig const without_sections = restored_config(json, "o");
   EXPECT_EQ(without_sections.sg.order, QueueOrder::kLeaf);
   EXPECT_EQ(without_sections.aequitas.lanes, AequitasConfig().lanes);

@@ -165,7 +165,7 @@ class Resume : public ::testing::Test {
 };
 
 TEST_F(Resume, GoesOnFromAnyMoment) {
-  for (char const* method : {"eidig", "adf", "maft", "margin", "grft", "sg"}) {
+  for (char const* method : {"eidig", "adf", "maft", "margin", "grft", "sg", "expga"}) {
     SCOPED_TRACE(method);
     prepare(method);
     for (int const threads : {1, 2}) {
@@ -192,7 +192,8 @@ TEST_F(Resume, GoesOnFromAnyMoment) {
 }
 
 TEST_F(Resume, GoesOnAfterManyKillsAndStops) {
-  for (char const* method : {"eidig", "adf", "maft", "margin", "aequitas-fully", "grft", "sg"}) {
+  for (char const* method :
+       {"eidig", "adf", "maft", "margin", "aequitas-fully", "grft", "sg", "expga"}) {
     SCOPED_TRACE(method);
     prepare(method);
     for (std::uint32_t const seed : {1U, 2U}) interrupt_often({1}, seed);
@@ -236,7 +237,7 @@ TEST_F(Resume, WithARecordThatOverflows) {
 }
 
 TEST_F(Resume, OnDevices) {
-  for (char const* method : {"eidig", "margin", "aequitas-semi", "grft", "sg"}) {
+  for (char const* method : {"eidig", "margin", "aequitas-semi", "grft", "sg", "expga"}) {
     SCOPED_TRACE(method);
     prepare(method);
     for (int const devices : {1, 2}) {

@@ -32,7 +32,7 @@ TEST(Methods, EveryRowIsComplete) {
   }
   for (char const* name :
        {"themis", "aequitas-random", "aequitas-semi", "aequitas-fully", "sg", "adf", "eidig",
-        "maft", "maft-nonvec", "grft", "margin", "margin-walk"}) {
+        "maft", "maft-nonvec", "grft", "expga", "margin", "margin-walk"}) {
     EXPECT_EQ(names.count(name), 1U) << name;
   }
 }

@@ -39,6 +39,7 @@ TEST(Workload, OfAMethod) {
            Case{"aequitas-fully", 1.001e6, 4.004e6, 16 * 1000.0},  // 16 populations of 64
            Case{"grft", 1000 * 100 * 1010.0, 1000 * 100 * (10 * 9.0 + 1000 * 4), 1010},
            Case{"sg", 1000, 1000 * 5004.0, 1000},
+           Case{"expga", 1.001e5, 4.004e5, 1001},  // one population of 100
        }) {
     SCOPED_TRACE(c.method);
     Workload const work = workload_of(papers_run(), c.method);

@@ -61,13 +61,14 @@ TEST_P(ScorerSearch, FindsWhatIsFoundInTheNetwork) {
   bool const is_wide = GetParam() == std::string("wide domain");
   config.global.num = 10;
   config.local.num = 6;
+  config.expga.rank = 36;  // every input is a seed
   TestSubject const network(config);
   // Labels and differences of probabilities are the same when the model applies its last activation
   // itself.
   for (ScoreKind const kind : {ScoreKind::kLogits, ScoreKind::kProbabilities}) {
     SCOPED_TRACE(name_of(kind));
     TestSubject const scorer(config, disguised(network.view(), kind));
-    for (char const* method : {"themis", "maft", "maft-nonvec", "grft"}) {
+    for (char const* method : {"themis", "maft", "maft-nonvec", "grft", "expga"}) {
       SCOPED_TRACE(method);
       config.method = method;
       Finished const cpu = run_search(config, network, How{});

@@ -53,7 +53,7 @@ TEST(SearchEffort, TakesGradientsWhereTheyBringMore) {
       effort.learn(now, wave_of(now, now.gradients ? 4.0 : 0.0, [&](int) { return rate; }),
                    kTestEvaluations);
     }
-    EXPECT_EQ(with, worth ? 626 : 14);  // four of the first eight, then one of 64 the other way
+    EXPECT_EQ(with, worth ? 628 : 12);  // two of the first four, then one of 64 the other way
   }
 }
 
