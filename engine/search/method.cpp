@@ -220,7 +220,8 @@ void require_usable(MethodSpec const& method, TestSubject const& subject) {
   throw Error(ExitCode::kConfig, std::string("method '") + method.name +
                                      "' follows gradients, which " +
                                      escaped(model.scorer()->name()) +
-                                     " does not have; use maft, which takes differences instead");
+                                     " does not have; use margin or maft, which take "
+                                     "differences instead");
 }
 
 MethodSpec const& find_method(std::string const& name) {
