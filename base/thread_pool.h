@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -84,6 +85,7 @@ class ThreadPool {
    private:
     friend class ThreadPool;
     void wait_for_all() {
+      pool_.stay_awake([this] { return left_.load(std::memory_order_relaxed) == 0; });
       std::unique_lock guard(pool_.lock_);
       ended_.wait(guard, [this] { return left_ == 0; });
     }
@@ -93,7 +95,7 @@ class ThreadPool {
     void (*call_)(void const* work, int index);
     // Under the pool's lock:
     std::condition_variable ended_;
-    int left_ = 0;  // calls on the pool's threads
+    std::atomic<int> left_{0};  // calls on the pool's threads; read without the lock, too
     std::exception_ptr first_;
   };
 
@@ -137,7 +139,7 @@ class ThreadPool {
  private:
   struct Member {
     std::condition_variable wake;
-    Task* task = nullptr;  // null: it waits
+    std::atomic<Task*> task{nullptr};  // null: it waits; read without the lock, too
     int index = 0;
     std::thread thread;
   };
@@ -153,6 +155,7 @@ class ThreadPool {
       throw;
     }
     waiting_.push_back(&member);
+    crowded_ = static_cast<int>(members_.size()) >= machine_threads();
   }
   void begin(Task& task, int first, int count) {
     std::lock_guard const guard(lock_);
@@ -166,9 +169,21 @@ class ThreadPool {
       member.wake.notify_one();
     }
   }
+  /// Returns when come() holds, or after a while: work often comes in rapid succession, and a thread
+  /// that sleeps takes long to wake. Only where each thread has a processor to itself.
+  template <class Come>
+  void stay_awake(Come const& come) const {
+    constexpr std::chrono::microseconds kAwake{200};
+    if (crowded_.load(std::memory_order_relaxed)) return;
+    auto const until = std::chrono::steady_clock::now() + kAwake;
+    while (!come() && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  }
   void serve(Member& member) {
     std::unique_lock guard(lock_);
     while (true) {
+      guard.unlock();
+      stay_awake([&] { return member.task.load(std::memory_order_relaxed) != nullptr; });
+      guard.lock();
       member.wake.wait(guard, [&] { return ends_ || member.task != nullptr; });
       if (member.task == nullptr) return;
       Task& task = *member.task;
@@ -185,6 +200,7 @@ class ThreadPool {
   std::vector<std::unique_ptr<Member>> members_;
   std::vector<Member*> waiting_;
   bool ends_ = false;
+  std::atomic<bool> crowded_{false};  // the caller and all members are more than the machine runs
 };
 
 }  // namespace fairlane

@@ -7,6 +7,7 @@
 // predicted margins are centred.
 #pragma once
 
+#include "kernels/core/bits.h"
 #include "kernels/core/margin.h"
 
 namespace fairlane {
@@ -17,6 +18,7 @@ inline constexpr int kMoveAttributes = 3;  // that a move changes at most
 inline constexpr int kMoveDistances = 9;   // classes by the sum of all steps, the last: and more
 inline constexpr int kMoveCentres = 6;     // classes by the predicted margins
 inline constexpr int kMoveClasses = kMoveDistances * kMoveCentres;
+static_assert(kMoveClasses <= kLookupValues);
 inline constexpr int kLongestSolved = 8;        // steps of the attribute that is solved for
 inline constexpr int kMostMoveDraws = 1 << 13;  // of a table
 
@@ -24,7 +26,7 @@ inline constexpr int kMostMoveDraws = 1 << 13;  // of a table
 /// column  -1: there are not so many
 /// by      steps of the first two
 /// weight  how much more or less likely such steps are to meet an IDI than others of their class
-/// bound   weight times the best rate of such a distance and beyond
+/// bound   at least weight times the best rate of such a distance and beyond
 struct MoveDraw {
   std::int32_t column[kMoveAttributes];
   std::int32_t by[kMoveAttributes - 1];
@@ -45,6 +47,11 @@ struct TestedGroups {
   static FL_HD std::uint64_t bit_of(std::uint64_t hash, int log2_bits) {
     return hash >> (64 - log2_bits);
   }
+  FL_HD void prefetch([[maybe_unused]] std::uint64_t hash) const {
+#ifndef __CUDA_ARCH__
+    if (bits != nullptr) __builtin_prefetch(&bits[bit_of(hash, log2_bits) / 64]);
+#endif
+  }
   FL_HD bool has(std::uint64_t hash) const {
     if (bits == nullptr) return false;
     std::uint64_t const bit = bit_of(hash, log2_bits);
@@ -61,7 +68,7 @@ FL_HD std::uint64_t hash_word(std::uint64_t hash, std::uint64_t word) {
 
 /// What a wave's origins choose their moves from.
 /// draws   [count] descending by bound
-/// rate    [kMoveClasses] share of such moves that met an IDI
+/// rate    [kLookupValues] share of such moves that met an IDI, by class
 /// trials  that each origin gets, at most kMostTrials
 struct MoveTable {
   MoveDraw const* draws = nullptr;
@@ -178,12 +185,10 @@ struct MovePrediction {
   FL_HD I solve(int c) const {
     F const closing = slope_a(c) - slope_b(c);
     F const longest = P::splat(static_cast<float>(kLongestSolved));
-    F wanted = P::divide(b - a, closing);
-    wanted = P::select(wanted < longest, wanted, longest);
-    wanted = P::select(wanted > P::splat(0.0F) - longest, wanted, P::splat(0.0F) - longest);
+    F wanted = P::max(P::min(P::divide(b - a, closing), longest), P::splat(0.0F) - longest);
     wanted = P::select(closing == P::splat(0.0F), P::splat(0.0F), wanted);
     F const magic = P::splat(12582912.0F);  // 1.5 * 2^23: adding it rounds to an integer
-    I const by = P::to_int((wanted + magic) - magic);
+    I const by = P::bits_of(wanted + magic) - P::bits_of(magic);
     I const x = code(c);
     return P::max_i(P::min_i(by, P::splat_i(s.high[c]) - x), P::splat_i(s.low[c]) - x);
   }
@@ -218,9 +223,8 @@ struct MovePrediction {
     constexpr float kSafe[] = {0.05F, 0.2F, 0.5F};
     I const one = P::splat_i(1);
     I const zero = P::splat_i(0);
-    F const least = P::select(a < b, a, b);
-    F const sum = P::abs(a + b);
-    F const scale = P::select(sum > gap, sum, gap);
+    F const least = P::min(a, b);
+    F const scale = P::max(P::abs(a + b), gap);
     auto const inside = least > P::splat(0.0F);
     I centre = P::select_i(least > P::splat(kOutside) * scale, one, zero);
     centre = centre + P::select_i(inside, one, zero);
@@ -231,90 +235,149 @@ struct MovePrediction {
 };
 
 /// The most promising moves from one origin, best first; of equal ones the earlier draw.
+/// order  a move's rate, then its trial, whose complement is larger for earlier draws; 0: no move
 struct TrialPlan {
-  float rate[kMostTrials];
+  std::uint64_t order[kMostTrials];
   std::uint64_t hash[kMostTrials];
-  std::uint32_t word[kMostTrials];
 
-  FL_HD void clear(int trials) {
-    for (int t = 0; t < trials; ++t) {
-      rate[t] = 0.0F;
-      hash[t] = 0;
-      word[t] = 0;
-    }
+  FL_HD void clear() {
+    for (int t = 0; t < kMostTrials; ++t) order[t] = hash[t] = 0;
   }
-  /// The rate is better than the last one's.
-  FL_HD void add(int trials, float candidate, std::uint64_t group, std::uint32_t trial) {
-    for (int t = 0; t < trials; ++t) {
-      if (word[t] != 0 && hash[t] == group) return;
-    }
+  FL_HD std::uint32_t trial(int t) const {
+    return order[t] == 0 ? 0 : ~static_cast<std::uint32_t>(order[t]);
+  }
+  static FL_HD std::uint64_t order_of(float rate, std::uint32_t trial) {
+    return static_cast<std::uint64_t>(ScalarPack::bits_of(rate)) << 32 | (trial ^ 0xFFFFFFFFU);
+  }
+  /// The rate that a move must exceed.
+  FL_HD float worst(int trials) const {
+    return ScalarPack::float_of(static_cast<std::int32_t>(order[trials - 1] >> 32));
+  }
+  /// The rate exceeds worst().
+  FL_HD void add(int trials, std::uint64_t candidate, std::uint64_t group) {
+    bool known = false;
+    for (int t = 0; t < kMostTrials; ++t) known |= hash[t] == group;
+    if (known) return;
     int t = trials - 1;
-    for (; t > 0 && candidate > rate[t - 1]; --t) {
-      rate[t] = rate[t - 1];
+    for (; t > 0 && candidate > order[t - 1]; --t) {
+      order[t] = order[t - 1];
       hash[t] = hash[t - 1];
-      word[t] = word[t - 1];
     }
-    rate[t] = candidate;
+    order[t] = candidate;
     hash[t] = group;
-    word[t] = trial;
   }
 };
 
-/// Hash of the group that a move leads to.
-FL_HD std::uint64_t hash_after(PlanLanes const& lanes, MoveDraw const& draw, std::int32_t solved,
-                               long lane) {
-  std::uint64_t hash = 0;
-  for (int w = 0; w < lanes.words; ++w) {
-    std::uint64_t key = lanes.key[w * lanes.stride + lane];
-    for (int i = 0; i < kMoveAttributes; ++i) {
-      int const column = draw.column[i];
-      std::int32_t const by = i < kMoveAttributes - 1 ? draw.by[i] : solved;
-      if (by == 0 || (lanes.words > 1 && lanes.word[column] != w)) continue;
-      key += static_cast<std::uint64_t>(std::int64_t{by}) * lanes.key_stride[column];
-    }
-    hash = hash_word(hash, key);
+/// By how much a move changes a word of a group's key.
+/// drawn  by the first two attributes; each  by a step of the third
+struct KeyChange {
+  std::uint64_t drawn;
+  std::uint64_t each;
+
+  FL_HD KeyChange(PlanLanes const& lanes, MoveDraw const& draw, int w)
+      : drawn(step(lanes, draw.column[0], draw.by[0], w) +
+              step(lanes, draw.column[1], draw.by[1], w)),
+        each(step(lanes, draw.column[2], draw.column[2] < 0 ? 0 : 1, w)) {}
+
+  FL_HD std::uint64_t by(std::int32_t solved) const {
+    return drawn + static_cast<std::uint64_t>(std::int64_t{solved}) * each;
+  }
+
+ private:
+  static FL_HD std::uint64_t step(PlanLanes const& lanes, int column, std::int32_t by, int w) {
+    if (by == 0 || (lanes.words > 1 && lanes.word[column] != w)) return 0;
+    return static_cast<std::uint64_t>(std::int64_t{by}) * lanes.key_stride[column];
+  }
+};
+
+/// Hash of the group that a move leads to. first: of the key's first word
+FL_HD std::uint64_t hash_after(PlanLanes const& lanes, MoveDraw const& draw, KeyChange const& first,
+                               std::int32_t solved, long lane) {
+  std::uint64_t hash = hash_word(0, lanes.key[lane] + first.by(solved));
+  for (int w = 1; w < lanes.words; ++w) {
+    std::uint64_t const key = lanes.key[w * lanes.stride + lane];
+    hash = hash_word(hash, key + KeyChange(lanes, draw, w).by(solved));
   }
   return hash;
 }
+
+/// The plans of one pack's origins while moves come in.
+template <Pack P>
+struct TrialPlans {
+  static constexpr int kN = P::kLanes;
+  /// Candidates wait until the memory that says whether their group was tested has come.
+  static constexpr int kMostWaiting = kN > 1 ? 2 * kN : 1;
+  struct Candidate {
+    std::uint64_t order;
+    std::uint64_t hash;
+    int lane;
+  };
+
+  TestedGroups tested;
+  int trials;
+  int waiting = 0;
+  TrialPlan plan[kN];
+  float worst[kN];
+  Candidate candidate[kMostWaiting];
+
+  FL_HD TrialPlans(TestedGroups const& known, int count) : tested(known), trials(count) {
+    for (int i = 0; i < kN; ++i) {
+      plan[i].clear();
+      worst[i] = 0.0F;
+    }
+  }
+  FL_HD void add(int lane, std::uint64_t order, std::uint64_t hash) {
+    tested.prefetch(hash);
+    candidate[waiting++] = {order, hash, lane};
+    if (waiting == kMostWaiting) settle();
+  }
+  FL_HD void settle() {
+    for (int i = 0; i < waiting; ++i) {
+      Candidate const& one = candidate[i];
+      TrialPlan& mine = plan[one.lane];
+      if (one.order < mine.order[trials - 1] || tested.has(one.hash)) continue;
+      mine.add(trials, one.order, one.hash);
+      worst[one.lane] = mine.worst(trials);
+    }
+    waiting = 0;
+  }
+};
 
 /// Chooses the tests of one pack's origins, from `first` on.
 template <Pack P>
 FL_HOST_DEVICE void plan_trials(Subject const& s, MoveTable const& table, PlanLanes const& lanes,
                                 long first) {
   constexpr int kN = P::kLanes;
-  TrialPlan plan[kN];
-  float worst[kN];
+  TrialPlans<P> plans(table.tested, table.trials);
   std::int32_t solved[kN];
   std::int32_t move_class[kN];
-  for (int i = 0; i < kN; ++i) {
-    plan[i].clear(table.trials);
-    worst[i] = 0.0F;
-  }
+  float rates[kN];
   MovePrediction<P> prediction(s, lanes, first);
   for (int d = 0; d < table.count; ++d) {
     MoveDraw const& draw = table.draws[d];
-    if (!P::any(P::splat(draw.bound) > P::load(worst))) break;
+    auto const worst = P::load(plans.worst);
+    if (!P::any(P::splat(draw.bound) > worst)) break;
     LatticeMove<P> const move = prediction.move(draw);
     auto const moves = P::less_i(P::splat_i(kMoveCentres - 1), move.move_class);
-    auto const rate = P::gather(table.rate, move.move_class, 1) * P::splat(draw.weight);
-    auto const wanted = P::land(moves, rate > P::load(worst));
-    std::uint64_t bits = P::mask_bits(wanted);
+    auto const rate = P::lookup(table.rate, move.move_class) * P::splat(draw.weight);
+    std::uint64_t bits = P::mask_bits(P::land(moves, rate > worst));
     if (bits == 0) continue;
     P::store_i(move.solved, solved);
     P::store_i(move.move_class, move_class);
-    for (int i = 0; bits != 0; ++i, bits >>= 1) {
-      if ((bits & 1U) == 0) continue;
-      std::uint64_t const hash = hash_after(lanes, draw, solved[i], first + i);
-      if (table.tested.has(hash)) continue;
-      plan[i].add(table.trials, table.rate[move_class[i]] * draw.weight, hash,
-                  TrialWord::pack(d, solved[i], move_class[i]));
-      worst[i] = plan[i].rate[table.trials - 1];
+    P::store(rate, rates);
+    KeyChange const change(lanes, draw, 0);
+    for (; bits != 0; bits &= bits - 1) {
+      int const i = lowest_bit(bits);
+      std::uint32_t const trial = TrialWord::pack(d, solved[i], move_class[i]);
+      plans.add(i, TrialPlan::order_of(rates[i], trial),
+                hash_after(lanes, draw, change, solved[i], first + i));
     }
   }
+  plans.settle();
   for (int t = 0; t < table.trials; ++t) {
     for (int i = 0; i < kN; ++i) {
-      lanes.trial[t * lanes.stride + first + i] = plan[i].word[t];
-      lanes.trial_hash[t * lanes.stride + first + i] = plan[i].hash[t];
+      lanes.trial[t * lanes.stride + first + i] = plans.plan[i].trial(t);
+      lanes.trial_hash[t * lanes.stride + first + i] = plans.plan[i].hash[t];
     }
   }
 }

@@ -8,11 +8,13 @@
 //   splat / splat_i / splat_u   broadcast
 //   load_* / store_*            unaligned access to kLanes consecutive values
 //   gather_i(p, i)              p[i] of each lane; gather(table, i, stride): table[i * stride]
+//   lookup(table, i)            table[i] of a table of kLookupValues
 //   compress(x, m, p)           stores the lanes of x where m side by side, and returns how many;
 //                               writes a whole pack
 //   fma(a, b, c)                a * b + c, rounded once
 //   select(m, a, b)             m ? a : b;  land, lor, lnot, any  on masks
 //   mask_bits(m)                bit i of the result: lane i of the mask
+//   min(a, b), max(a, b)        a < b ? a : b and a > b ? a : b, so b where one is NaN
 //   relu(x)                     x < 0 ? 0 : x (keeps NaN)
 //   abs, divide, less_i, min_i, max_i, and_i, or_i, to_float, to_int, bits_of, float_of,
 //   shift_left<n>, shift_left_by, shift_right_u<n>, mul_hi_lo
@@ -32,6 +34,8 @@
 #endif
 
 namespace fairlane {
+
+inline constexpr int kLookupValues = 64;
 
 /// One lane per pack: a CUDA thread's view, and the reference on a CPU without wide vectors.
 struct ScalarPack {
@@ -60,6 +64,7 @@ struct ScalarPack {
   static FL_HD F gather(float const* table, I index, int stride) {
     return table[static_cast<long>(index) * stride];
   }
+  static FL_HD F lookup(float const* table, I index) { return table[index]; }
   static FL_HD void store(F x, float* p) { *p = x; }
   static FL_HD void store_i(I x, std::int32_t* p) {
 #ifdef __CUDA_ARCH__
@@ -100,6 +105,8 @@ struct ScalarPack {
   static FL_HD M lnot(M a) { return !a; }
   static FL_HD bool any(M m) { return m; }
   static FL_HD std::uint64_t mask_bits(M m) { return m ? 1 : 0; }
+  static FL_HD F min(F a, F b) { return a < b ? a : b; }
+  static FL_HD F max(F a, F b) { return a > b ? a : b; }
   static FL_HD F relu(F x) { return x < 0.0F ? 0.0F : x; }
   static FL_HD F abs(F x) { return float_of(bits_of(x) & 0x7FFFFFFF); }
   static FL_HD M less_i(I a, I b) { return a < b; }
@@ -146,6 +153,7 @@ concept Pack = requires(typename P::F f, typename P::I i, typename P::U u, typen
   { P::load_u(from_u) } -> std::same_as<typename P::U>;
   { P::gather_i(from_i, i) } -> std::same_as<typename P::I>;
   { P::gather(from, i, 1) } -> std::same_as<typename P::F>;
+  { P::lookup(from, i) } -> std::same_as<typename P::F>;
   P::store(f, to);
   P::store_i(i, to_i);
   P::store_u(u, to_u);
@@ -161,6 +169,8 @@ concept Pack = requires(typename P::F f, typename P::I i, typename P::U u, typen
   { P::lnot(m) } -> std::same_as<typename P::M>;
   { P::any(m) } -> std::same_as<bool>;
   { P::mask_bits(m) } -> std::same_as<std::uint64_t>;
+  { P::min(f, f) } -> std::same_as<typename P::F>;
+  { P::max(f, f) } -> std::same_as<typename P::F>;
   { P::relu(f) } -> std::same_as<typename P::F>;
   { P::abs(f) } -> std::same_as<typename P::F>;
   { P::less_i(i, i) } -> std::same_as<typename P::M>;

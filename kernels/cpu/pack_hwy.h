@@ -34,6 +34,21 @@ struct SimdPack {
   static FL_HD F gather(float const* table, I index, int stride) {
     return hn::GatherIndex(DF(), table, hn::Mul(index, splat_i(stride)));
   }
+  static FL_HD F lookup(float const* table, I index) {
+    constexpr int kRegisters = kLookupValues / kLanes;
+    if constexpr (kRegisters > 4) {
+      return gather(table, index, 1);
+    } else {
+      auto const at = hn::IndicesFromVec(DF(), hn::And(index, splat_i(kLanes - 1)));
+      F value = hn::TableLookupLanes(load(table), at);
+      FL_UNROLL
+      for (int r = 1; r < kRegisters; ++r) {
+        F const here = hn::TableLookupLanes(load(table + r * kLanes), at);
+        value = select(less_i(index, splat_i(r * kLanes)), value, here);
+      }
+      return value;
+    }
+  }
   static FL_HD void store(F x, float* p) { hn::StoreU(x, DF(), p); }
   static FL_HD void store_i(I x, std::int32_t* p) { hn::StoreU(x, DI(), p); }
   static FL_HD void store_u(U x, std::uint32_t* p) { hn::StoreU(x, DU(), p); }
@@ -67,14 +82,20 @@ struct SimdPack {
   static FL_HD std::uint64_t mask_bits(M m) {
     std::uint8_t bytes[8] = {};  // what StoreMaskBits may write, at least
     hn::StoreMaskBits(DF(), m, bytes);
-    std::uint64_t word;
+    // A load of more than was stored would wait for it.
+    std::conditional_t<(kLanes > 8), std::uint16_t, std::uint8_t> word;
+    static_assert(kLanes <= 16);
     std::memcpy(&word, bytes, sizeof word);
     return word;
   }
 #if HWY_ARCH_X86
-  // x86's max returns its second operand for NaN and for equal zeros: exactly x < 0 ? 0 : x.
+  // x86's min and max return their second operand for NaN and for equal zeros.
+  static FL_HD F min(F a, F b) { return hn::Min(a, b); }
+  static FL_HD F max(F a, F b) { return hn::Max(a, b); }
   static FL_HD F relu(F x) { return hn::Max(hn::Zero(DF()), x); }
 #else
+  static FL_HD F min(F a, F b) { return hn::IfThenElse(hn::Lt(a, b), a, b); }
+  static FL_HD F max(F a, F b) { return hn::IfThenElse(hn::Gt(a, b), a, b); }
   static FL_HD F relu(F x) { return hn::IfThenElse(hn::Lt(x, hn::Zero(DF())), hn::Zero(DF()), x); }
 #endif
   static FL_HD F abs(F x) { return hn::Abs(x); }

@@ -58,7 +58,7 @@ void DeviceBlock::upload(LatticeStep const& how) {
   auto const draws = static_cast<std::size_t>(table.count);
   auto const words = std::size_t{1} << (table.tested.log2_bits - 6);
   if (moves_.draws.size() < draws) moves_.draws = DeviceArray<MoveDraw>(device, draws);
-  if (moves_.rates.size() == 0) moves_.rates = DeviceArray<float>(device, kMoveClasses);
+  if (moves_.rates.size() == 0) moves_.rates = DeviceArray<float>(device, kLookupValues);
   if (moves_.tested.size() != words) {
     moves_.tested = DeviceArray<std::uint64_t>(device, words);
     moves_.version = 0;
@@ -67,7 +67,7 @@ void DeviceBlock::upload(LatticeStep const& how) {
   moves_.version = how.version;
   float* const rates = moves_.rates.data();
   device.upload(moves_.draws.data(), table.draws, draws * sizeof(MoveDraw));
-  device.upload(rates, table.rate, kMoveClasses * sizeof(float));
+  device.upload(rates, table.rate, kLookupValues * sizeof(float));
   device.upload(moves_.tested.data(), table.tested.bits, words * sizeof(std::uint64_t));
   moves_.table = {moves_.draws.data(),
                   table.count,

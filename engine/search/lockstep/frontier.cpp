@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 namespace fairlane {
 namespace {
 
-constexpr std::size_t kMostQueued = std::size_t{1} << 16;  // of misses; hits are all kept
+constexpr std::size_t kLeastQueue = std::size_t{1} << 16;  // rows that a queue has room for
 constexpr double kRemembered = 0.95;        // of what a kind has brought, from wave to wave
 constexpr std::int64_t kStartShare = 64;    // one lane of so many starts anew in any case
 constexpr std::size_t kUnknownShare = 8;    // of a wave's origins, of a kind that is not known well
@@ -30,16 +32,27 @@ double pow2_ceil_log(double count) { return std::ceil(std::log2(std::max(count, 
 
 }  // namespace
 
-Frontier::Frontier(PackedSubject const& subject, std::uint64_t seed, Size const& size)
+Frontier::Frontier(PackedSubject const& subject, std::uint64_t seed, Size const& size,
+                   Workers& workers, int threads)
     : packed_(subject),
       seed_(seed),
       size_(size),
+      workers_(workers),
+      threads_(threads),
       effort_(size.skips_gradients),
       moves_(subject.get(), seed) {
   constexpr double kBitsPerTest = 16.0;
   log2_bits_ =
       std::clamp(static_cast<int>(pow2_ceil_log(size.tests * kBitsPerTest)), kLeastBits, kMostBits);
   tested_.resize((std::size_t{1} << log2_bits_) / 64);
+  Subject const& s = subject.get();
+  for (int i = 0; i < s.movable_count; ++i) {
+    int const c = s.movable[i];
+    std::int32_t const middle = s.low[c] + (s.high[c] - s.low[c]) / 2;
+    auto const attribute =
+        static_cast<std::size_t>(subject.attribute_of()[static_cast<std::size_t>(c)]);
+    halves_.push_back({attribute, subject.code_at(c, std::min(middle + 1, s.high[c]))});
+  }
   cells_.resize(kCells);
 }
 
@@ -51,12 +64,54 @@ std::int64_t Frontier::wave_lanes() const {
       std::clamp(size_.tests / (kUsualTrials * kWaves), kLeast, kMost));
 }
 
-void Frontier::push(OriginKind kind, std::int32_t const* row) {
+std::optional<std::size_t> Frontier::place_in(OriginKind kind) {
   Queue& queue = queues_[static_cast<std::size_t>(kind)];
-  bool const is_miss = kind >= OriginKind::kNear0;
-  if (is_miss && queue.cells.size() >= kMostQueued) return;
-  queue.rows.insert(queue.rows.end(), row, row + width());
-  queue.cells.push_back(cell_of(row));
+  // No wave replaces what it has brought itself.
+  auto const room = std::max(kLeastQueue, kMostTrials * static_cast<std::size_t>(wave_lanes()));
+  if (queue.cells.size() < room) {
+    // Queues grow fast at first: to copy them costs as much as to fill them.
+    constexpr std::size_t kFirstRows = 4096;
+    if (queue.cells.size() == queue.cells.capacity()) {
+      auto const rows = std::clamp(4 * queue.cells.size(), kFirstRows, room);
+      queue.cells.reserve(rows);
+      queue.rows.reserve(rows * width());
+    }
+    queue.rows.resize(queue.rows.size() + width());
+    queue.cells.push_back(0);
+    return queue.cells.size() - 1;
+  }
+  if (kind >= OriginKind::kNear0) return std::nullopt;
+  queue.replaced = (queue.replaced + 1) % room;
+  return queue.replaced;
+}
+
+void Frontier::put(OriginKind kind, std::size_t place, std::int32_t const* row) {
+  Queue& queue = queues_[static_cast<std::size_t>(kind)];
+  std::copy_n(row, width(), &queue.rows[place * width()]);
+  queue.cells[place] = cell_of(row);
+}
+
+void Frontier::push(OriginKind kind, std::int32_t const* row) {
+  if (auto const place = place_in(kind)) put(kind, *place, row);
+}
+
+void Frontier::promise(OriginKind kind, std::size_t origin, std::uint32_t word) {
+  if (auto const place = place_in(kind)) promises_.push_back({kind, *place, origin, word});
+}
+
+void Frontier::keep_promises() {
+  constexpr std::int64_t kLeastPromises = 128;  // that are worth a thread
+  workers_.split(threads_, static_cast<std::int64_t>(promises_.size()), kLeastPromises,
+                 [&](int, std::int64_t begin, std::int64_t end) {
+                   std::vector<std::int32_t> row(width());
+                   for (std::int64_t i = begin; i < end; ++i) {
+                     Promise const& one = promises_[static_cast<std::size_t>(i)];
+                     std::copy_n(&wave_.rows[one.origin * width()], width(), row.data());
+                     if (one.word != 0) move(one.word, row.data());
+                     put(one.kind, one.place, row.data());
+                   }
+                 });
+  promises_.clear();
 }
 
 std::uint64_t Frontier::hash_of(std::int32_t const* row) const {
@@ -94,15 +149,14 @@ double Frontier::start_rate() const {
 }
 
 std::uint16_t Frontier::cell_of(std::int32_t const* row) const {
-  Subject const& s = packed_.get();
   std::uint64_t hash = 0;
-  for (int i = 0; i < s.movable_count; ++i) {
-    int const c = s.movable[i];
-    std::int32_t const code = row[packed_.attribute_of()[static_cast<std::size_t>(c)]];
-    bool const upper = packed_.place_of(c, code) - s.low[c] > (s.high[c] - s.low[c]) / 2;
-    hash = hash_word(hash, upper ? 1 : 0);
+  std::uint64_t halves = 0;
+  for (std::size_t i = 0; i < halves_.size(); ++i) {
+    Half const& upper = halves_[i];
+    halves = halves << 1 | (row[upper.attribute] >= upper.first ? 1U : 0U);
+    if (i % 64 == 63) hash = hash_word(hash, std::exchange(halves, 0));
   }
-  return static_cast<std::uint16_t>(hash >> 48);
+  return static_cast<std::uint16_t>(hash_word(hash, halves) >> 48);
 }
 
 void Frontier::draw_origins(std::size_t kind, std::size_t count) {
@@ -158,7 +212,7 @@ Wave const& Frontier::next(StartRow const& start_row) {
     on_its_way_ = true;
   }
   wave_.effort = effort_.of_wave(wave_.number);
-  moves_.draw(wave_.number, draws_of_wave());
+  moves_.draw(wave_.number, draws_of_wave(), workers_, threads_);
   return wave_;
 }
 
@@ -177,20 +231,29 @@ LatticeStep Frontier::step() const {
   return {table, wave_.number, wave_.effort.gradients};
 }
 
-void Frontier::moved(std::int32_t const* row, std::uint32_t word, std::int32_t* to) const {
-  std::copy_n(row, width(), to);
+void Frontier::move(std::uint32_t word, std::int32_t* row) const {
   MoveDraw const& draw = moves_.of(word);
   for (int i = 0; i < kMoveAttributes; ++i) {
     std::int32_t const by = i < kMoveAttributes - 1 ? draw.by[i] : TrialWord::solved(word);
     if (by == 0) continue;
     int const c = draw.column[i];
-    std::int32_t& code = to[packed_.attribute_of()[static_cast<std::size_t>(c)]];
+    std::int32_t& code = row[packed_.attribute_of()[static_cast<std::size_t>(c)]];
     code = packed_.code_at(c, packed_.place_of(c, code) + by);
   }
 }
 
-void Frontier::take_start(std::int64_t index, bool hit, std::int32_t const* row) {
-  std::int32_t const* const from = &wave_.rows[static_cast<std::size_t>(index) * width()];
+void Frontier::take(WaveResults const& results, std::vector<std::uint32_t>& tests) {
+  for (std::size_t i = 0; i < results.hit.size(); ++i) {
+    take_start(i, results.hit[i] != 0, &results.rows[i * width()]);
+    tests.push_back(1);
+  }
+  for (std::size_t i = 0; i < wave_.kinds.size(); ++i) tests.push_back(take_origin(i, results));
+  keep_promises();
+  end_wave();
+}
+
+void Frontier::take_start(std::size_t index, bool hit, std::int32_t const* row) {
+  std::int32_t const* const from = &wave_.rows[index * width()];
   starts_.evaluations += size_.evaluations(1.0, true);
   bool const known = test_and_set(hash_of(from));
   if (!hit) return push(OriginKind::kStart, row);
@@ -199,15 +262,17 @@ void Frontier::take_start(std::int64_t index, bool hit, std::int32_t const* row)
   push(OriginKind::kHit, from);
 }
 
-std::uint32_t Frontier::take_origin(std::int64_t index, std::uint32_t const* words,
-                                    std::uint64_t const* hashes, std::size_t stride) {
-  OriginKind const kind = wave_.kind(index);
+std::uint32_t Frontier::take_origin(std::size_t index, WaveResults const& results) {
+  constexpr std::size_t kAhead = 4;  // origins whose groups' bits come meanwhile
+  std::size_t const stride = wave_.kinds.size();
+  TestedGroups const tested{tested_.data(), log2_bits_};
+  std::size_t const row = static_cast<std::size_t>(wave_.starts) + index;
+  auto const kind = static_cast<OriginKind>(wave_.kinds[index]);
   auto& yield = queues_[static_cast<std::size_t>(kind)].yield;
-  std::int32_t const* const row = &wave_.rows[static_cast<std::size_t>(index) * width()];
-  std::vector<std::int32_t> to(width());
   std::uint32_t trials = 0;
-  for (std::size_t t = 0; t < static_cast<std::size_t>(wave_.effort.trials); ++t) {
-    std::uint32_t const word = words[t * stride];
+  for (std::size_t t = 0; t < static_cast<std::size_t>(results.trials); ++t) {
+    if (index + kAhead < stride) tested.prefetch(results.hashes[t * stride + index + kAhead]);
+    std::uint32_t const word = results.words[t * stride + index];
     if (!TrialWord::moves(word)) continue;
     ++trials;
     spent_.tests[t] += 1.0;
@@ -215,16 +280,15 @@ std::uint32_t Frontier::take_origin(std::int64_t index, std::uint32_t const* wor
     bool const deep = outcome == TrialOutcome::kDeep;
     bool const hit = deep || outcome == TrialOutcome::kHit;
     moves_.learn(word, hit);
-    bool const known = test_and_set(hashes[t * stride]);
+    bool const known = test_and_set(results.hashes[t * stride + index]);
     if (known || outcome == TrialOutcome::kFar) continue;
-    moved(row, word, to.data());
     yield.found += hit ? 1.0 : 0.0;
     spent_.found[t] += hit ? 1.0 : 0.0;
     int const near = static_cast<int>(outcome) - static_cast<int>(TrialOutcome::kNear0);
-    push(deep  ? OriginKind::kDeep
-         : hit ? OriginKind::kHit
-               : static_cast<OriginKind>(static_cast<int>(OriginKind::kNear0) + near),
-         to.data());
+    promise(deep  ? OriginKind::kDeep
+            : hit ? OriginKind::kHit
+                  : static_cast<OriginKind>(static_cast<int>(OriginKind::kNear0) + near),
+            row, word);
   }
   trials = std::max(trials, 1U);  // the origin itself
   double const evaluations = size_.evaluations(trials, wave_.effort.gradients);
@@ -232,11 +296,11 @@ std::uint32_t Frontier::take_origin(std::int64_t index, std::uint32_t const* wor
   spent_.evaluations += evaluations;
   if (kind > OriginKind::kOften) return trials;
   int const again = std::max(static_cast<int>(kind), static_cast<int>(OriginKind::kHit)) + 1;
-  push(static_cast<OriginKind>(std::min(again, static_cast<int>(OriginKind::kOften))), row);
+  promise(static_cast<OriginKind>(std::min(again, static_cast<int>(OriginKind::kOften))), row, 0);
   return trials;
 }
 
-void Frontier::finish() {
+void Frontier::end_wave() {
   on_its_way_ = false;
   effort_.learn(wave_.effort, spent_, size_.test_evaluations);
   spent_ = {};
@@ -264,7 +328,8 @@ constexpr char const* kEffort = "frontier.effort";    // double, see SearchEffor
 constexpr char const* kTested = "frontier.tested";    // uint64 bits
 constexpr char const* kOrigins = "frontier.cells";    // uint32 origins in each cell
 constexpr char const* kCounts = "frontier.counts";    // int64: waves, next start, set bits, starts
-                                                      // of the wave on its way, -1: there is none
+                                                      // of the wave on its way, -1: there is none;
+                                                      // last replaced of each kind
 constexpr char const* kWaveRows = "frontier.wave";    // int32 of the wave on its way
 constexpr char const* kWaveKinds = "frontier.kinds";  // uint8 the same
 
@@ -287,9 +352,10 @@ void Frontier::write(CheckpointWriter& state) const {
   state.add(kEffort, effort_.state());
   state.add(kTested, tested_);
   state.add(kOrigins, cells_);
-  state.add(kCounts,
-            std::vector<std::int64_t>{waves_, next_start_, static_cast<std::int64_t>(set_bits_),
-                                      on_its_way_ ? wave_.starts : -1});
+  std::vector<std::int64_t> counts{waves_, next_start_, static_cast<std::int64_t>(set_bits_),
+                                   on_its_way_ ? wave_.starts : -1};
+  for (Queue const& queue : queues_) counts.push_back(static_cast<std::int64_t>(queue.replaced));
+  state.add(kCounts, counts);
   state.add(kWaveRows, wave_.rows);
   state.add(kWaveKinds, wave_.kinds);
 }
@@ -304,6 +370,7 @@ bool Frontier::read(CheckpointReader const& state) {
     for (std::size_t i = 0; i < queue.rows.size(); i += width())
       queue.cells.push_back(cell_of(&queue.rows[i]));
     queue.yield = {yields.at(2 * kind), yields.at(2 * kind + 1)};
+    queue.replaced = static_cast<std::size_t>(counts.at(4 + kind));
   }
   starts_ = {yields.at(2 * kOriginKinds), yields.at(2 * kOriginKinds + 1)};
   moves_.restore(state.values<double>(kMoves));

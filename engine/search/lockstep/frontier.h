@@ -8,8 +8,10 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
+#include "base/workers.h"
 #include "engine/job/checkpoint.h"
 #include "engine/search/lockstep/move_draws.h"
 #include "engine/search/lockstep/search_effort.h"
@@ -45,9 +47,19 @@ struct Wave {
   std::vector<std::uint8_t> kinds;
 
   std::int64_t count() const { return starts + static_cast<std::int64_t>(kinds.size()); }
-  OriginKind kind(std::int64_t origin) const {
-    return static_cast<OriginKind>(kinds[static_cast<std::size_t>(origin - starts)]);
-  }
+};
+
+/// What became of a wave.
+/// hit     [starts] the start is an IDI
+/// rows    [starts][attributes] where its step ended otherwise
+/// trials  of each origin
+/// words   [trials][origins], hashes [trials][origins]: see LaneBlock::trials
+struct WaveResults {
+  std::vector<std::uint8_t> hit;
+  std::vector<std::int32_t> rows;
+  int trials = 0;
+  std::vector<std::uint32_t> words;
+  std::vector<std::uint64_t> hashes;
 };
 
 /// The queues of origins, what each kind has brought so far, and what is known of moves and groups.
@@ -75,7 +87,9 @@ class Frontier {
   /// Rows of start number n, 0, 1, ...: writes row [attributes]
   using StartRow = std::function<void(std::int64_t n, std::int32_t* row)>;
 
-  Frontier(PackedSubject const& subject, std::uint64_t seed, Size const& size);
+  /// Its own work is shared by so many threads at most. subject, workers: outlive it
+  Frontier(PackedSubject const& subject, std::uint64_t seed, Size const& size, Workers& workers,
+           int threads);
 
   /// An IDI that is known. row [attributes]
   void add_hit(std::int32_t const* row);
@@ -84,14 +98,9 @@ class Frontier {
   Wave const& next(StartRow const& start_row);
   /// Moves for the wave's origins; valid until its results are taken.
   LatticeStep step() const;
-  /// Results of the wave that is on its way, in order; then finish().
-  /// hit: the start is an IDI, row [attributes] where its step ended otherwise
-  void take_start(std::int64_t index, bool hit, std::int32_t const* row);
-  /// words, hashes: of the wave's trials, `stride` apart; see LaneBlock::trials. Returns how many
-  /// tests it made
-  std::uint32_t take_origin(std::int64_t index, std::uint32_t const* words,
-                            std::uint64_t const* hashes, std::size_t stride);
-  void finish();
+  /// The results of the wave that is on its way. tests: gets how many tests each start and origin
+  /// made
+  void take(WaveResults const& results, std::vector<std::uint32_t>& tests);
 
   void write(CheckpointWriter& state) const;
   /// Takes over what write() has left; false where there is nothing.
@@ -106,12 +115,33 @@ class Frontier {
   struct Queue {
     std::vector<std::int32_t> rows;    // [..][attributes]
     std::vector<std::uint16_t> cells;  // [..] of these
+    std::size_t replaced = 0;          // last, where there was no room
     Yield yield;
+  };
+
+  /// An origin that has its place in a queue, but not yet its row: a wave's origin, moved.
+  struct Promise {
+    OriginKind kind;
+    std::size_t place;
+    std::size_t origin;
+    std::uint32_t word;  // 0: not moved
+  };
+
+  /// The upper half of an attribute's codes begins with `first`.
+  struct Half {
+    std::size_t attribute;
+    std::int32_t first;
   };
 
   std::size_t width() const { return static_cast<std::size_t>(packed_.get().columns); }
   std::size_t queued(std::size_t kind) const { return queues_[kind].cells.size(); }
+  /// Where in its queue another origin goes: behind the last one, while there is room. Then it
+  /// replaces a hit that has waited for long; none for a miss.
+  std::optional<std::size_t> place_in(OriginKind kind);
+  void put(OriginKind kind, std::size_t place, std::int32_t const* row);
   void push(OriginKind kind, std::int32_t const* row);
+  void promise(OriginKind kind, std::size_t origin, std::uint32_t word);
+  void keep_promises();
   double rate(std::size_t kind) const;
   double start_rate() const;
   /// Origins and starts of a wave.
@@ -123,15 +153,21 @@ class Frontier {
   std::size_t draws_of_wave() const;
   /// Part of the domain that a row lies in, by the halves of its attributes' ranges.
   std::uint16_t cell_of(std::int32_t const* row) const;
+  void take_start(std::size_t index, bool hit, std::int32_t const* row);
+  std::uint32_t take_origin(std::size_t index, WaveResults const& results);
+  void end_wave();
   /// Whether a group was tested before; it counts as tested from now on.
   bool test_and_set(std::uint64_t hash);
   std::uint64_t hash_of(std::int32_t const* row) const;
-  /// The row that a test has moved to.
-  void moved(std::int32_t const* row, std::uint32_t word, std::int32_t* to) const;
+  /// Moves a row as a test did.
+  void move(std::uint32_t word, std::int32_t* row) const;
 
   PackedSubject const& packed_;
   std::uint64_t seed_;
   Size size_;
+  Workers& workers_;
+  int threads_;
+  std::vector<Half> halves_;  // [movable]
   std::array<Queue, kOriginKinds> queues_;
   Yield starts_;
   std::int64_t next_start_ = 0;
@@ -141,6 +177,7 @@ class Frontier {
   SearchEffort effort_;
   EffortResult spent_;                 // of the wave that is on its way
   MoveDraws moves_;                    // the same
+  std::vector<Promise> promises_;      // the same
   std::vector<std::uint64_t> tested_;  // bits, see TestedGroups
   int log2_bits_ = 0;
   std::vector<std::uint32_t> cells_;  // origins so far in each cell

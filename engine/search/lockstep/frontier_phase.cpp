@@ -45,6 +45,11 @@ Frontier::Size LockstepSearch::frontier_size() const {
           variants() - kPair, 2.0 * gradient_cost(), gradients_differ()};
 }
 
+void LockstepSearch::new_frontier() {
+  frontier_.emplace(backend_.subject(), config_.seed, frontier_size(), workers_,
+                    backend_.concurrency());
+}
+
 void LockstepSearch::place_wave(Wave const& wave, std::int64_t first, LaneBlock& block,
                                 std::int64_t begin, int count) const {
   std::vector<std::uint32_t> numbers(static_cast<std::size_t>(count));
@@ -79,7 +84,7 @@ void LockstepSearch::run_origins(LaneBlock& block, std::int64_t begin, WaveResul
   }
 }
 
-LockstepSearch::WaveResults LockstepSearch::run_wave(Wave const& wave, std::int64_t first) {
+WaveResults LockstepSearch::run_wave(Wave const& wave, std::int64_t first) {
   WaveResults results;
   results.hit.resize(static_cast<std::size_t>(wave.starts));
   results.rows.resize(results.hit.size() * static_cast<std::size_t>(attributes_));
@@ -117,28 +122,10 @@ LockstepSearch::WaveResults LockstepSearch::run_wave(Wave const& wave, std::int6
   return results;
 }
 
-void LockstepSearch::learn(Wave const& wave, WaveResults const& results) {
-  auto const width = static_cast<std::size_t>(attributes_);
-  for (std::int64_t i = 0; i < wave.starts; ++i) {
-    auto const at = static_cast<std::size_t>(i);
-    frontier_->take_start(i, results.hit[at] != 0, &results.rows[at * width]);
-    steps_.push_back(1);
-    renewals_.push_back(1);
-  }
-  for (std::size_t i = 0; i < wave.kinds.size(); ++i) {
-    steps_.push_back(frontier_->take_origin(wave.starts + static_cast<std::int64_t>(i),
-                                            &results.words[i], &results.hashes[i],
-                                            wave.kinds.size()));
-    renewals_.push_back(wave.effort.gradients ? 1 : 0);
-  }
-  frontier_->finish();
-  local_done_.resize(steps_.size(), 1);
-}
-
 void LockstepSearch::frontier_phase() {
   auto const width = static_cast<std::size_t>(attributes_);
   if (!frontier_) {
-    frontier_.emplace(backend_.subject(), config_.seed, frontier_size());
+    new_frontier();
     for (std::size_t i = 0; i < origins_.seed.size(); ++i)
       frontier_->add_hit(&origins_.rows[i * width]);
   }
@@ -166,11 +153,17 @@ void LockstepSearch::frontier_phase() {
       repeats ? options_.replay->local_seeds : static_cast<std::int64_t>(kNameableOrigins);
   auto const done = [&] { return static_cast<std::int64_t>(steps_.size()); };
   double const each = origin_evaluations(kUsualTrials, 1.0);
-  begin_phase(1,
-              static_cast<std::int64_t>(std::min({static_cast<double>(most_tests) / kUsualTrials,
-                                                  static_cast<double>(most_origins),
-                                                  std::ceil(most_evaluations / each)})),
-              done());
+  double const origins =
+      std::min({static_cast<double>(most_tests) / kUsualTrials, static_cast<double>(most_origins),
+                std::ceil(most_evaluations / each)});
+  begin_phase(1, static_cast<std::int64_t>(origins), done());
+  if (!config_.budget.instances && !config_.budget.seconds) {
+    // A miss of two members is recorded where there are no others.
+    double const recorded = variants() == 2.0 ? 1.0 : 0.5;
+    backend_.reserve(static_cast<double>(backend_.visited()) +
+                     recorded * kUsualTrials *
+                         std::max(origins - static_cast<double>(done()), 0.0));
+  }
   std::int64_t counted = -1;
   char const* reason = "";
   while (counted < 0) {
@@ -183,7 +176,10 @@ void LockstepSearch::frontier_phase() {
     }
     std::int64_t const first = done();
     Wave const& wave = frontier_->next(start_row);
-    learn(wave, run_wave(wave, first));
+    frontier_->take(run_wave(wave, first), steps_);
+    renewals_.resize(static_cast<std::size_t>(first + wave.starts), 1);
+    renewals_.resize(steps_.size(), wave.effort.gradients ? 1 : 0);
+    local_done_.resize(steps_.size(), 1);
     std::int64_t const tests_before = tests;
     for (std::int64_t i = first; i < done(); ++i) {
       tests += steps_[static_cast<std::size_t>(i)];

@@ -85,16 +85,7 @@ class LockstepSearch : public SearchTask {
   /// The margin method's local phase: waves of a frontier, whose origins and starts are numbered in
   /// the order in which they are taken.
   void frontier_phase();
-  /// Results of a wave; [count] each, of starts or of origins.
-  /// hit, rows       starts: whether it is an IDI, and where its step ended [attributes]
-  /// words, hashes   origins: [trials][origins], see LaneBlock::trials
-  struct WaveResults {
-    int trials = 0;
-    std::vector<std::uint8_t> hit;
-    std::vector<std::int32_t> rows;
-    std::vector<std::uint32_t> words;
-    std::vector<std::uint64_t> hashes;
-  };
+  void new_frontier();
   WaveResults run_wave(Wave const& wave, std::int64_t first);
   /// Places members [begin, begin + count) of a wave whose first one has number `first`.
   void place_wave(Wave const& wave, std::int64_t first, LaneBlock& block, std::int64_t begin,
@@ -102,8 +93,6 @@ class LockstepSearch : public SearchTask {
   /// What was placed, from start or origin `begin` on.
   void run_starts(LaneBlock& block, std::int64_t begin, WaveResults& results);
   void run_origins(LaneBlock& block, std::int64_t begin, WaveResults& results);
-  /// Takes a wave's results over: which origins come next.
-  void learn(Wave const& wave, WaveResults const& results);
   Frontier::Size frontier_size() const;
   /// Tests that the frontier makes at most.
   std::int64_t frontier_tests() const;

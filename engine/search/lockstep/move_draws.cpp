@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdlib>
 #include <numeric>
 
@@ -22,6 +23,26 @@ constexpr std::int32_t kStepSizes = 4;  // the largest: and more
 constexpr std::size_t kStepsOfColumn = 2 * kStepSizes;
 constexpr double kFirstSteps = 4.0;  // tests that the mean of all steps is worth for one of them
 
+// A draw's random words: one for each attribute, and the bits of one for the steps.
+constexpr std::uint32_t kMoveWords = 1;
+// Of 256:
+constexpr std::uint32_t kStays = 51;  // the second attribute does not move
+constexpr std::uint32_t kOnes = 192;  // steps of one
+constexpr std::uint32_t kTwos = 236;  // and of two; others are of up to four
+
+// Bounds are rounded up to four bits behind the first one, so that draws are sorted by counting.
+constexpr int kBoundBits = 19;  // that are left out
+constexpr std::uint32_t kBoundRanks = 1U << (31 - kBoundBits);
+
+float bound_of(float rate) {
+  constexpr std::uint32_t kLeftOut = (1U << kBoundBits) - 1U;
+  return std::bit_cast<float>((std::bit_cast<std::uint32_t>(rate) + kLeftOut) & ~kLeftOut);
+}
+/// Largest bounds first.
+std::uint32_t rank_of(float bound) {
+  return kBoundRanks - 1U - (std::bit_cast<std::uint32_t>(bound) >> kBoundBits);
+}
+
 /// Place of a column's step among those that are counted.
 std::size_t step_place(int column, std::int32_t by) {
   std::int32_t const size = std::min(std::abs(by), kStepSizes) - 1;
@@ -35,74 +56,95 @@ MoveDraws::MoveDraws(Subject const& subject, std::uint64_t seed)
     : subject_(subject),
       seed_(seed),
       classes_(kMoveClasses),
-      steps_(static_cast<std::size_t>(subject.columns) * kStepsOfColumn) {}
+      steps_(static_cast<std::size_t>(subject.columns) * kStepsOfColumn),
+      places_(kBoundRanks),
+      weights_(steps_.tried.size()) {}
 
-void MoveDraws::draw(std::uint32_t wave, std::size_t count) {
-  draws_.resize(count);
-  for (std::size_t d = 0; d < draws_.size(); ++d)
-    draws_[d] = draw_one(static_cast<std::uint32_t>(d), wave);
+void MoveDraws::draw(std::uint32_t wave, std::size_t count, Workers& workers, int threads) {
+  constexpr std::int64_t kLeastDraws = 256;  // that are worth a thread
   learn_rates();
-  weigh();
-  std::ranges::stable_sort(draws_, std::ranges::greater(), &MoveDraw::bound);
+  learn_weights();
+  unsorted_.resize(count);
+  workers.split(threads, static_cast<std::int64_t>(count), kLeastDraws,
+                [&](int, std::int64_t begin, std::int64_t end) {
+                  for (std::int64_t d = begin; d < end; ++d) {
+                    MoveDraw& move = unsorted_[static_cast<std::size_t>(d)];
+                    move = draw_one(static_cast<std::uint32_t>(d), wave);
+                    weigh(move);
+                  }
+                });
+  sort_draws();
+}
+
+void MoveDraws::sort_draws() {
+  std::ranges::fill(places_, 0);
+  for (MoveDraw const& move : unsorted_) ++places_[rank_of(move.bound)];
+  std::exclusive_scan(places_.begin(), places_.end(), places_.begin(), 0U);
+  draws_.resize(unsorted_.size());
+  for (MoveDraw const& move : unsorted_) draws_[places_[rank_of(move.bound)]++] = move;
 }
 
 MoveDraw MoveDraws::draw_one(std::uint32_t number, std::uint32_t wave) const {
   Subject const& s = subject_;
   auto const movable = static_cast<std::uint32_t>(s.movable_count);
-  auto const draw = [&](std::uint32_t part) {
-    return philox<ScalarPack>(number, static_cast<std::uint32_t>(Phase::kFrontier), wave, part,
-                              seed_);
+  auto const random = philox<ScalarPack>(number, static_cast<std::uint32_t>(Phase::kFrontier), wave,
+                                         kMoveWords, seed_);
+  auto const& words = random.w;
+  std::uint32_t bits = words[3];
+  auto const take = [&](int count) {
+    std::uint32_t const taken = bits & ((1U << count) - 1U);
+    bits >>= count;
+    return taken;
   };
-  auto const places = draw(1);
-  auto const sizes = draw(2);
-  auto const more = draw(3);
   MoveDraw move{};
-  std::uint32_t const first = below<ScalarPack>(places.w[0], movable);
+  std::uint32_t const first = below<ScalarPack>(words[0], movable);
   move.column[0] = s.movable[first];
   move.column[1] = move.column[2] = -1;
   if (movable > 1) {
-    std::uint32_t second = below<ScalarPack>(places.w[1], movable - 1);
+    std::uint32_t second = below<ScalarPack>(words[1], movable - 1);
     second += second >= first ? 1 : 0;
     move.column[2] = s.movable[second];
     if (movable > 2) {
-      std::uint32_t third = below<ScalarPack>(places.w[2], movable - 2);
+      std::uint32_t third = below<ScalarPack>(words[2], movable - 2);
       third += third >= std::min(first, second) ? 1 : 0;
       third += third >= std::max(first, second) ? 1 : 0;
       move.column[1] = s.movable[third];
     }
   }
-  for (std::uint32_t i = 0; i + 1 < kMoveAttributes; ++i) {
+  bool const second_stays = take(8) < kStays;
+  for (int i = 0; i + 1 < kMoveAttributes; ++i) {
+    std::uint32_t const size = take(8);
+    std::uint32_t const longest = take(2) + 1;
+    bool const up = take(1) != 0;
     int const c = move.column[i];
-    bool const stays = i == 1 && unit_float<ScalarPack>(more.w[0]) < 0.2F;
-    if (c < 0 || stays) continue;
-    float const size = unit_float<ScalarPack>(sizes.w[2 * i]);
-    constexpr std::uint32_t kLongest = 4;
-    std::uint32_t const longest = below<ScalarPack>(more.w[1 + i], kLongest) + 1;
-    auto const by = static_cast<std::int32_t>(size < 0.75F ? 1U : size < 0.92F ? 2U : longest);
+    if (c < 0 || (i == 1 && second_stays)) continue;
+    auto const by = static_cast<std::int32_t>(size < kOnes ? 1U : size < kTwos ? 2U : longest);
     std::int32_t const step = std::min(by, s.high[c] - s.low[c]);
-    move.by[i] = (sizes.w[2 * i + 1] & 1U) != 0 ? step : -step;
+    move.by[i] = up ? step : -step;
   }
   return move;
 }
 
-void MoveDraws::weigh() {
+void MoveDraws::learn_weights() {
   double const tried = std::accumulate(steps_.tried.begin(), steps_.tried.end(), 1.0);
   double const mean = std::accumulate(steps_.hits.begin(), steps_.hits.end(), 0.5) / tried;
-  for (MoveDraw& move : draws_) {
-    double weight = 1.0;
-    for (int i = 0; i + 1 < kMoveAttributes; ++i) {
-      if (move.by[i] == 0) continue;
-      std::size_t const at = step_place(move.column[i], move.by[i]);
-      weight *= (steps_.hits[at] + kFirstSteps * mean) / (steps_.tried[at] + kFirstSteps) / mean;
-    }
-    move.weight = static_cast<float>(weight);
-    auto const distance = static_cast<std::size_t>(move.distance());
-    move.bound = move.weight * best_from_[std::min(distance, best_from_.size() - 1)];
+  for (std::size_t at = 0; at < weights_.size(); ++at) {
+    double const rate = (steps_.hits[at] + kFirstSteps * mean) / (steps_.tried[at] + kFirstSteps);
+    weights_[at] = static_cast<float>(rate / mean);
   }
 }
 
+void MoveDraws::weigh(MoveDraw& move) const {
+  move.weight = 1.0F;
+  for (int i = 0; i + 1 < kMoveAttributes; ++i) {
+    if (move.by[i] != 0) move.weight *= weights_[step_place(move.column[i], move.by[i])];
+  }
+  auto const distance = static_cast<std::size_t>(move.distance());
+  move.bound = bound_of(move.weight * best_from_[std::min(distance, best_from_.size() - 1)]);
+}
+
 void MoveDraws::learn_rates() {
-  rates_.resize(kMoveClasses);
+  rates_.resize(kLookupValues);
   best_from_.fill(0.0F);
   for (std::size_t d = kMoveDistances; d-- > 0;) {
     if (d + 1 < kMoveDistances) best_from_[d] = best_from_[d + 1];

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/workers.h"
 #include "kernels/core/lattice.h"
 
 namespace fairlane {
@@ -18,8 +19,8 @@ class MoveDraws {
   /// subject outlives it.
   MoveDraws(Subject const& subject, std::uint64_t seed);
 
-  /// So many moves of a wave, at most kMostMoveDraws.
-  void draw(std::uint32_t wave, std::size_t count);
+  /// So many moves of a wave, at most kMostMoveDraws, by at most so many threads.
+  void draw(std::uint32_t wave, std::size_t count, Workers& workers, int threads);
   /// They and their rates; valid until the next ones are drawn. Without tested groups and trials.
   MoveTable table() const;
   /// The draw of a test.
@@ -47,15 +48,21 @@ class MoveDraws {
   };
   MoveDraw draw_one(std::uint32_t number, std::uint32_t wave) const;
   void learn_rates();
-  void weigh();
+  void learn_weights();
+  void weigh(MoveDraw& move) const;
+  /// Descending by bound, of equal ones the earlier draw first.
+  void sort_draws();
 
   Subject const& subject_;
   std::uint64_t seed_;
   Outcomes classes_;  // [kMoveClasses]
   Outcomes steps_;    // of the first two attributes, see step_place
   std::vector<MoveDraw> draws_;
-  std::vector<float> rates_;                       // [kMoveClasses]
+  std::vector<MoveDraw> unsorted_;
+  std::vector<std::uint32_t> places_;              // of a bound's draws, by its rank
+  std::vector<float> rates_;                       // [kLookupValues], by class
   std::array<float, kMoveDistances> best_from_{};  // the best rate of that distance and beyond
+  std::vector<float> weights_;                     // of steps, see step_place
 };
 
 }  // namespace fairlane

@@ -70,7 +70,7 @@ void LockstepSearch::read_state(CheckpointReader const& state) {
   steps_ = state.values<std::uint32_t>(kSteps);
   renewals_ = state.values<std::uint32_t>(kRenewals);
   if (method_.frontier) {
-    frontier_.emplace(backend_.subject(), config_.seed, frontier_size());
+    new_frontier();
     if (!frontier_->read(state)) frontier_.reset();
   }
   if (state.size(kShare) > 0) {

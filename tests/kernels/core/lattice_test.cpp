@@ -68,7 +68,7 @@ struct Origin {
 };
 
 std::vector<float> rates() {
-  std::vector<float> rate(kMoveClasses);
+  std::vector<float> rate(kLookupValues);
   for (int d = 1; d < kMoveDistances; ++d) {
     for (int centre = 1; centre < kMoveCentres; ++centre) {
       rate[static_cast<std::size_t>(d * kMoveCentres + centre)] =
@@ -161,7 +161,7 @@ std::vector<PlannedMove> best_moves(Subject const& s, PlanLanes const& lanes,
     auto const move = prediction.move(draw);
     if (move.move_class < kMoveCentres) continue;
     PlannedMove const planned{table.rate[move.move_class] * draw.weight,
-                              hash_after(lanes, draw, move.solved, 0)};
+                              hash_after(lanes, draw, KeyChange(lanes, draw, 0), move.solved, 0)};
     bool const is_there = std::ranges::any_of(
         best, [&](PlannedMove const& other) { return other.group == planned.group; });
     if (planned.rate <= 0.0F || table.tested.has(planned.group) || is_there) continue;
