@@ -9,12 +9,12 @@
 namespace fairlane {
 namespace {
 
-constexpr std::size_t kLeastQueue = std::size_t{1} << 16;  // rows that a queue has room for
+constexpr std::size_t kLeastQueue = std::size_t{1} << 14;  // rows that a queue has room for
 constexpr double kRemembered = 0.95;        // of what a kind has brought, from wave to wave
 constexpr std::int64_t kStartShare = 64;    // one lane of so many starts anew in any case
 constexpr std::size_t kUnknownShare = 8;    // of a wave's origins, of a kind that is not known well
-constexpr std::size_t kFewDraws = 768;      // moves that an origin chooses from, most of them IDIs
-constexpr std::size_t kManyDraws = 2048;    // where most are not, for which good moves are rarer
+constexpr std::size_t kFewDraws = 512;      // moves that an origin chooses from, most of them IDIs
+constexpr std::size_t kManyDraws = 1024;    // where most are not, for which good moves are rarer
 constexpr double kLittleFound = 0.01;       // IDIs an evaluation, below which there are the most
 constexpr std::uint32_t kDrawnOrigins = 8;  // of which the one in the least visited cell is taken
 constexpr std::uint32_t kFirstOriginDraw = 16;  // behind the draws of moves
@@ -56,61 +56,63 @@ Frontier::Frontier(PackedSubject const& subject, std::uint64_t seed, Size const&
   cells_.resize(kCells);
 }
 
+template <class Work>
+void Frontier::share(std::int64_t count, Work const& work) {
+  constexpr std::int64_t kLeast = 64;  // that are worth a thread
+  workers_.split(threads_, count, kLeast, [&](int, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) work(i);
+  });
+}
+
 std::int64_t Frontier::wave_lanes() const {
   constexpr double kWaves = 512.0;
-  constexpr double kLeast = 64.0;
   constexpr double kMost = 1 << 20;
-  return static_cast<std::int64_t>(
-      std::clamp(size_.tests / (kUsualTrials * kWaves), kLeast, kMost));
+  constexpr std::int64_t kShare = 64;  // so that threads have whole packs
+  auto const lanes =
+      static_cast<std::int64_t>(std::min(size_.tests / (kUsualTrials * kWaves), kMost));
+  return std::max((lanes + kShare - 1) / kShare, std::int64_t{1}) * kShare;
 }
 
 std::optional<std::size_t> Frontier::place_in(OriginKind kind) {
   Queue& queue = queues_[static_cast<std::size_t>(kind)];
   // No wave replaces what it has brought itself.
   auto const room = std::max(kLeastQueue, kMostTrials * static_cast<std::size_t>(wave_lanes()));
-  if (queue.cells.size() < room) {
+  std::size_t const place = queue.cells.size();
+  if (place < room) {
     // Queues grow fast at first: to copy them costs as much as to fill them.
-    constexpr std::size_t kFirstRows = 4096;
-    if (queue.cells.size() == queue.cells.capacity()) {
-      auto const rows = std::clamp(4 * queue.cells.size(), kFirstRows, room);
-      queue.cells.reserve(rows);
-      queue.rows.reserve(rows * width());
-    }
-    queue.rows.resize(queue.rows.size() + width());
+    constexpr std::size_t kFirstRows = 1024;
+    if ((place + 1) * width() > queue.rows.size())
+      queue.rows.resize(std::clamp(4 * place, kFirstRows, room) * width());
     queue.cells.push_back(0);
-    return queue.cells.size() - 1;
+    return place;
   }
   if (kind >= OriginKind::kNear0) return std::nullopt;
   queue.replaced = (queue.replaced + 1) % room;
   return queue.replaced;
 }
 
-void Frontier::put(OriginKind kind, std::size_t place, std::int32_t const* row) {
-  Queue& queue = queues_[static_cast<std::size_t>(kind)];
-  std::copy_n(row, width(), &queue.rows[place * width()]);
-  queue.cells[place] = cell_of(row);
-}
-
 void Frontier::push(OriginKind kind, std::int32_t const* row) {
-  if (auto const place = place_in(kind)) put(kind, *place, row);
+  auto const place = place_in(kind);
+  if (!place) return;
+  Queue& queue = queues_[static_cast<std::size_t>(kind)];
+  std::copy_n(row, width(), &queue.rows[*place * width()]);
+  queue.cells[*place] = cell_of(row);
 }
 
-void Frontier::promise(OriginKind kind, std::size_t origin, std::uint32_t word) {
-  if (auto const place = place_in(kind)) promises_.push_back({kind, *place, origin, word});
+void Frontier::promise(OriginKind kind, std::uint32_t origin, std::uint32_t word) {
+  if (auto const place = place_in(kind))
+    promises_.push_back({kind, static_cast<std::uint32_t>(*place), origin, word});
 }
 
 void Frontier::keep_promises() {
-  constexpr std::int64_t kLeastPromises = 128;  // that are worth a thread
-  workers_.split(threads_, static_cast<std::int64_t>(promises_.size()), kLeastPromises,
-                 [&](int, std::int64_t begin, std::int64_t end) {
-                   std::vector<std::int32_t> row(width());
-                   for (std::int64_t i = begin; i < end; ++i) {
-                     Promise const& one = promises_[static_cast<std::size_t>(i)];
-                     std::copy_n(&wave_.rows[one.origin * width()], width(), row.data());
-                     if (one.word != 0) move(one.word, row.data());
-                     put(one.kind, one.place, row.data());
-                   }
-                 });
+  share(static_cast<std::int64_t>(promises_.size()), [&](std::int64_t i) {
+    Promise const& one = promises_[static_cast<std::size_t>(i)];
+    Queue& queue = queues_[static_cast<std::size_t>(one.kind)];
+    std::int32_t* const row = &queue.rows[one.place * width()];
+    std::copy_n(&wave_.rows[one.origin * width()], width(), row);
+    if (one.word != 0) move(one.word, row);
+    queue.cells[one.place] = cell_of(row);
+  });
   promises_.clear();
 }
 
@@ -174,10 +176,9 @@ void Frontier::draw_origins(std::size_t kind, std::size_t count) {
       }
     }
     ++cells_[queue.cells[chosen]];
-    auto const row = queue.rows.begin() + static_cast<std::ptrdiff_t>(chosen * width());
-    wave_.rows.insert(wave_.rows.end(), row, row + static_cast<std::ptrdiff_t>(width()));
-    std::copy(queue.rows.end() - static_cast<std::ptrdiff_t>(width()), queue.rows.end(), row);
-    queue.rows.resize(queue.rows.size() - width());
+    std::int32_t* const row = &queue.rows[chosen * width()];
+    wave_.rows.insert(wave_.rows.end(), row, row + width());
+    std::copy_n(&queue.rows[(queue.cells.size() - 1) * width()], width(), row);
     queue.cells[chosen] = queue.cells.back();
     queue.cells.pop_back();
     wave_.kinds.push_back(static_cast<std::uint8_t>(kind));
@@ -207,7 +208,10 @@ Wave const& Frontier::next(StartRow const& start_row) {
     }
     wave_.starts = most - static_cast<std::int64_t>(wave_.kinds.size());
     std::vector<std::int32_t> rows(static_cast<std::size_t>(wave_.starts) * width());
-    for (std::size_t i = 0; i < rows.size(); i += width()) start_row(next_start_++, &rows[i]);
+    share(wave_.starts, [&](std::int64_t i) {
+      start_row(next_start_ + i, &rows[static_cast<std::size_t>(i) * width()]);
+    });
+    next_start_ += wave_.starts;
     wave_.rows.insert(wave_.rows.begin(), rows.begin(), rows.end());
     on_its_way_ = true;
   }
@@ -243,8 +247,13 @@ void Frontier::move(std::uint32_t word, std::int32_t* row) const {
 }
 
 void Frontier::take(WaveResults const& results, std::vector<std::uint32_t>& tests) {
-  for (std::size_t i = 0; i < results.hit.size(); ++i) {
-    take_start(i, results.hit[i] != 0, &results.rows[i * width()]);
+  std::vector<std::uint64_t> hashes(results.hit.size());
+  share(wave_.starts, [&](std::int64_t i) {
+    auto const at = static_cast<std::size_t>(i);
+    hashes[at] = hash_of(&wave_.rows[at * width()]);
+  });
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    take_start(i, hashes[i], results.hit[i] != 0, &results.rows[i * width()]);
     tests.push_back(1);
   }
   for (std::size_t i = 0; i < wave_.kinds.size(); ++i) tests.push_back(take_origin(i, results));
@@ -252,10 +261,11 @@ void Frontier::take(WaveResults const& results, std::vector<std::uint32_t>& test
   end_wave();
 }
 
-void Frontier::take_start(std::size_t index, bool hit, std::int32_t const* row) {
+void Frontier::take_start(std::size_t index, std::uint64_t hash, bool hit,
+                          std::int32_t const* row) {
   std::int32_t const* const from = &wave_.rows[index * width()];
   starts_.evaluations += size_.evaluations(1.0, true);
-  bool const known = test_and_set(hash_of(from));
+  bool const known = test_and_set(hash);
   if (!hit) return push(OriginKind::kStart, row);
   if (known) return;
   starts_.found += 1.0;
@@ -266,7 +276,7 @@ std::uint32_t Frontier::take_origin(std::size_t index, WaveResults const& result
   constexpr std::size_t kAhead = 4;  // origins whose groups' bits come meanwhile
   std::size_t const stride = wave_.kinds.size();
   TestedGroups const tested{tested_.data(), log2_bits_};
-  std::size_t const row = static_cast<std::size_t>(wave_.starts) + index;
+  auto const row = static_cast<std::uint32_t>(static_cast<std::size_t>(wave_.starts) + index);
   auto const kind = static_cast<OriginKind>(wave_.kinds[index]);
   auto& yield = queues_[static_cast<std::size_t>(kind)].yield;
   std::uint32_t trials = 0;
@@ -343,8 +353,11 @@ void Frontier::write(CheckpointWriter& state) const {
     yields.insert(yields.end(), {yield.evaluations, yield.found});
   };
   for (std::size_t kind = 0; kind < kOriginKinds; ++kind) {
-    state.add(queue_section(kind), queues_[kind].rows);
-    add(queues_[kind].yield);
+    Queue const& queue = queues_[kind];
+    auto const begin = queue.rows.begin();
+    auto const end = begin + static_cast<std::ptrdiff_t>(queue.cells.size() * width());
+    state.add(queue_section(kind), std::vector<std::int32_t>(begin, end));
+    add(queue.yield);
   }
   add(starts_);
   state.add(kYields, yields);

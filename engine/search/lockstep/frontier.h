@@ -84,7 +84,7 @@ class Frontier {
              (gradients ? gradient_evaluations : 0.0);
     }
   };
-  /// Rows of start number n, 0, 1, ...: writes row [attributes]
+  /// Rows of start number n, 0, 1, ...: writes row [attributes]. Any thread.
   using StartRow = std::function<void(std::int64_t n, std::int32_t* row)>;
 
   /// Its own work is shared by so many threads at most. subject, workers: outlive it
@@ -113,8 +113,8 @@ class Frontier {
     double found = 0.0;
   };
   struct Queue {
-    std::vector<std::int32_t> rows;    // [..][attributes]
-    std::vector<std::uint16_t> cells;  // [..] of these
+    std::vector<std::uint16_t> cells;  // [queued]
+    std::vector<std::int32_t> rows;    // [queued][attributes], then room for more
     std::size_t replaced = 0;          // last, where there was no room
     Yield yield;
   };
@@ -122,8 +122,8 @@ class Frontier {
   /// An origin that has its place in a queue, but not yet its row: a wave's origin, moved.
   struct Promise {
     OriginKind kind;
-    std::size_t place;
-    std::size_t origin;
+    std::uint32_t place;
+    std::uint32_t origin;
     std::uint32_t word;  // 0: not moved
   };
 
@@ -133,14 +133,16 @@ class Frontier {
     std::int32_t first;
   };
 
+  /// Calls work(i) for i below count, on several threads where there is enough to do.
+  template <class Work>
+  void share(std::int64_t count, Work const& work);
   std::size_t width() const { return static_cast<std::size_t>(packed_.get().columns); }
   std::size_t queued(std::size_t kind) const { return queues_[kind].cells.size(); }
   /// Where in its queue another origin goes: behind the last one, while there is room. Then it
   /// replaces a hit that has waited for long; none for a miss.
   std::optional<std::size_t> place_in(OriginKind kind);
-  void put(OriginKind kind, std::size_t place, std::int32_t const* row);
   void push(OriginKind kind, std::int32_t const* row);
-  void promise(OriginKind kind, std::size_t origin, std::uint32_t word);
+  void promise(OriginKind kind, std::uint32_t origin, std::uint32_t word);
   void keep_promises();
   double rate(std::size_t kind) const;
   double start_rate() const;
@@ -153,7 +155,7 @@ class Frontier {
   std::size_t draws_of_wave() const;
   /// Part of the domain that a row lies in, by the halves of its attributes' ranges.
   std::uint16_t cell_of(std::int32_t const* row) const;
-  void take_start(std::size_t index, bool hit, std::int32_t const* row);
+  void take_start(std::size_t index, std::uint64_t hash, bool hit, std::int32_t const* row);
   std::uint32_t take_origin(std::size_t index, WaveResults const& results);
   void end_wave();
   /// Whether a group was tested before; it counts as tested from now on.

@@ -131,10 +131,10 @@ void LockstepSearch::frontier_phase() {
   }
   // Uniform inputs, but for what nothing may change: that is a seed's.
   auto const immutable = immutable_attributes(backend_.subject());
-  std::vector<std::int32_t> seed(width);
   auto const start_row = [&](std::int64_t n, std::int32_t* row) {
     seeds_.uniform_row(seeds_.count() + n, row);
     if (immutable.empty()) return;
+    std::vector<std::int32_t> seed(width);
     seeds_.rows(n % seeds_.count(), 1, seed.data());
     for (std::size_t const a : immutable) row[a] = seed[a];
   };
