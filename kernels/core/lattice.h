@@ -20,7 +20,7 @@ inline constexpr int kMoveCentres = 6;     // classes by the predicted margins
 inline constexpr int kMoveClasses = kMoveDistances * kMoveCentres;
 static_assert(kMoveClasses <= kLookupValues);
 inline constexpr int kLongestSolved = 8;     // steps of the attribute that is solved for
-inline constexpr int kMostMoveDraws = 3072;  // of a table
+inline constexpr int kMostMoveDraws = 1 << 12;  // of a table
 
 /// Steps of two attributes and a third one to solve for, the same for all origins of a wave.
 /// column  -1: there are not so many
