@@ -19,7 +19,7 @@ inline constexpr int kMoveDistances = 9;   // classes by the sum of all steps, t
 inline constexpr int kMoveCentres = 6;     // classes by the predicted margins
 inline constexpr int kMoveClasses = kMoveDistances * kMoveCentres;
 static_assert(kMoveClasses <= kLookupValues);
-inline constexpr int kLongestSolved = 8;     // steps of the attribute that is solved for
+inline constexpr int kLongestSolved = 8;        // steps of the attribute that is solved for
 inline constexpr int kMostMoveDraws = 1 << 12;  // of a table
 
 /// Steps of two attributes and a third one to solve for, the same for all origins of a wave.

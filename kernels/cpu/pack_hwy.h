@@ -6,6 +6,8 @@
 #define HWY_COMPILE_ONLY_STATIC 1
 #include <hwy/highway.h>
 
+#include <type_traits>
+
 #include "kernels/core/pack.h"
 
 namespace fairlane::FL_ISA {

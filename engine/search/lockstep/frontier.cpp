@@ -380,6 +380,7 @@ bool Frontier::read(CheckpointReader const& state) {
   for (std::size_t kind = 0; kind < kOriginKinds; ++kind) {
     Queue& queue = queues_[kind];
     queue.rows = state.values<std::int32_t>(queue_section(kind));
+    queue.cells.clear();
     for (std::size_t i = 0; i < queue.rows.size(); i += width())
       queue.cells.push_back(cell_of(&queue.rows[i]));
     queue.yield = {yields.at(2 * kind), yields.at(2 * kind + 1)};
