@@ -9,14 +9,14 @@
 namespace fairlane {
 namespace {
 
-constexpr std::size_t kLeastQueue = std::size_t{1} << 14;  // rows that a queue has room for
-constexpr double kRemembered = 0.95;        // of what a kind has brought, from wave to wave
-constexpr std::int64_t kStartShare = 64;    // one lane of so many starts anew in any case
-constexpr std::size_t kUnknownShare = 8;    // of a wave's origins, of a kind that is not known well
-constexpr std::size_t kFewDraws = 512;      // moves that an origin chooses from, most of them IDIs
-constexpr std::size_t kManyDraws = 1024;    // where most are not, for which good moves are rarer
-constexpr double kLittleFound = 0.01;       // IDIs an evaluation, below which there are the most
-constexpr std::uint32_t kDrawnOrigins = 8;  // of which the one in the least visited cell is taken
+constexpr std::size_t kMostMisses = std::size_t{1} << 16;  // that wait in a queue
+constexpr double kRemembered = 0.95;      // of what a kind has brought, from wave to wave
+constexpr std::int64_t kStartShare = 64;  // one lane of so many starts anew in any case
+constexpr std::size_t kUnknownShare = 8;  // of a wave's origins, of a kind that is not known well
+constexpr std::size_t kFewDraws = 512;    // moves that an origin chooses from, most of them IDIs
+constexpr std::size_t kManyDraws = 1024;  // where most are not, for which good moves are rarer
+constexpr double kLittleFound = 0.01;     // IDIs an evaluation, below which there are the most
+constexpr std::uint32_t kDrawnOrigins = 16;  // of which the one in the least visited cell is taken
 constexpr std::uint32_t kFirstOriginDraw = 16;  // behind the draws of moves
 constexpr std::size_t kCells = std::size_t{1} << 16;
 constexpr int kLeastBits = 16;
@@ -75,9 +75,11 @@ std::int64_t Frontier::wave_lanes() const {
 
 std::optional<std::size_t> Frontier::place_in(OriginKind kind) {
   Queue& queue = queues_[static_cast<std::size_t>(kind)];
-  // No wave replaces what it has brought itself.
-  auto const room = std::max(kLeastQueue, kMostTrials * static_cast<std::size_t>(wave_lanes()));
+  bool const is_miss = kind >= OriginKind::kNear0;
   std::size_t const place = queue.cells.size();
+  std::size_t const room =
+      is_miss ? kMostMisses
+              : std::max(size_.hit_bytes / (width() * sizeof(std::int32_t)), kMostMisses);
   if (place < room) {
     // Queues grow fast at first: to copy them costs as much as to fill them.
     constexpr std::size_t kFirstRows = 1024;
@@ -86,9 +88,13 @@ std::optional<std::size_t> Frontier::place_in(OriginKind kind) {
     queue.cells.push_back(0);
     return place;
   }
-  if (kind >= OriginKind::kNear0) return std::nullopt;
-  queue.replaced = (queue.replaced + 1) % room;
-  return queue.replaced;
+  if (is_miss) return std::nullopt;
+  // Those that stay are a uniform sample, in which early parts of the domain keep their share.
+  std::uint64_t const number = room + queue.replaceable++;
+  std::uint64_t const drawn = hash_word(seed_, number) % (number + 1);
+  if (drawn >= room) return std::nullopt;
+  replaces_ = true;
+  return drawn;
 }
 
 void Frontier::push(OriginKind kind, std::int32_t const* row) {
@@ -105,14 +111,21 @@ void Frontier::promise(OriginKind kind, std::uint32_t origin, std::uint32_t word
 }
 
 void Frontier::keep_promises() {
-  share(static_cast<std::int64_t>(promises_.size()), [&](std::int64_t i) {
+  auto const keep = [&](std::int64_t i) {
     Promise const& one = promises_[static_cast<std::size_t>(i)];
     Queue& queue = queues_[static_cast<std::size_t>(one.kind)];
     std::int32_t* const row = &queue.rows[one.place * width()];
     std::copy_n(&wave_.rows[one.origin * width()], width(), row);
     if (one.word != 0) move(one.word, row);
     queue.cells[one.place] = cell_of(row);
-  });
+  };
+  auto const count = static_cast<std::int64_t>(promises_.size());
+  if (replaces_) {  // several may have one place: the last one keeps it
+    for (std::int64_t i = 0; i < count; ++i) keep(i);
+  } else {
+    share(count, keep);
+  }
+  replaces_ = false;
   promises_.clear();
 }
 
@@ -339,7 +352,7 @@ constexpr char const* kTested = "frontier.tested";    // uint64 bits
 constexpr char const* kOrigins = "frontier.cells";    // uint32 origins in each cell
 constexpr char const* kCounts = "frontier.counts";    // int64: waves, next start, set bits, starts
                                                       // of the wave on its way, -1: there is none;
-                                                      // last replaced of each kind
+                                                      // replaceable of each kind
 constexpr char const* kWaveRows = "frontier.wave";    // int32 of the wave on its way
 constexpr char const* kWaveKinds = "frontier.kinds";  // uint8 the same
 
@@ -367,7 +380,7 @@ void Frontier::write(CheckpointWriter& state) const {
   state.add(kOrigins, cells_);
   std::vector<std::int64_t> counts{waves_, next_start_, static_cast<std::int64_t>(set_bits_),
                                    on_its_way_ ? wave_.starts : -1};
-  for (Queue const& queue : queues_) counts.push_back(static_cast<std::int64_t>(queue.replaced));
+  for (Queue const& queue : queues_) counts.push_back(static_cast<std::int64_t>(queue.replaceable));
   state.add(kCounts, counts);
   state.add(kWaveRows, wave_.rows);
   state.add(kWaveKinds, wave_.kinds);
@@ -384,7 +397,7 @@ bool Frontier::read(CheckpointReader const& state) {
     for (std::size_t i = 0; i < queue.rows.size(); i += width())
       queue.cells.push_back(cell_of(&queue.rows[i]));
     queue.yield = {yields.at(2 * kind), yields.at(2 * kind + 1)};
-    queue.replaced = static_cast<std::size_t>(counts.at(4 + kind));
+    queue.replaceable = static_cast<std::uint64_t>(counts.at(4 + kind));
   }
   starts_ = {yields.at(2 * kOriginKinds), yields.at(2 * kOriginKinds + 1)};
   moves_.restore(state.values<double>(kMoves));

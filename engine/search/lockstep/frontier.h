@@ -70,12 +70,14 @@ class Frontier {
   /// member_evaluations    of an origin's other members
   /// gradient_evaluations  of an origin's gradients
   /// skips_gradients       origins may do without them
+  /// hit_bytes             rows of a queue of hits may take
   struct Size {
     double tests = 0.0;
     double test_evaluations = 2.0;
     double member_evaluations = 0.0;
     double gradient_evaluations = 0.0;
     bool skips_gradients = false;
+    std::size_t hit_bytes = std::size_t{1} << 28;
 
     /// Model evaluations of an origin with so many tests. A start, all of whose members are
     /// evaluated, takes as many as an origin with gradients and one test.
@@ -115,7 +117,7 @@ class Frontier {
   struct Queue {
     std::vector<std::uint16_t> cells;  // [queued]
     std::vector<std::int32_t> rows;    // [queued][attributes], then room for more
-    std::size_t replaced = 0;          // last, where there was no room
+    std::uint64_t replaceable = 0;     // hits that came when there was no room
     Yield yield;
   };
 
@@ -139,7 +141,7 @@ class Frontier {
   std::size_t width() const { return static_cast<std::size_t>(packed_.get().columns); }
   std::size_t queued(std::size_t kind) const { return queues_[kind].cells.size(); }
   /// Where in its queue another origin goes: behind the last one, while there is room. Then it
-  /// replaces a hit that has waited for long; none for a miss.
+  /// takes the place of another hit, or has none.
   std::optional<std::size_t> place_in(OriginKind kind);
   void push(OriginKind kind, std::int32_t const* row);
   void promise(OriginKind kind, std::uint32_t origin, std::uint32_t word);
@@ -180,6 +182,7 @@ class Frontier {
   EffortResult spent_;                 // of the wave that is on its way
   MoveDraws moves_;                    // the same
   std::vector<Promise> promises_;      // the same
+  bool replaces_ = false;              // the same: some take a place that another has
   std::vector<std::uint64_t> tested_;  // bits, see TestedGroups
   int log2_bits_ = 0;
   std::vector<std::uint32_t> cells_;  // origins so far in each cell
