@@ -169,8 +169,8 @@ class ThreadPool {
       member.wake.notify_one();
     }
   }
-  /// Returns when come() holds, or after a while: work often comes in rapid succession, and a thread
-  /// that sleeps takes long to wake. Only where each thread has a processor to itself.
+  /// Returns when come() holds, or after a while: work often comes in rapid succession, and threads
+  /// that sleep take long to wake. Only where each thread has a processor to itself.
   template <class Come>
   void stay_awake(Come const& come) const {
     constexpr std::chrono::microseconds kAwake{200};

@@ -9,13 +9,13 @@
 namespace fairlane {
 namespace {
 
-constexpr std::size_t kMostMisses = std::size_t{1} << 16;  // that wait in a queue
-constexpr double kRemembered = 0.95;      // of what a kind has brought, from wave to wave
-constexpr std::int64_t kStartShare = 64;  // one lane of so many starts anew in any case
-constexpr std::size_t kUnknownShare = 8;  // of a wave's origins, of a kind that is not known well
-constexpr std::size_t kFewDraws = 512;    // moves that an origin chooses from, most of them IDIs
-constexpr std::size_t kManyDraws = 1024;  // where most are not, for which good moves are rarer
-constexpr double kLittleFound = 0.01;     // IDIs an evaluation, below which there are the most
+constexpr std::size_t kLeastRoom = std::size_t{1} << 16;  // rows of a queue
+constexpr double kRemembered = 0.95;        // of what a kind has brought, from wave to wave
+constexpr std::int64_t kStartShare = 64;    // one lane of so many starts anew in any case
+constexpr std::size_t kUnknownShare = 8;    // of a wave's origins, of a kind that is not known well
+constexpr std::size_t kFewDraws = 512;      // moves that an origin chooses from, most of them IDIs
+constexpr std::size_t kManyDraws = 1024;    // where most are not, for which good moves are rarer
+constexpr double kLittleFound = 0.01;       // IDIs an evaluation, below which there are the most
 constexpr std::uint32_t kDrawnOrigins = 8;  // of which the one in the least visited cell is taken
 constexpr std::uint32_t kFirstOriginDraw = 16;  // behind the draws of moves
 constexpr std::size_t kCells = std::size_t{1} << 16;
@@ -78,8 +78,8 @@ std::optional<std::size_t> Frontier::place_in(OriginKind kind) {
   bool const is_miss = kind >= OriginKind::kNear0;
   std::size_t const place = queue.cells.size();
   std::size_t const room =
-      is_miss ? kMostMisses
-              : std::max(size_.hit_bytes / (width() * sizeof(std::int32_t)), kMostMisses);
+      is_miss ? kLeastRoom
+              : std::max(size_.hit_bytes / (width() * sizeof(std::int32_t)), kLeastRoom);
   if (place < room) {
     // Queues grow fast at first: to copy them costs as much as to fill them.
     constexpr std::size_t kFirstRows = 1024;
@@ -105,28 +105,28 @@ void Frontier::push(OriginKind kind, std::int32_t const* row) {
   queue.cells[*place] = cell_of(row);
 }
 
-void Frontier::promise(OriginKind kind, std::uint32_t origin, std::uint32_t word) {
+void Frontier::push_later(OriginKind kind, std::uint32_t origin, std::uint32_t word) {
   if (auto const place = place_in(kind))
-    promises_.push_back({kind, static_cast<std::uint32_t>(*place), origin, word});
+    pending_.push_back({kind, static_cast<std::uint32_t>(*place), origin, word});
 }
 
-void Frontier::keep_promises() {
+void Frontier::fill_rows() {
   auto const keep = [&](std::int64_t i) {
-    Promise const& one = promises_[static_cast<std::size_t>(i)];
+    PendingRow const& one = pending_[static_cast<std::size_t>(i)];
     Queue& queue = queues_[static_cast<std::size_t>(one.kind)];
     std::int32_t* const row = &queue.rows[one.place * width()];
     std::copy_n(&wave_.rows[one.origin * width()], width(), row);
     if (one.word != 0) move(one.word, row);
     queue.cells[one.place] = cell_of(row);
   };
-  auto const count = static_cast<std::int64_t>(promises_.size());
+  auto const count = static_cast<std::int64_t>(pending_.size());
   if (replaces_) {  // several may have one place: the last one keeps it
     for (std::int64_t i = 0; i < count; ++i) keep(i);
   } else {
     share(count, keep);
   }
   replaces_ = false;
-  promises_.clear();
+  pending_.clear();
 }
 
 std::uint64_t Frontier::hash_of(std::int32_t const* row) const {
@@ -270,7 +270,7 @@ void Frontier::take(WaveResults const& results, std::vector<std::uint32_t>& test
     tests.push_back(1);
   }
   for (std::size_t i = 0; i < wave_.kinds.size(); ++i) tests.push_back(take_origin(i, results));
-  keep_promises();
+  fill_rows();
   end_wave();
 }
 
@@ -308,10 +308,10 @@ std::uint32_t Frontier::take_origin(std::size_t index, WaveResults const& result
     yield.found += hit ? 1.0 : 0.0;
     spent_.found[t] += hit ? 1.0 : 0.0;
     int const near = static_cast<int>(outcome) - static_cast<int>(TrialOutcome::kNear0);
-    promise(deep  ? OriginKind::kDeep
-            : hit ? OriginKind::kHit
-                  : static_cast<OriginKind>(static_cast<int>(OriginKind::kNear0) + near),
-            row, word);
+    push_later(deep  ? OriginKind::kDeep
+               : hit ? OriginKind::kHit
+                     : static_cast<OriginKind>(static_cast<int>(OriginKind::kNear0) + near),
+               row, word);
   }
   trials = std::max(trials, 1U);  // the origin itself
   double const evaluations = size_.evaluations(trials, wave_.effort.gradients);
@@ -319,7 +319,8 @@ std::uint32_t Frontier::take_origin(std::size_t index, WaveResults const& result
   spent_.evaluations += evaluations;
   if (kind > OriginKind::kOften) return trials;
   int const again = std::max(static_cast<int>(kind), static_cast<int>(OriginKind::kHit)) + 1;
-  promise(static_cast<OriginKind>(std::min(again, static_cast<int>(OriginKind::kOften))), row, 0);
+  push_later(static_cast<OriginKind>(std::min(again, static_cast<int>(OriginKind::kOften))), row,
+             0);
   return trials;
 }
 

@@ -122,7 +122,7 @@ class Frontier {
   };
 
   /// An origin that has its place in a queue, but not yet its row: a wave's origin, moved.
-  struct Promise {
+  struct PendingRow {
     OriginKind kind;
     std::uint32_t place;
     std::uint32_t origin;
@@ -144,8 +144,8 @@ class Frontier {
   /// takes the place of another hit, or has none.
   std::optional<std::size_t> place_in(OriginKind kind);
   void push(OriginKind kind, std::int32_t const* row);
-  void promise(OriginKind kind, std::uint32_t origin, std::uint32_t word);
-  void keep_promises();
+  void push_later(OriginKind kind, std::uint32_t origin, std::uint32_t word);
+  void fill_rows();
   double rate(std::size_t kind) const;
   double start_rate() const;
   /// Origins and starts of a wave.
@@ -181,7 +181,7 @@ class Frontier {
   SearchEffort effort_;
   EffortResult spent_;                 // of the wave that is on its way
   MoveDraws moves_;                    // the same
-  std::vector<Promise> promises_;      // the same
+  std::vector<PendingRow> pending_;    // the same
   bool replaces_ = false;              // the same: some take a place that another has
   std::vector<std::uint64_t> tested_;  // bits, see TestedGroups
   int log2_bits_ = 0;
