@@ -73,6 +73,13 @@ std::int64_t Frontier::wave_lanes() const {
   return std::max((lanes + kShare - 1) / kShare, std::int64_t{1}) * kShare;
 }
 
+void Frontier::make_room(Queue& queue, std::size_t room) const {
+  auto rows = std::make_unique_for_overwrite<std::int32_t[]>(room * width());
+  std::copy_n(queue.rows.get(), queue.cells.size() * width(), rows.get());
+  queue.rows = std::move(rows);
+  queue.room = room;
+}
+
 std::optional<std::size_t> Frontier::place_in(OriginKind kind) {
   Queue& queue = queues_[static_cast<std::size_t>(kind)];
   bool const is_miss = kind >= OriginKind::kNear0;
@@ -81,10 +88,9 @@ std::optional<std::size_t> Frontier::place_in(OriginKind kind) {
       is_miss ? kLeastRoom
               : std::max(size_.hit_bytes / (width() * sizeof(std::int32_t)), kLeastRoom);
   if (place < room) {
-    // Queues grow fast at first: to copy them costs as much as to fill them.
+    // Queues grow fast, since to copy them costs as much as to fill them.
     constexpr std::size_t kFirstRows = 1024;
-    if ((place + 1) * width() > queue.rows.size())
-      queue.rows.resize(std::clamp(4 * place, kFirstRows, room) * width());
+    if (place == queue.room) make_room(queue, std::clamp(4 * place, kFirstRows, room));
     queue.cells.push_back(0);
     return place;
   }
@@ -101,7 +107,7 @@ void Frontier::push(OriginKind kind, std::int32_t const* row) {
   auto const place = place_in(kind);
   if (!place) return;
   Queue& queue = queues_[static_cast<std::size_t>(kind)];
-  std::copy_n(row, width(), &queue.rows[*place * width()]);
+  std::copy_n(row, width(), row_of(queue, *place));
   queue.cells[*place] = cell_of(row);
 }
 
@@ -114,7 +120,7 @@ void Frontier::fill_rows() {
   auto const keep = [&](std::int64_t i) {
     PendingRow const& one = pending_[static_cast<std::size_t>(i)];
     Queue& queue = queues_[static_cast<std::size_t>(one.kind)];
-    std::int32_t* const row = &queue.rows[one.place * width()];
+    std::int32_t* const row = row_of(queue, one.place);
     std::copy_n(&wave_.rows[one.origin * width()], width(), row);
     if (one.word != 0) move(one.word, row);
     queue.cells[one.place] = cell_of(row);
@@ -189,9 +195,9 @@ void Frontier::draw_origins(std::size_t kind, std::size_t count) {
       }
     }
     ++cells_[queue.cells[chosen]];
-    std::int32_t* const row = &queue.rows[chosen * width()];
+    std::int32_t* const row = row_of(queue, chosen);
     wave_.rows.insert(wave_.rows.end(), row, row + width());
-    std::copy_n(&queue.rows[(queue.cells.size() - 1) * width()], width(), row);
+    std::copy_n(row_of(queue, queue.cells.size() - 1), width(), row);
     queue.cells[chosen] = queue.cells.back();
     queue.cells.pop_back();
     wave_.kinds.push_back(static_cast<std::uint8_t>(kind));
@@ -368,9 +374,8 @@ void Frontier::write(CheckpointWriter& state) const {
   };
   for (std::size_t kind = 0; kind < kOriginKinds; ++kind) {
     Queue const& queue = queues_[kind];
-    auto const begin = queue.rows.begin();
-    auto const end = begin + static_cast<std::ptrdiff_t>(queue.cells.size() * width());
-    state.add(queue_section(kind), std::vector<std::int32_t>(begin, end));
+    state.section(queue_section(kind));
+    state.write(queue.rows.get(), queue.cells.size() * width() * sizeof(std::int32_t));
     add(queue.yield);
   }
   add(starts_);
@@ -393,10 +398,11 @@ bool Frontier::read(CheckpointReader const& state) {
   auto const yields = state.values<double>(kYields);
   for (std::size_t kind = 0; kind < kOriginKinds; ++kind) {
     Queue& queue = queues_[kind];
-    queue.rows = state.values<std::int32_t>(queue_section(kind));
+    auto const rows = state.values<std::int32_t>(queue_section(kind));
     queue.cells.clear();
-    for (std::size_t i = 0; i < queue.rows.size(); i += width())
-      queue.cells.push_back(cell_of(&queue.rows[i]));
+    make_room(queue, rows.size() / width());
+    std::ranges::copy(rows, queue.rows.get());
+    for (std::size_t i = 0; i < rows.size(); i += width()) queue.cells.push_back(cell_of(&rows[i]));
     queue.yield = {yields.at(2 * kind), yields.at(2 * kind + 1)};
     queue.replaceable = static_cast<std::uint64_t>(counts.at(4 + kind));
   }

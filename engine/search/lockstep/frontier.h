@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -115,9 +116,10 @@ class Frontier {
     double found = 0.0;
   };
   struct Queue {
-    std::vector<std::uint16_t> cells;  // [queued]
-    std::vector<std::int32_t> rows;    // [queued][attributes], then room for more
-    std::uint64_t replaceable = 0;     // hits that came when there was no room
+    std::vector<std::uint16_t> cells;      // [queued]
+    std::unique_ptr<std::int32_t[]> rows;  // [room][attributes], of which [queued] have values
+    std::size_t room = 0;
+    std::uint64_t replaceable = 0;  // hits that came when there was no room
     Yield yield;
   };
 
@@ -135,6 +137,8 @@ class Frontier {
     std::int32_t first;
   };
 
+  std::int32_t* row_of(Queue& queue, std::size_t place) { return &queue.rows[place * width()]; }
+  void make_room(Queue& queue, std::size_t room) const;
   /// Calls work(i) for i below count, on several threads where there is enough to do.
   template <class Work>
   void share(std::int64_t count, Work const& work);
