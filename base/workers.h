@@ -35,12 +35,8 @@ class Workers {
     if (first_) std::rethrow_exception(std::exchange(first_, nullptr));
   }
 
-  /// ThreadPool::split, where a part has at least `least` to do.
-  template <class Work>
-  void split(int most_parts, std::int64_t count, std::int64_t least, Work const& work) {
-    auto const parts = std::clamp<std::int64_t>(count / least, 1, std::max(most_parts, 1));
-    pool_.split(static_cast<int>(parts), count, work);
-  }
+  /// Their threads, for other work between tasks.
+  ThreadPool& pool() { return pool_; }
 
   /// Whether one has thrown, so that the others can end early.
   bool failed() const { return failed_.load(std::memory_order_relaxed); }

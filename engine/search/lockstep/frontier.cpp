@@ -33,11 +33,12 @@ double pow2_ceil_log(double count) { return std::ceil(std::log2(std::max(count, 
 }  // namespace
 
 Frontier::Frontier(PackedSubject const& subject, std::uint64_t seed, Size const& size,
-                   Workers& workers, int threads)
+                   ThreadPool& pool, int threads)
     : packed_(subject),
       seed_(seed),
       size_(size),
-      workers_(workers),
+      hit_room_(std::max(size.hit_bytes / (width() * sizeof(std::int32_t)), kLeastRoom)),
+      pool_(pool),
       threads_(threads),
       effort_(size.skips_gradients),
       moves_(subject.get(), seed) {
@@ -58,9 +59,9 @@ Frontier::Frontier(PackedSubject const& subject, std::uint64_t seed, Size const&
 
 template <class Work>
 void Frontier::share(std::int64_t count, Work const& work) {
-  constexpr std::int64_t kLeast = 64;  // that are worth a thread
-  workers_.split(threads_, count, kLeast, [&](int, std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) work(i);
+  constexpr std::int64_t kPiece = 64;  // that is worth a thread
+  pool_.share(threads_, 0, count, kPiece, [&](int, std::int64_t first, std::int64_t some) {
+    for (std::int64_t i = first; i < first + some; ++i) work(i);
   });
 }
 
@@ -84,9 +85,7 @@ std::optional<std::size_t> Frontier::place_in(OriginKind kind) {
   Queue& queue = queues_[static_cast<std::size_t>(kind)];
   bool const is_miss = kind >= OriginKind::kNear0;
   std::size_t const place = queue.cells.size();
-  std::size_t const room =
-      is_miss ? kLeastRoom
-              : std::max(size_.hit_bytes / (width() * sizeof(std::int32_t)), kLeastRoom);
+  std::size_t const room = is_miss ? kLeastRoom : hit_room_;
   if (place < room) {
     // Queues grow fast, since to copy them costs as much as to fill them.
     constexpr std::size_t kFirstRows = 1024;
@@ -235,7 +234,7 @@ Wave const& Frontier::next(StartRow const& start_row) {
     on_its_way_ = true;
   }
   wave_.effort = effort_.of_wave(wave_.number);
-  moves_.draw(wave_.number, draws_of_wave(), workers_, threads_);
+  moves_.draw(wave_.number, draws_of_wave(), pool_, threads_);
   return wave_;
 }
 

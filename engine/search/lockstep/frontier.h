@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/workers.h"
+#include "base/thread_pool.h"
 #include "engine/job/checkpoint.h"
 #include "engine/search/lockstep/move_draws.h"
 #include "engine/search/lockstep/search_effort.h"
@@ -90,8 +90,8 @@ class Frontier {
   /// Rows of start number n, 0, 1, ...: writes row [attributes]. Any thread.
   using StartRow = std::function<void(std::int64_t n, std::int32_t* row)>;
 
-  /// Its own work is shared by so many threads at most. subject, workers: outlive it
-  Frontier(PackedSubject const& subject, std::uint64_t seed, Size const& size, Workers& workers,
+  /// Its own work is shared by so many threads at most. subject, pool: outlive it
+  Frontier(PackedSubject const& subject, std::uint64_t seed, Size const& size, ThreadPool& pool,
            int threads);
 
   /// An IDI that is known. row [attributes]
@@ -173,7 +173,8 @@ class Frontier {
   PackedSubject const& packed_;
   std::uint64_t seed_;
   Size size_;
-  Workers& workers_;
+  std::size_t hit_room_;  // rows of a queue of hits
+  ThreadPool& pool_;
   int threads_;
   std::vector<Half> halves_;  // [movable]
   std::array<Queue, kOriginKinds> queues_;

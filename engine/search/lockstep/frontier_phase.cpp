@@ -46,7 +46,7 @@ Frontier::Size LockstepSearch::frontier_size() const {
 }
 
 void LockstepSearch::new_frontier() {
-  frontier_.emplace(backend_.subject(), config_.seed, frontier_size(), workers_,
+  frontier_.emplace(backend_.subject(), config_.seed, frontier_size(), workers_.pool(),
                     backend_.concurrency());
 }
 

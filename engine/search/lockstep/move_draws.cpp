@@ -60,19 +60,19 @@ MoveDraws::MoveDraws(Subject const& subject, std::uint64_t seed)
       places_(kBoundRanks),
       weights_(steps_.tried.size()) {}
 
-void MoveDraws::draw(std::uint32_t wave, std::size_t count, Workers& workers, int threads) {
-  constexpr std::int64_t kLeastDraws = 256;  // that are worth a thread
+void MoveDraws::draw(std::uint32_t wave, std::size_t count, ThreadPool& pool, int threads) {
+  constexpr std::int64_t kPiece = 256;  // that is worth a thread
   learn_rates();
   learn_weights();
   unsorted_.resize(count);
-  workers.split(threads, static_cast<std::int64_t>(count), kLeastDraws,
-                [&](int, std::int64_t begin, std::int64_t end) {
-                  for (std::int64_t d = begin; d < end; ++d) {
-                    MoveDraw& move = unsorted_[static_cast<std::size_t>(d)];
-                    move = draw_one(static_cast<std::uint32_t>(d), wave);
-                    weigh(move);
-                  }
-                });
+  pool.share(threads, 0, static_cast<std::int64_t>(count), kPiece,
+             [&](int, std::int64_t first, std::int64_t some) {
+               for (std::int64_t d = first; d < first + some; ++d) {
+                 MoveDraw& move = unsorted_[static_cast<std::size_t>(d)];
+                 move = draw_one(static_cast<std::uint32_t>(d), wave);
+                 weigh(move);
+               }
+             });
   sort_draws();
 }
 

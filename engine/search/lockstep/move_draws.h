@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "base/workers.h"
+#include "base/thread_pool.h"
 #include "kernels/core/lattice.h"
 
 namespace fairlane {
@@ -20,7 +20,7 @@ class MoveDraws {
   MoveDraws(Subject const& subject, std::uint64_t seed);
 
   /// So many moves of a wave, at most kMostMoveDraws, by at most so many threads.
-  void draw(std::uint32_t wave, std::size_t count, Workers& workers, int threads);
+  void draw(std::uint32_t wave, std::size_t count, ThreadPool& pool, int threads);
   /// They and their rates; valid until the next ones are drawn. Without tested groups and trials.
   MoveTable table() const;
   /// The draw of a test.

@@ -46,7 +46,7 @@ class Frontiers : public ::testing::Test {
     for (int i = 0; i < 20; ++i) hits_.push_back(subject_.row());
   }
   Frontier make(int threads) {
-    Frontier frontier(packed_, kSeed, {1e5, 2.0, 0.0, 4.0, false, 0}, workers_, threads);
+    Frontier frontier(packed_, kSeed, {1e5, 2.0, 0.0, 4.0, false, 0}, pool_, threads);
     for (naive::Row const& row : hits_) frontier.add_hit(row.data());
     return frontier;
   }
@@ -80,7 +80,7 @@ class Frontiers : public ::testing::Test {
     }
   }
 
-  Workers workers_;
+  ThreadPool pool_;
   RandomSubject subject_{{.attributes = 6, .widths = {4, 1}, .counts = {2}}};
   PackedSubject packed_{subject_.view, 8};
   std::vector<naive::Row> hits_;

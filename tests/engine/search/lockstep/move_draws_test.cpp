@@ -33,11 +33,11 @@ bool steps(MoveDraw const& draw, int column, std::int32_t by) {
 TEST(MoveDraws, ChangeDifferentColumnsWithinTheirRangeBestFirst) {
   FourMove const domain;
   Subject const s = domain.subject();
-  Workers workers;
+  ThreadPool pool;
   MoveDraws moves(s, 7);
   for (std::uint32_t wave = 1; wave <= 5; ++wave) {
     std::size_t const count = wave == 5 ? kMostMoveDraws : 700;
-    moves.draw(wave, count, workers, 2);
+    moves.draw(wave, count, pool, 2);
     MoveTable const table = moves.table();
     EXPECT_EQ(table.count, static_cast<std::int32_t>(count));
     for (int d = 0; d < table.count; ++d) {
@@ -57,16 +57,16 @@ TEST(MoveDraws, ChangeDifferentColumnsWithinTheirRangeBestFirst) {
 TEST(MoveDraws, StepsThatHitWeighMore) {
   FourMove const domain;
   Subject const s = domain.subject();
-  Workers workers;
+  ThreadPool pool;
   MoveDraws moves(s, 7);
-  moves.draw(1, 700, workers, 2);
+  moves.draw(1, 700, pool, 2);
   MoveTable const table = moves.table();
   for (int d = 0; d < table.count; ++d) {
     std::uint32_t const word = TrialWord::pack(d, 0, kMoveCentres + 3);
     moves.learn(word, steps(moves.of(word), 1, 1));
   }
   float const before = table.rate[kMoveCentres + 3];
-  moves.draw(2, 700, workers, 2);
+  moves.draw(2, 700, pool, 2);
   MoveTable const learned = moves.table();
   EXPECT_LT(learned.rate[kMoveCentres + 3], before);
   float least_good = 1e9F;
@@ -84,16 +84,16 @@ TEST(MoveDraws, StepsThatHitWeighMore) {
 TEST(MoveDraws, AreSaved) {
   FourMove const domain;
   Subject const s = domain.subject();
-  Workers workers;
+  ThreadPool pool;
   MoveDraws moves(s, 7);
-  moves.draw(1, 700, workers, 2);
+  moves.draw(1, 700, pool, 2);
   for (int d = 0; d < 700; ++d)
     moves.learn(TrialWord::pack(d, 0, kMoveCentres + d % 40), d % 3 == 0);
   moves.end_wave();
   MoveDraws again(s, 7);
   again.restore(moves.state());
-  moves.draw(2, 700, workers, 2);
-  again.draw(2, 700, workers, 2);
+  moves.draw(2, 700, pool, 2);
+  again.draw(2, 700, pool, 2);
   MoveTable const a = moves.table();
   MoveTable const b = again.table();
   EXPECT_TRUE(std::equal(a.rate, a.rate + kMoveClasses, b.rate));
