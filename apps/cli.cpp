@@ -26,6 +26,7 @@ constexpr Command kCommands[] = {
     {"inspect", "show a model, a table with its domain, or the results of a command", add_inspect},
     {"enumerate", "count every individual discriminatory instance of a domain", add_enumerate},
     {"estimate", "estimate the share of discrimination by sampling", add_estimate},
+    {"verify", "prove cells of a domain fair, or show an example of unfair treatment", add_verify},
     {"compare", "compare methods with one equal budget over several seeds", add_compare},
     {"check", "evaluate every reported pair of a run again, independently", add_check},
     {"demo", "search a small census with known discrimination in it", add_demo},
@@ -36,7 +37,7 @@ constexpr Command kCommands[] = {
 };
 
 /// Commands of later versions.
-constexpr char const* kPlanned[] = {"verify", "prepare", "train", "retrain", "sweep", "report"};
+constexpr char const* kPlanned[] = {"prepare", "train", "retrain", "sweep", "report"};
 
 std::string general_help() {
   std::string text =

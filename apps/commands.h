@@ -27,6 +27,7 @@ std::span<Command const> commands();
 Action add_run(Arguments& app);
 Action add_enumerate(Arguments& app);
 Action add_estimate(Arguments& app);
+Action add_verify(Arguments& app);
 Action add_init(Arguments& app);
 Action add_config(Arguments& app);
 Action add_inspect(Arguments& app);

@@ -39,7 +39,7 @@ OWN_HEADERS = (
     ("kernels/boxes/*", (*CORE, "kernels/boxes/*")),
     ("kernels/layout/*", (*CORE, "kernels/layout/*")),
     ("kernels/rounds/*", (*CORE, "kernels/rounds/*", "kernels/visits.h")),
-    ("kernels/cpu/*", (*KERNELS, "kernels/rounds/*", "kernels/cpu/*")),
+    ("kernels/cpu/*", (*KERNELS, "kernels/boxes/*", "kernels/rounds/*", "kernels/cpu/*")),
     ("kernels/device/*", (*KERNELS, "kernels/rounds/*", "kernels/device/*")),
     ("kernels/cuda/*", (*KERNELS, "kernels/rounds/*", "kernels/device/*", "kernels/cuda/*")),
     ("kernels/*", ("base/*", "kernels/*")),

@@ -3,6 +3,8 @@
 #define FL_ISA isa_avx2
 #include "kernels/cpu/find_visits_hwy.h"
 // (after the pack)
+#include "kernels/boxes/box_lanes.h"
+#include "kernels/cpu/box_pack_hwy.h"
 #include "kernels/cpu/lane_kernels_inl.h"
 
 namespace fairlane {
@@ -12,6 +14,8 @@ LaneKernels const* kernels_avx2() {
   constexpr int kOutputs = 5;
   return isa_avx2::Kernels<isa_avx2::SimdPack, kPacks, kOutputs>::table("avx2");
 }
+
+BoxKernels const* box_kernels_avx2() { return BoxTiles<isa_avx2::SimdBoxPack>::table(); }
 
 }  // namespace fairlane
 #else

@@ -3,6 +3,8 @@
 #define FL_ISA isa_avx512
 #include "kernels/cpu/find_visits_hwy.h"
 // (after the pack)
+#include "kernels/boxes/box_lanes.h"
+#include "kernels/cpu/box_pack_hwy.h"
 #include "kernels/cpu/lane_kernels_inl.h"
 
 namespace fairlane {
@@ -12,6 +14,8 @@ LaneKernels const* kernels_avx512() {
   constexpr int kOutputs = 8;
   return isa_avx512::Kernels<isa_avx512::SimdPack, kPacks, kOutputs>::table("avx512");
 }
+
+BoxKernels const* box_kernels_avx512() { return BoxTiles<isa_avx512::SimdBoxPack>::table(); }
 
 }  // namespace fairlane
 #else

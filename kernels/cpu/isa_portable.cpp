@@ -59,6 +59,7 @@ inline VisitCounts list_visits(VisitSlots const& table, int first_input, int las
 }  // namespace fairlane::FL_ISA
 
 // (after match_visits and list_visits)
+#include "kernels/boxes/box_lanes.h"
 #include "kernels/cpu/lane_kernels_inl.h"
 
 namespace fairlane {
@@ -67,10 +68,13 @@ namespace FL_ISA {
 /// The pack under a name of this namespace, so that no symbol is shared with other instruction
 /// sets.
 struct LanePack : ScalarPack {};
+struct BoxPack : ScalarBoxPack {};
 }  // namespace FL_ISA
 
 LaneKernels const* kernels_portable() {
   return isa_portable::Kernels<isa_portable::LanePack, 4, 4>::table("portable");
 }
+
+BoxKernels const* box_kernels_portable() { return BoxTiles<isa_portable::BoxPack>::table(); }
 
 }  // namespace fairlane

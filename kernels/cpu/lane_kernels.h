@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/boxes/box_kernels.h"
 #include "kernels/core/lane_tiles.h"
 #include "kernels/core/lattice.h"
 #include "kernels/core/visit_flags.h"
@@ -173,6 +174,10 @@ LaneKernels const* kernels_portable();
 LaneKernels const* kernels_avx2();
 LaneKernels const* kernels_avx512();
 LaneKernels const* kernels_neon();
+BoxKernels const* box_kernels_portable();
+BoxKernels const* box_kernels_avx2();
+BoxKernels const* box_kernels_avx512();
+BoxKernels const* box_kernels_neon();
 
 /// The best table this processor runs, or the named one ("portable", "avx2", "avx512", "neon";
 /// empty: best).

@@ -13,9 +13,12 @@ namespace fairlane {
 #if !defined(__x86_64__)
 LaneKernels const* kernels_avx2() { return nullptr; }
 LaneKernels const* kernels_avx512() { return nullptr; }
+BoxKernels const* box_kernels_avx2() { return nullptr; }
+BoxKernels const* box_kernels_avx512() { return nullptr; }
 #endif
 #if !defined(__aarch64__)
 LaneKernels const* kernels_neon() { return nullptr; }
+BoxKernels const* box_kernels_neon() { return nullptr; }
 #endif
 
 namespace {
@@ -53,6 +56,14 @@ LaneKernels const& select_kernels(char const* isa) {
   throw Error(ExitCode::kUnavailable,
               "instruction set '" + wanted +
                   "' is not available here; this build and processor have: " + names);
+}
+
+BoxKernels const& box_kernels(char const* isa) {
+  LaneKernels const& lanes = select_kernels(isa);
+  if (&lanes == kernels_avx512()) return *box_kernels_avx512();
+  if (&lanes == kernels_avx2()) return *box_kernels_avx2();
+  if (&lanes == kernels_neon()) return *box_kernels_neon();
+  return *box_kernels_portable();
 }
 
 }  // namespace fairlane

@@ -1,0 +1,97 @@
+// fairlane verify CONFIG: a verdict for every cell of a domain, proven or shown.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "apps/arguments.h"
+#include "apps/commands.h"
+#include "apps/config_options.h"
+#include "apps/console.h"
+#include "apps/progress.h"
+#include "apps/region_options.h"
+#include "apps/text/verify_text.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "engine/verify/verify.h"
+
+namespace fairlane {
+namespace {
+
+constexpr std::int64_t kMostBoxes = std::int64_t{1} << 40;
+
+struct VerifyArguments {
+  ConfigOptions config;
+  ConsoleOptions console;
+  RegionOptions region;
+  std::string cells = "none";
+  std::string semantics = "any";
+  std::string boxes;
+  bool overwrite = false;
+};
+
+/// "fairify:100" is 100, "none" 0.
+std::int64_t parse_cells(std::string const& text) {
+  constexpr std::string_view kFairify = "fairify:";
+  if (text == "none") return 0;
+  if (!text.starts_with(kFairify)) {
+    throw usage_error(
+        fmt::format("--cells is {}, expected none or fairify:N, such as fairify:100",
+                    in_quotes(text)));
+  }
+  return parse_integer("--cells fairify:N: N", text.substr(kFairify.size()), 1, kMaxCode);
+}
+
+PairSemantics parse_semantics(std::string const& text) {
+  if (text == "any") return PairSemantics::kAny;
+  if (text == "all") return PairSemantics::kAll;
+  throw usage_error(fmt::format("--semantics is {}, expected any or all", in_quotes(text)));
+}
+
+ExitCode run_verify(VerifyArguments const& arguments) {
+  Console const console(arguments.console);
+  VerifyOptions options;
+  options.execution = arguments.config.execution();
+  options.overwrite = arguments.overwrite;
+  options.region = arguments.region.region();
+  options.cell_size = parse_cells(arguments.cells);
+  options.semantics = parse_semantics(arguments.semantics);
+  if (!arguments.boxes.empty())
+    options.most_boxes = parse_integer("--boxes", arguments.boxes, 1, kMostBoxes);
+  RunConfig const config = arguments.config.config();
+  WorkFrame frame(console);
+  frame.lead(options, verify_progress_text);
+  std::string const json = verify(config, options);
+  frame.clear();
+  if (arguments.console.json) {
+    print(json);
+  } else {
+    print(verify_text(json));
+    print(results_place(config.output.dir));
+  }
+  bool const whole = Json::parse(json).at("cells").at("unknown").get<std::int64_t>() == 0;
+  return whole ? ExitCode::kOk : ExitCode::kPartly;
+}
+
+}  // namespace
+
+Action add_verify(Arguments& app) {
+  auto const arguments = std::make_shared<VerifyArguments>();
+  arguments->config.add_to(app);
+  arguments->region.add_to(app, "only the groups of the data's rows");
+  app.add_option("--cells", arguments->cells,
+                 "a verdict for every cell: none (default) is one cell, fairify:N cuts every "
+                 "attribute with more than N values into runs of N, as Fairify does")
+      ->type_name("none|fairify:N");
+  app.add_option("--semantics", arguments->semantics,
+                 "compare members that differ in any attribute under test (default), or only those "
+                 "that differ in all of them, as Fairify's program does")
+      ->type_name("any|all");
+  app.add_option("--boxes", arguments->boxes,
+                 "boxes of a cell after which it is left unknown (default 1000000)")
+      ->type_name("N");
+  app.add_flag("--overwrite", arguments->overwrite, "replace the results of another configuration");
+  arguments->console.add_to(app);
+  return [arguments] { return run_verify(*arguments); };
+}
+
+}  // namespace fairlane

@@ -1,0 +1,53 @@
+#include "apps/text/verify_text.h"
+
+#include <fmt/format.h>
+
+#include "apps/console.h"
+#include "base/json.h"
+#include "base/text.h"
+
+namespace fairlane {
+
+std::string verify_text(std::string const& text) {
+  Json const json = Json::parse(text);
+  auto const& cells = json.at("cells");
+  auto const count = [&](char const* key) { return cells.at(key).get<std::int64_t>(); };
+  std::int64_t const all = count("sat") + count("unsat") + count("unknown");
+  std::vector<std::string> names;
+  for (auto const& name : json.at("protected")) names.push_back(escaped(name.get<std::string>()));
+  std::string const verdict = json.at("verdict").get<std::string>();
+  std::string const words =
+      verdict == "sat"     ? "unfair: there are people whose decision changes with nothing else"
+      : verdict == "unsat" ? "fair, proven: nobody's decision changes with nothing else"
+                           : "not known: nobody unfairly treated was found, but not all is proven";
+  std::string result = fmt::format("protected    {}\nverdict      {}\n",
+                                   fmt::join(names, ", "), words);
+  if (all > 1) {
+    result += fmt::format("cells        {}\n  sat        {}  with an example of unfair treatment\n"
+                          "  unsat      {}  proven fair\n  unknown    {}\n",
+                          with_commas(all), with_commas(count("sat")), with_commas(count("unsat")),
+                          with_commas(count("unknown")));
+  }
+  if (count("unknown") > 0) {
+    for (auto const& [reason, cells_of] : json.at("unknown_by").items()) {
+      std::string const why =
+          reason == "boxes"     ? "their boxes were spent (--boxes)"
+          : reason == "seconds" ? "the seconds were spent (budget.seconds)"
+                                : "an output is not a finite number";
+      result += fmt::format("  {}: {}\n", with_commas(cells_of.get<std::int64_t>()), why);
+    }
+  }
+  auto const& boxes = json.at("boxes");
+  result += fmt::format("boxes        {}\nseconds      {:.2f}\n",
+                        with_commas(boxes.at("all").get<std::int64_t>()),
+                        json.at("timing").at("total_seconds").get<double>());
+  return result;
+}
+
+std::string verify_progress_text(VerifyProgress const& progress) {
+  return fmt::format("{} of {} cells decided, {} unfair, {} boxes, {:.0f} s",
+                     with_commas(progress.decided), with_commas(progress.cells),
+                     with_commas(progress.unfair), with_commas(progress.boxes), progress.seconds);
+}
+
+}  // namespace fairlane

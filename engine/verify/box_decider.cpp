@@ -1,0 +1,454 @@
+#include "engine/verify/box_decider.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace fairlane {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int kFirstSteps = 32;       // of the search in a cell
+constexpr int kSteps = 8;             // and in a part of one
+constexpr double kFewGroups = 64.0;   // that are evaluated rather than split
+constexpr std::size_t kMostPairs = 24;  // of variants, beyond which a box is split at once
+constexpr int kFirstNodes = 16;       // of a box, in which units are looked at by their sides
+constexpr int kNodesPerDepth = 8;     // and more for each halving since the cell
+constexpr int kMostNodes = 256;
+constexpr int kNarrowings = 3;        // of a node
+constexpr double kWorthwhile = 0.9;   // of its groups that a narrowing leaves, or it was the last
+constexpr double kMargin = 0x1p-40;   // more than sums of lines are rounded by
+
+}  // namespace
+
+BoxDecider::BoxDecider(BoxDomain const& domain, BoundNetwork const& network,
+                       BoxKernels const& kernels, RowDescriber& rows, VerifyQuery const& query)
+    : domain_(domain),
+      network_(network.get()),
+      kernels_(kernels),
+      rows_(rows),
+      query_(query),
+      search_(domain, network, kernels, rows, query.threshold),
+      upper_(network.get(), kernels.lanes),
+      lower_(network.get(), kernels.lanes),
+      inputs_(static_cast<std::size_t>(network.get().inputs)) {
+  for (int l = 0; l + 1 < network_.layers; ++l) {
+    BoxLayer const& next = network_.layer[l + 1];
+    for (int k = 0; k < next.inputs; ++k) {
+      double sum = 0.0;
+      for (int o = 0; o < next.outputs; ++o) sum += next.magnitudes[k * next.outputs + o];
+      fan_out_.push_back(sum);
+    }
+  }
+}
+
+void BoxDecider::decide(std::span<OpenBox const> boxes, std::span<Decision> decisions) {
+  boxes_ = &boxes;
+  decisions_ = decisions;
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    decisions[i] = {};
+    decisions[i].box = boxes[i].box;
+  }
+  bound_merged();
+  search();
+  bound_variants();
+  split_units();
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    Decision& decision = decisions_[i];
+    if (decision.verdict != BoxVerdict::kOpen) continue;
+    if (domain_.groups(decision.box) <= kFewGroups) {
+      enumerate(i);
+    } else {
+      choose_axis(i);
+    }
+  }
+  boxes_ = nullptr;
+}
+
+void BoxDecider::load(BoxMemory& memory, int lane, std::span<AxisRange const> box,
+                      std::span<int const> variants) {
+  domain_.enclose(box, inputs_.data());
+  domain_.enclose_variants(variants, inputs_.data());
+  BoxLanes const& b = memory.get();
+  for (int k = 0; k < network_.inputs; ++k) {
+    memory.at(b.low, k, lane) = inputs_[static_cast<std::size_t>(k)].low;
+    memory.at(b.high, k, lane) = inputs_[static_cast<std::size_t>(k)].high;
+  }
+  for (int u = 0; u < network_.units; ++u) {
+    memory.at(b.sum_low, u, lane) = -kInfinity;
+    memory.at(b.sum_high, u, lane) = kInfinity;
+  }
+}
+
+BoxDecider::Bounds BoxDecider::read(BoxMemory& memory, int lane) const {
+  BoxLanes const& b = memory.get();
+  Bounds bounds;
+  bounds.least = memory.at(b.least, 0, lane);
+  bounds.most = memory.at(b.most, 0, lane);
+  bounds.below_constant = memory.at(b.below_constant, 0, lane);
+  bounds.above_constant = memory.at(b.above_constant, 0, lane);
+  for (int k = 0; k < network_.inputs; ++k) {
+    bounds.below.push_back(memory.at(b.below, k, lane));
+    bounds.above.push_back(memory.at(b.above, k, lane));
+  }
+  return bounds;
+}
+
+void BoxDecider::bound_merged() {
+  auto const& boxes = *boxes_;
+  auto const lanes = static_cast<std::size_t>(kernels_.lanes);
+  merged_.resize(boxes.size());
+  for (std::size_t first = 0; first < boxes.size(); first += lanes) {
+    std::size_t const count = std::min(lanes, boxes.size() - first);
+    for (std::size_t i = 0; i < lanes; ++i) {
+      std::size_t const at = first + std::min(i, count - 1);
+      load(upper_, static_cast<int>(i), boxes[at].box, variants(at));
+    }
+    kernels_.bound(network_, upper_.get());
+    for (std::size_t i = 0; i < count; ++i) {
+      Bounds& bounds = merged_[first + i];
+      bounds = read(upper_, static_cast<int>(i));
+      if (bounds.least > query_.threshold || bounds.most <= query_.threshold)
+        decisions_[first + i].verdict = BoxVerdict::kMerged;
+    }
+  }
+}
+
+void BoxDecider::search() {
+  auto const lanes = static_cast<std::size_t>(kernels_.lanes);
+  std::vector<BoxSearch::Task> tasks;
+  std::vector<std::size_t> of;
+  std::vector<std::optional<FoundGroup>> found;
+  auto const flush = [&] {
+    found.assign(tasks.size(), std::nullopt);
+    search_.search(tasks, found, query_.compares);
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      if (!found[i]) continue;
+      Decision& decision = decisions_[of[i]];
+      decision.verdict = BoxVerdict::kUnfair;
+      decision.example = std::move(found[i]->entries);
+      decision.pair = found[i]->pair;
+    }
+    tasks.clear();
+    of.clear();
+  };
+  for (std::size_t i = 0; i < boxes_->size(); ++i) {
+    if (decisions_[i].verdict != BoxVerdict::kOpen) continue;
+    OpenBox const& box = (*boxes_)[i];
+    tasks.push_back({box.id, box.box, variants(i), box.depth == 0 ? kFirstSteps : kSteps});
+    of.push_back(i);
+    if (tasks.size() == lanes) flush();
+  }
+  if (!tasks.empty()) flush();
+}
+
+void BoxDecider::bound_variants() {
+  auto const& boxes = *boxes_;
+  nodes_.clear();
+  hull_.assign(boxes.size(), {});
+  left_.assign(boxes.size(), 0);
+  pending_.assign(boxes.size(), 0);
+  struct Task {
+    std::size_t box;
+    int variant;
+  };
+  std::vector<Task> tasks;
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    if (decisions_[i].verdict != BoxVerdict::kOpen) continue;
+    for (int const v : variants(i)) tasks.push_back({i, v});
+  }
+  auto const lanes = static_cast<std::size_t>(kernels_.lanes);
+  std::vector<Bounds> bounds(tasks.size());
+  for (std::size_t first = 0; first < tasks.size(); first += lanes) {
+    std::size_t const count = std::min(lanes, tasks.size() - first);
+    for (std::size_t i = 0; i < lanes; ++i) {
+      Task const& task = tasks[first + std::min(i, count - 1)];
+      int const only[] = {task.variant};
+      load(upper_, static_cast<int>(i), boxes[task.box].box, only);
+    }
+    kernels_.bound(network_, upper_.get());
+    for (std::size_t i = 0; i < count; ++i)
+      bounds[first + i] = read(upper_, static_cast<int>(i));
+  }
+  for (std::size_t at = 0; at < tasks.size();) {
+    std::size_t const box = tasks[at].box;
+    std::size_t const count = variants(box).size();
+    compare_pairs(box, std::span(bounds).subspan(at, count));
+    at += count;
+  }
+}
+
+void BoxDecider::compare_pairs(std::size_t i, std::span<Bounds const> of_variants) {
+  auto const& list = variants(i);
+  domain_.enclose((*boxes_)[i].box, inputs_.data());
+  std::vector<VariantPair> pairs;
+  std::vector<Interval> inputs = inputs_;
+  for (std::size_t a = 0; a < list.size(); ++a) {
+    if (of_variants[a].most <= query_.threshold) continue;
+    for (std::size_t e = 0; e < list.size(); ++e) {
+      if (a == e || of_variants[e].least > query_.threshold || !query_.compares(list[a], list[e]))
+        continue;
+      // The lines know the variants' own inputs only as intervals of one value.
+      if (!excluded(of_variants[a], of_variants[e], inputs.data()))
+        pairs.push_back({list[a], list[e]});
+    }
+  }
+  if (pairs.empty()) {
+    decisions_[i].verdict = BoxVerdict::kVariants;
+    return;
+  }
+  if (pairs.size() > kMostPairs || !network_.straight) return;
+  left_[i] = std::min(kMostNodes, kFirstNodes + kNodesPerDepth * (*boxes_)[i].depth) +
+             static_cast<int>(pairs.size());
+  for (VariantPair const& pair : pairs) {
+    nodes_.push_back({i, true, pair, (*boxes_)[i].box, {}});
+    ++pending_[i];
+  }
+}
+
+bool BoxDecider::excluded(Bounds const& upper, Bounds const& lower, Interval const* inputs) const {
+  // Where f_a > t >= f_e, every mean of f_a - t and t - f_e is at least 0.
+  auto const most = [&](double share) {
+    double constant = share * (upper.above_constant - query_.threshold) +
+                      (1.0 - share) * (query_.threshold - lower.below_constant);
+    double size = std::abs(share * upper.above_constant) +
+                  std::abs((1.0 - share) * lower.below_constant) + std::abs(query_.threshold);
+    for (std::size_t k = 0; k < upper.above.size(); ++k) {
+      double const rise = share * upper.above[k];
+      double const fall = (1.0 - share) * lower.below[k];
+      double const slope = rise - fall;
+      double const reach = std::max(std::abs(inputs[k].low), std::abs(inputs[k].high));
+      constant += slope * (slope > 0.0 ? inputs[k].high : inputs[k].low);
+      size += (std::abs(rise) + std::abs(fall)) * reach;
+    }
+    return constant + kMargin * size;
+  };
+  if (!std::isfinite(upper.most) || !std::isfinite(lower.least)) return false;
+  constexpr int kHalvings = 12;  // a convex function of the share
+  double low = 0.0;
+  double high = 1.0;
+  for (int i = 0; i < kHalvings; ++i) {
+    double const left = low + (high - low) * 0.45;
+    double const right = low + (high - low) * 0.55;
+    double const at_left = most(left);
+    double const at_right = most(right);
+    if (at_left < 0.0 || at_right < 0.0) return true;
+    (at_left < at_right ? high : low) = at_left < at_right ? right : left;
+  }
+  return most(0.0) < 0.0 || most(1.0) < 0.0;
+}
+
+void BoxDecider::split_units() {
+  while (!nodes_.empty()) step_pairs();
+  for (std::size_t i = 0; i < boxes_->size(); ++i) {
+    if (decisions_[i].verdict != BoxVerdict::kOpen || left_[i] == 0) continue;
+    // Left is negative where the nodes did not suffice.
+    if (left_[i] > 0) {
+      decisions_[i].verdict = BoxVerdict::kSplit;
+    } else if (!hull_[i].empty()) {
+      decisions_[i].box = hull_[i];
+    }
+  }
+}
+
+void BoxDecider::step_pairs() {
+  auto const lanes = static_cast<std::size_t>(kernels_.lanes);
+  std::vector<PairNode> nodes;
+  while (nodes.size() < lanes && !nodes_.empty()) {
+    PairNode node = std::move(nodes_.back());
+    nodes_.pop_back();
+    int& left = left_[node.box];
+    // Of a box that is given up, only what the pairs themselves leave is still of use.
+    if (left < 0 && !node.root) continue;
+    if (left > 0 && --left == 0) left = -1;
+    nodes.push_back(std::move(node));
+  }
+  if (nodes.empty()) return;
+  for (std::size_t i = 0; i < lanes; ++i) {
+    PairNode const& node = nodes[std::min(i, nodes.size() - 1)];
+    int const lane = static_cast<int>(i);
+    int const upper[] = {node.pair.upper};
+    int const lower[] = {node.pair.lower};
+    load(upper_, lane, node.groups, upper);
+    load(lower_, lane, node.groups, lower);
+    upper_.at(upper_.wanted(), 0, lane) = 1.0;
+    lower_.at(lower_.wanted(), 0, lane) = -1.0;
+    if (node.sums.empty()) continue;
+    double const* sum = node.sums.data();
+    for (BoxMemory* memory : {&upper_, &lower_}) {
+      for (int u = 0; u < network_.units; ++u) {
+        memory->at(memory->get().sum_low, u, lane) = *sum++;
+        memory->at(memory->get().sum_high, u, lane) = *sum++;
+      }
+    }
+  }
+  std::vector<bool> closed(nodes.size());
+  std::vector<bool> goes_on(nodes.size(), true);
+  std::vector<Interval> shared(inputs_.size());
+  for (int turn = 0; turn < kNarrowings; ++turn) {
+    kernels_.bound(network_, upper_.get());
+    kernels_.bound(network_, lower_.get());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (closed[i]) continue;
+      int const lane = static_cast<int>(i);
+      domain_.enclose(nodes[i].groups, inputs_.data());
+      bool const possible = upper_.at(upper_.get().possible, 0, lane) != 0.0 &&
+                            lower_.at(lower_.get().possible, 0, lane) != 0.0;
+      Bounds const of_upper = read(upper_, lane);
+      Bounds const of_lower = read(lower_, lane);
+      if (!possible || of_upper.most <= query_.threshold || of_lower.least > query_.threshold ||
+          excluded(of_upper, of_lower, inputs_.data()))
+        closed[i] = true;
+    }
+    kernels_.narrow(network_, query_.threshold, upper_.get());
+    kernels_.narrow(network_, query_.threshold, lower_.get());
+    bool any = false;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (closed[i]) continue;
+      int const lane = static_cast<int>(i);
+      PairNode& node = nodes[i];
+      if (upper_.at(upper_.get().possible, 0, lane) == 0.0 ||
+          lower_.at(lower_.get().possible, 0, lane) == 0.0) {
+        closed[i] = true;
+        continue;
+      }
+      for (int k = 0; k < network_.inputs; ++k) {
+        shared[static_cast<std::size_t>(k)] = {
+            std::max(upper_.at(upper_.get().low, k, lane), lower_.at(lower_.get().low, k, lane)),
+            std::min(upper_.at(upper_.get().high, k, lane),
+                     lower_.at(lower_.get().high, k, lane))};
+      }
+      double const before = domain_.groups(node.groups);
+      if (!domain_.narrow(shared.data(), node.groups)) {
+        closed[i] = true;
+        continue;
+      }
+      goes_on[i] = domain_.groups(node.groups) <= kWorthwhile * before;
+      any = any || goes_on[i];
+      save_sums(lane, node);
+    }
+    if (turn + 1 == kNarrowings || !any) break;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (closed[i]) continue;
+      int const lane = static_cast<int>(i);
+      domain_.enclose(nodes[i].groups, inputs_.data());
+      for (auto const& [memory, variant] :
+           {std::pair(&upper_, nodes[i].pair.upper), std::pair(&lower_, nodes[i].pair.lower)}) {
+        int const only[] = {variant};
+        domain_.enclose_variants(only, inputs_.data());
+        for (int k = 0; k < network_.inputs; ++k) {
+          memory->at(memory->get().low, k, lane) = inputs_[static_cast<std::size_t>(k)].low;
+          memory->at(memory->get().high, k, lane) = inputs_[static_cast<std::size_t>(k)].high;
+        }
+      }
+    }
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (closed[i]) continue;
+    PairNode& node = nodes[i];
+    if (node.root) {
+      GroupBox& hull = hull_[node.box];
+      if (hull.empty()) hull = node.groups;
+      for (std::size_t a = 0; a < hull.size(); ++a) {
+        hull[a].first = std::min(hull[a].first, node.groups[a].first);
+        hull[a].last = std::max(hull[a].last, node.groups[a].last);
+      }
+    }
+    node.root = false;
+    UnitSplit const split = left_[node.box] < 0 ? UnitSplit{} : choose_unit(static_cast<int>(i));
+    if (split.copy < 0) {
+      left_[node.box] = -1;
+      continue;
+    }
+    // The sides, of which the one below zero keeps it: a sum of zero is on both lines.
+    auto const at = static_cast<std::size_t>(2 * (split.copy * network_.units + split.unit));
+    PairNode other = node;
+    node.sums[at] = std::max(node.sums[at], 0.0);
+    other.sums[at + 1] = std::min(other.sums[at + 1], 0.0);
+    nodes_.push_back(std::move(node));
+    nodes_.push_back(std::move(other));
+  }
+}
+
+void BoxDecider::save_sums(int lane, PairNode& node) {
+  node.sums.clear();
+  for (BoxMemory* memory : {&upper_, &lower_}) {
+    for (int u = 0; u < network_.units; ++u) {
+      node.sums.push_back(memory->at(memory->get().sum_low, u, lane));
+      node.sums.push_back(memory->at(memory->get().sum_high, u, lane));
+    }
+  }
+}
+
+BoxDecider::UnitSplit BoxDecider::choose_unit(int lane) const {
+  UnitSplit best;
+  double widest = 0.0;
+  int copy = 0;
+  for (BoxMemory const* memory : {&upper_, &lower_}) {
+    BoxLanes const& b = memory->get();
+    for (int l = 0; l + 1 < network_.layers; ++l) {
+      BoxLayer const& layer = network_.layer[l];
+      if (layer.slope == 1.0) continue;
+      for (int o = 0; o < layer.outputs; ++o) {
+        int const u = layer.first_unit + o;
+        double const low = b.sum_low[u * kernels_.lanes + lane];
+        double const high = b.sum_high[u * kernels_.lanes + lane];
+        if (!(low < 0.0 && high > 0.0)) continue;
+        double const gap =
+            -low * high / (high - low) * fan_out_[static_cast<std::size_t>(u)];
+        if (gap > widest) {
+          widest = gap;
+          best = {copy, u};
+        }
+      }
+    }
+    ++copy;
+  }
+  return best;
+}
+
+void BoxDecider::enumerate(std::size_t i) {
+  Decision& decision = decisions_[i];
+  std::vector<std::int32_t> entries;
+  for (AxisRange const& range : decision.box) entries.push_back(range.first);
+  bool undefined = false;
+  while (true) {
+    if (auto const pair = search_.certain_pair(entries, variants(i), query_.compares)) {
+      decision.verdict = BoxVerdict::kUnfair;
+      decision.example = entries;
+      decision.pair = *pair;
+      return;
+    }
+    undefined = undefined || search_.undefined();
+    std::size_t a = entries.size();
+    while (a > 0 && entries[a - 1] == decision.box[a - 1].last) {
+      entries[a - 1] = decision.box[a - 1].first;
+      --a;
+    }
+    if (a == 0) break;
+    ++entries[a - 1];
+  }
+  decision.verdict = undefined ? BoxVerdict::kUndefined : BoxVerdict::kEnumerated;
+}
+
+void BoxDecider::choose_axis(std::size_t i) {
+  Decision& decision = decisions_[i];
+  Bounds const& bounds = merged_[i];
+  domain_.enclose(decision.box, inputs_.data());
+  double most = -1.0;
+  for (std::size_t a = 0; a < domain_.axes(); ++a) {
+    if (decision.box[a].size() < 2) continue;
+    double score = 0.0;
+    for (int const k : domain_.axis_inputs(a)) {
+      auto const at = static_cast<std::size_t>(k);
+      score += (std::abs(bounds.below[at]) + std::abs(bounds.above[at])) *
+               (inputs_[at].high - inputs_[at].low);
+    }
+    if (!(score <= most)) {
+      most = score;
+      decision.axis = a;
+    }
+  }
+}
+
+}  // namespace fairlane

@@ -1,0 +1,142 @@
+// Whether a box of groups holds a discriminatory one: searched for, disproved, or left open.
+//
+// Steps, from cheap to dear, each on as many boxes at once as a register takes: bounds of all
+// variants together; a search for an example; bounds of each variant and of pairs of variants
+// jointly; units looked at by their two sides while the box is narrowed to what a pair leaves of
+// it; evaluation of every group, where these are few.
+// Source: Zhang et al., CROWN, NeurIPS 2018; Wang et al., Beta-CROWN, NeurIPS 2021 (joint bounds,
+// splits of units); Kotha et al., INVPROP, NeurIPS 2023 (narrowing from the output).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "engine/verify/box_domain.h"
+#include "engine/verify/box_search.h"
+#include "kernels/boxes/box_network.h"
+#include "kernels/row_describer.h"
+
+namespace fairlane {
+
+/// A box to decide.
+/// id        of the box among all, from which its random numbers come
+/// depth     halvings since its cell
+/// variants  that are compared, a place in VerifyQuery::variants
+struct OpenBox {
+  std::uint64_t id = 0;
+  std::int32_t depth = 0;
+  std::int32_t variants = 0;
+  GroupBox box;
+};
+
+/// What decided a box.
+enum class BoxVerdict : std::uint8_t {
+  kOpen,
+  kUnfair,      // there is an example
+  kMerged,      // fair: bounds of all variants together
+  kVariants,    // fair: bounds of each variant, or of pairs of them
+  kSplit,       // fair: units looked at by their sides
+  kEnumerated,  // fair: every group was evaluated
+  kUndefined,   // every group was evaluated, and some output is not finite
+};
+
+/// Whether two variants differ enough to be compared; by variant and variant.
+using ComparesPair = std::function<bool(int, int)>;
+
+/// What is asked of every box.
+/// variants   lists of them, of which a box has one
+/// compares   pairs that count
+/// threshold  above which the output means label 1
+struct VerifyQuery {
+  std::vector<std::vector<int>> variants;
+  ComparesPair compares;
+  double threshold = 0.0;
+};
+
+/// box    what is left of an open one, to be split at `axis`
+/// pair   of an example, whose entries are in `example` [axes]
+struct Decision {
+  BoxVerdict verdict = BoxVerdict::kOpen;
+  GroupBox box;
+  std::size_t axis = 0;
+  std::vector<std::int32_t> example;
+  VariantPair pair;
+};
+
+/// Decides boxes; one thread's. What it says of a box depends on that box alone.
+class BoxDecider {
+ public:
+  /// All outlive it. rows: evaluates what bounds leave open, in float32
+  BoxDecider(BoxDomain const& domain, BoundNetwork const& network, BoxKernels const& kernels,
+             RowDescriber& rows, VerifyQuery const& query);
+
+  /// decisions [boxes]
+  void decide(std::span<OpenBox const> boxes, std::span<Decision> decisions);
+
+ private:
+  /// Lines of an output in the inputs, and its bounds.
+  struct Bounds {
+    double least = 0.0;
+    double most = 0.0;
+    double below_constant = 0.0;
+    double above_constant = 0.0;
+    std::vector<double> below;  // [inputs]
+    std::vector<double> above;
+  };
+  /// A pair of variants in a box, with what is known of the units of both.
+  struct PairNode {
+    std::size_t box = 0;  // of those being decided
+    bool root = false;
+    VariantPair pair;
+    GroupBox groups;
+    std::vector<double> sums;  // [2][units][2] upper's, then lower's; empty: nothing
+  };
+  /// A unit's two sides.
+  struct UnitSplit {
+    int copy = -1;
+    int unit = 0;
+  };
+
+  std::vector<int> const& variants(std::size_t i) const {
+    return query_.variants[static_cast<std::size_t>((*boxes_)[i].variants)];
+  }
+  void load(BoxMemory& memory, int lane, std::span<AxisRange const> box,
+            std::span<int const> variants);
+  Bounds read(BoxMemory& memory, int lane) const;
+  void bound_merged();
+  void search();
+  void bound_variants();
+  void compare_pairs(std::size_t i, std::span<Bounds const> of_variants);
+  /// Whether the lines of two variants leave no input where the first is above the threshold and
+  /// the second is not.
+  bool excluded(Bounds const& upper, Bounds const& lower, Interval const* inputs) const;
+  void split_units();
+  void step_pairs();
+  void enumerate(std::size_t i);
+  void choose_axis(std::size_t i);
+  UnitSplit choose_unit(int lane) const;
+  void save_sums(int lane, PairNode& node);
+
+  BoxDomain const& domain_;
+  BoxNetwork const& network_;
+  BoxKernels const& kernels_;
+  RowDescriber& rows_;
+  VerifyQuery const& query_;
+  BoxSearch search_;
+  BoxMemory upper_;  // of the variant above the threshold, or the only one
+  BoxMemory lower_;
+  std::vector<Interval> inputs_;
+  std::vector<double> fan_out_;  // [units] sum of the weights behind
+
+  std::span<OpenBox const> const* boxes_ = nullptr;
+  std::span<Decision> decisions_;
+  std::vector<Bounds> merged_;   // [boxes]
+  std::vector<PairNode> nodes_;  // a stack
+  std::vector<int> left_;        // [boxes] nodes that may still be looked at
+  std::vector<int> pending_;     // [boxes] nodes on the stack
+  std::vector<GroupBox> hull_;   // [boxes] of what open pairs have left of it
+};
+
+}  // namespace fairlane

@@ -1,0 +1,163 @@
+#include "engine/verify/box_queue.h"
+
+#include <algorithm>
+
+#include "kernels/core/row_keys.h"
+
+namespace fairlane {
+namespace {
+
+constexpr std::size_t kRoundBoxes = 2048;
+constexpr std::size_t kVerdicts = static_cast<std::size_t>(BoxVerdict::kUndefined) + 1;
+
+}  // namespace
+
+BoxQueue::BoxQueue(Cells const& cells, std::int64_t most_boxes)
+    : cells_(cells),
+      most_boxes_(most_boxes),
+      states_(static_cast<std::size_t>(cells.count())),
+      by_verdict_(kVerdicts) {}
+
+std::vector<OpenBox> const& BoxQueue::next() {
+  round_.clear();
+  round_cells_.clear();
+  while (round_.size() < kRoundBoxes && (!stack_.empty() || next_cell_ < cells_.count())) {
+    if (stack_.empty()) {
+      std::int64_t const cell = next_cell_++;
+      auto const id = static_cast<std::uint64_t>(cell);
+      stack_.push_back({cell, {hash_word(0, id), 0, cells_.variants(cell), cells_.box(cell)}});
+      states_[static_cast<std::size_t>(cell)].open = 1;
+    }
+    Queued queued = std::move(stack_.back());
+    stack_.pop_back();
+    if (states_[static_cast<std::size_t>(queued.cell)].verdict != CellVerdict::kUndecided) continue;
+    round_cells_.push_back(queued.cell);
+    round_.push_back(std::move(queued.box));
+  }
+  return round_;
+}
+
+void BoxQueue::take(std::vector<Decision> const& decisions) {
+  for (std::size_t i = 0; i < round_.size(); ++i) {
+    std::int64_t const cell = round_cells_[i];
+    CellState& state = states_[static_cast<std::size_t>(cell)];
+    Decision const& decision = decisions[i];
+    ++boxes_;
+    ++state.boxes;
+    ++by_verdict_[static_cast<std::size_t>(decision.verdict)];
+    if (state.verdict != CellVerdict::kUndecided) continue;
+    switch (decision.verdict) {
+      case BoxVerdict::kUnfair:
+        examples_[cell] = {decision.example, decision.pair};
+        settle(cell, CellVerdict::kUnfair);
+        break;
+      case BoxVerdict::kOpen:
+        if (state.boxes >= most_boxes_) {
+          settle(cell, CellVerdict::kUnknown, Undecided::kBoxes);
+        } else {
+          split(cell, round_[i], decision);
+        }
+        break;
+      case BoxVerdict::kUndefined:
+        state.reason = Undecided::kUndefined;
+        [[fallthrough]];
+      default:
+        if (--state.open > 0) break;
+        settle(cell, state.reason == Undecided::kNone ? CellVerdict::kFair : CellVerdict::kUnknown,
+               state.reason);
+    }
+  }
+  round_.clear();
+  round_cells_.clear();
+}
+
+void BoxQueue::settle(std::int64_t cell, CellVerdict verdict, Undecided reason) {
+  CellState& state = states_[static_cast<std::size_t>(cell)];
+  state.verdict = verdict;
+  state.reason = reason;
+  ++decided_;
+}
+
+void BoxQueue::split(std::int64_t cell, OpenBox const& box, Decision const& decision) {
+  AxisRange const whole = decision.box[decision.axis];
+  std::int32_t const middle = whole.first + (whole.last - whole.first) / 2;
+  for (std::uint64_t half = 0; half < 2; ++half) {
+    OpenBox part{hash_word(box.id, half), box.depth + 1, box.variants, decision.box};
+    part.box[decision.axis] =
+        half == 0 ? AxisRange{middle + 1, whole.last} : AxisRange{whole.first, middle};
+    stack_.push_back({cell, std::move(part)});
+  }
+  ++states_[static_cast<std::size_t>(cell)].open;
+}
+
+void BoxQueue::end() {
+  for (std::int64_t cell = 0; cell < cells_.count(); ++cell) {
+    if (states_[static_cast<std::size_t>(cell)].verdict == CellVerdict::kUndecided)
+      settle(cell, CellVerdict::kUnknown, Undecided::kSeconds);
+  }
+  stack_.clear();
+  next_cell_ = cells_.count();
+}
+
+void BoxQueue::write(CheckpointWriter& state) const {
+  std::vector<std::int64_t> cells;
+  for (CellState const& cell : states_) {
+    cells.insert(cells.end(), {static_cast<std::int64_t>(cell.verdict),
+                               static_cast<std::int64_t>(cell.reason), cell.open, cell.boxes});
+  }
+  std::vector<std::int64_t> examples;
+  for (auto const& [cell, example] : examples_) {
+    examples.insert(examples.end(), {cell, example.pair.upper, example.pair.lower});
+    examples.insert(examples.end(), example.entries.begin(), example.entries.end());
+  }
+  std::vector<std::int64_t> stack;
+  for (Queued const& queued : stack_) {
+    stack.insert(stack.end(), {queued.cell, static_cast<std::int64_t>(queued.box.id),
+                               queued.box.depth, queued.box.variants});
+    for (AxisRange const& range : queued.box.box)
+      stack.insert(stack.end(), {range.first, range.last});
+  }
+  state.add("cells", cells);
+  state.add("examples", examples);
+  state.add("stack", stack);
+  state.add("boxes", by_verdict_);
+  state.add("next", std::vector<std::int64_t>{next_cell_, boxes_, decided_});
+}
+
+void BoxQueue::read(CheckpointReader const& state) {
+  auto const cells = state.values<std::int64_t>("cells");
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    states_[i].verdict = static_cast<CellVerdict>(cells.at(4 * i));
+    states_[i].reason = static_cast<Undecided>(cells.at(4 * i + 1));
+    states_[i].open = static_cast<std::int32_t>(cells.at(4 * i + 2));
+    states_[i].boxes = cells.at(4 * i + 3);
+  }
+  std::size_t const axes = cells_.box(0).size();
+  auto const examples = state.values<std::int64_t>("examples");
+  for (std::size_t at = 0; at < examples.size(); at += 3 + axes) {
+    CounterExample& example = examples_[examples.at(at)];
+    example.pair = {static_cast<int>(examples.at(at + 1)), static_cast<int>(examples.at(at + 2))};
+    for (std::size_t a = 0; a < axes; ++a)
+      example.entries.push_back(static_cast<std::int32_t>(examples.at(at + 3 + a)));
+  }
+  auto const stack = state.values<std::int64_t>("stack");
+  for (std::size_t at = 0; at < stack.size(); at += 4 + 2 * axes) {
+    Queued queued;
+    queued.cell = stack.at(at);
+    queued.box.id = static_cast<std::uint64_t>(stack.at(at + 1));
+    queued.box.depth = static_cast<std::int32_t>(stack.at(at + 2));
+    queued.box.variants = static_cast<std::int32_t>(stack.at(at + 3));
+    for (std::size_t a = 0; a < axes; ++a) {
+      queued.box.box.push_back({static_cast<std::int32_t>(stack.at(at + 4 + 2 * a)),
+                                static_cast<std::int32_t>(stack.at(at + 5 + 2 * a))});
+    }
+    stack_.push_back(std::move(queued));
+  }
+  by_verdict_ = state.values<std::int64_t>("boxes");
+  auto const next = state.values<std::int64_t>("next");
+  next_cell_ = next.at(0);
+  boxes_ = next.at(1);
+  decided_ = next.at(2);
+}
+
+}  // namespace fairlane

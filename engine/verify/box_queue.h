@@ -1,0 +1,84 @@
+// Branch and bound over the boxes of all cells, in rounds that all threads share.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "engine/job/checkpoint.h"
+#include "engine/verify/box_decider.h"
+#include "engine/verify/cells.h"
+
+namespace fairlane {
+
+/// What is known of a cell.
+enum class CellVerdict : std::uint8_t { kUndecided, kFair, kUnfair, kUnknown };
+
+/// Why a cell is left undecided.
+enum class Undecided : std::uint8_t { kNone, kBoxes, kSeconds, kUndefined };
+
+/// A cell's verdict.
+/// open   boxes that are not decided; `boxes` that were looked at
+struct CellState {
+  CellVerdict verdict = CellVerdict::kUndecided;
+  Undecided reason = Undecided::kNone;
+  std::int32_t open = 0;
+  std::int64_t boxes = 0;
+};
+
+/// A group shown to be discriminatory.
+/// entries  [axes]
+struct CounterExample {
+  std::vector<std::int32_t> entries;
+  VariantPair pair;
+};
+
+/// Which boxes come next, and what their decisions mean for their cells. A round takes the boxes
+/// that came last, so that cells are finished one after the other; what it takes depends on earlier
+/// rounds alone, so that threads cannot change a verdict.
+class BoxQueue {
+ public:
+  /// most_boxes  of a cell
+  BoxQueue(Cells const& cells, std::int64_t most_boxes);
+
+  /// Boxes of the next round; none where every cell is decided.
+  std::vector<OpenBox> const& next();
+  /// What became of them. [boxes]
+  void take(std::vector<Decision> const& decisions);
+  /// Leaves all that is not decided undecided: time has run out.
+  void end();
+
+  std::vector<CellState> const& states() const { return states_; }
+  std::map<std::int64_t, CounterExample> const& examples() const { return examples_; }
+  std::int64_t boxes() const { return boxes_; }
+  std::int64_t decided() const { return decided_; }
+  /// Boxes by what decided them [BoxVerdict].
+  std::vector<std::int64_t> const& by_verdict() const { return by_verdict_; }
+
+  void write(CheckpointWriter& state) const;
+  void read(CheckpointReader const& state);
+
+ private:
+  struct Queued {
+    std::int64_t cell = 0;
+    OpenBox box;
+  };
+  void settle(std::int64_t cell, CellVerdict verdict, Undecided reason = Undecided::kNone);
+  void split(std::int64_t cell, OpenBox const& box, Decision const& decision);
+
+  Cells const& cells_;
+  std::int64_t most_boxes_;
+  std::vector<CellState> states_;
+  std::map<std::int64_t, CounterExample> examples_;
+  std::vector<Queued> stack_;
+  std::int64_t next_cell_ = 0;
+  std::int64_t boxes_ = 0;
+  std::int64_t decided_ = 0;
+  std::vector<std::int64_t> by_verdict_;
+  std::vector<std::int64_t> round_cells_;  // of the round that is on its way
+  std::vector<OpenBox> round_;
+};
+
+}  // namespace fairlane

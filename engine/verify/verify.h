@@ -1,0 +1,61 @@
+// verify: proves for every cell of a domain that a network treats all its groups fairly, or shows a
+// group that it does not.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "engine/config/run_config.h"
+#include "engine/count/region.h"
+#include "engine/job/checkpoint.h"
+
+namespace fairlane {
+
+/// Which pairs of a group's members have to be treated alike.
+enum class PairSemantics : std::uint8_t {
+  kAny,  // all: those that differ in at least one attribute under test (the papers)
+  kAll,  // those that differ in every attribute under test (Fairify's program)
+};
+
+/// How far a verification has come. boxes: looked at
+struct VerifyProgress {
+  std::int64_t cells = 0;
+  std::int64_t decided = 0;
+  std::int64_t unfair = 0;
+  std::int64_t boxes = 0;
+  double seconds = 0.0;
+};
+
+/// region      what is verified
+/// cell_size   as in Cells; 0: one cell
+/// most_boxes  that a cell is split into before it is left undecided
+/// overwrite   replace the results of another configuration
+/// now         of the saved states, in place of the time that passes; for tests
+/// progress    called by one thread
+struct VerifyOptions {
+  Execution execution;
+  Region region;
+  PairSemantics semantics = PairSemantics::kAny;
+  std::int64_t cell_size = 0;
+  std::int64_t most_boxes = 1'000'000;
+  bool overwrite = false;
+  CheckpointClock::Now now;
+  std::atomic<bool> const* stop = nullptr;
+  std::function<void(VerifyProgress const&)> progress;
+  std::function<void(std::string const&)> notice;
+};
+
+/// Verifies the configured subject and writes manifest.json, cells.csv, counterexamples.csv,
+/// summary.json and DONE to the output directory. Verdicts are about the float32 results of the
+/// numerical contract: a cell is `unsat` where no group in it has members with different labels, as
+/// is proven; `sat` where one is shown, evaluated in float32; `unknown` otherwise. They depend on
+/// the configuration alone, unless its seconds run out.
+/// Returns summary.json. Throws Error; kUnavailable for models without bounds; kStopped where the
+/// same verification can go on from the saved state.
+/// Source: Biswas and Rajan, Fairify: Fairness verification of neural networks, ICSE 2023, for the
+/// question and its cells.
+std::string verify(RunConfig const& config, VerifyOptions const& options);
+
+}  // namespace fairlane

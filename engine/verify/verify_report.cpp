@@ -1,0 +1,135 @@
+#include "engine/verify/verify_report.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "engine/check/double_evaluator.h"
+
+namespace fairlane {
+namespace {
+
+constexpr std::array kWords = {"unknown", "unsat", "sat", "unknown"};  // by CellVerdict
+constexpr std::array kReasons = {"", "boxes", "seconds", "undefined"};  // by Undecided
+
+std::string const& name_of(VerifyReport const& report, std::size_t attribute) {
+  return report.subject.domain().attributes[attribute].name;
+}
+
+/// Of one output itself, of two the second's lead.
+template <class T>
+double margin_of(T const* outputs, int count) {
+  return count == 1 ? static_cast<double>(outputs[0])
+                    : static_cast<double>(outputs[1]) - static_cast<double>(outputs[0]);
+}
+
+}  // namespace
+
+std::string cells_csv(VerifyReport const& report) {
+  std::string text = "cell";
+  for (std::size_t a = 0; a < report.domain.attributes(); ++a) {
+    for (char const* end : {"_low", "_high"}) text += "," + csv_cell(name_of(report, a) + end);
+  }
+  text += ",verdict,reason,boxes\n";
+  for (std::int64_t cell = 0; cell < report.cells.count(); ++cell) {
+    fmt::format_to(std::back_inserter(text), "{}", cell);
+    for (AxisRange const& values : report.cells.values(cell))
+      fmt::format_to(std::back_inserter(text), ",{},{}", values.first, values.last);
+    CellState const& state = report.queue.states()[static_cast<std::size_t>(cell)];
+    fmt::format_to(std::back_inserter(text), ",{},{},{}\n",
+                   kWords[static_cast<std::size_t>(state.verdict)],
+                   kReasons[static_cast<std::size_t>(state.reason)], state.boxes);
+  }
+  return text;
+}
+
+std::string counterexamples_csv(VerifyReport const& report) {
+  auto const& subject = report.subject;
+  std::string text = "cell";
+  for (std::size_t a = 0; a < report.domain.attributes(); ++a)
+    text += "," + csv_cell(name_of(report, a));
+  for (std::int32_t const s : subject.selected())
+    text += "," + csv_cell("pair_" + name_of(report, static_cast<std::size_t>(s)));
+  text += ",label,pair_label,logit,pair_logit,double_logit,pair_double_logit\n";
+  DoubleEvaluator evaluator(subject.model().network("verify"), &subject.domain());
+  std::size_t const width = report.domain.attributes();
+  int const outputs = subject.model().outputs();
+  std::vector<std::int32_t> rows(2 * width);
+  std::vector<float> logits(2 * static_cast<std::size_t>(outputs));
+  for (auto const& [cell, example] : report.queue.examples()) {
+    report.domain.row(example.entries, example.pair.upper, rows.data());
+    report.domain.row(example.entries, example.pair.lower, &rows[width]);
+    report.rows.logits(rows.data(), 2, logits.data());
+    fmt::format_to(std::back_inserter(text), "{}", cell);
+    for (std::size_t a = 0; a < width; ++a)
+      fmt::format_to(std::back_inserter(text), ",{}", rows[a]);
+    for (std::int32_t const s : subject.selected()) {
+      fmt::format_to(std::back_inserter(text), ",{}",
+                     rows[width + static_cast<std::size_t>(s)]);
+    }
+    text += ",1,0";
+    for (int side = 0; side < 2; ++side) {
+      float const* const z = &logits[static_cast<std::size_t>(side * outputs)];
+      fmt::format_to(std::back_inserter(text), ",{:.9g}", margin_of(z, outputs));
+    }
+    for (std::size_t side = 0; side < 2; ++side) {
+      evaluator.evaluate(&rows[side * width]);
+      fmt::format_to(std::back_inserter(text), ",{:.17g}",
+                     margin_of(evaluator.logits().data(), outputs));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string verify_summary_json(VerifyReport const& report) {
+  std::int64_t sat = 0;
+  std::int64_t unsat = 0;
+  std::int64_t unknown = 0;
+  Json reasons = Json::object();
+  for (CellState const& state : report.queue.states()) {
+    switch (state.verdict) {
+      case CellVerdict::kUnfair:
+        ++sat;
+        break;
+      case CellVerdict::kFair:
+        ++unsat;
+        break;
+      default: {
+        ++unknown;
+        char const* const reason = kReasons[static_cast<std::size_t>(state.reason)];
+        reasons[reason] = reasons.value(reason, std::int64_t{0}) + 1;
+      }
+    }
+  }
+  Json names = Json::array();
+  for (std::int32_t const s : report.subject.selected())
+    names.push_back(name_of(report, static_cast<std::size_t>(s)));
+  Json json;
+  json["method"] = kVerifyMethod;
+  json["protected"] = names;
+  json["variants"] = report.domain.variants();
+  json["verdict"] = sat > 0 ? "sat" : unknown > 0 ? "unknown" : "unsat";
+  json["cells"] = {{"sat", sat}, {"unsat", unsat}, {"unknown", unknown}};
+  if (unknown > 0) json["unknown_by"] = reasons;
+  auto const of = [&](BoxVerdict verdict) {
+    return report.queue.by_verdict()[static_cast<std::size_t>(verdict)];
+  };
+  json["boxes"] = {{"all", report.queue.boxes()},
+                   {"unfair", of(BoxVerdict::kUnfair)},
+                   {"fair_merged", of(BoxVerdict::kMerged)},
+                   {"fair_by_variant", of(BoxVerdict::kVariants)},
+                   {"fair_by_unit", of(BoxVerdict::kSplit)},
+                   {"fair_enumerated", of(BoxVerdict::kEnumerated)},
+                   {"undefined", of(BoxVerdict::kUndefined)},
+                   {"split", of(BoxVerdict::kOpen)}};
+  json["timing"] = {{"search_seconds", report.search_seconds},
+                    {"total_seconds", report.total_seconds}};
+  return json.dump(2) + "\n";
+}
+
+}  // namespace fairlane

@@ -1,0 +1,35 @@
+// What a verification writes.
+#pragma once
+
+#include <string>
+
+#include "engine/verify/box_queue.h"
+#include "engine/verify/verify.h"
+#include "kernels/row_describer.h"
+
+namespace fairlane {
+
+/// The method that a verification's summary.json names.
+inline std::string const kVerifyMethod = "verify";
+
+/// Everything that is known at the end.
+struct VerifyReport {
+  TestSubject const& subject;
+  BoxDomain const& domain;
+  Cells const& cells;
+  BoxQueue const& queue;
+  RowDescriber& rows;
+  double search_seconds = 0.0;
+  double total_seconds = 0.0;
+};
+
+/// cells.csv: a line for every cell: its number, the least and greatest value of every attribute,
+/// its verdict (sat, unsat, unknown), why it is unknown, and how many boxes were looked at.
+std::string cells_csv(VerifyReport const& report);
+/// counterexamples.csv: a line for every sat cell: the cell, the attributes of the member with
+/// label 1, its counterpart's attributes under test, and the outputs of both in float32 and in
+/// double precision.
+std::string counterexamples_csv(VerifyReport const& report);
+std::string verify_summary_json(VerifyReport const& report);
+
+}  // namespace fairlane

@@ -1,0 +1,96 @@
+// Bounds of a network over many boxes of inputs at once: what the kernels take and give.
+//
+// Arrays have a row of `lanes` doubles for each input or unit: value i of lane n is [i * lanes + n].
+// Every lane is a box of its own. What is proven, and why, says kernels/boxes/network_bounds.h.
+#pragma once
+
+#include "kernels/core/pack.h"
+#include "kernels/core/views.h"
+
+namespace fairlane {
+
+/// A layer as boxes need it.
+/// weights     [inputs][outputs], and transposed [outputs][inputs]
+/// magnitudes  [inputs][outputs] that rounding errors are relative to, and of the biases
+/// first_unit  number of its first unit; units are numbered through all layers
+/// straight    of two lines that meet at 0: `slope` below it, 1 above; 1 where there is one line
+struct BoxLayer {
+  int inputs = 0;
+  int outputs = 0;
+  int first_unit = 0;
+  bool straight = true;
+  double slope = 0.0;
+  Activation activation = Activation::kLinear;
+  float alpha = 0.0F;
+  double const* weights = nullptr;
+  double const* transposed = nullptr;
+  double const* magnitudes = nullptr;
+  double const* bias = nullptr;
+  double const* bias_magnitudes = nullptr;
+};
+
+/// A network of one output, or of two whose difference is its last unit.
+/// units    of all layers
+/// outputs  1 or 2 of the network itself
+/// widest   inputs or outputs of a layer
+struct BoxNetwork {
+  int layers = 0;
+  BoxLayer const* layer = nullptr;
+  int inputs = 0;
+  int units = 0;
+  int outputs = 1;
+  int widest = 0;
+  bool straight = true;
+  double terms = 0.0;  // that a constant is summed up from, at most
+
+  FL_HD BoxLayer const& last() const { return layer[layers - 1]; }
+};
+
+/// What is known of the boxes of some lanes.
+/// low, high          [inputs] in, and narrowed: no input of the box outside them meets `wanted`
+/// sum_low, sum_high  [units] bounds of every unit's float32 sum, in and narrowed
+/// below, above       [inputs] coefficients of lines in the inputs that the output is never below
+///                    and never above, and their constants [1]
+/// least, most        [1] of the output over the box
+/// possible           [1] 0 where no input of the box keeps all bounds, as is proven
+/// wanted             [1] 1: narrow to outputs above the threshold; -1: to others; 0: to neither
+struct BoxLanes {
+  double* low = nullptr;
+  double* high = nullptr;
+  double* sum_low = nullptr;
+  double* sum_high = nullptr;
+  double* below = nullptr;
+  double* below_constant = nullptr;
+  double* above = nullptr;
+  double* above_constant = nullptr;
+  double* least = nullptr;
+  double* most = nullptr;
+  double* possible = nullptr;
+  double const* wanted = nullptr;
+  double* work = nullptr;  // [box_work(network)] rows of working memory
+};
+
+/// Rows of working memory.
+inline int box_work(BoxNetwork const& n) {
+  constexpr int kOfUnit = 7;   // error, two lines, a range
+  constexpr int kOfInput = 4;  // of a layer: sums of rows
+  constexpr int kConstants = 16;
+  return kOfUnit * n.units + 2 * kOfInput * n.widest + kConstants;
+}
+
+/// Functions of one instruction set, for `lanes` boxes at a time.
+struct BoxKernels {
+  int lanes = 0;
+  /// Bounds all sums and the output over the lanes' boxes.
+  void (*bound)(BoxNetwork const&, BoxLanes const&) = nullptr;
+  /// After bound(): narrows boxes and sums to what can be wanted.
+  void (*narrow)(BoxNetwork const&, double threshold, BoxLanes const&) = nullptr;
+  /// Outputs [1] at points low [inputs], and their slopes there, below [inputs], where asked for.
+  void (*probe)(BoxNetwork const&, BoxLanes const&, bool slopes) = nullptr;
+};
+
+/// The best ones that this processor runs, or those of an instruction set as
+/// kernels/cpu/lane_kernels.h names them. Throws Error(kUnavailable).
+BoxKernels const& box_kernels(char const* isa = "");
+
+}  // namespace fairlane
