@@ -91,6 +91,15 @@ BoxDecider::Bounds BoxDecider::read(BoxMemory& memory, int lane) const {
     bounds.below.push_back(memory.at(b.below, k, lane));
     bounds.above.push_back(memory.at(b.above, k, lane));
   }
+  for (int const input : domain_.variant_inputs()) {
+    auto const k = static_cast<std::size_t>(input);
+    double const value = memory.at(b.low, input, lane);
+    if (value != memory.at(b.high, input, lane)) continue;
+    bounds.below_constant += bounds.below[k] * value;
+    bounds.above_constant += bounds.above[k] * value;
+    bounds.below[k] = 0.0;
+    bounds.above[k] = 0.0;
+  }
   return bounds;
 }
 
@@ -182,14 +191,12 @@ void BoxDecider::compare_pairs(std::size_t i, std::span<Bounds const> of_variant
   auto const& list = variants(i);
   domain_.enclose((*boxes_)[i].box, inputs_.data());
   std::vector<VariantPair> pairs;
-  std::vector<Interval> inputs = inputs_;
   for (std::size_t a = 0; a < list.size(); ++a) {
     if (of_variants[a].most <= query_.threshold) continue;
     for (std::size_t e = 0; e < list.size(); ++e) {
       if (a == e || of_variants[e].least > query_.threshold || !query_.compares(list[a], list[e]))
         continue;
-      // The lines know the variants' own inputs only as intervals of one value.
-      if (!excluded(of_variants[a], of_variants[e], inputs.data()))
+      if (!excluded(of_variants[a], of_variants[e], inputs_.data()))
         pairs.push_back({list[a], list[e]});
     }
   }

@@ -104,13 +104,15 @@ class BoxDecider {
   }
   void load(BoxMemory& memory, int lane, std::span<AxisRange const> box,
             std::span<int const> variants);
+  /// Of a lane with one variant, whose own inputs count among the constants: a line of another
+  /// variant has other values in their place.
   Bounds read(BoxMemory& memory, int lane) const;
   void bound_merged();
   void search();
   void bound_variants();
   void compare_pairs(std::size_t i, std::span<Bounds const> of_variants);
   /// Whether the lines of two variants leave no input where the first is above the threshold and
-  /// the second is not.
+  /// the second is not. inputs [inputs] of the groups; those under test have no coefficients
   bool excluded(Bounds const& upper, Bounds const& lower, Interval const* inputs) const;
   void split_units();
   void step_pairs();

@@ -54,6 +54,8 @@ class BoxDomain {
   }
   /// [width] which inputs those are.
   std::vector<int> const& axis_inputs(std::size_t axis) const { return axes_[axis].inputs; }
+  /// Inputs of the attributes under test.
+  std::vector<int> const& variant_inputs() const { return variant_inputs_; }
   /// Whether one input takes the entries' values in ascending order.
   bool ordered(std::size_t axis) const { return axes_[axis].ordered; }
 
