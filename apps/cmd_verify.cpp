@@ -34,9 +34,8 @@ std::int64_t parse_cells(std::string const& text) {
   constexpr std::string_view kFairify = "fairify:";
   if (text == "none") return 0;
   if (!text.starts_with(kFairify)) {
-    throw usage_error(
-        fmt::format("--cells is {}, expected none or fairify:N, such as fairify:100",
-                    in_quotes(text)));
+    throw usage_error(fmt::format("--cells is {}, expected none or fairify:N, such as fairify:100",
+                                  in_quotes(text)));
   }
   return parse_integer("--cells fairify:N: N", text.substr(kFairify.size()), 1, kMaxCode);
 }

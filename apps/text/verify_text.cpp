@@ -20,20 +20,20 @@ std::string verify_text(std::string const& text) {
       verdict == "sat"     ? "unfair: there are people whose decision changes with nothing else"
       : verdict == "unsat" ? "fair, proven: nobody's decision changes with nothing else"
                            : "not known: nobody unfairly treated was found, but not all is proven";
-  std::string result = fmt::format("protected    {}\nverdict      {}\n",
-                                   fmt::join(names, ", "), words);
+  std::string result =
+      fmt::format("protected    {}\nverdict      {}\n", fmt::join(names, ", "), words);
   if (all > 1) {
-    result += fmt::format("cells        {}\n  sat        {}  with an example of unfair treatment\n"
-                          "  unsat      {}  proven fair\n  unknown    {}\n",
-                          with_commas(all), with_commas(count("sat")), with_commas(count("unsat")),
-                          with_commas(count("unknown")));
+    result += fmt::format(
+        "cells        {}\n  sat        {}  with an example of unfair treatment\n"
+        "  unsat      {}  proven fair\n  unknown    {}\n",
+        with_commas(all), with_commas(count("sat")), with_commas(count("unsat")),
+        with_commas(count("unknown")));
   }
   if (count("unknown") > 0) {
     for (auto const& [reason, cells_of] : json.at("unknown_by").items()) {
-      std::string const why =
-          reason == "boxes"     ? "their boxes were spent (--boxes)"
-          : reason == "seconds" ? "the seconds were spent (budget.seconds)"
-                                : "an output is not a finite number";
+      std::string const why = reason == "boxes"     ? "their boxes were spent (--boxes)"
+                              : reason == "seconds" ? "the seconds were spent (budget.seconds)"
+                                                    : "an output is not a finite number";
       result += fmt::format("  {}: {}\n", with_commas(cells_of.get<std::int64_t>()), why);
     }
   }

@@ -8,16 +8,16 @@ namespace fairlane {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr int kFirstSteps = 32;       // of the search in a cell
-constexpr int kSteps = 8;             // and in a part of one
-constexpr double kFewGroups = 64.0;   // that are evaluated rather than split
+constexpr int kFirstSteps = 32;         // of the search in a cell
+constexpr int kSteps = 8;               // and in a part of one
+constexpr double kFewGroups = 64.0;     // that are evaluated rather than split
 constexpr std::size_t kMostPairs = 24;  // of variants, beyond which a box is split at once
-constexpr int kFirstNodes = 16;       // of a box, in which units are looked at by their sides
-constexpr int kNodesPerDepth = 8;     // and more for each halving since the cell
+constexpr int kFirstNodes = 16;         // of a box, in which units are looked at by their sides
+constexpr int kNodesPerDepth = 8;       // and more for each halving since the cell
 constexpr int kMostNodes = 256;
-constexpr int kNarrowings = 3;        // of a node
-constexpr double kWorthwhile = 0.9;   // of its groups that a narrowing leaves, or it was the last
-constexpr double kMargin = 0x1p-40;   // more than sums of lines are rounded by
+constexpr int kNarrowings = 3;       // of a node
+constexpr double kWorthwhile = 0.9;  // of its groups that a narrowing leaves, or it was the last
+constexpr double kMargin = 0x1p-40;  // more than sums of lines are rounded by
 
 }  // namespace
 
@@ -176,8 +176,7 @@ void BoxDecider::bound_variants() {
       load(upper_, static_cast<int>(i), boxes[task.box].box, only);
     }
     kernels_.bound(network_, upper_.get());
-    for (std::size_t i = 0; i < count; ++i)
-      bounds[first + i] = read(upper_, static_cast<int>(i));
+    for (std::size_t i = 0; i < count; ++i) bounds[first + i] = read(upper_, static_cast<int>(i));
   }
   for (std::size_t at = 0; at < tasks.size();) {
     std::size_t const box = tasks[at].box;
@@ -322,8 +321,7 @@ void BoxDecider::step_pairs() {
       for (int k = 0; k < network_.inputs; ++k) {
         shared[static_cast<std::size_t>(k)] = {
             std::max(upper_.at(upper_.get().low, k, lane), lower_.at(lower_.get().low, k, lane)),
-            std::min(upper_.at(upper_.get().high, k, lane),
-                     lower_.at(lower_.get().high, k, lane))};
+            std::min(upper_.at(upper_.get().high, k, lane), lower_.at(lower_.get().high, k, lane))};
       }
       double const before = domain_.groups(node.groups);
       if (!domain_.narrow(shared.data(), node.groups)) {
@@ -401,8 +399,7 @@ BoxDecider::UnitSplit BoxDecider::choose_unit(int lane) const {
         double const low = b.sum_low[u * kernels_.lanes + lane];
         double const high = b.sum_high[u * kernels_.lanes + lane];
         if (!(low < 0.0 && high > 0.0)) continue;
-        double const gap =
-            -low * high / (high - low) * fan_out_[static_cast<std::size_t>(u)];
+        double const gap = -low * high / (high - low) * fan_out_[static_cast<std::size_t>(u)];
         if (gap > widest) {
           widest = gap;
           best = {copy, u};

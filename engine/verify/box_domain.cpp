@@ -5,10 +5,9 @@
 
 namespace fairlane {
 
-BoxDomain::BoxDomain(TestSubject const& subject, PackedSubject const& packed,
+BoxDomain::BoxDomain(SubjectView const& view, PackedSubject const& packed,
                      std::vector<ValueList> lists)
     : packed_(packed) {
-  SubjectView const& view = subject.view();
   for (std::size_t a = 0; a < view.low.size(); ++a) {
     first_input_.push_back(inputs_);
     inputs_ += view.encoding(a).width;
@@ -34,11 +33,10 @@ BoxDomain::BoxDomain(TestSubject const& subject, PackedSubject const& packed,
     axis.list = std::move(list);
     axes_.push_back(std::move(axis));
   }
-  for (std::int32_t const s : subject.selected())
-    number(static_cast<std::size_t>(s), variant_inputs_);
+  for (std::int32_t const s : view.selected) number(static_cast<std::size_t>(s), variant_inputs_);
   for (int v = 0; v < variants(); ++v) {
-    for (std::size_t i = 0; i < subject.selected().size(); ++i) {
-      append(static_cast<std::size_t>(subject.selected()[i]),
+    for (std::size_t i = 0; i < view.selected.size(); ++i) {
+      append(static_cast<std::size_t>(view.selected[i]),
              packed.variant_value(v, static_cast<int>(i)), variant_values_);
     }
   }
@@ -115,8 +113,7 @@ void BoxDomain::row(std::span<std::int32_t const> entries, int variant, std::int
     ValueList const& list = axes_[a].list;
     std::size_t const width = list.attributes.size();
     for (std::size_t i = 0; i < width; ++i) {
-      row[list.attributes[i]] =
-          list.values[static_cast<std::size_t>(entries[a]) * width + i];
+      row[list.attributes[i]] = list.values[static_cast<std::size_t>(entries[a]) * width + i];
     }
   }
   packed_.set_variant(variant, row);

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "engine/subject/subject.h"
 #include "kernels/boxes/relaxation.h"
+#include "kernels/core/views.h"
 #include "kernels/layout/plan.h"
 #include "kernels/layout/walk_plan.h"
 
@@ -28,9 +28,10 @@ using GroupBox = std::vector<AxisRange>;
 /// Their product is the region; each of its points is a group with all variants.
 class BoxDomain {
  public:
-  /// subject  outlives it, and so does packed, which is laid out from it
-  /// lists    of every attribute that is not under test
-  BoxDomain(TestSubject const& subject, PackedSubject const& packed, std::vector<ValueList> lists);
+  /// view    of the subject
+  /// packed  is laid out from it, outlives this
+  /// lists   of every attribute that is not under test
+  BoxDomain(SubjectView const& view, PackedSubject const& packed, std::vector<ValueList> lists);
 
   std::size_t axes() const { return axes_.size(); }
   ValueList const& axis(std::size_t a) const { return axes_[a].list; }
@@ -74,9 +75,9 @@ class BoxDomain {
 
   PackedSubject const& packed_;
   std::vector<Axis> axes_;
-  std::vector<int> first_input_;          // [attributes]
-  std::vector<int> variant_inputs_;       // of the attributes under test
-  std::vector<double> variant_values_;    // [variants][variant_inputs]
+  std::vector<int> first_input_;        // [attributes]
+  std::vector<int> variant_inputs_;     // of the attributes under test
+  std::vector<double> variant_values_;  // [variants][variant_inputs]
   int inputs_ = 0;
 };
 

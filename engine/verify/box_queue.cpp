@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/core/row_keys.h"
+#include "kernels/core/lattice.h"
 
 namespace fairlane {
 namespace {

@@ -44,8 +44,7 @@ void BoxSearch::begin(std::span<Task const> tasks) {
 
 void BoxSearch::restart(Lane& lane, Task const& task) {
   for (std::size_t a = 0; a < task.box.size(); ++a) {
-    lane.entries[a] =
-        task.box[a].first + draw_below(task.id, lane.draws++, task.box[a].size());
+    lane.entries[a] = task.box[a].first + draw_below(task.id, lane.draws++, task.box[a].size());
   }
   lane.best = std::numeric_limits<double>::infinity();
   lane.since = 0;

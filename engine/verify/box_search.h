@@ -64,8 +64,7 @@ class BoxSearch {
   /// variants]
   template <class Compares>
   std::optional<VariantPair> certain_pair(std::span<std::int32_t const> entries,
-                                          std::span<int const> variants,
-                                          Compares const& compares) {
+                                          std::span<int const> variants, Compares const& compares) {
     evaluate_rows(entries, variants);
     for (std::size_t i = 0; i < variants.size(); ++i) {
       if (labels_[i] != 1) continue;

@@ -21,24 +21,24 @@ std::vector<AxisRange> pieces_of(std::int64_t values, std::int64_t size) {
 
 }  // namespace
 
-Cells::Cells(TestSubject const& subject, BoxDomain const& domain, std::int64_t size)
-    : subject_(subject), domain_(domain) {
+Cells::Cells(SubjectView const& view, BoxDomain const& domain, std::int64_t size)
+    : view_(view), domain_(domain) {
   for (std::size_t a = 0; a < domain.axes(); ++a) {
-    digits_.push_back({-1, a, domain.axis(a).attributes.front(),
-                       pieces_of(domain.axis(a).size(), size)});
+    digits_.push_back(
+        {-1, a, domain.axis(a).attributes.front(), pieces_of(domain.axis(a).size(), size)});
   }
-  for (std::size_t s = 0; s < subject.selected().size(); ++s) {
-    auto const values = static_cast<std::int64_t>(subject.values()[s].size());
-    digits_.push_back({static_cast<int>(s), 0, subject.selected()[s], pieces_of(values, size)});
+  for (std::size_t s = 0; s < view.selected.size(); ++s) {
+    auto const values = static_cast<std::int64_t>(view.values[s].size());
+    digits_.push_back({static_cast<int>(s), 0, view.selected[s], pieces_of(values, size)});
   }
   std::ranges::sort(digits_, {}, &Digit::order);
   double product = 1.0;
   for (Digit const& digit : digits_) product *= static_cast<double>(digit.pieces.size());
-  if (product > kMost) {
+  if (product > kMostCells) {
     throw Error(ExitCode::kUsage,
                 fmt::format("--cells fairify:{} makes {:.3g} cells, expected at most {:.3g}; take "
                             "larger cells, or a part of the domain (--range)",
-                            size, product, kMost));
+                            size, product, kMostCells));
   }
   strides_.resize(digits_.size());
   for (std::size_t d = digits_.size(); d-- > 0;) {
@@ -54,9 +54,9 @@ Cells::Cells(TestSubject const& subject, BoxDomain const& domain, std::int64_t s
   for (int v = 0; v < domain.variants(); ++v) {
     std::size_t list = 0;
     std::int64_t rest = v;
-    std::vector<std::int32_t> place(subject.selected().size());
+    std::vector<std::int32_t> place(view.selected.size());
     for (std::size_t s = place.size(); s-- > 0;) {
-      auto const values = static_cast<std::int64_t>(subject.values()[s].size());
+      auto const values = static_cast<std::int64_t>(view.values[s].size());
       place[s] = static_cast<std::int32_t>(rest % values);
       rest /= values;
     }
@@ -95,8 +95,8 @@ std::vector<AxisRange> Cells::values(std::int64_t cell) const {
     AxisRange const piece = digits_[d].pieces[static_cast<std::size_t>(digit(cell, d))];
     if (digits_[d].selected >= 0) {
       auto const s = static_cast<std::size_t>(digits_[d].selected);
-      auto const& list = subject_.values()[s];
-      values[static_cast<std::size_t>(subject_.selected()[s])] = {
+      auto const& list = view_.values[s];
+      values[static_cast<std::size_t>(view_.selected[s])] = {
           list[static_cast<std::size_t>(piece.first)], list[static_cast<std::size_t>(piece.last)]};
       continue;
     }
@@ -106,9 +106,9 @@ std::vector<AxisRange> Cells::values(std::int64_t cell) const {
       AxisRange range;
       for (std::int32_t e = piece.first; e <= piece.last; ++e) {
         std::int32_t const value = list.values[static_cast<std::size_t>(e) * width + i];
-        range = e == piece.first ? AxisRange{value, value}
-                                 : AxisRange{std::min(range.first, value),
-                                             std::max(range.last, value)};
+        range = e == piece.first
+                    ? AxisRange{value, value}
+                    : AxisRange{std::min(range.first, value), std::max(range.last, value)};
       }
       values[static_cast<std::size_t>(list.attributes[i])] = range;
     }

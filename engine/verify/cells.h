@@ -8,17 +8,19 @@
 
 namespace fairlane {
 
+inline constexpr double kMostCells = 1 << 26;
+
 /// The product of the axes' pieces and of those of the attributes under test, numbered in mixed
 /// radix, the domain's last attribute fastest.
 class Cells {
  public:
+  /// view, domain  outlive it
   /// size  an axis or an attribute under test with more values is cut into runs of so many, the
   ///       last one shorter, as Fairify does; 0: one cell
-  Cells(TestSubject const& subject, BoxDomain const& domain, std::int64_t size);
+  /// Throws Error(kUsage) for more than kMostCells.
+  Cells(SubjectView const& view, BoxDomain const& domain, std::int64_t size);
 
   std::int64_t count() const { return count_; }
-  /// Throws Error(kUsage) where there are more than can be numbered.
-  static constexpr double kMost = 1 << 30;
 
   GroupBox box(std::int64_t cell) const;
   /// Place of its variants' list, and the lists: the variants of every combination of pieces.
@@ -41,7 +43,7 @@ class Cells {
     return cell / strides_[d] % static_cast<std::int64_t>(digits_[d].pieces.size());
   }
 
-  TestSubject const& subject_;
+  SubjectView const& view_;
   BoxDomain const& domain_;
   std::vector<Digit> digits_;
   std::vector<std::int64_t> strides_;

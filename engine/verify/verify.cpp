@@ -35,8 +35,7 @@ std::string recorded_options(VerifyOptions const& options) {
 
 /// The network, where something can be proven of it.
 NetworkView bounded_network(TestSubject const& subject) {
-  Network const& network = subject.model().network("verify");
-  (void)network;
+  subject.model().network("verify");  // throws for a scorer
   NetworkView const view = subject.view().network;
   if (view.back().outputs > 2) {
     throw Error(ExitCode::kUnavailable,
@@ -54,19 +53,40 @@ NetworkView bounded_network(TestSubject const& subject) {
   return view;
 }
 
+/// Boxes are bounded on the CPU alone so far.
+Execution on_cpu(Execution execution) {
+  if (execution.backend == "auto") {
+    execution.backend = "cpu";
+    execution.backend_reason = "`verify` bounds boxes on the CPU";
+  }
+  if (!execution.backend.starts_with("cpu")) {
+    throw Error(ExitCode::kUnavailable,
+                fmt::format("--backend is {}; `verify` bounds boxes on the CPU so far, expected "
+                            "auto or cpu",
+                            in_quotes(execution.backend)));
+  }
+  return execution;
+}
+
+/// "avx2" of "cpu:avx2"; empty: the best one.
+std::string instruction_set(Execution const& execution) {
+  std::size_t const colon = execution.backend.find(':');
+  return colon == std::string::npos ? std::string() : execution.backend.substr(colon + 1);
+}
+
 /// One verification on its way.
 class Verification : private JobTask {
  public:
   Verification(RunConfig const& config, VerifyOptions const& options)
       : config_(config),
         options_(options),
+        execution_(on_cpu(options.execution)),
         subject_(config, options.execution.model),
         network_(bounded_network(subject_)),
         out_(config.output.dir, manifest(), options.overwrite),
-        execution_(options.execution),
         backend_(make_backend(subject_, execution_, config.seed, {}, options.notice)),
-        domain_(subject_, backend_->subject(), region_lists(subject_, options.region)),
-        cells_(subject_, domain_, options.cell_size),
+        domain_(subject_.view(), backend_->subject(), region_lists(subject_, options.region)),
+        cells_(subject_.view(), domain_, options.cell_size),
         queue_(cells_, options.most_boxes),
         threads_(thread_count(options.execution)),
         job_(*this, job_options()) {
@@ -111,10 +131,10 @@ class Verification : private JobTask {
 
   RunConfig const& config_;
   VerifyOptions const& options_;
+  Execution execution_;
   TestSubject const subject_;
   BoundNetwork network_;
   OutputDir out_;
-  Execution execution_;
   std::unique_ptr<Backend> backend_;
   BoxDomain domain_;
   Cells cells_;
@@ -127,10 +147,10 @@ class Verification : private JobTask {
 
 void Verification::work() {
   job_.progress().begin(0, cells_.count(), queue_.decided());
+  BoxKernels const& kernels = box_kernels(instruction_set(execution_).c_str());
   std::vector<std::unique_ptr<BoxDecider>> deciders;
   for (int t = 0; t < threads_; ++t) {
-    deciders.push_back(std::make_unique<BoxDecider>(domain_, network_, box_kernels(), *backend_,
-                                                    query_));
+    deciders.push_back(std::make_unique<BoxDecider>(domain_, network_, kernels, *backend_, query_));
   }
   std::vector<Decision> decisions;
   while (true) {

@@ -13,7 +13,7 @@
 namespace fairlane {
 namespace {
 
-constexpr std::array kWords = {"unknown", "unsat", "sat", "unknown"};  // by CellVerdict
+constexpr std::array kWords = {"unknown", "unsat", "sat", "unknown"};   // by CellVerdict
 constexpr std::array kReasons = {"", "boxes", "seconds", "undefined"};  // by Undecided
 
 std::string const& name_of(VerifyReport const& report, std::size_t attribute) {
@@ -68,8 +68,7 @@ std::string counterexamples_csv(VerifyReport const& report) {
     for (std::size_t a = 0; a < width; ++a)
       fmt::format_to(std::back_inserter(text), ",{}", rows[a]);
     for (std::int32_t const s : subject.selected()) {
-      fmt::format_to(std::back_inserter(text), ",{}",
-                     rows[width + static_cast<std::size_t>(s)]);
+      fmt::format_to(std::back_inserter(text), ",{}", rows[width + static_cast<std::size_t>(s)]);
     }
     text += ",1,0";
     for (int side = 0; side < 2; ++side) {

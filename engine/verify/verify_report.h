@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "engine/subject/subject.h"
 #include "engine/verify/box_queue.h"
 #include "engine/verify/verify.h"
 #include "kernels/row_describer.h"

@@ -198,7 +198,7 @@ struct BoxTiles {
       M const apart = width > P::splat(BoxError::kNarrow) * reach;
       F const slope_low = P::select(low < zero, slope, one);
       F const chord = P::select(apart, (at_high - at_low) / width, slope_low);
-      M const crosses = P::land(low < zero, high > zero);
+      M const crosses = P::land(low<zero, high> zero);
       F const near = P::select(high > negative(low), one, slope);
       M const convex = chord > slope;
       F const below = P::select(P::land(crosses, convex), near, chord);
@@ -207,8 +207,8 @@ struct BoxTiles {
       F const most = extreme(crosses, at_low, at_high, false);
       F const largest = P::max(P::abs(least), P::abs(most));
       bool const exact = layer.slope == 0.0 || layer.slope == 1.0;
-      F const error = exact ? zero
-                            : P::splat(BoxError::kProduct) * largest + P::splat(BoxError::kTiny);
+      F const error =
+          exact ? zero : P::splat(BoxError::kProduct) * largest + P::splat(BoxError::kTiny);
       F const line = P::splat(BoxError::kLine);
       F const below_pad = error + line * (largest + P::abs(below) * reach);
       F const above_pad = error + line * (largest + P::abs(above) * reach);
@@ -216,11 +216,9 @@ struct BoxTiles {
       put(w.below_slope, u, below);
       put(w.above_slope, u, above);
       put(w.below_offset, u,
-          extreme(crosses, at_low - below * low, at_high - below * high, true) -
-              below_pad);
+          extreme(crosses, at_low - below * low, at_high - below * high, true) - below_pad);
       put(w.above_offset, u,
-          extreme(crosses, at_low - above * low, at_high - above * high, false) +
-              above_pad);
+          extreme(crosses, at_low - above * low, at_high - above * high, false) + above_pad);
       put(w.range_low, u, least - range_pad);
       put(w.range_high, u, most + range_pad);
     }
@@ -374,8 +372,10 @@ struct BoxTiles {
       F least;
       F most;
       finish(n, b, w, lines, least, most);
-      put(b.sum_low, u, P::max(get(b.sum_low, u), least));
-      put(b.sum_high, u, P::min(get(b.sum_high, u), most));
+      // Lanes without need keep theirs: what a lane gets must not depend on its neighbours.
+      M const takes = layer.straight ? open : P::lnot(zero > zero);
+      put(b.sum_low, u, P::select(takes, P::max(get(b.sum_low, u), least), get(b.sum_low, u)));
+      put(b.sum_high, u, P::select(takes, P::min(get(b.sum_high, u), most), get(b.sum_high, u)));
     }
   }
 
@@ -439,8 +439,10 @@ struct BoxTiles {
                             M active) {
     BoxLayer const& layer = n.layer[l];
     F const zero = P::splat(0.0);
-    double* const lows = l == 0 ? b.low : w.range_low + static_cast<long>(n.layer[l - 1].first_unit) * kN;
-    double* const highs = l == 0 ? b.high : w.range_high + static_cast<long>(n.layer[l - 1].first_unit) * kN;
+    double* const lows =
+        l == 0 ? b.low : w.range_low + static_cast<long>(n.layer[l - 1].first_unit) * kN;
+    double* const highs =
+        l == 0 ? b.high : w.range_high + static_cast<long>(n.layer[l - 1].first_unit) * kN;
     for (int o = 0; o < layer.outputs; ++o) {
       int const u = layer.first_unit + o;
       double const* const weight = layer.transposed + static_cast<long>(o) * layer.inputs;
@@ -509,8 +511,8 @@ struct BoxTiles {
       high = P::select(active, P::min(high, upper), high);
       put(b.sum_low, u, low);
       put(b.sum_high, u, high);
-      M const broken = P::land(
-          active, P::lor(low > high, layer.slope == 0.0 ? to < zero : zero > zero));
+      M const broken =
+          P::land(active, P::lor(low > high, layer.slope == 0.0 ? to < zero : zero > zero));
       put(b.possible, 0, P::select(broken, zero, get(b.possible, 0)));
     }
   }
@@ -611,8 +613,7 @@ struct BoxTiles {
       if (l == 0) break;
       BoxLayer const& before = n.layer[l - 1];
       for (int o = 0; o < before.outputs; ++o) {
-        put(w.sums_below, o,
-            get(w.inputs_below, o) * get(w.below_slope, before.first_unit + o));
+        put(w.sums_below, o, get(w.inputs_below, o) * get(w.below_slope, before.first_unit + o));
         put(w.sums_above, o, P::splat(0.0));
       }
     }

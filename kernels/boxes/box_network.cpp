@@ -46,7 +46,8 @@ BoundNetwork::BoundNetwork(NetworkView network) {
     layer.first_unit = network_.units;
     layer.activation = view.activation;
     layer.alpha = view.alpha;
-    layer.straight = view.activation == Activation::kRelu || view.activation == Activation::kLinear ||
+    layer.straight = view.activation == Activation::kRelu ||
+                     view.activation == Activation::kLinear ||
                      (view.activation == Activation::kLeakyRelu && view.alpha >= 0.0F);
     if (view.activation == Activation::kLinear) layer.slope = 1.0;
     if (view.activation == Activation::kLeakyRelu) layer.slope = static_cast<double>(view.alpha);
@@ -68,8 +69,8 @@ BoundNetwork::BoundNetwork(NetworkView network) {
 
 BoxMemory::BoxMemory(BoxNetwork const& network, int lanes) : count_(lanes) {
   constexpr std::size_t kLine = 64;
-  auto const rows = static_cast<std::size_t>(4 * network.inputs + 2 * network.units + 6 +
-                                             box_work(network));
+  auto const rows =
+      static_cast<std::size_t>(4 * network.inputs + 2 * network.units + 6 + box_work(network));
   memory_.assign(rows * static_cast<std::size_t>(lanes) + kLine / sizeof(double), 0.0);
   auto const address = reinterpret_cast<std::uintptr_t>(memory_.data());
   double* p = memory_.data() + (kLine - address % kLine) % kLine / sizeof(double);

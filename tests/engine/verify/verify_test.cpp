@@ -1,0 +1,196 @@
+#include "engine/verify/verify.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "engine/count/enumerate.h"
+#include "tests/benchmarks.h"
+#include "tests/engine/count/enumeration_output.h"
+#include "tests/engine/search/run_search.h"
+
+namespace fairlane {
+namespace {
+
+VerifyOptions by_threads(int threads) {
+  VerifyOptions options;
+  options.execution.backend = "cpu";
+  options.execution.threads = threads;
+  return options;
+}
+
+struct CellCounts {
+  std::int64_t sat = 0;
+  std::int64_t unsat = 0;
+  std::int64_t unknown = 0;
+  friend bool operator==(CellCounts const&, CellCounts const&) = default;
+};
+
+CellCounts cells_of(std::string const& summary) {
+  auto const cells = nlohmann::json::parse(summary)["cells"];
+  return {cells["sat"], cells["unsat"], cells["unknown"]};
+}
+
+void expect_same_verification(std::string const& a, std::string const& b) {
+  for (char const* file : {"cells.csv", "counterexamples.csv", "DONE"})
+    EXPECT_TRUE(slurp(a + "/" + file) == slurp(b + "/" + file)) << file << " differs";
+  EXPECT_EQ(without_timing(a), without_timing(b));
+}
+
+RunConfig verified_config(TemporaryFolder const& folder, std::uint32_t seed) {
+  SmallShape shape;
+  shape.ranges = {6, 5, 3, 7, 2, 7};
+  shape.seed = seed;
+  return small_config(folder, shape);
+}
+
+// A cell is sat exactly where an enumeration of that cell counts a discriminatory group.
+TEST(Verify, AgreesWithEnumerate) {
+  CellCounts all;
+  for (std::uint32_t seed = 1; seed <= 4; ++seed) {
+    TemporaryFolder const folder;
+    RunConfig const config = verified_config(folder, seed);
+    VerifyOptions options = by_threads(2);
+    options.cell_size = 3;
+    std::string const summary = verify(to(config, folder.file("cells")), options);
+    CellCounts const cells = cells_of(summary);
+    EXPECT_EQ(cells.unknown, 0);
+    all.sat += cells.sat;
+    all.unsat += cells.unsat;
+    std::ifstream file(folder.file("cells/cells.csv"));
+    std::string line;
+    std::getline(file, line);
+    std::int64_t number = 0;
+    TestSubject const subject(config);
+    for (; std::getline(file, line); ++number) {
+      EnumerateOptions counted;
+      counted.execution = options.execution;
+      counted.overwrite = true;
+      std::istringstream cells_of_line(line);
+      std::string word;
+      std::getline(cells_of_line, word, ',');
+      EXPECT_EQ(word, std::to_string(number));
+      RunConfig cell = to(config, folder.file("count"));
+      cell.protected_attributes.clear();
+      for (std::size_t a = 0; a < subject.domain().attributes.size(); ++a) {
+        AttributeRange range;
+        range.attribute = subject.domain().attributes[a].name;
+        std::getline(cells_of_line, word, ',');
+        range.low = std::stoi(word);
+        std::getline(cells_of_line, word, ',');
+        range.high = std::stoi(word);
+        if (std::ranges::count(subject.selected(), static_cast<int>(a)) == 0) {
+          counted.region.ranges.push_back(range);
+          continue;
+        }
+        ProtectedAttribute values{range.attribute, {}};
+        for (std::int32_t v = range.low; v <= range.high; ++v) values.values.push_back(v);
+        cell.protected_attributes.push_back(std::move(values));
+      }
+      std::getline(cells_of_line, word, ',');
+      auto const counts = nlohmann::json::parse(enumerate(cell, counted));
+      EXPECT_EQ(word, counts["counts"]["unique_groups"] > 0 ? "sat" : "unsat") << line;
+    }
+    EXPECT_EQ(number, cells.sat + cells.unsat);
+  }
+  EXPECT_GT(all.sat, 10);
+  EXPECT_GT(all.unsat, 10);
+}
+
+TEST(Verify, ThreadsDoNotChangeABit) {
+  TemporaryFolder const folder;
+  RunConfig const config = verified_config(folder, 3);
+  VerifyOptions options = by_threads(1);
+  options.cell_size = 3;
+  verify(to(config, folder.file("one")), options);
+  options.execution.threads = 5;
+  verify(to(config, folder.file("five")), options);
+  expect_same_verification(folder.file("one"), folder.file("five"));
+}
+
+// Stopped again and again, it ends with the same bytes.
+TEST(Verify, GoesOnFromItsState) {
+  FL_NEED_BENCHMARKS(benchmarks);
+  TemporaryFolder const folder;
+  RunConfig config;
+  config.model = (benchmarks / "models/fairify/BM-5.h5").string();
+  config.domain = (benchmarks / "data/fairify-BM.domain.yaml").string();
+  config.protected_attributes = {{"age", {}}};
+  VerifyOptions options = by_threads(2);
+  options.cell_size = 100;
+  verify(to(config, folder.file("whole")), options);
+  int stops = 0;
+  for (bool done = false; !done;) {
+    std::atomic<bool> stop{false};
+    int looks = 0;
+    options.stop = &stop;
+    options.progress = [&](VerifyProgress const&) { stop = ++looks == 2; };
+    try {
+      verify(to(config, folder.file("parts")), options);
+      done = true;
+    } catch (Error const& error) {
+      ASSERT_EQ(error.code(), ExitCode::kStopped) << error.what();
+      ++stops;
+    }
+    ASSERT_LT(stops, 100);
+  }
+  EXPECT_GT(stops, 0);
+  expect_same_verification(folder.file("whole"), folder.file("parts"));
+}
+
+TEST(Verify, LeavesUnknownWhatItHasNoBoxesFor) {
+  FL_NEED_BENCHMARKS(benchmarks);
+  TemporaryFolder const folder;
+  RunConfig config;
+  config.model = (benchmarks / "models/fairify/BM-5.h5").string();
+  config.domain = (benchmarks / "data/fairify-BM.domain.yaml").string();
+  config.protected_attributes = {{"age", {}}};
+  VerifyOptions options = by_threads(2);
+  options.cell_size = 100;
+  options.most_boxes = 1;
+  auto const summary = nlohmann::json::parse(verify(to(config, folder.file("few")), options));
+  EXPECT_GT(summary["cells"]["unknown"], 0);
+  EXPECT_EQ(summary["unknown_by"]["boxes"], summary["cells"]["unknown"]);
+  EXPECT_LE(summary["cells"]["sat"], 116);
+  EXPECT_LE(summary["cells"]["unsat"], 394);
+}
+
+// What two independent programs, one of them a complete solver on samples, have found.
+TEST(Verify, DecidesFairifysPartitions) {
+  FL_NEED_BENCHMARKS(benchmarks);
+  struct Case {
+    char const* network;
+    char const* domain;
+    char const* attribute;
+    std::int64_t size;
+    CellCounts cells;
+  };
+  for (Case const& one : {Case{"BM-5", "BM", "age", 100, {116, 394, 0}},
+                          {"BM-8", "BM", "age", 100, {182, 328, 0}},
+                          {"GC-2", "GC", "sex", 100, {201, 0, 0}},
+                          {"GC-4", "GC", "age", 100, {2, 199, 0}},
+                          {"GC-5", "GC", "sex", 100, {1, 200, 0}},
+                          {"AC-1", "AC", "sex", 10, {8000, 8000, 0}},
+                          {"AC-8", "AC", "race", 10, {13151, 2849, 0}}}) {
+    SCOPED_TRACE(std::string(one.network) + " " + one.attribute);
+    TemporaryFolder const folder;
+    RunConfig config;
+    config.model = (benchmarks / "models/fairify" / one.network).string() + ".h5";
+    config.domain = (benchmarks / "data/fairify-").string() + one.domain + ".domain.yaml";
+    config.protected_attributes = {{one.attribute, {}}};
+    VerifyOptions options = by_threads(2);
+    options.cell_size = one.size;
+    EXPECT_EQ(cells_of(verify(to(config, folder.file("out")), options)), one.cells);
+  }
+}
+
+TEST(Verify, RefusesWhatItCannotProve) {
+  TemporaryFolder const folder;
+  RunConfig config = verified_config(folder, 1);
+  VerifyOptions options = by_threads(1);
+  options.execution.backend = "cuda";
+  EXPECT_THROW(verify(to(config, folder.file("out")), options), Error);
+}
+
+}  // namespace
+}  // namespace fairlane
