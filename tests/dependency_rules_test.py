@@ -325,7 +325,7 @@ class Rules(unittest.TestCase):
             ("kernels/backend.h", '"models/network.h"'),
             ("kernels/backend.cpp", '"engine/search.h"'),
             ("kernels/boxes/box.cpp", '"kernels/backend.h"'),
-            ("kernels/cpu/backend.cpp", '"kernels/boxes/box.h"'),
+            ("kernels/cpu/backend.cpp", '"engine/verify/box.h"'),
             ("kernels/cpu/backend.cpp", '"kernels/cuda/backend.hpp"'),
             ("kernels/cpu/backend.cpp", '"apps/args.h"'),
             ("kernels/cpu/backend.cpp", "<cuda_runtime.h>"),

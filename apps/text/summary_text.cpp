@@ -6,10 +6,12 @@
 
 #include "apps/console.h"
 #include "apps/text/count_text.h"
+#include "apps/text/verify_text.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "engine/results/summary.h"
+#include "engine/verify/verify_report.h"
 #include "models/model.h"
 
 namespace fairlane {
@@ -131,7 +133,7 @@ std::string summary_text(std::string const& json, std::string const& source) {
   Json document;
   try {
     document = Json::parse(json);
-    document.at("method").get<std::string>();
+    if (document.at("method").get<std::string>() == kVerifyMethod) return verify_text(json);
     document.at("counts").items();
   } catch (JsonError const& e) {
     throw Error(ExitCode::kData, fmt::format("{}: is no summary of this program: {}",

@@ -38,7 +38,7 @@ std::string verify_text(std::string const& text) {
     }
   }
   auto const& boxes = json.at("boxes");
-  result += fmt::format("boxes        {}\nseconds      {:.2f}\n",
+  result += fmt::format("boxes        {}\ntime         {:.2f} s\n",
                         with_commas(boxes.at("all").get<std::int64_t>()),
                         json.at("timing").at("total_seconds").get<double>());
   return result;

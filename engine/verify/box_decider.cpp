@@ -12,9 +12,9 @@ constexpr int kFirstSteps = 32;         // of the search in a cell
 constexpr int kSteps = 8;               // and in a part of one
 constexpr double kFewGroups = 64.0;     // that are evaluated rather than split
 constexpr std::size_t kMostPairs = 24;  // of variants, beyond which a box is split at once
-constexpr int kFirstNodes = 16;         // of a box, in which units are looked at by their sides
-constexpr int kNodesPerDepth = 8;       // and more for each halving since the cell
-constexpr int kMostNodes = 256;
+// Nodes beyond the pairs' own in which units are looked at by their sides: where that does not help
+// at once, halves of the box are worth more.
+constexpr int kUnitNodes = 2;
 constexpr int kNarrowings = 3;       // of a node
 constexpr double kWorthwhile = 0.9;  // of its groups that a narrowing leaves, or it was the last
 constexpr double kMargin = 0x1p-40;  // more than sums of lines are rounded by
@@ -204,8 +204,7 @@ void BoxDecider::compare_pairs(std::size_t i, std::span<Bounds const> of_variant
     return;
   }
   if (pairs.size() > kMostPairs || !network_.straight) return;
-  left_[i] = std::min(kMostNodes, kFirstNodes + kNodesPerDepth * (*boxes_)[i].depth) +
-             static_cast<int>(pairs.size());
+  left_[i] = kUnitNodes + static_cast<int>(pairs.size());
   for (VariantPair const& pair : pairs) {
     nodes_.push_back({i, true, pair, (*boxes_)[i].box, {}});
     ++pending_[i];
