@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+
+#include "engine/verify/half_space.h"
 
 namespace fairlane {
 namespace {
@@ -42,13 +45,17 @@ BoxDecider::BoxDecider(BoxDomain const& domain, BoundNetwork const& network,
   }
 }
 
-void BoxDecider::decide(std::span<OpenBox const> boxes, std::span<Decision> decisions) {
-  boxes_ = &boxes;
+void BoxDecider::begin(std::span<OpenBox const> boxes, std::span<Decision> decisions) {
+  boxes_ = boxes;
   decisions_ = decisions;
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     decisions[i] = {};
     decisions[i].box = boxes[i].box;
   }
+}
+
+void BoxDecider::decide(std::span<OpenBox const> boxes, std::span<Decision> decisions) {
+  begin(boxes, decisions);
   bound_merged();
   search();
   bound_variants();
@@ -62,7 +69,51 @@ void BoxDecider::decide(std::span<OpenBox const> boxes, std::span<Decision> deci
       choose_axis(i);
     }
   }
-  boxes_ = nullptr;
+}
+
+void BoxDecider::measure(std::span<OpenBox const> boxes, std::span<Decision> decisions,
+                         std::span<CertainGroups> certain) {
+  begin(boxes, decisions);
+  bound_merged();
+  bound_variants();
+  split_units();
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    double const all = domain_.groups(boxes[i].box);
+    if (decisions[i].verdict != BoxVerdict::kOpen) {
+      certain[i] = {all, 0.0};
+      continue;
+    }
+    double const left = domain_.groups(decisions[i].box);
+    certain[i] = left <= kFewGroups ? count_each(i) : count_certain(i);
+    certain[i].fair += all - left;  // what narrowing has left out
+    if (left > kFewGroups) choose_axis(i);
+  }
+}
+
+CertainGroups BoxDecider::count_certain(std::size_t i) {
+  auto const& box = decisions_[i].box;
+  double const t = query_.threshold;
+  Bounds const& merged = merged_[i];
+  CertainGroups certain;
+  certain.fair = count_above(domain_, box, {merged.below, merged.below_constant}, t) +
+                 count_not_above(domain_, box, {merged.above, merged.above_constant}, t);
+  // Of the groups where one variant is above, those are not unfair where the other may be, too.
+  auto const& list = variants(i);
+  double const all = domain_.groups(box);
+  std::vector<double> above;
+  std::vector<double> not_above;
+  for (std::size_t v = 0; v < list.size(); ++v) {
+    Bounds const& bounds = by_variant_[first_by_variant_[i] + v];
+    above.push_back(count_above(domain_, box, {bounds.below, bounds.below_constant}, t));
+    not_above.push_back(count_not_above(domain_, box, {bounds.above, bounds.above_constant}, t));
+  }
+  for (std::size_t a = 0; a < list.size(); ++a) {
+    for (std::size_t e = 0; e < list.size(); ++e) {
+      if (query_.compares(list[a], list[e]))
+        certain.unfair = std::max(certain.unfair, above[a] + not_above[e] - all);
+    }
+  }
+  return certain;
 }
 
 void BoxDecider::load(BoxMemory& memory, int lane, std::span<AxisRange const> box,
@@ -93,10 +144,10 @@ BoxDecider::Bounds BoxDecider::read(BoxMemory& memory, int lane) const {
   }
   for (int const input : domain_.variant_inputs()) {
     auto const k = static_cast<std::size_t>(input);
-    double const value = memory.at(b.low, input, lane);
-    if (value != memory.at(b.high, input, lane)) continue;
-    bounds.below_constant += bounds.below[k] * value;
-    bounds.above_constant += bounds.above[k] * value;
+    double const low = memory.at(b.low, input, lane);
+    double const high = memory.at(b.high, input, lane);
+    bounds.below_constant += bounds.below[k] * (bounds.below[k] < 0.0 ? high : low);
+    bounds.above_constant += bounds.above[k] * (bounds.above[k] < 0.0 ? low : high);
     bounds.below[k] = 0.0;
     bounds.above[k] = 0.0;
   }
@@ -104,7 +155,7 @@ BoxDecider::Bounds BoxDecider::read(BoxMemory& memory, int lane) const {
 }
 
 void BoxDecider::bound_merged() {
-  auto const& boxes = *boxes_;
+  auto const& boxes = boxes_;
   auto const lanes = static_cast<std::size_t>(kernels_.lanes);
   merged_.resize(boxes.size());
   for (std::size_t first = 0; first < boxes.size(); first += lanes) {
@@ -141,9 +192,9 @@ void BoxDecider::search() {
     tasks.clear();
     of.clear();
   };
-  for (std::size_t i = 0; i < boxes_->size(); ++i) {
+  for (std::size_t i = 0; i < boxes_.size(); ++i) {
     if (decisions_[i].verdict != BoxVerdict::kOpen) continue;
-    OpenBox const& box = (*boxes_)[i];
+    OpenBox const& box = boxes_[i];
     tasks.push_back({box.id, box.box, variants(i), box.depth == 0 ? kFirstSteps : kSteps});
     of.push_back(i);
     if (tasks.size() == lanes) flush();
@@ -152,11 +203,11 @@ void BoxDecider::search() {
 }
 
 void BoxDecider::bound_variants() {
-  auto const& boxes = *boxes_;
+  auto const& boxes = boxes_;
   nodes_.clear();
   hull_.assign(boxes.size(), {});
   left_.assign(boxes.size(), 0);
-  pending_.assign(boxes.size(), 0);
+  first_by_variant_.assign(boxes.size(), 0);
   struct Task {
     std::size_t box;
     int variant;
@@ -167,7 +218,7 @@ void BoxDecider::bound_variants() {
     for (int const v : variants(i)) tasks.push_back({i, v});
   }
   auto const lanes = static_cast<std::size_t>(kernels_.lanes);
-  std::vector<Bounds> bounds(tasks.size());
+  by_variant_.resize(tasks.size());
   for (std::size_t first = 0; first < tasks.size(); first += lanes) {
     std::size_t const count = std::min(lanes, tasks.size() - first);
     for (std::size_t i = 0; i < lanes; ++i) {
@@ -176,19 +227,21 @@ void BoxDecider::bound_variants() {
       load(upper_, static_cast<int>(i), boxes[task.box].box, only);
     }
     kernels_.bound(network_, upper_.get());
-    for (std::size_t i = 0; i < count; ++i) bounds[first + i] = read(upper_, static_cast<int>(i));
+    for (std::size_t i = 0; i < count; ++i)
+      by_variant_[first + i] = read(upper_, static_cast<int>(i));
   }
   for (std::size_t at = 0; at < tasks.size();) {
     std::size_t const box = tasks[at].box;
     std::size_t const count = variants(box).size();
-    compare_pairs(box, std::span(bounds).subspan(at, count));
+    first_by_variant_[box] = at;
+    compare_pairs(box, std::span(by_variant_).subspan(at, count));
     at += count;
   }
 }
 
 void BoxDecider::compare_pairs(std::size_t i, std::span<Bounds const> of_variants) {
   auto const& list = variants(i);
-  domain_.enclose((*boxes_)[i].box, inputs_.data());
+  domain_.enclose(boxes_[i].box, inputs_.data());
   std::vector<VariantPair> pairs;
   for (std::size_t a = 0; a < list.size(); ++a) {
     if (of_variants[a].most <= query_.threshold) continue;
@@ -206,8 +259,7 @@ void BoxDecider::compare_pairs(std::size_t i, std::span<Bounds const> of_variant
   if (pairs.size() > kMostPairs || !network_.straight) return;
   left_[i] = kUnitNodes + static_cast<int>(pairs.size());
   for (VariantPair const& pair : pairs) {
-    nodes_.push_back({i, true, pair, (*boxes_)[i].box, {}});
-    ++pending_[i];
+    nodes_.push_back({i, true, pair, boxes_[i].box, {}});
   }
 }
 
@@ -245,7 +297,7 @@ bool BoxDecider::excluded(Bounds const& upper, Bounds const& lower, Interval con
 
 void BoxDecider::split_units() {
   while (!nodes_.empty()) step_pairs();
-  for (std::size_t i = 0; i < boxes_->size(); ++i) {
+  for (std::size_t i = 0; i < boxes_.size(); ++i) {
     if (decisions_[i].verdict != BoxVerdict::kOpen || left_[i] == 0) continue;
     // Left is negative where the nodes did not suffice.
     if (left_[i] > 0) {
@@ -410,28 +462,50 @@ BoxDecider::UnitSplit BoxDecider::choose_unit(int lane) const {
   return best;
 }
 
-void BoxDecider::enumerate(std::size_t i) {
-  Decision& decision = decisions_[i];
+template <class Take>
+void BoxDecider::each_group(std::size_t i, Take const& take) {
+  GroupBox const& box = decisions_[i].box;
   std::vector<std::int32_t> entries;
-  for (AxisRange const& range : decision.box) entries.push_back(range.first);
-  bool undefined = false;
+  for (AxisRange const& range : box) entries.push_back(range.first);
   while (true) {
-    if (auto const pair = search_.certain_pair(entries, variants(i), query_.compares)) {
-      decision.verdict = BoxVerdict::kUnfair;
-      decision.example = entries;
-      decision.pair = *pair;
-      return;
-    }
-    undefined = undefined || search_.undefined();
+    if (!take(entries, search_.certain_pair(entries, variants(i), query_.compares))) return;
     std::size_t a = entries.size();
-    while (a > 0 && entries[a - 1] == decision.box[a - 1].last) {
-      entries[a - 1] = decision.box[a - 1].first;
+    while (a > 0 && entries[a - 1] == box[a - 1].last) {
+      entries[a - 1] = box[a - 1].first;
       --a;
     }
-    if (a == 0) break;
+    if (a == 0) return;
     ++entries[a - 1];
   }
-  decision.verdict = undefined ? BoxVerdict::kUndefined : BoxVerdict::kEnumerated;
+}
+
+void BoxDecider::enumerate(std::size_t i) {
+  Decision& decision = decisions_[i];
+  bool undefined = false;
+  each_group(i, [&](std::vector<std::int32_t> const& entries, std::optional<VariantPair> pair) {
+    undefined = undefined || search_.undefined();
+    if (!pair) return true;
+    decision.verdict = BoxVerdict::kUnfair;
+    decision.example = entries;
+    decision.pair = *pair;
+    return false;
+  });
+  if (decision.verdict == BoxVerdict::kOpen)
+    decision.verdict = undefined ? BoxVerdict::kUndefined : BoxVerdict::kEnumerated;
+}
+
+CertainGroups BoxDecider::count_each(std::size_t i) {
+  CertainGroups certain;
+  each_group(i, [&](std::vector<std::int32_t> const&, std::optional<VariantPair> pair) {
+    if (pair) {
+      certain.unfair += 1.0;
+    } else if (!search_.undefined()) {
+      certain.fair += 1.0;
+    }
+    return true;
+  });
+  decisions_[i].verdict = BoxVerdict::kEnumerated;
+  return certain;
 }
 
 void BoxDecider::choose_axis(std::size_t i) {

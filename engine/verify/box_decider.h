@@ -65,6 +65,12 @@ struct Decision {
   VariantPair pair;
 };
 
+/// What is certain of a box's groups.
+struct CertainGroups {
+  double fair = 0.0;
+  double unfair = 0.0;
+};
+
 /// Decides boxes; one thread's. What it says of a box depends on that box alone.
 class BoxDecider {
  public:
@@ -74,6 +80,10 @@ class BoxDecider {
 
   /// decisions [boxes]
   void decide(std::span<OpenBox const> boxes, std::span<Decision> decisions);
+  /// Counts the groups of boxes that are certainly fair and certainly not, and leaves the rest of
+  /// each open, or decided where nothing is. No examples. decisions, certain [boxes]
+  void measure(std::span<OpenBox const> boxes, std::span<Decision> decisions,
+               std::span<CertainGroups> certain);
 
  private:
   /// Lines of an output in the inputs, and its bounds.
@@ -99,13 +109,16 @@ class BoxDecider {
     int unit = 0;
   };
 
+  void begin(std::span<OpenBox const> boxes, std::span<Decision> decisions);
+  CertainGroups count_certain(std::size_t i);
+  CertainGroups count_each(std::size_t i);
   std::vector<int> const& variants(std::size_t i) const {
-    return query_.variants[static_cast<std::size_t>((*boxes_)[i].variants)];
+    return query_.variants[static_cast<std::size_t>(boxes_[i].variants)];
   }
   void load(BoxMemory& memory, int lane, std::span<AxisRange const> box,
             std::span<int const> variants);
-  /// Of a lane with one variant, whose own inputs count among the constants: a line of another
-  /// variant has other values in their place.
+  /// The inputs of attributes under test count among the constants: a line of another variant has
+  /// other values in their place.
   Bounds read(BoxMemory& memory, int lane) const;
   void bound_merged();
   void search();
@@ -116,6 +129,10 @@ class BoxDecider {
   bool excluded(Bounds const& upper, Bounds const& lower, Interval const* inputs) const;
   void split_units();
   void step_pairs();
+  /// Calls take(entries, pair) for each group, with a pair of members with different labels where
+  /// there is one, until it returns false.
+  template <class Take>
+  void each_group(std::size_t i, Take const& take);
   void enumerate(std::size_t i);
   void choose_axis(std::size_t i);
   UnitSplit choose_unit(int lane) const;
@@ -132,13 +149,14 @@ class BoxDecider {
   std::vector<Interval> inputs_;
   std::vector<double> fan_out_;  // [units] sum of the weights behind
 
-  std::span<OpenBox const> const* boxes_ = nullptr;
+  std::span<OpenBox const> boxes_;
   std::span<Decision> decisions_;
-  std::vector<Bounds> merged_;   // [boxes]
-  std::vector<PairNode> nodes_;  // a stack
-  std::vector<int> left_;        // [boxes] nodes that may still be looked at
-  std::vector<int> pending_;     // [boxes] nodes on the stack
-  std::vector<GroupBox> hull_;   // [boxes] of what open pairs have left of it
+  std::vector<Bounds> merged_;                 // [boxes]
+  std::vector<Bounds> by_variant_;             // of the open boxes, one box's variants side by side
+  std::vector<std::size_t> first_by_variant_;  // [boxes] where a box's begin
+  std::vector<PairNode> nodes_;                // a stack
+  std::vector<int> left_;                      // [boxes] nodes that may still be looked at
+  std::vector<GroupBox> hull_;                 // [boxes] of what open pairs have left of it
 };
 
 }  // namespace fairlane
