@@ -167,7 +167,8 @@ class WalkSearch : private JobTask {
     if (begin < end) parts_.push_back({tree_.root(), begin, end});
   }
   std::int64_t heads_left() const;
-  /// Works on the parts with all threads until `heads` are evaluated, or for a slice's time.
+  /// Works on the parts with all threads until `heads` are evaluated, a state is due, or for a
+  /// slice's time.
   void walk_slice(std::int64_t heads);
   /// The same. Where a scorer fails meanwhile, all is as before, unless instances were collected
   /// in it.
@@ -344,7 +345,7 @@ void WalkSearch::walk_slice(std::int64_t heads) {
     Worker worker(*this);
     stack.work([&](Part const& part, std::vector<Part>& rest) { worker.step(part, rest); },
                [&] {
-                 return workers_.failed() || evaluated_.load() >= heads ||
+                 return workers_.failed() || evaluated_.load() >= heads || job_.due() ||
                         start.seconds() > kSliceSeconds;
                });
     worker.finish();
