@@ -26,6 +26,7 @@ struct VerifyArguments {
   std::string cells = "none";
   std::string semantics = "any";
   std::string boxes;
+  std::string quantify;
   bool overwrite = false;
 };
 
@@ -56,6 +57,11 @@ ExitCode run_verify(VerifyArguments const& arguments) {
   options.semantics = parse_semantics(arguments.semantics);
   if (!arguments.boxes.empty())
     options.most_boxes = parse_integer("--boxes", arguments.boxes, 1, kMostBoxes);
+  if (!arguments.quantify.empty()) {
+    options.quantify = parse_integer("--quantify", arguments.quantify, 1, kMostBoxes);
+    if (options.cell_size != 0)
+      throw usage_error("--quantify counts over the whole region: leave --cells out");
+  }
   RunConfig const config = arguments.config.config();
   WorkFrame frame(console);
   frame.lead(options, verify_progress_text);
@@ -87,6 +93,10 @@ Action add_verify(Arguments& app) {
       ->type_name("any|all");
   app.add_option("--boxes", arguments->boxes,
                  "boxes of a cell after which it is left unknown (default 1000000)")
+      ->type_name("N");
+  app.add_option("--quantify", arguments->quantify,
+                 "also count which share of all groups is certainly fair and certainly unfair, by "
+                 "so many boxes, and sample them beside it")
       ->type_name("N");
   app.add_flag("--overwrite", arguments->overwrite, "replace the results of another configuration");
   arguments->console.add_to(app);

@@ -37,6 +37,17 @@ std::string verify_text(std::string const& text) {
       result += fmt::format("  {}: {}\n", with_commas(cells_of.get<std::int64_t>()), why);
     }
   }
+  if (Json const* const shares = json.find("shares")) {
+    auto const percent = [](Json const& share) { return share.get<double>() * 100.0; };
+    auto const& sample = shares->at("sample");
+    result += fmt::format(
+        "groups       {:.6g}\n  fair       {:.4f} %  certain\n  unfair     {:.4f} %  certain\n"
+        "  undecided  {:.4f} %\nsample       {:.4f} % unfair  ({:.4f} to {:.4f} %, {} groups)\n",
+        shares->at("groups").get<double>(), percent(shares->at("fair")),
+        percent(shares->at("unfair")), percent(shares->at("undecided")),
+        percent(sample.at("unfair")), percent(sample.at("low")), percent(sample.at("high")),
+        with_commas(sample.at("groups").get<std::int64_t>()));
+  }
   auto const& boxes = json.at("boxes");
   result += fmt::format("boxes        {}\ntime         {:.2f} s\n",
                         with_commas(boxes.at("all").get<std::int64_t>()),

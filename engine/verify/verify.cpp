@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -13,8 +14,10 @@
 #include "engine/record/output_dir.h"
 #include "engine/results/manifest.h"
 #include "engine/verify/box_queue.h"
+#include "engine/verify/certain_shares.h"
 #include "engine/verify/verify_report.h"
 #include "kernels/boxes/network_bounds.h"
+#include "kernels/core/philox.h"
 
 namespace fairlane {
 namespace {
@@ -30,6 +33,7 @@ std::string recorded_options(VerifyOptions const& options) {
   json["semantics"] = word_of(options.semantics);
   json["cell_size"] = options.cell_size;
   json["most_boxes"] = options.most_boxes;
+  json["quantify"] = options.quantify;
   return json.dump();
 }
 
@@ -122,6 +126,12 @@ class Verification : private JobTask {
     if (options_.notice) options_.notice(line);
   }
   void work() override;
+  void decide_cells();
+  void count_shares();
+  void sample_groups(CertainShares& shares);
+  /// Calls work(decider, first, count) for pieces of so many boxes, on all threads.
+  template <class Work>
+  void share_boxes(std::size_t boxes, Work const& work);
   void write_state(CheckpointWriter& state) override { queue_.write(state); }
   void read_state(CheckpointReader const& state) override { queue_.read(state); }
   std::string done() const override {
@@ -142,16 +152,74 @@ class Verification : private JobTask {
   VerifyQuery query_;
   int threads_;
   ThreadPool pool_;
+  std::vector<std::unique_ptr<BoxDecider>> deciders_;  // [threads]
+  std::optional<CertainShares> shares_;
   Job job_;
 };
 
 void Verification::work() {
   job_.progress().begin(0, cells_.count(), queue_.decided());
   BoxKernels const& kernels = box_kernels(instruction_set(execution_).c_str());
-  std::vector<std::unique_ptr<BoxDecider>> deciders;
   for (int t = 0; t < threads_; ++t) {
-    deciders.push_back(std::make_unique<BoxDecider>(domain_, network_, kernels, *backend_, query_));
+    deciders_.push_back(
+        std::make_unique<BoxDecider>(domain_, network_, kernels, *backend_, query_));
   }
+  decide_cells();
+  if (options_.quantify > 0) count_shares();
+}
+
+template <class Work>
+void Verification::share_boxes(std::size_t boxes, Work const& work) {
+  pool_.share(threads_, 0, static_cast<std::int64_t>(boxes), kPiece,
+              [&](int thread, std::int64_t first, std::int64_t count) {
+                work(*deciders_[static_cast<std::size_t>(thread)], static_cast<std::size_t>(first),
+                     static_cast<std::size_t>(count));
+              });
+}
+
+void Verification::count_shares() {
+  ShareQueue queue(domain_, domain_.whole());
+  std::vector<Decision> decisions;
+  std::vector<CertainGroups> certain;
+  while (queue.shares().boxes < options_.quantify && !job_.late()) {
+    job_.check_stop();
+    auto const& boxes = queue.next();
+    if (boxes.empty()) break;
+    decisions.resize(boxes.size());
+    certain.resize(boxes.size());
+    share_boxes(boxes.size(), [&](BoxDecider& decider, std::size_t first, std::size_t count) {
+      decider.measure(std::span(boxes).subspan(first, count),
+                      std::span(decisions).subspan(first, count),
+                      std::span(certain).subspan(first, count));
+    });
+    queue.take(decisions, certain);
+  }
+  shares_ = queue.shares();
+  sample_groups(*shares_);
+}
+
+void Verification::sample_groups(CertainShares& shares) {
+  constexpr std::int64_t kSamples = 1 << 15;
+  BoxSearch search(domain_, network_, box_kernels(), *backend_, query_.threshold);
+  std::vector<int> const& all = query_.variants.front();
+  std::vector<std::int32_t> entries(domain_.axes());
+  for (std::int64_t i = 0; i < kSamples; ++i) {
+    for (std::size_t a = 0; a < entries.size(); ++a) {
+      auto const words = philox<ScalarPack>(static_cast<std::uint32_t>(i),
+                                            static_cast<std::uint32_t>(Phase::kSample),
+                                            static_cast<std::uint32_t>(a), 0, config_.seed);
+      // The high half of a 32-bit draw times the size: its bias is below size / 2^32.
+      auto const size = static_cast<std::uint64_t>(domain_.axis(a).size());
+      entries[a] = static_cast<std::int32_t>(words.w[0] * size >> 32);
+    }
+    bool const unfair = search.certain_pair(entries, all, query_.compares).has_value();
+    ++shares.sampled;
+    shares.unfair_samples += unfair ? 1 : 0;
+    shares.defined_samples += unfair || !search.undefined() ? 1 : 0;
+  }
+}
+
+void Verification::decide_cells() {
   std::vector<Decision> decisions;
   while (true) {
     job_.check_stop();
@@ -159,13 +227,10 @@ void Verification::work() {
     auto const& boxes = queue_.next();
     if (boxes.empty()) return;
     decisions.resize(boxes.size());
-    pool_.share(threads_, 0, static_cast<std::int64_t>(boxes.size()), kPiece,
-                [&](int thread, std::int64_t first, std::int64_t count) {
-                  auto const at = static_cast<std::size_t>(first);
-                  auto const some = static_cast<std::size_t>(count);
-                  deciders[static_cast<std::size_t>(thread)]->decide(
-                      std::span(boxes).subspan(at, some), std::span(decisions).subspan(at, some));
-                });
+    share_boxes(boxes.size(), [&](BoxDecider& decider, std::size_t first, std::size_t count) {
+      decider.decide(std::span(boxes).subspan(first, count),
+                     std::span(decisions).subspan(first, count));
+    });
     queue_.take(decisions);
     job_.progress().done = queue_.decided();
     if (options_.progress) {
@@ -182,7 +247,16 @@ std::string Verification::run() {
   for (auto const& notice : subject_.notices()) tell(notice);
   tell(backend_line(*backend_, execution_));
   job_.run();
-  VerifyReport report{subject_, domain_, cells_, queue_, *backend_};
+  VerifyReport report{subject_, domain_, cells_, queue_, *backend_, shares_};
+  if (shares_ && !shares_->agrees()) {
+    ShareInterval const sample = shares_->interval(CertainShares::kConfidence);
+    throw Error(ExitCode::kIntegrity,
+                fmt::format("{}: counted {:.6g} of {:.6g} groups as certainly unfair and {:.6g} as "
+                            "certainly fair, but a sample says that {:.6f} to {:.6f} of them are "
+                            "unfair; please report it",
+                            escaped(config_.model), shares_->unfair, shares_->groups, shares_->fair,
+                            sample.low, sample.high));
+  }
   report.search_seconds = start.seconds();
   out_.write("cells.csv", cells_csv(report));
   out_.write("counterexamples.csv", counterexamples_csv(report));

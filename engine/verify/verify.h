@@ -31,6 +31,7 @@ struct VerifyProgress {
 /// region      what is verified
 /// cell_size   as in Cells; 0: one cell
 /// most_boxes  that a cell is split into before it is left undecided
+/// quantify    boxes in which certainly fair and unfair groups are counted after the verdict; 0: none
 /// overwrite   replace the results of another configuration
 /// now         of the saved states, in place of the time that passes; for tests
 /// progress    called by one thread
@@ -40,6 +41,7 @@ struct VerifyOptions {
   PairSemantics semantics = PairSemantics::kAny;
   std::int64_t cell_size = 0;
   std::int64_t most_boxes = 1'000'000;
+  std::int64_t quantify = 0;
   bool overwrite = false;
   CheckpointClock::Now now;
   std::atomic<bool> const* stop = nullptr;

@@ -126,6 +126,22 @@ std::string verify_summary_json(VerifyReport const& report) {
                    {"fair_enumerated", of(BoxVerdict::kEnumerated)},
                    {"undefined", of(BoxVerdict::kUndefined)},
                    {"split", of(BoxVerdict::kOpen)}};
+  if (report.shares) {
+    CertainShares const& shares = *report.shares;
+    constexpr double kConfidence = 0.95;
+    ShareInterval const sample = shares.interval(kConfidence);
+    json["shares"] = {{"groups", shares.groups},
+                      {"fair", shares.fair / shares.groups},
+                      {"unfair", shares.unfair / shares.groups},
+                      {"undecided", shares.undecided() / shares.groups},
+                      {"boxes", shares.boxes},
+                      {"sample",
+                       {{"groups", shares.sampled},
+                        {"unfair", share_of(shares.unfair_samples, shares.sampled)},
+                        {"low", sample.low},
+                        {"high", sample.high},
+                        {"confidence", kConfidence}}}};
+  }
   json["timing"] = {{"search_seconds", report.search_seconds},
                     {"total_seconds", report.total_seconds}};
   return json.dump(2) + "\n";

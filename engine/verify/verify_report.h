@@ -1,10 +1,12 @@
 // What a verification writes.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "engine/subject/subject.h"
 #include "engine/verify/box_queue.h"
+#include "engine/verify/certain_shares.h"
 #include "engine/verify/verify.h"
 #include "kernels/row_describer.h"
 
@@ -20,6 +22,7 @@ struct VerifyReport {
   Cells const& cells;
   BoxQueue const& queue;
   RowDescriber& rows;
+  std::optional<CertainShares> shares = {};
   double search_seconds = 0.0;
   double total_seconds = 0.0;
 };

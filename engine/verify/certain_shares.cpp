@@ -1,0 +1,94 @@
+#include "engine/verify/certain_shares.h"
+
+#include <algorithm>
+
+#include "kernels/core/lattice.h"
+
+namespace fairlane {
+namespace {
+
+constexpr std::size_t kShareRoundBoxes = 512;
+constexpr double kCountRounding = 1e-9;  // of the groups, more than sums of counts are rounded by
+
+/// The heap's order: the most undecided groups first, then the least id.
+bool comes_later(MeasuredBox const& a, MeasuredBox const& b) {
+  return a.undecided != b.undecided ? a.undecided < b.undecided : a.box.id > b.box.id;
+}
+
+}  // namespace
+
+bool CertainShares::agrees() const {
+  if (sampled == 0) return true;
+  ShareInterval const sample = interval(kConfidence);
+  return unfair <= sample.high * groups * (1.0 + kCountRounding) &&
+         groups - fair >= sample.low * groups * (1.0 - kCountRounding);
+}
+
+ShareInterval CertainShares::interval(double confidence) const {
+  return interval_of({unfair_samples, unfair_samples + sampled - defined_samples}, sampled,
+                     confidence);
+}
+
+ShareQueue::ShareQueue(BoxDomain const& domain, GroupBox const& whole)
+    : domain_(domain), groups_(domain.groups(whole)) {
+  round_.push_back({hash_word(0, 0), 0, 0, whole});
+}
+
+std::vector<OpenBox> const& ShareQueue::next() {
+  if (boxes_ == 0) return round_;
+  round_.clear();
+  while (round_.size() + 1 < kShareRoundBoxes && !heap_.empty()) {
+    std::ranges::pop_heap(heap_, comes_later);
+    MeasuredBox const measured = std::move(heap_.back());
+    heap_.pop_back();
+    AxisRange const whole = measured.box.box[measured.axis];
+    std::int32_t const middle = whole.first + (whole.last - whole.first) / 2;
+    for (std::uint64_t half = 0; half < 2; ++half) {
+      OpenBox part = measured.box;
+      part.id = hash_word(measured.box.id, half);
+      ++part.depth;
+      part.box[measured.axis] =
+          half == 0 ? AxisRange{whole.first, middle} : AxisRange{middle + 1, whole.last};
+      round_.push_back(std::move(part));
+    }
+  }
+  return round_;
+}
+
+void ShareQueue::take(std::span<Decision const> decisions, std::span<CertainGroups const> certain) {
+  for (std::size_t i = 0; i < round_.size(); ++i) {
+    ++boxes_;
+    double const all = domain_.groups(round_[i].box);
+    double const undecided = all - certain[i].fair - certain[i].unfair;
+    if (decisions[i].verdict != BoxVerdict::kOpen || undecided <= kCountRounding * all) {
+      fair_ += certain[i].fair;
+      unfair_ += certain[i].unfair;
+      continue;
+    }
+    // Groups that narrowing has left out are fair for good.
+    double const left = domain_.groups(decisions[i].box);
+    fair_ += all - left;
+    OpenBox rest = round_[i];
+    rest.box = decisions[i].box;
+    heap_.push_back({std::move(rest),
+                     {certain[i].fair - (all - left), certain[i].unfair},
+                     decisions[i].axis,
+                     undecided});
+    std::ranges::push_heap(heap_, comes_later);
+  }
+}
+
+CertainShares ShareQueue::shares() const {
+  CertainShares shares;
+  shares.groups = groups_;
+  shares.fair = fair_;
+  shares.unfair = unfair_;
+  shares.boxes = boxes_;
+  for (MeasuredBox const& measured : heap_) {
+    shares.fair += measured.certain.fair;
+    shares.unfair += measured.certain.unfair;
+  }
+  return shares;
+}
+
+}  // namespace fairlane
