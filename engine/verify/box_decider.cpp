@@ -5,8 +5,6 @@
 #include <limits>
 #include <optional>
 
-#include "engine/verify/half_space.h"
-
 namespace fairlane {
 namespace {
 
@@ -32,6 +30,7 @@ BoxDecider::BoxDecider(BoxDomain const& domain, BoundNetwork const& network,
       rows_(rows),
       query_(query),
       search_(domain, network, kernels, rows, query.threshold),
+      counter_(domain, kernels),
       upper_(network.get(), kernels.lanes),
       lower_(network.get(), kernels.lanes),
       inputs_(static_cast<std::size_t>(network.get().inputs)) {
@@ -75,45 +74,57 @@ void BoxDecider::measure(std::span<OpenBox const> boxes, std::span<Decision> dec
                          std::span<CertainGroups> certain) {
   begin(boxes, decisions);
   bound_merged();
-  bound_variants();
+  bound_variants(true);
   split_units();
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     double const all = domain_.groups(boxes[i].box);
-    if (decisions[i].verdict != BoxVerdict::kOpen) {
-      certain[i] = {all, 0.0};
+    BoxVerdict const verdict = decisions[i].verdict;
+    if (verdict != BoxVerdict::kOpen) {
+      certain[i] = {all, 0.0, verdict == BoxVerdict::kMerged ? all : 0.0};
+      if (verdict != BoxVerdict::kMerged) certain[i].by_merged = count_fair(i, boxes[i].box);
       continue;
     }
     double const left = domain_.groups(decisions[i].box);
-    certain[i] = left <= kFewGroups ? count_each(i) : count_certain(i);
+    if (left <= kFewGroups) {
+      certain[i] = count_each(i);
+    } else {
+      certain[i].fair = count_fair(i, decisions[i].box);
+      certain[i].unfair = boxes[i].thorough ? count_unfair(i) : 0.0;
+      certain[i].by_merged = left < all ? count_fair(i, boxes[i].box) : certain[i].fair;
+      choose_axis(i);
+    }
     certain[i].fair += all - left;  // what narrowing has left out
-    if (left > kFewGroups) choose_axis(i);
   }
 }
 
-CertainGroups BoxDecider::count_certain(std::size_t i) {
+double BoxDecider::count_fair(std::size_t i, std::span<AxisRange const> box) {
+  Bounds const& merged = merged_[i];
+  double const t = query_.threshold;
+  return counter_.above(box, {merged.below, merged.below_constant}, t) +
+         counter_.not_above(box, {merged.above, merged.above_constant}, t);
+}
+
+double BoxDecider::count_unfair(std::size_t i) {
+  // Of the groups where one variant is above, those are not unfair where the other may be, too.
   auto const& box = decisions_[i].box;
   double const t = query_.threshold;
-  Bounds const& merged = merged_[i];
-  CertainGroups certain;
-  certain.fair = count_above(domain_, box, {merged.below, merged.below_constant}, t) +
-                 count_not_above(domain_, box, {merged.above, merged.above_constant}, t);
-  // Of the groups where one variant is above, those are not unfair where the other may be, too.
   auto const& list = variants(i);
   double const all = domain_.groups(box);
   std::vector<double> above;
   std::vector<double> not_above;
   for (std::size_t v = 0; v < list.size(); ++v) {
     Bounds const& bounds = by_variant_[first_by_variant_[i] + v];
-    above.push_back(count_above(domain_, box, {bounds.below, bounds.below_constant}, t));
-    not_above.push_back(count_not_above(domain_, box, {bounds.above, bounds.above_constant}, t));
+    above.push_back(counter_.above(box, {bounds.below, bounds.below_constant}, t));
+    not_above.push_back(counter_.not_above(box, {bounds.above, bounds.above_constant}, t));
   }
+  double most = 0.0;
   for (std::size_t a = 0; a < list.size(); ++a) {
     for (std::size_t e = 0; e < list.size(); ++e) {
       if (query_.compares(list[a], list[e]))
-        certain.unfair = std::max(certain.unfair, above[a] + not_above[e] - all);
+        most = std::max(most, above[a] + not_above[e] - all);
     }
   }
-  return certain;
+  return most;
 }
 
 void BoxDecider::load(BoxMemory& memory, int lane, std::span<AxisRange const> box,
@@ -202,7 +213,7 @@ void BoxDecider::search() {
   if (!tasks.empty()) flush();
 }
 
-void BoxDecider::bound_variants() {
+void BoxDecider::bound_variants(bool thorough_only) {
   auto const& boxes = boxes_;
   nodes_.clear();
   hull_.assign(boxes.size(), {});
@@ -214,7 +225,8 @@ void BoxDecider::bound_variants() {
   };
   std::vector<Task> tasks;
   for (std::size_t i = 0; i < boxes.size(); ++i) {
-    if (decisions_[i].verdict != BoxVerdict::kOpen) continue;
+    if (decisions_[i].verdict != BoxVerdict::kOpen || (thorough_only && !boxes[i].thorough))
+      continue;
     for (int const v : variants(i)) tasks.push_back({i, v});
   }
   auto const lanes = static_cast<std::size_t>(kernels_.lanes);

@@ -15,6 +15,7 @@
 
 #include "engine/verify/box_domain.h"
 #include "engine/verify/box_search.h"
+#include "engine/verify/half_space.h"
 #include "kernels/boxes/box_network.h"
 #include "kernels/row_describer.h"
 
@@ -24,10 +25,12 @@ namespace fairlane {
 /// id        of the box among all, from which its random numbers come
 /// depth     halvings since its cell
 /// variants  that are compared, a place in VerifyQuery::variants
+/// thorough  measure() looks at single variants, too
 struct OpenBox {
   std::uint64_t id = 0;
   std::int32_t depth = 0;
   std::int32_t variants = 0;
+  bool thorough = true;
   GroupBox box;
 };
 
@@ -66,9 +69,11 @@ struct Decision {
 };
 
 /// What is certain of a box's groups.
+/// by_merged  of `fair`, by bounds of all variants together
 struct CertainGroups {
   double fair = 0.0;
   double unfair = 0.0;
+  double by_merged = 0.0;
 };
 
 /// Decides boxes; one thread's. What it says of a box depends on that box alone.
@@ -110,7 +115,9 @@ class BoxDecider {
   };
 
   void begin(std::span<OpenBox const> boxes, std::span<Decision> decisions);
-  CertainGroups count_certain(std::size_t i);
+  /// Groups of a part of box i that lines of all variants together prove to be fair.
+  double count_fair(std::size_t i, std::span<AxisRange const> box);
+  double count_unfair(std::size_t i);
   CertainGroups count_each(std::size_t i);
   std::vector<int> const& variants(std::size_t i) const {
     return query_.variants[static_cast<std::size_t>(boxes_[i].variants)];
@@ -122,7 +129,8 @@ class BoxDecider {
   Bounds read(BoxMemory& memory, int lane) const;
   void bound_merged();
   void search();
-  void bound_variants();
+  /// thorough_only: of the boxes that ask for it
+  void bound_variants(bool thorough_only = false);
   void compare_pairs(std::size_t i, std::span<Bounds const> of_variants);
   /// Whether the lines of two variants leave no input where the first is above the threshold and
   /// the second is not. inputs [inputs] of the groups; those under test have no coefficients
@@ -144,6 +152,7 @@ class BoxDecider {
   RowDescriber& rows_;
   VerifyQuery const& query_;
   BoxSearch search_;
+  HalfSpaceCounter counter_;
   BoxMemory upper_;  // of the variant above the threshold, or the only one
   BoxMemory lower_;
   std::vector<Interval> inputs_;

@@ -30,6 +30,13 @@ BoxDomain::BoxDomain(SubjectView const& view, PackedSubject const& packed,
       append(static_cast<std::size_t>(list.attributes[i % width]), list.values[i], axis.values);
     axis.ordered =
         axis.inputs.size() == 1 && std::is_sorted(axis.values.begin(), axis.values.end());
+    if (axis.ordered && axis.values.size() > 1) {
+      double const step = axis.values[1] - axis.values[0];
+      bool even = true;
+      for (std::size_t e = 1; e < axis.values.size(); ++e)
+        even = even && axis.values[e] - axis.values[e - 1] == step;
+      axis.step = even ? step : 0.0;
+    }
     axis.list = std::move(list);
     axes_.push_back(std::move(axis));
   }

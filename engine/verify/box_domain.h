@@ -59,6 +59,8 @@ class BoxDomain {
   std::vector<int> const& variant_inputs() const { return variant_inputs_; }
   /// Whether one input takes the entries' values in ascending order.
   bool ordered(std::size_t axis) const { return axes_[axis].ordered; }
+  /// What one input rises by from each entry to the next; 0 where there is no such step.
+  double step(std::size_t axis) const { return axes_[axis].step; }
 
   /// The row [attributes] of a group, in dataset order, with a variant's values.
   /// entries [axes]
@@ -71,6 +73,7 @@ class BoxDomain {
     std::vector<int> inputs;     // [width]
     std::vector<double> values;  // [entries][width]
     bool ordered = false;
+    double step = 0.0;
   };
 
   PackedSubject const& packed_;

@@ -2,90 +2,139 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 namespace fairlane {
 namespace {
 
-constexpr int kBins = 512;
+constexpr std::size_t kBins = 256;
+constexpr std::size_t kMostBins = kBins + 2;  // roundings may lead to one more, and none is short
 constexpr double kSlack = 0x1p-40;  // more than sums of contributions are rounded by
-
-/// What the entries of one axis contribute, from the least on: [entries]
-std::vector<double> contributions(BoxDomain const& domain, std::size_t axis, AxisRange range,
-                                  LinearForm const& form, double sign, double& least,
-                                  double& size) {
-  std::vector<double> rises;
-  auto const& inputs = domain.axis_inputs(axis);
-  double most = 0.0;
-  for (std::int32_t e = range.first; e <= range.last; ++e) {
-    auto const values = domain.values(axis, e);
-    double sum = 0.0;
-    for (std::size_t k = 0; k < values.size(); ++k) {
-      double const term = form.coefficients[static_cast<std::size_t>(inputs[k])] * values[k];
-      sum += sign * term;
-      most = std::max(most, std::abs(term) * static_cast<double>(values.size()));
-    }
-    rises.push_back(sum);
-  }
-  size += most;
-  double const from = *std::min_element(rises.begin(), rises.end());
-  for (double& rise : rises) rise -= from;
-  least += from;
-  return rises;
-}
-
-/// Groups whose sign * form lies above a limit.
-double count(BoxDomain const& domain, std::span<AxisRange const> box, LinearForm const& form,
-             double sign, double limit) {
-  double least = sign * form.constant;
-  double size = std::abs(form.constant) + std::abs(limit);
-  std::vector<std::vector<double>> axes;
-  for (std::size_t a = 0; a < box.size(); ++a)
-    axes.push_back(contributions(domain, a, box[a], form, sign, least, size));
-  double const need = limit - least + kSlack * size;  // of the contributions together
-  if (axes.empty()) return need < 0.0 ? 1.0 : 0.0;
-  std::ranges::sort(axes, {}, &std::vector<double>::size);
-  std::vector<double> last = std::move(axes.back());
-  axes.pop_back();
-  std::ranges::sort(last);
-  double range = 0.0;
-  for (auto const& axis : axes) range += *std::max_element(axis.begin(), axis.end());
-  double const bin = range / kBins;
-  std::vector<double> groups(kBins + 1, 0.0);  // by the bin of the sum so far
-  std::vector<double> next(kBins + 1);
-  groups[0] = 1.0;
-  std::size_t used = 1;
-  for (auto const& axis : axes) {
-    std::ranges::fill(next, 0.0);
-    std::size_t reach = 0;
-    for (double const rise : axis) {
-      auto const by = bin > 0.0 ? static_cast<std::size_t>(rise / bin * (1.0 - kSlack)) : 0;
-      for (std::size_t i = 0; i < used; ++i) next[i + by] += groups[i];
-      reach = std::max(reach, by);
-    }
-    used += reach;
-    groups.swap(next);
-  }
-  double total = 0.0;
-  for (std::size_t i = 0; i < used; ++i) {
-    if (groups[i] == 0.0) continue;
-    auto const above =
-        std::upper_bound(last.begin(), last.end(), need - static_cast<double>(i) * bin);
-    total += groups[i] * static_cast<double>(last.end() - above);
-  }
-  return total;
-}
 
 }  // namespace
 
-double count_above(BoxDomain const& domain, std::span<AxisRange const> box, LinearForm const& form,
-                   double threshold) {
-  return count(domain, box, form, 1.0, threshold);
+HalfSpaceCounter::HalfSpaceCounter(BoxDomain const& domain, BoxKernels const& kernels)
+    : domain_(domain),
+      kernels_(kernels),
+      groups_(kMostBins + static_cast<std::size_t>(kernels.lanes)),
+      next_(groups_.size()),
+      tail_(groups_.size()) {}
+
+double HalfSpaceCounter::Part::more_than(double x) const {
+  if (x < 0.0) return entries;
+  if (!rises.empty())
+    return static_cast<double>(rises.end() - std::upper_bound(rises.begin(), rises.end(), x));
+  return std::max(0.0, entries - 1.0 - std::floor(x / unit * (1.0 + kSlack)));
 }
 
-double count_not_above(BoxDomain const& domain, std::span<AxisRange const> box,
-                       LinearForm const& form, double threshold) {
-  return count(domain, box, form, -1.0, -threshold);
+HalfSpaceCounter::Part HalfSpaceCounter::part_of(std::size_t axis, AxisRange range, LinearForm const& form,
+                                         double sign, double& least, double& size) const {
+  Part part;
+  part.entries = range.size();
+  auto const& inputs = domain_.axis_inputs(axis);
+  if (double const step = domain_.step(axis); step > 0.0) {
+    double const coefficient = sign * form.coefficients[static_cast<std::size_t>(inputs[0])];
+    double const first = coefficient * domain_.values(axis, range.first)[0];
+    double const last = coefficient * domain_.values(axis, range.last)[0];
+    least += std::min(first, last);
+    size += std::max(std::abs(first), std::abs(last));
+    part.unit = std::abs(coefficient) * step;
+    part.span = part.unit * (part.entries - 1);
+    return part;
+  }
+  double most = 0.0;
+  for (std::int32_t e = range.first; e <= range.last; ++e) {
+    auto const values = domain_.values(axis, e);
+    double sum = 0.0;
+    double magnitude = 0.0;
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      double const term =
+          sign * form.coefficients[static_cast<std::size_t>(inputs[k])] * values[k];
+      sum += term;
+      magnitude += std::abs(term);
+    }
+    part.rises.push_back(sum);
+    most = std::max(most, magnitude);
+  }
+  std::ranges::sort(part.rises);
+  double const from = part.rises.front();
+  for (double& rise : part.rises) rise -= from;
+  least += from;
+  size += most;
+  part.span = part.rises.back();
+  return part;
+}
+
+double HalfSpaceCounter::count(std::span<AxisRange const> box, LinearForm const& form, double sign,
+                           double limit) {
+  double least = sign * form.constant;
+  double size = std::abs(form.constant) + std::abs(limit);
+  double factor = 1.0;  // groups for each sum: of the axes that add nothing
+  double span = 0.0;
+  parts_.clear();
+  for (std::size_t a = 0; a < box.size(); ++a) {
+    Part part = part_of(a, box[a], form, sign, least, size);
+    if (part.span > 0.0) {
+      span += part.span;
+      parts_.push_back(std::move(part));
+    } else {
+      factor *= part.entries;
+    }
+  }
+  double const need = limit - least + kSlack * size;
+  if (need < 0.0) return domain_.groups(box);
+  if (!(need <= span)) return 0.0;
+  return factor * count_parts(need, span);
+}
+
+double HalfSpaceCounter::count_parts(double need, double span) {
+  std::ranges::sort(parts_, {}, &Part::entries);
+  Part const& last = parts_.back();
+  double rest = last.entries;  // groups of the parts that are still to come, for each sum
+  for (std::size_t p = 0; p + 1 < parts_.size(); ++p) rest *= parts_[p].entries;
+  double const bin = std::min(span - last.span, need) / static_cast<double>(kBins);
+  if (!(bin > 0.0)) {
+    // All the span is the last part's, but for roundings.
+    double const others = rest / last.entries;
+    return others * last.more_than(need);
+  }
+  // Sums beyond the last bin suffice whatever is still added.
+  double sure = 0.0;
+  std::size_t const bins =
+      need / bin < kBins ? static_cast<std::size_t>(need / bin) + 2 : kMostBins;
+  std::ranges::fill(groups_, 0.0);
+  groups_[0] = 1.0;
+  std::size_t used = 1;
+  for (std::size_t p = 0; p + 1 < parts_.size(); ++p) {
+    Part const& part = parts_[p];
+    rest /= part.entries;
+    std::ranges::fill(next_, 0.0);
+    tail_[used] = 0.0;
+    for (std::size_t i = used; i-- > 0;) tail_[i] = tail_[i + 1] + groups_[i];
+    std::size_t reach = 0;
+    for (std::int32_t j = 0; j < part.entries;) {
+      auto const shift = static_cast<std::size_t>(part.rise(j) / bin * (1.0 - kSlack));
+      std::int32_t const first = j++;
+      while (j < part.entries &&
+             static_cast<std::size_t>(part.rise(j) / bin * (1.0 - kSlack)) == shift)
+        ++j;
+      double const entries = j - first;
+      std::size_t const kept = shift < bins ? std::min(used, bins - shift) : 0;
+      if (kept < used) sure += entries * tail_[kept] * rest;
+      if (kept == 0) continue;
+      kernels_.add(groups_.data(), entries, next_.data() + shift, static_cast<int>(kept));
+      reach = std::max(reach, shift + kept);
+    }
+    used = reach;
+    // What whole registers have added beyond the last bin is in `sure`.
+    std::fill(next_.begin() + static_cast<std::ptrdiff_t>(bins), next_.end(), 0.0);
+    groups_.swap(next_);
+  }
+  double total = sure;
+  for (std::size_t i = 0; i < used; ++i) {
+    if (groups_[i] != 0.0)
+      total += groups_[i] * last.more_than(need - static_cast<double>(i) * bin);
+  }
+  return total;
 }
 
 }  // namespace fairlane

@@ -87,6 +87,8 @@ struct BoxKernels {
   void (*narrow)(BoxNetwork const&, double threshold, BoxLanes const&) = nullptr;
   /// Outputs [1] at points low [inputs], and their slopes there, below [inputs], where asked for.
   void (*probe)(BoxNetwork const&, BoxLanes const&, bool slopes) = nullptr;
+  /// to[i] += scale * from[i], for `count` values, rounded up to whole lanes.
+  void (*add)(double const* from, double scale, double* to, int count) = nullptr;
 };
 
 /// The best ones that this processor runs, or those of an instruction set as

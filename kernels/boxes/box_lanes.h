@@ -620,8 +620,14 @@ struct BoxTiles {
     for (int k = 0; k < n.inputs; ++k) put(b.below, k, get(w.inputs_below, k));
   }
 
+  static void add(double const* from, double scale, double* to, int count) {
+    F const by = P::splat(scale);
+    for (int i = 0; i < count; i += kN)
+      P::store(P::fma(by, P::load(from + i), P::load(to + i)), to + i);
+  }
+
   static BoxKernels const* table() {
-    static constexpr BoxKernels kTable = {kN, bound, narrow, probe};
+    static constexpr BoxKernels kTable = {kN, bound, narrow, probe, add};
     return &kTable;
   }
 };
