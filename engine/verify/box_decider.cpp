@@ -16,6 +16,7 @@ constexpr std::size_t kMostPairs = 24;  // of variants, beyond which a box is sp
 // Nodes beyond the pairs' own in which units are looked at by their sides: where that does not help
 // at once, halves of the box are worth more.
 constexpr int kUnitNodes = 2;
+constexpr double kSlopeShare = 0.1;  // of slopes beside gaps, where groups are counted
 constexpr int kNarrowings = 3;       // of a node
 constexpr double kWorthwhile = 0.9;  // of its groups that a narrowing leaves, or it was the last
 constexpr double kMargin = 0x1p-40;  // more than sums of lines are rounded by
@@ -55,9 +56,9 @@ void BoxDecider::begin(std::span<OpenBox const> boxes, std::span<Decision> decis
 
 void BoxDecider::decide(std::span<OpenBox const> boxes, std::span<Decision> decisions) {
   begin(boxes, decisions);
-  bound_merged();
+  bound_merged(false);
   search();
-  bound_variants();
+  bound_variants(false);
   split_units();
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     Decision& decision = decisions_[i];
@@ -73,7 +74,7 @@ void BoxDecider::decide(std::span<OpenBox const> boxes, std::span<Decision> deci
 void BoxDecider::measure(std::span<OpenBox const> boxes, std::span<Decision> decisions,
                          std::span<CertainGroups> certain) {
   begin(boxes, decisions);
-  bound_merged();
+  bound_merged(true);
   bound_variants(true);
   split_units();
   for (std::size_t i = 0; i < boxes.size(); ++i) {
@@ -89,7 +90,7 @@ void BoxDecider::measure(std::span<OpenBox const> boxes, std::span<Decision> dec
       certain[i] = count_each(i);
     } else {
       certain[i].fair = count_fair(i, decisions[i].box);
-      certain[i].unfair = boxes[i].thorough ? count_unfair(i) : 0.0;
+      certain[i].unfair = boxes[i].wait == 0 ? count_unfair(i) : 0.0;
       certain[i].by_merged = left < all ? count_fair(i, boxes[i].box) : certain[i].fair;
       choose_axis(i);
     }
@@ -120,8 +121,7 @@ double BoxDecider::count_unfair(std::size_t i) {
   double most = 0.0;
   for (std::size_t a = 0; a < list.size(); ++a) {
     for (std::size_t e = 0; e < list.size(); ++e) {
-      if (query_.compares(list[a], list[e]))
-        most = std::max(most, above[a] + not_above[e] - all);
+      if (query_.compares(list[a], list[e])) most = std::max(most, above[a] + not_above[e] - all);
     }
   }
   return most;
@@ -165,7 +165,58 @@ BoxDecider::Bounds BoxDecider::read(BoxMemory& memory, int lane) const {
   return bounds;
 }
 
-void BoxDecider::bound_merged() {
+std::vector<double> BoxDecider::find_gaps(BoxMemory const& memory, int lane) const {
+  BoxLanes const& b = memory.get();
+  auto const units = static_cast<std::size_t>(network_.units);
+  std::vector<double> effects(units);  // of a unit's sum on the output
+  std::vector<double> gaps(units);     // of the output, for each unit of its sum's range
+  for (int l = network_.layers - 1; l >= 0; --l) {
+    BoxLayer const& layer = network_.layer[l];
+    for (int u = 0; u < layer.outputs; ++u) {
+      auto const at = static_cast<std::size_t>(layer.first_unit + u);
+      if (l + 1 == network_.layers) {
+        effects[at] = 1.0;
+        continue;
+      }
+      BoxLayer const& next = network_.layer[l + 1];
+      double effect = 0.0;
+      double gap = 0.0;
+      for (int o = 0; o < next.outputs; ++o) {
+        double const weight = std::abs(next.weights[static_cast<long>(u) * next.outputs + o]);
+        auto const behind = static_cast<std::size_t>(next.first_unit + o);
+        effect += weight * effects[behind];
+        gap += weight * gaps[behind];
+      }
+      double const low = b.sum_low[static_cast<long>(at) * kernels_.lanes + lane];
+      double const high = b.sum_high[static_cast<long>(at) * kernels_.lanes + lane];
+      double slope = 1.0;
+      double bend = layer.straight ? 1.0 - layer.slope : 1.0;
+      if (layer.straight && low >= 0.0) {
+        bend = 0.0;
+      } else if (layer.straight && high <= 0.0) {
+        bend = 0.0;
+        slope = layer.slope;
+      } else if (layer.straight && std::isfinite(high - low)) {
+        slope = (high - layer.slope * low) / (high - low);
+      }
+      effects[at] = slope * effect;
+      gaps[at] = slope * gap + bend * effect;
+    }
+  }
+  BoxLayer const& first = network_.layer[0];
+  std::vector<double> of_inputs;
+  for (int k = 0; k < first.inputs; ++k) {
+    double sum = 0.0;
+    for (int u = 0; u < first.outputs; ++u) {
+      sum += std::abs(first.weights[static_cast<long>(k) * first.outputs + u]) *
+             gaps[static_cast<std::size_t>(u)];
+    }
+    of_inputs.push_back(sum);
+  }
+  return of_inputs;
+}
+
+void BoxDecider::bound_merged(bool with_gaps) {
   auto const& boxes = boxes_;
   auto const lanes = static_cast<std::size_t>(kernels_.lanes);
   merged_.resize(boxes.size());
@@ -181,6 +232,7 @@ void BoxDecider::bound_merged() {
       bounds = read(upper_, static_cast<int>(i));
       if (bounds.least > query_.threshold || bounds.most <= query_.threshold)
         decisions_[first + i].verdict = BoxVerdict::kMerged;
+      if (with_gaps) bounds.gaps = find_gaps(upper_, static_cast<int>(i));
     }
   }
 }
@@ -213,7 +265,7 @@ void BoxDecider::search() {
   if (!tasks.empty()) flush();
 }
 
-void BoxDecider::bound_variants(bool thorough_only) {
+void BoxDecider::bound_variants(bool waits) {
   auto const& boxes = boxes_;
   nodes_.clear();
   hull_.assign(boxes.size(), {});
@@ -225,8 +277,7 @@ void BoxDecider::bound_variants(bool thorough_only) {
   };
   std::vector<Task> tasks;
   for (std::size_t i = 0; i < boxes.size(); ++i) {
-    if (decisions_[i].verdict != BoxVerdict::kOpen || (thorough_only && !boxes[i].thorough))
-      continue;
+    if (decisions_[i].verdict != BoxVerdict::kOpen || (waits && boxes[i].wait > 0)) continue;
     for (int const v : variants(i)) tasks.push_back({i, v});
   }
   auto const lanes = static_cast<std::size_t>(kernels_.lanes);
@@ -530,8 +581,9 @@ void BoxDecider::choose_axis(std::size_t i) {
     double score = 0.0;
     for (int const k : domain_.axis_inputs(a)) {
       auto const at = static_cast<std::size_t>(k);
-      score += (std::abs(bounds.below[at]) + std::abs(bounds.above[at])) *
-               (inputs_[at].high - inputs_[at].low);
+      double slope = std::abs(bounds.below[at]) + std::abs(bounds.above[at]);
+      if (!bounds.gaps.empty()) slope = bounds.gaps[at] + kSlopeShare * slope;
+      score += slope * (inputs_[at].high - inputs_[at].low);
     }
     if (!(score <= most)) {
       most = score;

@@ -25,12 +25,14 @@ namespace fairlane {
 /// id        of the box among all, from which its random numbers come
 /// depth     halvings since its cell
 /// variants  that are compared, a place in VerifyQuery::variants
-/// thorough  measure() looks at single variants, too
+/// wait      halvings until measure() looks at single variants
+/// pause     halvings that it waits for after a look that does not help
 struct OpenBox {
   std::uint64_t id = 0;
   std::int32_t depth = 0;
   std::int32_t variants = 0;
-  bool thorough = true;
+  std::int32_t wait = 0;
+  std::int32_t pause = 0;
   GroupBox box;
 };
 
@@ -99,6 +101,7 @@ class BoxDecider {
     double above_constant = 0.0;
     std::vector<double> below;  // [inputs]
     std::vector<double> above;
+    std::vector<double> gaps;  // [inputs] as find_gaps() says; empty: not asked for
   };
   /// A pair of variants in a box, with what is known of the units of both.
   struct PairNode {
@@ -127,10 +130,13 @@ class BoxDecider {
   /// The inputs of attributes under test count among the constants: a line of another variant has
   /// other values in their place.
   Bounds read(BoxMemory& memory, int lane) const;
-  void bound_merged();
+  void bound_merged(bool with_gaps);
+  /// What the lines of an output are apart for each unit of an input's range, at most: by the open
+  /// units that it reaches. [inputs]
+  std::vector<double> find_gaps(BoxMemory const& memory, int lane) const;
   void search();
-  /// thorough_only: of the boxes that ask for it
-  void bound_variants(bool thorough_only = false);
+  /// waits: leaves out boxes that are to wait
+  void bound_variants(bool waits);
   void compare_pairs(std::size_t i, std::span<Bounds const> of_variants);
   /// Whether the lines of two variants leave no input where the first is above the threshold and
   /// the second is not. inputs [inputs] of the groups; those under test have no coefficients

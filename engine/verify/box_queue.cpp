@@ -25,7 +25,8 @@ std::vector<OpenBox> const& BoxQueue::next() {
     if (stack_.empty()) {
       std::int64_t const cell = next_cell_++;
       auto const id = static_cast<std::uint64_t>(cell);
-      stack_.push_back({cell, {hash_word(0, id), 0, cells_.variants(cell), true, cells_.box(cell)}});
+      stack_.push_back(
+          {cell, {hash_word(0, id), 0, cells_.variants(cell), 0, 0, cells_.box(cell)}});
       states_[static_cast<std::size_t>(cell)].open = 1;
     }
     Queued queued = std::move(stack_.back());
@@ -82,7 +83,7 @@ void BoxQueue::split(std::int64_t cell, OpenBox const& box, Decision const& deci
   AxisRange const whole = decision.box[decision.axis];
   std::int32_t const middle = whole.first + (whole.last - whole.first) / 2;
   for (std::uint64_t half = 0; half < 2; ++half) {
-    OpenBox part{hash_word(box.id, half), box.depth + 1, box.variants, true, decision.box};
+    OpenBox part{hash_word(box.id, half), box.depth + 1, box.variants, 0, 0, decision.box};
     part.box[decision.axis] =
         half == 0 ? AxisRange{middle + 1, whole.last} : AxisRange{whole.first, middle};
     stack_.push_back({cell, std::move(part)});

@@ -8,7 +8,7 @@ namespace fairlane {
 namespace {
 
 constexpr std::size_t kShareRoundBoxes = 512;
-constexpr std::int32_t kThoroughDepths = 4;  // of which one is looked at thoroughly in any case
+constexpr std::int32_t kFirstPause = 2;  // halvings after a look that did not help
 constexpr double kHelps = 0.8;  // of its undecided groups that a thorough look leaves, or less
 constexpr double kCountRounding = 1e-9;  // of the groups, more than sums of counts are rounded by
 
@@ -33,7 +33,7 @@ ShareInterval CertainShares::interval(double confidence) const {
 
 ShareQueue::ShareQueue(BoxDomain const& domain, GroupBox const& whole)
     : domain_(domain), groups_(domain.groups(whole)) {
-  round_.push_back({hash_word(0, 0), 0, 0, true, whole});
+  round_.push_back({hash_word(0, 0), 0, 0, 0, kFirstPause, whole});
 }
 
 std::vector<OpenBox> const& ShareQueue::next() {
@@ -49,7 +49,6 @@ std::vector<OpenBox> const& ShareQueue::next() {
       OpenBox part = measured.box;
       part.id = hash_word(measured.box.id, half);
       ++part.depth;
-      part.thorough = measured.thorough || part.depth % kThoroughDepths == 0;
       part.box[measured.axis] =
           half == 0 ? AxisRange{whole.first, middle} : AxisRange{middle + 1, whole.last};
       round_.push_back(std::move(part));
@@ -73,11 +72,18 @@ void ShareQueue::take(std::span<Decision const> decisions, std::span<CertainGrou
     fair_ += all - left;
     OpenBox rest = round_[i];
     rest.box = decisions[i].box;
+    if (rest.wait > 0) {
+      --rest.wait;
+    } else if (undecided < kHelps * (all - certain[i].by_merged)) {
+      rest.pause = kFirstPause;
+    } else {
+      rest.wait = rest.pause;
+      rest.pause *= 2;
+    }
     heap_.push_back({std::move(rest),
                      {certain[i].fair - (all - left), certain[i].unfair},
                      decisions[i].axis,
-                     undecided,
-                     undecided < kHelps * (all - certain[i].by_merged)});
+                     undecided});
     std::ranges::push_heap(heap_, comes_later);
   }
 }

@@ -39,7 +39,6 @@ struct MeasuredBox {
   CertainGroups certain;
   std::size_t axis = 0;
   double undecided = 0.0;
-  bool thorough = false;  // what single variants showed is worth its time
 };
 
 /// Boxes by what is undecided of them, the most first. What it looks at next does not depend on

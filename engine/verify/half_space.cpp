@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kBins = 256;
 constexpr std::size_t kMostBins = kBins + 2;  // roundings may lead to one more, and none is short
-constexpr double kSlack = 0x1p-40;  // more than sums of contributions are rounded by
+constexpr double kSlack = 0x1p-40;            // more than sums of contributions are rounded by
 
 }  // namespace
 
@@ -26,8 +26,9 @@ double HalfSpaceCounter::Part::more_than(double x) const {
   return std::max(0.0, entries - 1.0 - std::floor(x / unit * (1.0 + kSlack)));
 }
 
-HalfSpaceCounter::Part HalfSpaceCounter::part_of(std::size_t axis, AxisRange range, LinearForm const& form,
-                                         double sign, double& least, double& size) const {
+HalfSpaceCounter::Part HalfSpaceCounter::part_of(std::size_t axis, AxisRange range,
+                                                 LinearForm const& form, double sign, double& least,
+                                                 double& size) const {
   Part part;
   part.entries = range.size();
   auto const& inputs = domain_.axis_inputs(axis);
@@ -47,8 +48,7 @@ HalfSpaceCounter::Part HalfSpaceCounter::part_of(std::size_t axis, AxisRange ran
     double sum = 0.0;
     double magnitude = 0.0;
     for (std::size_t k = 0; k < values.size(); ++k) {
-      double const term =
-          sign * form.coefficients[static_cast<std::size_t>(inputs[k])] * values[k];
+      double const term = sign * form.coefficients[static_cast<std::size_t>(inputs[k])] * values[k];
       sum += term;
       magnitude += std::abs(term);
     }
@@ -65,7 +65,7 @@ HalfSpaceCounter::Part HalfSpaceCounter::part_of(std::size_t axis, AxisRange ran
 }
 
 double HalfSpaceCounter::count(std::span<AxisRange const> box, LinearForm const& form, double sign,
-                           double limit) {
+                               double limit) {
   double least = sign * form.constant;
   double size = std::abs(form.constant) + std::abs(limit);
   double factor = 1.0;  // groups for each sum: of the axes that add nothing
@@ -99,8 +99,9 @@ double HalfSpaceCounter::count_parts(double need, double span) {
   }
   // Sums beyond the last bin suffice whatever is still added.
   double sure = 0.0;
-  std::size_t const bins =
-      need / bin < kBins ? static_cast<std::size_t>(need / bin) + 2 : kMostBins;
+  std::size_t const bins = need / bin < static_cast<double>(kBins)
+                               ? static_cast<std::size_t>(need / bin) + 2
+                               : kMostBins;
   std::ranges::fill(groups_, 0.0);
   groups_[0] = 1.0;
   std::size_t used = 1;
