@@ -18,6 +18,7 @@ namespace fairlane {
 namespace {
 
 constexpr std::int64_t kMostBoxes = std::int64_t{1} << 40;
+constexpr std::int64_t kMostCountedBoxes = 20'000'000;  // half of them are kept, 300 bytes each
 
 struct VerifyArguments {
   ConfigOptions config;
@@ -58,7 +59,7 @@ ExitCode run_verify(VerifyArguments const& arguments) {
   if (!arguments.boxes.empty())
     options.most_boxes = parse_integer("--boxes", arguments.boxes, 1, kMostBoxes);
   if (!arguments.quantify.empty()) {
-    options.quantify = parse_integer("--quantify", arguments.quantify, 1, kMostBoxes);
+    options.quantify = parse_integer("--quantify", arguments.quantify, 1, kMostCountedBoxes);
     if (options.cell_size != 0)
       throw usage_error("--quantify counts over the whole region: leave --cells out");
   }

@@ -63,7 +63,7 @@ OWN_HEADERS = (
     ("engine/check/*", (*ENGINE, "engine/config/*", "engine/subject/*", "engine/results/*",
                         "engine/check/*")),
     ("engine/verify/*", (*JOB, "engine/search/*", "engine/results/*", "engine/count/region.h",
-                         "engine/count/binomial_interval.h",                          "engine/check/*", "engine/verify/*")),
+                         "engine/count/binomial_interval.h", "engine/check/*", "engine/verify/*")),
     ("engine/pictures/*", ("base/*", "engine/pictures/*")),
     ("apps/init/*", (*ENGINE, "engine/check/*", "engine/subject/*",
                      "engine/config/config_reference.h", "apps/files.h", "apps/init/*")),

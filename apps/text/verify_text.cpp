@@ -40,11 +40,16 @@ std::string verify_text(std::string const& text) {
   if (Json const* const shares = json.find("shares")) {
     auto const percent = [](Json const& share) { return share.get<double>() * 100.0; };
     auto const& sample = shares->at("sample");
+    constexpr double kExact = 1.0e12;  // groups that are written out
+    double const groups = shares->at("groups").get<double>();
     result += fmt::format(
-        "groups       {:.6g}\n  fair       {:.4f} %  certain\n  unfair     {:.4f} %  certain\n"
-        "  undecided  {:.4f} %\nsample       {:.4f} % unfair  ({:.4f} to {:.4f} %, {} groups)\n",
-        shares->at("groups").get<double>(), percent(shares->at("fair")),
-        percent(shares->at("unfair")), percent(shares->at("undecided")),
+        "groups       {}\n  fair       {:.4f} %  certain\n  unfair     {:.4f} %  certain\n"
+        "  undecided  {:.4f} %  after {} boxes\nsample       {:.4f} % unfair  ({:.4f} to {:.4f} %, "
+        "{} groups)\n",
+        groups < kExact ? with_commas(static_cast<std::int64_t>(groups))
+                        : fmt::format("{:.6g}", groups),
+        percent(shares->at("fair")), percent(shares->at("unfair")),
+        percent(shares->at("undecided")), with_commas(shares->at("boxes").get<std::int64_t>()),
         percent(sample.at("unfair")), percent(sample.at("low")), percent(sample.at("high")),
         with_commas(sample.at("groups").get<std::int64_t>()));
   }
@@ -56,6 +61,10 @@ std::string verify_text(std::string const& text) {
 }
 
 std::string verify_progress_text(VerifyProgress const& progress) {
+  if (progress.undecided) {
+    return fmt::format("{:.4f} % of groups undecided, {} boxes, {:.0f} s",
+                       *progress.undecided * 100.0, with_commas(progress.boxes), progress.seconds);
+  }
   return fmt::format("{} of {} cells decided, {} unfair, {} boxes, {:.0f} s",
                      with_commas(progress.decided), with_commas(progress.cells),
                      with_commas(progress.unfair), with_commas(progress.boxes), progress.seconds);

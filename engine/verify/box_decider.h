@@ -36,6 +36,10 @@ struct OpenBox {
   GroupBox box;
 };
 
+/// A box as numbers of a saved state, and the box whose numbers begin at `at`, which is moved on.
+void append_box(OpenBox const& box, std::vector<std::int64_t>& to);
+OpenBox read_box(std::span<std::int64_t const> numbers, std::size_t axes, std::size_t& at);
+
 /// What decided a box.
 enum class BoxVerdict : std::uint8_t {
   kOpen,

@@ -113,10 +113,8 @@ void BoxQueue::write(CheckpointWriter& state) const {
   }
   std::vector<std::int64_t> stack;
   for (Queued const& queued : stack_) {
-    stack.insert(stack.end(), {queued.cell, static_cast<std::int64_t>(queued.box.id),
-                               queued.box.depth, queued.box.variants});
-    for (AxisRange const& range : queued.box.box)
-      stack.insert(stack.end(), {range.first, range.last});
+    stack.push_back(queued.cell);
+    append_box(queued.box, stack);
   }
   state.add("cells", cells);
   state.add("examples", examples);
@@ -142,17 +140,9 @@ void BoxQueue::read(CheckpointReader const& state) {
       example.entries.push_back(static_cast<std::int32_t>(examples.at(at + 3 + a)));
   }
   auto const stack = state.values<std::int64_t>("stack");
-  for (std::size_t at = 0; at < stack.size(); at += 4 + 2 * axes) {
-    Queued queued;
-    queued.cell = stack.at(at);
-    queued.box.id = static_cast<std::uint64_t>(stack.at(at + 1));
-    queued.box.depth = static_cast<std::int32_t>(stack.at(at + 2));
-    queued.box.variants = static_cast<std::int32_t>(stack.at(at + 3));
-    for (std::size_t a = 0; a < axes; ++a) {
-      queued.box.box.push_back({static_cast<std::int32_t>(stack.at(at + 4 + 2 * a)),
-                                static_cast<std::int32_t>(stack.at(at + 5 + 2 * a))});
-    }
-    stack_.push_back(std::move(queued));
+  for (std::size_t at = 0; at < stack.size();) {
+    std::int64_t const cell = stack[at++];
+    stack_.push_back({cell, read_box(stack, axes, at)});
   }
   by_verdict_ = state.values<std::int64_t>("boxes");
   auto const next = state.values<std::int64_t>("next");

@@ -31,18 +31,17 @@ ShareInterval CertainShares::interval(double confidence) const {
                      confidence);
 }
 
-ShareQueue::ShareQueue(BoxDomain const& domain, GroupBox const& whole)
-    : domain_(domain), groups_(domain.groups(whole)) {
-  round_.push_back({hash_word(0, 0), 0, 0, 0, kFirstPause, whole});
-}
+ShareQueue::ShareQueue(BoxDomain const& domain)
+    : domain_(domain), groups_(domain.groups(domain.whole())), undecided_(groups_) {}
 
 std::vector<OpenBox> const& ShareQueue::next() {
-  if (boxes_ == 0) return round_;
   round_.clear();
+  if (boxes_ == 0) round_.push_back({hash_word(0, 0), 0, 0, 0, kFirstPause, domain_.whole()});
   while (round_.size() + 1 < kShareRoundBoxes && !heap_.empty()) {
     std::ranges::pop_heap(heap_, comes_later);
     MeasuredBox const measured = std::move(heap_.back());
     heap_.pop_back();
+    undecided_ -= measured.undecided;
     AxisRange const whole = measured.box.box[measured.axis];
     std::int32_t const middle = whole.first + (whole.last - whole.first) / 2;
     for (std::uint64_t half = 0; half < 2; ++half) {
@@ -62,6 +61,7 @@ void ShareQueue::take(std::span<Decision const> decisions, std::span<CertainGrou
     ++boxes_;
     double const all = domain_.groups(round_[i].box);
     double const undecided = all - certain[i].fair - certain[i].unfair;
+    if (round_[i].depth == 0) undecided_ = 0.0;
     if (decisions[i].verdict != BoxVerdict::kOpen || undecided <= kCountRounding * all) {
       fair_ += certain[i].fair;
       unfair_ += certain[i].unfair;
@@ -85,6 +85,7 @@ void ShareQueue::take(std::span<Decision const> decisions, std::span<CertainGrou
                      decisions[i].axis,
                      undecided});
     std::ranges::push_heap(heap_, comes_later);
+    undecided_ += undecided;
   }
 }
 
@@ -99,6 +100,40 @@ CertainShares ShareQueue::shares() const {
     shares.unfair += measured.certain.unfair;
   }
   return shares;
+}
+
+void ShareQueue::write(CheckpointWriter& state) const {
+  std::vector<std::int64_t> boxes;
+  std::vector<double> certain;
+  for (MeasuredBox const& measured : heap_) {
+    append_box(measured.box, boxes);
+    boxes.push_back(static_cast<std::int64_t>(measured.axis));
+    certain.insert(certain.end(),
+                   {measured.certain.fair, measured.certain.unfair, measured.undecided});
+  }
+  state.add("share_heap", boxes);
+  state.add("share_certain", certain);
+  state.add("share_sums", std::vector<double>{fair_, unfair_, undecided_});
+  state.add("share_boxes", std::vector<std::int64_t>{boxes_});
+}
+
+void ShareQueue::read(CheckpointReader const& state) {
+  auto const boxes = state.values<std::int64_t>("share_heap");
+  auto const certain = state.values<double>("share_certain");
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < certain.size(); i += 3) {
+    MeasuredBox measured;
+    measured.box = read_box(boxes, domain_.axes(), at);
+    measured.axis = static_cast<std::size_t>(boxes.at(at++));
+    measured.certain = {certain.at(i), certain.at(i + 1)};
+    measured.undecided = certain.at(i + 2);
+    heap_.push_back(std::move(measured));
+  }
+  auto const sums = state.values<double>("share_sums");
+  fair_ = sums.at(0);
+  unfair_ = sums.at(1);
+  undecided_ = sums.at(2);
+  boxes_ = state.values<std::int64_t>("share_boxes").at(0);
 }
 
 }  // namespace fairlane

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/count/binomial_interval.h"
+#include "engine/job/checkpoint.h"
 #include "engine/verify/box_decider.h"
 
 namespace fairlane {
@@ -45,7 +46,7 @@ struct MeasuredBox {
 /// threads.
 class ShareQueue {
  public:
-  ShareQueue(BoxDomain const& domain, GroupBox const& whole);
+  explicit ShareQueue(BoxDomain const& domain);
 
   /// Boxes of the next round, which are the halves of those with the most undecided groups; none
   /// where nothing is undecided.
@@ -53,6 +54,12 @@ class ShareQueue {
   /// What became of them. [boxes]
   void take(std::span<Decision const> decisions, std::span<CertainGroups const> certain);
   CertainShares shares() const;
+  std::int64_t boxes() const { return boxes_; }
+  /// Share of all groups, up to roundings.
+  double undecided() const { return undecided_ / groups_; }
+
+  void write(CheckpointWriter& state) const;
+  void read(CheckpointReader const& state);
 
  private:
   BoxDomain const& domain_;
@@ -61,6 +68,7 @@ class ShareQueue {
   double groups_ = 0.0;
   double fair_ = 0.0;  // of boxes that are halved no more
   double unfair_ = 0.0;
+  double undecided_ = 0.0;
   std::int64_t boxes_ = 0;
 };
 

@@ -92,6 +92,7 @@ class Verification : private JobTask {
         domain_(subject_.view(), backend_->subject(), region_lists(subject_, options.region)),
         cells_(subject_.view(), domain_, options.cell_size),
         queue_(cells_, options.most_boxes),
+        share_queue_(domain_),
         threads_(thread_count(options.execution)),
         job_(*this, job_options()) {
     query_.variants = cells_.variant_lists();
@@ -132,8 +133,15 @@ class Verification : private JobTask {
   /// Calls work(decider, first, count) for pieces of so many boxes, on all threads.
   template <class Work>
   void share_boxes(std::size_t boxes, Work const& work);
-  void write_state(CheckpointWriter& state) override { queue_.write(state); }
-  void read_state(CheckpointReader const& state) override { queue_.read(state); }
+  void write_state(CheckpointWriter& state) override {
+    queue_.write(state);
+    share_queue_.write(state);
+  }
+  void read_state(CheckpointReader const& state) override {
+    queue_.read(state);
+    share_queue_.read(state);
+  }
+  void tell_progress(std::int64_t boxes, std::optional<double> undecided = {}) const;
   std::string done() const override {
     return fmt::format("{} of {} cells", queue_.decided(), cells_.count());
   }
@@ -149,6 +157,7 @@ class Verification : private JobTask {
   BoxDomain domain_;
   Cells cells_;
   BoxQueue queue_;
+  ShareQueue share_queue_;
   VerifyQuery query_;
   int threads_;
   ThreadPool pool_;
@@ -178,12 +187,11 @@ void Verification::share_boxes(std::size_t boxes, Work const& work) {
 }
 
 void Verification::count_shares() {
-  ShareQueue queue(domain_, domain_.whole());
   std::vector<Decision> decisions;
   std::vector<CertainGroups> certain;
-  while (queue.shares().boxes < options_.quantify && !job_.late()) {
+  while (share_queue_.boxes() < options_.quantify && !job_.late()) {
     job_.check_stop();
-    auto const& boxes = queue.next();
+    auto const& boxes = share_queue_.next();
     if (boxes.empty()) break;
     decisions.resize(boxes.size());
     certain.resize(boxes.size());
@@ -192,15 +200,18 @@ void Verification::count_shares() {
                       std::span(decisions).subspan(first, count),
                       std::span(certain).subspan(first, count));
     });
-    queue.take(decisions, certain);
+    share_queue_.take(decisions, certain);
+    tell_progress(share_queue_.boxes(), share_queue_.undecided());
+    if (job_.due()) job_.save_on_the_way();
   }
-  shares_ = queue.shares();
+  shares_ = share_queue_.shares();
   sample_groups(*shares_);
 }
 
 void Verification::sample_groups(CertainShares& shares) {
   constexpr std::int64_t kSamples = 1 << 15;
-  BoxSearch search(domain_, network_, box_kernels(), *backend_, query_.threshold);
+  BoxKernels const& kernels = box_kernels(instruction_set(execution_).c_str());
+  BoxSearch search(domain_, network_, kernels, *backend_, query_.threshold);
   std::vector<int> const& all = query_.variants.front();
   std::vector<std::int32_t> entries(domain_.axes());
   for (std::int64_t i = 0; i < kSamples; ++i) {
@@ -233,13 +244,16 @@ void Verification::decide_cells() {
     });
     queue_.take(decisions);
     job_.progress().done = queue_.decided();
-    if (options_.progress) {
-      options_.progress({cells_.count(), queue_.decided(),
-                         static_cast<std::int64_t>(queue_.examples().size()), queue_.boxes(),
-                         job_.seconds()});
-    }
+    tell_progress(queue_.boxes());
     if (job_.due()) job_.save_on_the_way();
   }
+}
+
+void Verification::tell_progress(std::int64_t boxes, std::optional<double> undecided) const {
+  if (!options_.progress) return;
+  options_.progress({cells_.count(), queue_.decided(),
+                     static_cast<std::int64_t>(queue_.examples().size()), boxes, job_.seconds(),
+                     undecided});
 }
 
 std::string Verification::run() {
@@ -247,7 +261,6 @@ std::string Verification::run() {
   for (auto const& notice : subject_.notices()) tell(notice);
   tell(backend_line(*backend_, execution_));
   job_.run();
-  VerifyReport report{subject_, domain_, cells_, queue_, *backend_, shares_};
   if (shares_ && !shares_->agrees()) {
     ShareInterval const sample = shares_->interval(CertainShares::kConfidence);
     throw Error(ExitCode::kIntegrity,
@@ -257,6 +270,7 @@ std::string Verification::run() {
                             escaped(config_.model), shares_->unfair, shares_->groups, shares_->fair,
                             sample.low, sample.high));
   }
+  VerifyReport report{subject_, domain_, cells_, queue_, *backend_, shares_};
   report.search_seconds = start.seconds();
   out_.write("cells.csv", cells_csv(report));
   out_.write("counterexamples.csv", counterexamples_csv(report));

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "engine/config/run_config.h"
@@ -19,13 +20,16 @@ enum class PairSemantics : std::uint8_t {
   kAll,  // those that differ in every attribute under test (Fairify's program)
 };
 
-/// How far a verification has come. boxes: looked at
+/// How far a verification has come.
+/// boxes      looked at
+/// undecided  share of groups, where those are counted
 struct VerifyProgress {
   std::int64_t cells = 0;
   std::int64_t decided = 0;
   std::int64_t unfair = 0;
   std::int64_t boxes = 0;
   double seconds = 0.0;
+  std::optional<double> undecided = {};
 };
 
 /// region      what is verified

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/verify/cells.h"
+#include "engine/verify/certain_shares.h"
 #include "tests/kernels/random_subject.h"
 
 namespace fairlane {
@@ -45,7 +46,7 @@ class DecidedSubject {
 
   /// Decides a box with all its parts, and compares with what is known.
   void expect_right(GroupBox const& box, std::uint64_t id) {
-    std::vector<OpenBox> open = {{id, 0, 0, box}};
+    std::vector<OpenBox> open = {{id, 0, 0, 0, 0, box}};
     bool unfair = false;
     while (!open.empty() && !unfair) {
       std::vector<Decision> decisions(open.size());
@@ -71,7 +72,7 @@ class DecidedSubject {
           ASSERT_GT(whole.size(), 1);
           std::int32_t const middle = whole.first + whole.size() / 2;
           for (bool const upper : {false, true}) {
-            OpenBox part{++id * 77, open[i].depth + 1, 0, decision.box};
+            OpenBox part{++id * 77, open[i].depth + 1, 0, 0, 0, decision.box};
             part.box[decision.axis] =
                 upper ? AxisRange{middle, whole.last} : AxisRange{whole.first, middle - 1};
             parts.push_back(part);
@@ -92,7 +93,51 @@ class DecidedSubject {
     ASSERT_EQ(unfair, expected);
   }
 
+  /// Counts what is certain of a box, in a look of either kind, and compares with what is known.
+  void expect_certain(GroupBox const& box, std::int32_t wait) {
+    std::vector<OpenBox> const open = {{1, 0, 0, wait, 0, box}};
+    std::vector<Decision> decisions(1);
+    std::vector<CertainGroups> certain(1);
+    decider_.measure(open, decisions, certain);
+    double fair = 0.0;
+    double unfair = 0.0;
+    for_groups(box, [&](std::vector<std::int32_t> const&, bool is_unfair) {
+      (is_unfair ? unfair : fair) += 1.0;
+    });
+    ASSERT_LE(certain[0].fair, fair);
+    ASSERT_LE(certain[0].unfair, unfair);
+    ASSERT_LE(certain[0].by_merged, fair);
+    if (decisions[0].verdict != BoxVerdict::kOpen) {
+      ASSERT_EQ(certain[0].fair + certain[0].unfair, fair + unfair);
+    }
+    counted += certain[0].fair + certain[0].unfair;
+    counted_unfair += decisions[0].verdict == BoxVerdict::kOpen ? certain[0].unfair : 0.0;
+    groups += fair + unfair;
+  }
+
+  /// Counts all groups, which ends where nothing is undecided.
+  void expect_shares() {
+    ShareQueue queue(domain_);
+    std::vector<Decision> decisions;
+    std::vector<CertainGroups> certain;
+    while (true) {
+      auto const& boxes = queue.next();
+      if (boxes.empty()) break;
+      decisions.resize(boxes.size());
+      certain.resize(boxes.size());
+      decider_.measure(boxes, decisions, certain);
+      queue.take(decisions, certain);
+    }
+    CertainShares const shares = queue.shares();
+    auto const unfair = static_cast<double>(std::ranges::count(unfair_, true));
+    ASSERT_NEAR(shares.unfair, unfair, 1e-6);
+    ASSERT_NEAR(shares.fair, static_cast<double>(unfair_.size()) - unfair, 1e-6);
+  }
+
   std::array<int, 7> verdicts{};
+  double counted = 0.0;
+  double counted_unfair = 0.0;  // of boxes that are left open
+  double groups = 0.0;
 
  private:
   bool differs(int v, int w, bool in_all) const {
@@ -178,10 +223,9 @@ GroupBox random_part(RandomSubject& subject, GroupBox box) {
   return box;
 }
 
-// On thousands of boxes of networks of every kind, against every group evaluated by itself.
-TEST(BoxDecider, AgreesWithEvaluatingEveryGroup) {
-  constexpr int kBoxes = 250;  // of each of 80 subjects
-  std::array<int, 7> all{};
+/// Calls test(subject, decided, seed) for 80 networks of every kind.
+template <class Test>
+void for_subjects(Test const& test) {
   std::uint32_t seed = 1;
   for (Activation const activation :
        {Activation::kRelu, Activation::kLeakyRelu, Activation::kLinear, Activation::kTanh,
@@ -209,20 +253,53 @@ TEST(BoxDecider, AgreesWithEvaluatingEveryGroup) {
           subject.view.threshold = exact.logits(subject.row())[0];
         }
         DecidedSubject decided(subject, seed % 5 == 0);
-        for (int i = 0; i < kBoxes; ++i) {
-          decided.expect_right(random_part(subject, decided.domain().whole()),
-                               seed * 1000 + static_cast<std::uint64_t>(i));
-          if (HasFatalFailure()) return;
-        }
-        for (std::size_t v = 0; v < all.size(); ++v) all[v] += decided.verdicts[v];
+        test(subject, decided, seed);
+        if (testing::Test::HasFatalFailure()) return;
       }
     }
   }
+}
+
+// On thousands of boxes, against every group evaluated by itself.
+TEST(BoxDecider, AgreesWithEvaluatingEveryGroup) {
+  constexpr int kBoxes = 250;  // of each subject
+  std::array<int, 7> all{};
+  for_subjects([&](RandomSubject& subject, DecidedSubject& decided, std::uint32_t seed) {
+    for (int i = 0; i < kBoxes; ++i) {
+      decided.expect_right(random_part(subject, decided.domain().whole()),
+                           seed * 1000 + static_cast<std::uint64_t>(i));
+      if (HasFatalFailure()) return;
+    }
+    for (std::size_t v = 0; v < all.size(); ++v) all[v] += decided.verdicts[v];
+  });
   for (BoxVerdict const verdict :
        {BoxVerdict::kOpen, BoxVerdict::kUnfair, BoxVerdict::kMerged, BoxVerdict::kVariants,
         BoxVerdict::kSplit, BoxVerdict::kEnumerated}) {
     EXPECT_GT(all[static_cast<std::size_t>(verdict)], 20) << static_cast<int>(verdict);
   }
+}
+
+TEST(BoxDecider, CountsNoGroupThatIsNotCertain) {
+  constexpr int kBoxes = 60;  // of each subject
+  double counted = 0.0;
+  double counted_unfair = 0.0;
+  double groups = 0.0;
+  for_subjects([&](RandomSubject& subject, DecidedSubject& decided, std::uint32_t) {
+    for (int i = 0; i < kBoxes; ++i) {
+      decided.expect_certain(random_part(subject, decided.domain().whole()), i % 2);
+      if (HasFatalFailure()) return;
+    }
+    counted += decided.counted;
+    counted_unfair += decided.counted_unfair;
+    groups += decided.groups;
+  });
+  EXPECT_GT(counted, 0.3 * groups);
+  EXPECT_GT(counted_unfair, 100.0);
+}
+
+TEST(ShareQueue, EndsWithTheExactCounts) {
+  for_subjects(
+      [](RandomSubject&, DecidedSubject& decided, std::uint32_t) { decided.expect_shares(); });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "engine/count/enumerate.h"
+#include "engine/verify/certain_shares.h"
 #include "tests/benchmarks.h"
 #include "tests/engine/count/enumeration_output.h"
 #include "tests/engine/search/run_search.h"
@@ -136,6 +137,78 @@ TEST(Verify, GoesOnFromItsState) {
   }
   EXPECT_GT(stops, 0);
   expect_same_verification(folder.file("whole"), folder.file("parts"));
+}
+
+// Where nothing is left undecided, the shares are those of an enumeration.
+TEST(Verify, CountsWhatEnumerateCounts) {
+  double unfair = 0.0;
+  for (std::uint32_t seed = 1; seed <= 4; ++seed) {
+    TemporaryFolder const folder;
+    RunConfig const config = verified_config(folder, seed);
+    VerifyOptions options = by_threads(2);
+    options.quantify = 100'000;
+    auto const shares =
+        nlohmann::json::parse(verify(to(config, folder.file("shares")), options))["shares"];
+    EnumerateOptions counted;
+    counted.execution = options.execution;
+    auto const counts =
+        nlohmann::json::parse(enumerate(to(config, folder.file("count")), counted))["counts"];
+    double const groups = shares["groups"];
+    EXPECT_NEAR(shares["undecided"].get<double>(), 0.0, 1e-9);
+    EXPECT_NEAR(shares["unfair"].get<double>() * groups, counts["unique_groups"].get<double>(),
+                1e-6 * groups);
+    unfair += shares["unfair"].get<double>();
+  }
+  EXPECT_GT(unfair, 0.0);
+}
+
+TEST(Verify, CountsTheSameWithAnyThreadsAndStops) {
+  FL_NEED_BENCHMARKS(benchmarks);
+  TemporaryFolder const folder;
+  RunConfig config;
+  config.model = (benchmarks / "models/fairify/AC-8.h5").string();
+  config.domain = (benchmarks / "data/fairify-AC.domain.yaml").string();
+  config.protected_attributes = {{"sex", {}}};
+  VerifyOptions options = by_threads(1);
+  options.quantify = 20'000;
+  verify(to(config, folder.file("whole")), options);
+  options.execution.threads = 3;
+  int stops = 0;
+  for (bool done = false; !done;) {
+    std::atomic<bool> stop{false};
+    int looks = 0;
+    options.stop = &stop;
+    options.progress = [&](VerifyProgress const&) { stop = ++looks == 9; };
+    try {
+      verify(to(config, folder.file("parts")), options);
+      done = true;
+    } catch (Error const& error) {
+      ASSERT_EQ(error.code(), ExitCode::kStopped) << error.what();
+      ++stops;
+    }
+    ASSERT_LT(stops, 100);
+  }
+  EXPECT_GT(stops, 1);
+  expect_same_verification(folder.file("whole"), folder.file("parts"));
+  auto const shares = nlohmann::json::parse(slurp(folder.file("whole/summary.json")))["shares"];
+  EXPECT_GT(shares["fair"], 0.8);
+}
+
+TEST(CertainShares, DisagreeWithASampleThatTheyCannotHold) {
+  CertainShares shares;
+  shares.groups = 1.0e12;
+  shares.fair = 0.7e12;
+  shares.unfair = 0.1e12;
+  shares.sampled = shares.defined_samples = 10'000;
+  shares.unfair_samples = 2'000;
+  EXPECT_TRUE(shares.agrees());
+  shares.unfair_samples = 500;
+  EXPECT_FALSE(shares.agrees());
+  shares.unfair_samples = 4'000;
+  EXPECT_FALSE(shares.agrees());
+  shares.defined_samples = 5'000;  // and the rest may be fair
+  shares.unfair_samples = 500;
+  EXPECT_TRUE(shares.agrees());
 }
 
 TEST(Verify, LeavesUnknownWhatItHasNoBoxesFor) {
