@@ -193,25 +193,24 @@ std::vector<double> BoxDecider::find_gaps(BoxMemory const& memory, int lane) con
   auto const units = static_cast<std::size_t>(network_.units);
   std::vector<double> effects(units);  // of a unit's sum on the output
   std::vector<double> gaps(units);     // of the output, for each unit of its sum's range
-  for (int l = network_.layers - 1; l >= 0; --l) {
+  effects[units - 1] = 1.0;
+  for (int l = network_.layers - 2; l >= 0; --l) {
     BoxLayer const& layer = network_.layer[l];
+    BoxLayer const& next = network_.layer[l + 1];
+    double* const effect = &effects[static_cast<std::size_t>(layer.first_unit)];
+    double* const gap = &gaps[static_cast<std::size_t>(layer.first_unit)];
+    for (int o = 0; o < next.outputs; ++o) {
+      auto const behind = static_cast<std::size_t>(next.first_unit + o);
+      double const* const weights = next.transposed + static_cast<long>(o) * next.inputs;
+      for (int u = 0; u < next.inputs; ++u) {
+        effect[u] += std::abs(weights[u]) * effects[behind];
+        gap[u] += std::abs(weights[u]) * gaps[behind];
+      }
+    }
     for (int u = 0; u < layer.outputs; ++u) {
-      auto const at = static_cast<std::size_t>(layer.first_unit + u);
-      if (l + 1 == network_.layers) {
-        effects[at] = 1.0;
-        continue;
-      }
-      BoxLayer const& next = network_.layer[l + 1];
-      double effect = 0.0;
-      double gap = 0.0;
-      for (int o = 0; o < next.outputs; ++o) {
-        double const weight = std::abs(next.weights[static_cast<long>(u) * next.outputs + o]);
-        auto const behind = static_cast<std::size_t>(next.first_unit + o);
-        effect += weight * effects[behind];
-        gap += weight * gaps[behind];
-      }
-      double const low = b.sum_low[static_cast<long>(at) * kernels_.lanes + lane];
-      double const high = b.sum_high[static_cast<long>(at) * kernels_.lanes + lane];
+      long const at = static_cast<long>(layer.first_unit + u) * kernels_.lanes + lane;
+      double const low = b.sum_low[at];
+      double const high = b.sum_high[at];
       double slope = 1.0;
       double bend = layer.straight ? 1.0 - layer.slope : 1.0;
       if (layer.straight && low >= 0.0) {
@@ -222,8 +221,8 @@ std::vector<double> BoxDecider::find_gaps(BoxMemory const& memory, int lane) con
       } else if (layer.straight && std::isfinite(high - low)) {
         slope = (high - layer.slope * low) / (high - low);
       }
-      effects[at] = slope * effect;
-      gaps[at] = slope * gap + bend * effect;
+      gap[u] = slope * gap[u] + bend * effect[u];
+      effect[u] *= slope;
     }
   }
   BoxLayer const& first = network_.layer[0];

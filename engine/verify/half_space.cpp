@@ -23,7 +23,8 @@ double HalfSpaceCounter::Part::more_than(double x) const {
   if (x < 0.0) return entries;
   if (!rises.empty())
     return static_cast<double>(rises.end() - std::upper_bound(rises.begin(), rises.end(), x));
-  return std::max(0.0, entries - 1.0 - std::floor(x / unit * (1.0 + kSlack)));
+  double const not_more = x / unit * (1.0 + kSlack);  // and the one at 0
+  return not_more < entries ? static_cast<double>(entries - 1 - static_cast<int>(not_more)) : 0.0;
 }
 
 HalfSpaceCounter::Part HalfSpaceCounter::part_of(std::size_t axis, AxisRange range,
@@ -102,6 +103,7 @@ double HalfSpaceCounter::count_parts(double need, double span) {
   std::size_t const bins = need / bin < static_cast<double>(kBins)
                                ? static_cast<std::size_t>(need / bin) + 2
                                : kMostBins;
+  double const per_rise = (1.0 - kSlack) / bin;
   std::ranges::fill(groups_, 0.0);
   groups_[0] = 1.0;
   std::size_t used = 1;
@@ -109,17 +111,20 @@ double HalfSpaceCounter::count_parts(double need, double span) {
     Part const& part = parts_[p];
     rest /= part.entries;
     std::ranges::fill(next_, 0.0);
+    auto const shift_of = [&](std::int32_t j) {
+      return static_cast<std::size_t>(static_cast<std::int64_t>(part.rise(j) * per_rise));
+    };
+    std::size_t tail_from = used;  // of tail_, whose last is 0
     tail_[used] = 0.0;
-    for (std::size_t i = used; i-- > 0;) tail_[i] = tail_[i + 1] + groups_[i];
     std::size_t reach = 0;
     for (std::int32_t j = 0; j < part.entries;) {
-      auto const shift = static_cast<std::size_t>(part.rise(j) / bin * (1.0 - kSlack));
+      std::size_t const shift = shift_of(j);
       std::int32_t const first = j++;
-      while (j < part.entries &&
-             static_cast<std::size_t>(part.rise(j) / bin * (1.0 - kSlack)) == shift)
-        ++j;
+      while (j < part.entries && shift_of(j) == shift) ++j;
       double const entries = j - first;
       std::size_t const kept = shift < bins ? std::min(used, bins - shift) : 0;
+      for (; tail_from > kept; --tail_from)
+        tail_[tail_from - 1] = tail_[tail_from] + groups_[tail_from - 1];
       if (kept < used) sure += entries * tail_[kept] * rest;
       if (kept == 0) continue;
       kernels_.add(groups_.data(), entries, next_.data() + shift, static_cast<int>(kept));
