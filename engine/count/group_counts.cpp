@@ -37,14 +37,20 @@ std::int64_t GroupCounts::undefined(CountLayout const& layout) const {
   return sum;
 }
 
-GroupCounter::GroupCounter(Walker& walker) : walker_(walker), walk_(walker.plan().get()) {}
+GroupCounter::GroupCounter(Walker& walker, std::optional<Walker::Look> look)
+    : walker_(walker), look_(look), walk_(walker.plan().get()) {}
 
 void GroupCounter::count(std::int64_t first, std::int64_t count, GroupCounts& counts,
                          Take const& take) {
   auto const words = static_cast<std::size_t>(head_words(count));
   mixed_.resize(static_cast<std::size_t>(walk_.groups) * words);
   head_count_.assign(static_cast<std::size_t>(count), 0);
-  walker_.count(first, count, mixed_.data(), counts.counters.data());
+  if (look_) {
+    counts.skipped +=
+        walker_.count_open(first, count, *look_, mixed_.data(), counts.counters.data());
+  } else {
+    walker_.count(first, count, mixed_.data(), counts.counters.data());
+  }
   counts.groups += count * walk_.groups;
 
   auto const& lists = walker_.plan().lists();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "kernels/walker.h"
@@ -41,7 +42,8 @@ struct GroupCounts {
 /// Counts heads [first, first + count) of a walk; one thread's.
 class GroupCounter {
  public:
-  explicit GroupCounter(Walker& walker);
+  /// look  nothing: everything is evaluated
+  explicit GroupCounter(Walker& walker, std::optional<Walker::Look> look = std::nullopt);
   /// take: called with the number of every discriminatory group, in no order; empty = not wanted
   using Take = std::function<void(std::int64_t group)>;
   void count(std::int64_t first, std::int64_t count, GroupCounts& counts, Take const& take);
@@ -50,6 +52,7 @@ class GroupCounter {
   void count_lists(std::int64_t first, std::int64_t count, GroupCounts& counts);
 
   Walker& walker_;
+  std::optional<Walker::Look> look_;
   Walk const& walk_;
   std::vector<std::uint64_t> mixed_;       // [groups][words]
   std::vector<std::uint64_t> head_count_;  // [heads] discriminatory groups of each

@@ -23,6 +23,7 @@ constexpr int kPilotChunks = 4;         // of each thread, to learn the speed
 constexpr double kLeastForPilot = 1.0;  // seconds of a walk that is worth a sample of boxes to skip
 constexpr double kPilotShare = 0.005;   // of the expected time
 constexpr double kLongestPilot = 2.0;
+constexpr Walker::Look kThorough = {true, 2};  // where everything is tried
 constexpr std::size_t kSpareSample = 1 << 16;
 
 /// "3.2 s", "12 min", "5.1 h", "12 days", "340 years".
@@ -141,7 +142,10 @@ class WalkSearch : private JobTask {
         job_(*this, std::move(job)) {
     add_part(begin_, end_);
     started_ = heads_left();
-    if (can_skip_ && options.skipping == Skipping::kAlways) levels_ = ~LevelSet{0};
+    if (can_skip_ && options.skipping == Skipping::kAlways) {
+      levels_ = ~LevelSet{0};
+      look_ = kThorough;
+    }
   }
 
   void run() { job_.run(); }
@@ -197,6 +201,7 @@ class WalkSearch : private JobTask {
   std::vector<Part> parts_;                 // what is left, the first of it last
   std::atomic<std::int64_t> evaluated_{0};  // heads, in this slice
   LevelSet levels_ = 0;                     // that are tried
+  std::optional<Walker::Look> look_;        // at what is evaluated
   std::int64_t started_ = 0;                // heads left when this session began
   bool is_whole_ = true;                    // what is left, counted and found belongs together
   Job job_;
@@ -208,7 +213,7 @@ class WalkSearch::Worker {
   explicit Worker(WalkSearch& search)
       : search_(search),
         chunk_(search.walker_.chunk()),
-        counter_(search.walker_),
+        counter_(search.walker_, search.look_),
         counts_(search.walker_.plan()) {
     if (search.levels_ != 0) prover_.emplace(search.network_, search.threshold_, search.tree_);
     if (search.findings_.wanted()) take_ = [this](std::int64_t group) { found_.push_back(group); };
@@ -236,7 +241,7 @@ class WalkSearch::Worker {
     }
     std::int64_t const chunks = (part.end - part.begin) / chunk_;
     if (chunks > 1) {
-      std::int64_t const middle = part.begin + chunks / 2 * chunk_;
+      std::int64_t const middle = (part.begin + chunks / 2 * chunk_) / chunk_ * chunk_;
       rest.push_back({part.node, middle, part.end, false});
       rest.push_back({part.node, part.begin, middle, false});
       return;
@@ -265,7 +270,11 @@ class WalkSearch::Worker {
     if (begin != run_end_) flush();
     if (run_begin_ == run_end_) run_begin_ = begin;
     run_end_ = end;
-    while (run_end_ - run_begin_ >= chunk_) count(chunk_);
+    for (;;) {
+      std::int64_t const whole = chunk_ - run_begin_ % chunk_;
+      if (run_end_ - run_begin_ < whole) return;
+      count(whole);
+    }
   }
   void flush() {
     if (run_begin_ < run_end_) count(run_end_ - run_begin_);
@@ -363,11 +372,14 @@ double WalkSearch::look_ahead() {
   double const left = job_.seconds_left();
   if (!can_skip_ || options_.skipping != Skipping::kWhereFaster || left < kLeastForPilot)
     return left;
-  double const per_head = left * threads_ / static_cast<double>(heads_left());
+  double const budget = std::min(left * kPilotShare, kLongestPilot);
+  double const walked = left * threads_ / static_cast<double>(heads_left());
+  LookChoice const looks = pilot_looks(walker_, begin_, end_, walked, budget);
+  look_ = looks.look;
   SkipChoice const choice = pilot_skipping(network_, threshold_, tree_, begin_, end_, threads_,
-                                           per_head, std::min(left * kPilotShare, kLongestPilot));
+                                           walked * looks.share, budget);
   levels_ = choice.levels;
-  return left * choice.seconds_per_head / per_head;
+  return left * choice.seconds_per_head / walked;
 }
 
 void WalkSearch::tell_expected(double seconds, double left) {
@@ -387,7 +399,9 @@ void WalkSearch::tell_expected(double seconds, double left) {
   }
   if (!options_.notice) return;
   options_.notice(fmt::format("{}: about {} at {:.3g} inputs/s{}", size, time_text(left), rate,
-                              levels_ != 0 ? ", skipping what is proven to hold no IDI" : ""));
+                              levels_ != 0 ? ", skipping what is proven to hold no IDI"
+                              : look_      ? ", leaving out what is proven to change nothing"
+                                           : ""));
 }
 
 void WalkSearch::count_progress() {

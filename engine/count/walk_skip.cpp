@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <mutex>
+#include <utility>
 
 #include "base/stopwatch.h"
 #include "base/workers.h"
@@ -22,10 +24,17 @@ constexpr double kMacsPerSecond = 4.0e9;
 constexpr int kLeastLevel = 6;
 static_assert(1 << kLeastLevel == kHeadsPerWord);
 
-/// A head of [begin, end) for a descent.
-std::int64_t draw_head(std::int64_t descent, std::int64_t begin, std::int64_t end) {
+// Of looks: members that are evaluated each way at once.
+constexpr std::int64_t kSampleMembers = 1 << 14;
+constexpr std::int64_t kMostSamples = 64;
+constexpr std::int64_t kLeastSamples = 3;  // fewer tell nothing
+constexpr double kLeastLookGain = 0.05;
+
+/// A head of [begin, end) for a descent, or a range's.
+std::int64_t draw_head(std::int64_t descent, std::int64_t begin, std::int64_t end,
+                       std::uint32_t draw = 0) {
   auto const words = philox<ScalarPack>(static_cast<std::uint32_t>(descent),
-                                        static_cast<std::uint32_t>(Phase::kPilot), 0, 0, 0);
+                                        static_cast<std::uint32_t>(Phase::kPilot), draw, 0, 0);
   std::uint64_t const word = static_cast<std::uint64_t>(words.w[0]) << 32 | words.w[1];
   return begin + static_cast<std::int64_t>(word % static_cast<std::uint64_t>(end - begin));
 }
@@ -140,6 +149,45 @@ SkipChoice pilot_skipping(BoundedNetwork const& network, float threshold, WalkTr
     }
   });
   return descents < kLeastDescents ? none : choose_levels(samples, descents, walk_seconds);
+}
+
+LookChoice pilot_looks(Walker& walker, std::int64_t begin, std::int64_t end, double walk_seconds,
+                       double budget) {
+  constexpr Walker::Look kLooks[] = {{false, 1}, {true, 1}, {false, 2}, {true, 2}};
+  constexpr std::size_t kWays = std::size(kLooks) + 1;
+  Walk const& walk = walker.plan().get();
+  std::int64_t const affordable =
+      static_cast<std::int64_t>(budget / (kLeastSamples * kWays) / walk_seconds);
+  std::int64_t const enough = std::max<std::int64_t>(kSampleMembers / walk.members, kHeadsPerWord);
+  std::int64_t const heads =
+      std::min({end - begin, affordable, enough}) / kHeadsPerWord * kHeadsPerWord;
+  if (!walker.proves() || heads == 0) return {};
+  std::vector<std::uint64_t> mixed(static_cast<std::size_t>(walk.groups * head_words(heads)));
+  std::vector<std::uint64_t> counters(static_cast<std::size_t>(walker.plan().counters().size()));
+  double plain = 0.0;
+  double seconds[std::size(kLooks)] = {};
+  Stopwatch const start;
+  for (std::int64_t sample = 0;
+       sample < kMostSamples && (sample < kLeastSamples || start.seconds() < budget); ++sample) {
+    std::int64_t const head = draw_head(sample, begin, end - heads + 1, 1);
+    double before = start.seconds();
+    auto const lap = [&] {
+      double const now = start.seconds();
+      return now - std::exchange(before, now);
+    };
+    walker.count(head, heads, mixed.data(), counters.data());
+    plain += lap();
+    for (std::size_t i = 0; i < std::size(kLooks); ++i) {
+      walker.try_open(head, heads, kLooks[i]);
+      seconds[i] += lap();
+    }
+  }
+  LookChoice choice;
+  for (std::size_t i = 0; i < std::size(kLooks); ++i) {
+    double const share = seconds[i] / plain;
+    if (share < std::min(choice.share, 1.0 - kLeastLookGain)) choice = {kLooks[i], share};
+  }
+  return choice;
 }
 
 }  // namespace fairlane

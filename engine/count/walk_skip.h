@@ -6,6 +6,7 @@
 
 #include "engine/count/walk_tree.h"
 #include "kernels/boxes/network_bounds.h"
+#include "kernels/walker.h"
 
 namespace fairlane {
 
@@ -59,5 +60,19 @@ SkipChoice choose_levels(std::vector<LevelSample> const& samples, std::int64_t d
 SkipChoice pilot_skipping(BoundedNetwork const& network, float threshold, WalkTree const& tree,
                           std::int64_t begin, std::int64_t end, int threads, double walk_seconds,
                           double budget);
+
+/// How boxes of heads are evaluated.
+/// look   nothing: as they are
+/// share  of the time without a look, expected
+struct LookChoice {
+  std::optional<Walker::Look> look;
+  double share = 1.0;
+};
+
+/// Evaluates some of heads [begin, end) each way, on one thread for about `budget` seconds, and
+/// takes what is clearly fastest.
+/// walk_seconds  of one thread, for a head
+LookChoice pilot_looks(Walker& walker, std::int64_t begin, std::int64_t end, double walk_seconds,
+                       double budget);
 
 }  // namespace fairlane

@@ -39,6 +39,13 @@ struct PackedDense {
   float const* bias = nullptr;
 };
 
+inline float weight_of(PackedDense const& dense, int input, int output) {
+  int const first = output / dense.tile * dense.tile;
+  int const width = dense.outputs - first < dense.tile ? dense.outputs - first : dense.tile;
+  return dense.weights[static_cast<long>(dense.inputs) * first + static_cast<long>(input) * width +
+                       output - first];
+}
+
 /// The inputs of a dense layer that are added, ascending: those of a range, or those listed, where
 /// all others are zero.
 /// stored  the input with which the memory of a range begins
@@ -94,7 +101,7 @@ FL_HD void at_width(int width, Call const& call) {
   }
 }
 
-template <Pack P, int kV, int kT, Finish kFinish, bool kFromMemory, class Inputs>
+template <Pack P, int kV, int kT, Finish kFinish, bool kFromMemory, int kOutStride, class Inputs>
 FL_HD void dense_tile(float const* weights, Inputs inputs, float const* in, float const* bias,
                       float* out, float const* gate) {
   constexpr int kStride = kV * P::kLanes;
@@ -129,13 +136,13 @@ FL_HD void dense_tile(float const* weights, Inputs inputs, float const* in, floa
       if constexpr (kFinish == Finish::kReluGradient) {
         y = P::select(P::load(gate + at) > P::splat(0.0F), y, P::splat(0.0F));
       }
-      P::store(y, out + at);
+      P::store(y, out + o * kOutStride + v * P::kLanes);
     }
   }
 }
 
 /// A tile for at_width.
-template <Pack P, int kV, Finish kFinish, bool kFromMemory, class Inputs>
+template <Pack P, int kV, Finish kFinish, bool kFromMemory, int kOutStride, class Inputs>
 struct TileOf {
   float const* weights;
   Inputs inputs;
@@ -146,7 +153,7 @@ struct TileOf {
 
   template <int kT>
   FL_HD void run() const {
-    dense_tile<P, kV, kT, kFinish, kFromMemory>(weights, inputs, in, bias, out, gate);
+    dense_tile<P, kV, kT, kFinish, kFromMemory, kOutStride>(weights, inputs, in, bias, out, gate);
   }
 };
 
@@ -305,9 +312,12 @@ FL_HOST_DEVICE FL_NOINLINE void dense_apart(PackedDense const* layer, int first,
 /// the sums in `start`.
 /// in     [inputs][kV * kLanes]; with LoadsWeights packs from inputs.stored on
 /// start  [outputs] or [outputs][kV * kLanes], which may be `out`
+/// out    [outputs], kOutStride floats from one to the next; as `in` with LoadsWeights packs
 /// gate   [outputs][kV * kLanes] activations whose derivative multiplies the result (kReluGradient
 ///        only)
-template <Pack P, int kV, Finish kFinish, bool kFromMemory, class Inputs>
+/// kWidest  of the layer's register tiles
+template <Pack P, int kV, Finish kFinish, bool kFromMemory, int kWidest = kMaxTile,
+          int kOutStride = kV* P::kLanes, class Inputs>
 FL_HD void dense(PackedDense const& layer, Inputs inputs, float const* in, float const* start,
                  float* out, float const* gate = nullptr) {
   constexpr int kStride = kV * P::kLanes;
@@ -323,10 +333,11 @@ FL_HD void dense(PackedDense const& layer, Inputs inputs, float const* in, float
     int const rest = layer.outputs - o;
     int const width = rest < layer.tile ? rest : layer.tile;
     float const* from = kFromMemory ? start + o * kStride : start + o;
-    float* to = out + o * kStride;
+    float* to = out + o * kOutStride;
     float const* through = gate == nullptr ? nullptr : gate + o * kStride;
-    detail::at_width<1, kMaxTile>(width, detail::TileOf<P, kV, kFinish, kFromMemory, Inputs>{
-                                             weights, inputs, in, from, to, through});
+    detail::at_width<1, kWidest>(
+        width, detail::TileOf<P, kV, kFinish, kFromMemory, kOutStride, Inputs>{weights, inputs, in,
+                                                                               from, to, through});
     weights += static_cast<long>(layer.inputs) * width;
     o += width;
   }

@@ -59,6 +59,82 @@ struct WalkTiles {
   }
 };
 
+/// Logits of one pack of heads in a network of relus that has few units, kM members at a time.
+/// kFirst, kUpper: widest register tiles of the first layer and of the others
+template <Pack P, int kM, int kFirst, int kUpper>
+struct OpenTiles {
+  static constexpr int kN = P::kLanes;
+
+  /// Logits of members [begin, end).
+  /// m.in      [inputs][kN]
+  /// m.a, m.b  [units][kM * kN] scratch
+  /// sums      [levels][first layer's outputs][kN] scratch, as in WalkTiles
+  /// logits    [members][outputs], `stride` floats from one to the next
+  static void member_logits(Subject const& s, Walk const& w, int begin, int end, Scratch const& m,
+                            float* sums, float* logits, long stride) {
+    auto const& net = s.network;
+    auto const& first = net.layer[0].forward;
+    long const units = static_cast<long>(first.outputs) * kN;
+    int const last = s.columns - w.first - 1;
+    bool const skips = s.encoding != nullptr;
+    dense<P, 1, Finish::kNone, false, kFirst>(first, InputRange{0, w.first_input}, m.in, first.bias,
+                                              sums);
+    logits += begin * net.outputs() * stride;
+    int place = 0;
+    for (int member = begin; member < end; ++member) {
+      int level = member == begin ? 0 : last;
+      while (level > 0 && member % w.level[level - 1].stride == 0) --level;
+      for (; level <= last; ++level) {
+        auto const& here = w.level[level];
+        float const* value = here.value;
+        if (value != nullptr) value += member / here.stride % here.size * here.width;
+        InputList inputs{m.list, 0};
+        for (int i = 0; i < here.width; ++i) {
+          int const k = here.first + i;
+          if (value != nullptr) {
+            if (skips && value[i] == 0.0F) continue;
+            P::store(P::splat(value[i]), m.in + k * kN);
+          }
+          m.list[inputs.size++] = k;
+        }
+        float const* const before = sums + level * units;
+        if (level == last) {
+          dense<P, 1, Finish::kRelu, true, kFirst, kM * kN>(first, inputs, m.in, before,
+                                                            m.a + place * kN);
+        } else {
+          dense<P, 1, Finish::kNone, true, kFirst>(first, inputs, m.in, before,
+                                                   sums + (level + 1) * units);
+        }
+      }
+      if (++place < kM && member + 1 < end) continue;
+      float const* const z = upper(net, m.a, m.b);
+      for (int p = 0; p < place; ++p) {
+        for (int o = 0; o < net.outputs(); ++o, logits += stride)
+          P::store(P::load(z + (o * kM + p) * kN), logits);
+      }
+      place = 0;
+    }
+  }
+
+ private:
+  static float* upper(PackedNetwork const& net, float* hidden, float* other) {
+    for (int l = 1; l < net.layers; ++l) {
+      auto const& d = net.layer[l].forward;
+      if (l + 1 == net.layers) {
+        dense<P, kM, Finish::kNone, false, kUpper>(d, InputRange{0, d.inputs}, hidden, d.bias,
+                                                   other);
+      } else {
+        dense<P, kM, Finish::kRelu, false, kUpper>(d, InputRange{0, d.inputs}, hidden, d.bias,
+                                                   other);
+      }
+      float* const swap = hidden;
+      hidden = other;
+      other = swap;
+    }
+    return hidden;
+  }
+};
+
 /// The tally of one thread: it counts everything itself.
 struct SoleTally {
   using Word = std::uint64_t;  // a bit for every lane of a tile

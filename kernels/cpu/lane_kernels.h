@@ -11,6 +11,7 @@
 #include "kernels/boxes/box_kernels.h"
 #include "kernels/core/lane_tiles.h"
 #include "kernels/core/lattice.h"
+#include "kernels/core/open_units.h"
 #include "kernels/core/visit_flags.h"
 #include "kernels/core/walk.h"
 
@@ -84,6 +85,8 @@ struct WalkScratch {
   std::int32_t* codes = nullptr;
 };
 
+inline constexpr int kTallyLanes = 64;  // the bits of a word
+
 /// Functions of one instruction set. x [columns][stride] holds integer codes in kernel column
 /// order.
 struct LaneKernels {
@@ -121,6 +124,24 @@ struct LaneKernels {
   /// Counts heads [first, first + count) of a walk; mixed and counters as in Walker::count.
   void (*walk)(Subject const&, Walk const&, std::int64_t first, std::int64_t count, Scratch const&,
                WalkScratch const&, std::uint64_t* mixed, std::uint64_t* counters);
+  /// Logits [members][outputs] of members [begin, end) of walk_lanes heads in a network of relus.
+  /// The heads' inputs are in Scratch::in [inputs][walk_lanes], those of the tail only where heads
+  /// have their own. logits have kTallyLanes floats from one to the next, sums walk_lanes.
+  void (*walk_logits)(Subject const&, Walk const&, int begin, int end, Scratch const&, float* sums,
+                      float* logits);
+  /// Counts the heads of `valid`'s bits, whose logits walk_logits wrote: mixed [groups] bits.
+  /// terms [4 * outputs] scratch with the stride of the logits
+  void (*walk_tally)(Subject const&, Walk const&, std::uint64_t valid, float* logits, float* terms,
+                     std::uint64_t* words, std::uint64_t* mixed, std::uint64_t* counters);
+  /// OpenUnits::enclose, and pack_open_layer.
+  bool (*enclose)(BoundLayer const* layer, int layers, float const* low, float const* high,
+                  OpenMemory);
+  void (*pack_open)(BoundLayer const& layer, int const* list, int listed, float const* keep,
+                    int outputs, int tile, float* rows, float* weights, float* bias);
+  int walk_lanes = 0;    // heads of walk_logits, of which kTallyLanes is a multiple
+  int walk_members = 0;  // members it takes at once: Scratch has a place for each
+  int walk_first = 0;    // widest register tile of its first layer's outputs
+  int walk_upper = 0;    // the same of the other layers
   /// words [4][stride] of philox(lane, phase, iteration, draw).
   void (*random_words)(std::uint32_t const* lane, Phase phase, std::uint32_t const* iteration,
                        std::uint32_t draw, std::uint64_t seed, int n, std::uint32_t* words,

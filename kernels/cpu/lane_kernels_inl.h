@@ -103,6 +103,22 @@ struct Kernels : LaneTiles<P, kV> {
     }
   }
 
+  // One pack of heads, so that they are close to each other; members take the place of packs.
+  static constexpr int kWalkFirst = kT * kV < 2 * kMaxTile ? kT * kV : 2 * kMaxTile;
+  static constexpr int kWalkMembers = kT == kMaxTile ? 2 * kV : kV;
+  static constexpr int kWalkUpper = kT == kMaxTile ? 6 : kT;
+  static void walk_logits(Subject const& s, Walk const& w, int begin, int end, Scratch const& m,
+                          float* sums, float* logits) {
+    OpenTiles<P, kWalkMembers, kWalkFirst, kWalkUpper>::member_logits(s, w, begin, end, m, sums,
+                                                                      logits, kTallyLanes);
+  }
+  static void walk_tally(Subject const& s, Walk const& w, std::uint64_t valid, float* logits,
+                         float* terms, std::uint64_t* words, std::uint64_t* mixed,
+                         std::uint64_t* counters) {
+    WalkTally<P, kTallyLanes / kN>::tally(
+        s, w, {logits, kTallyLanes, valid, words, terms, mixed, 1, 0, counters});
+  }
+
   static LaneKernels const* table(char const* isa) {
     static constexpr LaneKernels kTable = {nullptr,
                                            Tiles::kTile,
@@ -116,6 +132,14 @@ struct Kernels : LaneTiles<P, kV> {
                                            Tiles::gradients,
                                            Tiles::logits,
                                            walk,
+                                           walk_logits,
+                                           walk_tally,
+                                           OpenUnits<P>::enclose,
+                                           pack_open_layer<P>,
+                                           kN,
+                                           kWalkMembers,
+                                           kWalkFirst,
+                                           kWalkUpper,
                                            Tiles::random_words,
                                            Tiles::advance,
                                            Tiles::attribute_weights,

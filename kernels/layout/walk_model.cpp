@@ -18,13 +18,6 @@ constexpr int kLoadMembers = 8;
 
 int rounded(int count, int to) { return (count + to - 1) / to * to; }
 
-float weight_of(PackedDense const& dense, int input, int output) {
-  int const first = output / dense.tile * dense.tile;
-  int const width = std::min(dense.tile, dense.outputs - first);
-  return dense.weights[static_cast<long>(dense.inputs) * first + static_cast<long>(input) * width +
-                       output - first];
-}
-
 /// Lays arrays out one after the other, each from a whole vector on.
 class Places {
  public:
