@@ -159,7 +159,6 @@ class BoxDecider {
   BoxDomain const& domain_;
   BoxNetwork const& network_;
   BoxKernels const& kernels_;
-  RowDescriber& rows_;
   VerifyQuery const& query_;
   BoxSearch search_;
   HalfSpaceCounter counter_;
