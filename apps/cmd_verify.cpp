@@ -31,15 +31,21 @@ struct VerifyArguments {
   bool overwrite = false;
 };
 
-/// "fairify:100" is 100, "none" 0.
-std::int64_t parse_cells(std::string const& text) {
+/// "fairify:100" is a size, "none" the size 0, and all else the name of a file.
+void parse_cells(std::string const& text, VerifyOptions& options) {
   constexpr std::string_view kFairify = "fairify:";
-  if (text == "none") return 0;
-  if (!text.starts_with(kFairify)) {
-    throw usage_error(fmt::format("--cells is {}, expected none or fairify:N, such as fairify:100",
-                                  in_quotes(text)));
+  if (text == "none") return;
+  if (text.starts_with(kFairify)) {
+    options.cell_size =
+        parse_integer("--cells fairify:N: N", text.substr(kFairify.size()), 1, kMaxCode);
+    return;
   }
-  return parse_integer("--cells fairify:N: N", text.substr(kFairify.size()), 1, kMaxCode);
+  if (!text.ends_with(".csv")) {
+    throw usage_error(fmt::format(
+        "--cells is {}, expected none, fairify:N, such as fairify:100, or a file NAME.csv",
+        in_quotes(text)));
+  }
+  options.cell_file = text;
 }
 
 PairSemantics parse_semantics(std::string const& text) {
@@ -54,13 +60,13 @@ ExitCode run_verify(VerifyArguments const& arguments) {
   options.execution = arguments.config.execution();
   options.overwrite = arguments.overwrite;
   options.region = arguments.region.region();
-  options.cell_size = parse_cells(arguments.cells);
+  parse_cells(arguments.cells, options);
   options.semantics = parse_semantics(arguments.semantics);
   if (!arguments.boxes.empty())
     options.most_boxes = parse_integer("--boxes", arguments.boxes, 1, kMostBoxes);
   if (!arguments.quantify.empty()) {
     options.quantify = parse_integer("--quantify", arguments.quantify, 1, kMostCountedBoxes);
-    if (options.cell_size != 0)
+    if (options.cell_size != 0 || !options.cell_file.empty())
       throw usage_error("--quantify counts over the whole region: leave --cells out");
   }
   RunConfig const config = arguments.config.config();
@@ -84,10 +90,12 @@ Action add_verify(Arguments& app) {
   auto const arguments = std::make_shared<VerifyArguments>();
   arguments->config.add_to(app);
   arguments->region.add_to(app, "only the groups of the data's rows");
-  app.add_option("--cells", arguments->cells,
-                 "a verdict for every cell: none (default) is one cell, fairify:N cuts every "
-                 "attribute with more than N values into runs of N, as Fairify does")
-      ->type_name("none|fairify:N");
+  app.add_option(
+         "--cells", arguments->cells,
+         "a verdict for every cell: none (default) is one cell, fairify:N cuts every "
+         "attribute with more than N values into runs of N, as Fairify does, FILE.csv has a "
+         "box on every line, as in cells.csv")
+      ->type_name("none|fairify:N|FILE.csv");
   app.add_option("--semantics", arguments->semantics,
                  "compare members that differ in any attribute under test (default), or only those "
                  "that differ in all of them, as Fairify's program does")

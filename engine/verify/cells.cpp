@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/text.h"
+#include "models/data/csv.h"
 
 namespace fairlane {
 namespace {
@@ -71,7 +73,85 @@ Cells::Cells(SubjectView const& view, BoxDomain const& domain, std::int64_t size
   }
 }
 
+Dataset read_cell_bounds(std::string const& path, Domain const& domain) {
+  Domain ends;
+  ends.source = domain.source;
+  for (Attribute const& attribute : domain.attributes) {
+    for (char const* end : {"_low", "_high"}) {
+      Attribute column = attribute;
+      column.name += end;
+      ends.attributes.push_back(std::move(column));
+    }
+  }
+  return read_csv(path, ends, Labels::kUnused);
+}
+
+Cells::Cells(SubjectView const& view, BoxDomain const& domain, Dataset const& bounds,
+             Domain const& named)
+    : view_(view), domain_(domain), count_(bounds.count()) {
+  for (std::size_t a = 0; a < domain.axes(); ++a) {
+    if (domain.axis(a).attributes.size() > 1) {
+      throw Error(ExitCode::kUsage,
+                  fmt::format("--cells {}: its boxes are ranges of each attribute; leave --tuple "
+                              "and --rows out",
+                              in_quotes(bounds.source)));
+    }
+  }
+  for (std::int64_t row = 0; row < count_; ++row) listed_.push_back(listed(bounds, named, row));
+}
+
+Cells::Listed Cells::listed(Dataset const& bounds, Domain const& named, std::int64_t row) {
+  auto const range = [&](int attribute) {
+    auto const at = static_cast<std::size_t>(row * bounds.attributes + 2 * attribute);
+    return AxisRange{bounds.rows[at], bounds.rows[at + 1]};
+  };
+  auto const problem = [&](int attribute) {
+    AxisRange const ends = range(attribute);
+    Attribute const& whose = named.attributes[static_cast<std::size_t>(attribute)];
+    return Error(ExitCode::kData,
+                 fmt::format("{}:{}: {} from {} to {} has no value of the region, expected {}",
+                             escaped(bounds.source), bounds.lines[static_cast<std::size_t>(row)],
+                             in_quotes(whose.name), ends.first, ends.last, whose.codes_text()));
+  };
+  Listed cell;
+  cell.values.resize(domain_.attributes());
+  for (std::size_t a = 0; a < domain_.axes(); ++a) {
+    ValueList const& list = domain_.axis(a);
+    int const attribute = list.attributes.front();
+    AxisRange const ends = range(attribute);
+    auto const first = std::ranges::lower_bound(list.values, ends.first);
+    auto const last = std::ranges::upper_bound(list.values, ends.last);
+    if (first >= last) throw problem(attribute);
+    cell.values[static_cast<std::size_t>(attribute)] = {*first, *(last - 1)};
+    cell.box.push_back({static_cast<std::int32_t>(first - list.values.begin()),
+                        static_cast<std::int32_t>(last - list.values.begin()) - 1});
+  }
+  // Variants are numbered in mixed radix, the last attribute under test fastest.
+  std::vector<int> variants = {0};
+  for (std::size_t s = 0; s < view_.selected.size(); ++s) {
+    AxisRange const ends = range(view_.selected[s]);
+    auto const& values = view_.values[s];
+    std::vector<int> longer;
+    AxisRange found{ends.last, ends.first};
+    for (int const v : variants) {
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (values[i] < ends.first || values[i] > ends.last) continue;
+        found = {std::min(found.first, values[i]), std::max(found.last, values[i])};
+        longer.push_back(v * static_cast<int>(values.size()) + static_cast<int>(i));
+      }
+    }
+    if (longer.empty()) throw problem(view_.selected[s]);
+    cell.values[static_cast<std::size_t>(view_.selected[s])] = found;
+    variants = std::move(longer);
+  }
+  auto const known = std::ranges::find(variant_lists_, variants);
+  cell.variants = static_cast<std::int32_t>(known - variant_lists_.begin());
+  if (known == variant_lists_.end()) variant_lists_.push_back(std::move(variants));
+  return cell;
+}
+
 GroupBox Cells::box(std::int64_t cell) const {
+  if (!listed_.empty()) return listed_[static_cast<std::size_t>(cell)].box;
   GroupBox box = domain_.whole();
   for (std::size_t d = 0; d < digits_.size(); ++d) {
     if (digits_[d].selected < 0)
@@ -81,6 +161,7 @@ GroupBox Cells::box(std::int64_t cell) const {
 }
 
 std::int32_t Cells::variants(std::int64_t cell) const {
+  if (!listed_.empty()) return listed_[static_cast<std::size_t>(cell)].variants;
   std::int64_t list = 0;
   for (std::size_t d = 0; d < digits_.size(); ++d) {
     if (digits_[d].selected >= 0)
@@ -90,6 +171,7 @@ std::int32_t Cells::variants(std::int64_t cell) const {
 }
 
 std::vector<AxisRange> Cells::values(std::int64_t cell) const {
+  if (!listed_.empty()) return listed_[static_cast<std::size_t>(cell)].values;
   std::vector<AxisRange> values(domain_.attributes());
   for (std::size_t d = 0; d < digits_.size(); ++d) {
     AxisRange const piece = digits_[d].pieces[static_cast<std::size_t>(digit(cell, d))];

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/sha256.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
@@ -32,6 +33,7 @@ std::string recorded_options(VerifyOptions const& options) {
   Json json = recorded_region(options.region);
   json["semantics"] = word_of(options.semantics);
   json["cell_size"] = options.cell_size;
+  if (!options.cell_file.empty()) json["cell_file"] = sha256_file(options.cell_file);
   json["most_boxes"] = options.most_boxes;
   json["quantify"] = options.quantify;
   return json.dump();
@@ -90,7 +92,11 @@ class Verification : private JobTask {
         out_(config.output.dir, manifest(), options.overwrite),
         backend_(make_backend(subject_, execution_, config.seed, {}, options.notice)),
         domain_(subject_.view(), backend_->subject(), region_lists(subject_, options.region)),
-        cells_(subject_.view(), domain_, options.cell_size),
+        cells_(options.cell_file.empty()
+                   ? Cells(subject_.view(), domain_, options.cell_size)
+                   : Cells(subject_.view(), domain_,
+                           read_cell_bounds(options.cell_file, subject_.domain()),
+                           subject_.domain())),
         queue_(cells_, options.most_boxes),
         share_queue_(domain_),
         threads_(thread_count(options.execution)),

@@ -34,6 +34,7 @@ struct VerifyProgress {
 
 /// region      what is verified
 /// cell_size   as in Cells; 0: one cell
+/// cell_file   whose boxes are the cells, as read_cell_bounds() reads it; empty: by cell_size
 /// most_boxes  that a cell is split into before it is left undecided
 /// quantify    boxes in which certainly fair and unfair groups are counted after the verdict; 0: none
 /// overwrite   replace the results of another configuration
@@ -44,6 +45,7 @@ struct VerifyOptions {
   Region region;
   PairSemantics semantics = PairSemantics::kAny;
   std::int64_t cell_size = 0;
+  std::string cell_file;
   std::int64_t most_boxes = 1'000'000;
   std::int64_t quantify = 0;
   bool overwrite = false;

@@ -98,6 +98,58 @@ TEST(Verify, AgreesWithEnumerate) {
   EXPECT_GT(all.unsat, 10);
 }
 
+/// Lines of a CSV file, cut at commas.
+std::vector<std::vector<std::string>> words_of(std::string const& path) {
+  std::vector<std::vector<std::string>> lines;
+  std::istringstream text(slurp(path));
+  for (std::string line; std::getline(text, line);) {
+    std::istringstream words(line);
+    lines.emplace_back();
+    for (std::string word; std::getline(words, word, ',');) lines.back().push_back(word);
+  }
+  return lines;
+}
+
+// The cells of one verification, read by another, have the same verdicts.
+TEST(Verify, DecidesTheCellsOfAFile) {
+  TemporaryFolder const folder;
+  RunConfig const config = verified_config(folder, 2);
+  VerifyOptions options = by_threads(1);
+  options.cell_size = 3;
+  CellCounts const cells = cells_of(verify(to(config, folder.file("first")), options));
+  options.cell_size = 0;
+  options.cell_file = folder.file("first/cells.csv");
+  EXPECT_EQ(cells_of(verify(to(config, folder.file("again")), options)), cells);
+  EXPECT_GT(cells.sat, 0);
+  EXPECT_GT(cells.unsat, 0);
+  auto const first = words_of(folder.file("first/cells.csv"));
+  auto const again = words_of(folder.file("again/cells.csv"));
+  ASSERT_EQ(first.size(), again.size());
+  std::size_t const kept = first[0].size() - 1;  // the number of boxes depends on the cell's id
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    for (std::size_t w = 0; w < kept; ++w) ASSERT_EQ(first[i][w], again[i][w]) << i << " " << w;
+  }
+  auto const refuses = [&](std::string const& text, char const* what) {
+    std::ofstream(folder.file("boxes.csv")) << text;
+    options.cell_file = folder.file("boxes.csv");
+    try {
+      verify(to(config, folder.file("out")), options);
+      ADD_FAILURE() << text;
+    } catch (Error const& error) {
+      EXPECT_EQ(error.code(), ExitCode::kData) << error.what();
+      EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
+    }
+  };
+  std::string header;
+  std::string whole;
+  for (std::size_t w = 1; w + 3 < first[0].size(); ++w) {
+    header += (w > 1 ? "," : "") + first[0][w];
+    whole += (w > 1 ? "," : "") + first[1][w];
+  }
+  refuses(header + "\n" + whole + "\n9" + whole.substr(1) + "\n", "boxes.csv:3: ");
+  refuses(header.substr(header.find(',') + 1) + "\n", "_low");
+}
+
 TEST(Verify, ThreadsDoNotChangeABit) {
   TemporaryFolder const folder;
   RunConfig const config = verified_config(folder, 3);
