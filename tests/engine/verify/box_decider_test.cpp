@@ -279,6 +279,31 @@ TEST(BoxDecider, AgreesWithEvaluatingEveryGroup) {
   }
 }
 
+// Outputs that are no numbers make a box neither fair nor unfair.
+TEST(BoxDecider, LeavesWhatOverflowsUndefined) {
+  constexpr int kBoxes = 40;  // of each subject
+  int undefined = 0;
+  for (std::uint32_t seed = 1; seed <= 6; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomSubject::Shape shape;
+    shape.attributes = 5;
+    shape.counts = {3};
+    shape.range = 6;
+    shape.widths = {8, 6, 5, 1};
+    shape.scale = 3.0e12F;
+    shape.seed = seed;
+    RandomSubject subject(shape);
+    DecidedSubject decided(subject, false);
+    for (int i = 0; i < kBoxes; ++i) {
+      decided.expect_right(random_part(subject, decided.domain().whole()),
+                           seed * 1000 + static_cast<std::uint64_t>(i));
+      if (HasFatalFailure()) return;
+    }
+    undefined += decided.verdicts[static_cast<std::size_t>(BoxVerdict::kUndefined)];
+  }
+  EXPECT_GT(undefined, 0);
+}
+
 TEST(BoxDecider, CountsNoGroupThatIsNotCertain) {
   constexpr int kBoxes = 60;  // of each subject
   double counted = 0.0;

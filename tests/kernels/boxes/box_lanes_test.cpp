@@ -114,6 +114,39 @@ TEST(BoxLanes, AllInstructionSetsGiveTheSameBits) {
   }
 }
 
+TEST(BoxLanes, SumsThatMayOverflowHaveNoBoundsAndNarrowNothing) {
+  int overflowing = 0;
+  for (std::uint32_t seed = 1; seed <= 6; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomSubject::Shape shape;
+    shape.widths = {8, 6, 5, 1};
+    shape.scale = 3.0e12F;
+    shape.seed = seed;
+    RandomSubject subject(shape);
+    BoundNetwork const network(subject.view.network);
+    BoundedNetwork const bounded(subject.view.network);
+    BoxBounds reference(bounded);
+    std::vector<std::vector<Interval>> boxes;
+    for (int i = 0; i < 20; ++i) boxes.push_back(some_box(subject));
+    auto const bounds = bounds_of("", network.get(), boxes, 0.0);
+    std::size_t const numbers = bounds.all.size() / boxes.size();
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+      if (reference.enclose(boxes[i])) continue;
+      ++overflowing;
+      EXPECT_EQ(bounds.least[i], -kUnknown);
+      EXPECT_EQ(bounds.most[i], kUnknown);
+      double const* value = &bounds.all[i * numbers];
+      EXPECT_EQ(*value++, 1.0);
+      for (Interval const& input : boxes[i]) {
+        EXPECT_EQ(value[2], input.low);
+        EXPECT_EQ(value[3], input.high);
+        value += 4;
+      }
+    }
+  }
+  EXPECT_GT(overflowing, 20);
+}
+
 // The reference takes the same lines, and knows nothing of packs.
 TEST(BoxLanes, BoundsAreThoseOfOneBox) {
   for (Activation const activation : kBoxActivations) {
