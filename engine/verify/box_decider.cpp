@@ -4,7 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <stdexcept>
+
+#include "engine/verify/line_gaps.h"
 
 namespace fairlane {
 namespace {
@@ -23,28 +24,6 @@ constexpr double kWorthwhile = 0.9;  // of its groups that a narrowing leaves, o
 constexpr double kMargin = 0x1p-40;  // more than sums of lines are rounded by
 
 }  // namespace
-
-void append_box(OpenBox const& box, std::vector<std::int64_t>& to) {
-  to.insert(to.end(),
-            {static_cast<std::int64_t>(box.id), box.depth, box.variants, box.wait, box.pause});
-  for (AxisRange const& range : box.box) to.insert(to.end(), {range.first, range.last});
-}
-
-OpenBox read_box(std::span<std::int64_t const> numbers, std::size_t axes, std::size_t& at) {
-  if (at + 5 + 2 * axes > numbers.size()) throw std::out_of_range("a saved box is cut off");
-  auto const next = [&] { return static_cast<std::int32_t>(numbers[at++]); };
-  OpenBox box;
-  box.id = static_cast<std::uint64_t>(numbers[at++]);
-  box.depth = next();
-  box.variants = next();
-  box.wait = next();
-  box.pause = next();
-  for (std::size_t a = 0; a < axes; ++a) {
-    std::int32_t const first = next();
-    box.box.push_back({first, next()});
-  }
-  return box;
-}
 
 BoxDecider::BoxDecider(BoxDomain const& domain, BoundNetwork const& network,
                        BoxKernels const& kernels, RowDescriber& rows, VerifyQuery const& query)
@@ -187,56 +166,6 @@ BoxDecider::Bounds BoxDecider::read(BoxMemory& memory, int lane) const {
   return bounds;
 }
 
-std::vector<double> BoxDecider::find_gaps(BoxMemory const& memory, int lane) const {
-  BoxLanes const& b = memory.get();
-  auto const units = static_cast<std::size_t>(network_.units);
-  std::vector<double> effects(units);  // of a unit's sum on the output
-  std::vector<double> gaps(units);     // of the output, for each unit of its sum's range
-  effects[units - 1] = 1.0;
-  for (int l = network_.layers - 2; l >= 0; --l) {
-    BoxLayer const& layer = network_.layer[l];
-    BoxLayer const& next = network_.layer[l + 1];
-    double* const effect = &effects[static_cast<std::size_t>(layer.first_unit)];
-    double* const gap = &gaps[static_cast<std::size_t>(layer.first_unit)];
-    for (int o = 0; o < next.outputs; ++o) {
-      auto const behind = static_cast<std::size_t>(next.first_unit + o);
-      double const* const weights = next.transposed + static_cast<long>(o) * next.inputs;
-      for (int u = 0; u < next.inputs; ++u) {
-        effect[u] += std::abs(weights[u]) * effects[behind];
-        gap[u] += std::abs(weights[u]) * gaps[behind];
-      }
-    }
-    for (int u = 0; u < layer.outputs; ++u) {
-      long const at = static_cast<long>(layer.first_unit + u) * kernels_.lanes + lane;
-      double const low = b.sum_low[at];
-      double const high = b.sum_high[at];
-      double slope = 1.0;
-      double bend = layer.straight ? 1.0 - layer.slope : 1.0;
-      if (layer.straight && low >= 0.0) {
-        bend = 0.0;
-      } else if (layer.straight && high <= 0.0) {
-        bend = 0.0;
-        slope = layer.slope;
-      } else if (layer.straight && std::isfinite(high - low)) {
-        slope = (high - layer.slope * low) / (high - low);
-      }
-      gap[u] = slope * gap[u] + bend * effect[u];
-      effect[u] *= slope;
-    }
-  }
-  BoxLayer const& first = network_.layer[0];
-  std::vector<double> of_inputs;
-  for (int k = 0; k < first.inputs; ++k) {
-    double sum = 0.0;
-    for (int u = 0; u < first.outputs; ++u) {
-      sum += std::abs(first.weights[static_cast<long>(k) * first.outputs + u]) *
-             gaps[static_cast<std::size_t>(u)];
-    }
-    of_inputs.push_back(sum);
-  }
-  return of_inputs;
-}
-
 void BoxDecider::bound_merged(bool with_gaps) {
   auto const& boxes = boxes_;
   auto const lanes = static_cast<std::size_t>(kernels_.lanes);
@@ -253,7 +182,7 @@ void BoxDecider::bound_merged(bool with_gaps) {
       bounds = read(upper_, static_cast<int>(i));
       if (bounds.least > query_.threshold || bounds.most <= query_.threshold)
         decisions_[first + i].verdict = BoxVerdict::kMerged;
-      if (with_gaps) bounds.gaps = find_gaps(upper_, static_cast<int>(i));
+      if (with_gaps) bounds.gaps = find_gaps(network_, kernels_.lanes, upper_, static_cast<int>(i));
     }
   }
 }

@@ -16,29 +16,11 @@
 #include "engine/verify/box_domain.h"
 #include "engine/verify/box_search.h"
 #include "engine/verify/half_space.h"
+#include "engine/verify/open_box.h"
 #include "kernels/boxes/box_network.h"
 #include "kernels/row_describer.h"
 
 namespace fairlane {
-
-/// A box to decide.
-/// id        of the box among all, from which its random numbers come
-/// depth     halvings since its cell
-/// variants  that are compared, a place in VerifyQuery::variants
-/// wait      halvings until measure() looks at single variants
-/// pause     halvings that it waits for after a look that does not help
-struct OpenBox {
-  std::uint64_t id = 0;
-  std::int32_t depth = 0;
-  std::int32_t variants = 0;
-  std::int32_t wait = 0;
-  std::int32_t pause = 0;
-  GroupBox box;
-};
-
-/// A box as numbers of a saved state, and the box whose numbers begin at `at`, which is moved on.
-void append_box(OpenBox const& box, std::vector<std::int64_t>& to);
-OpenBox read_box(std::span<std::int64_t const> numbers, std::size_t axes, std::size_t& at);
 
 /// What decided a box.
 enum class BoxVerdict : std::uint8_t {
@@ -105,7 +87,7 @@ class BoxDecider {
     double above_constant = 0.0;
     std::vector<double> below;  // [inputs]
     std::vector<double> above;
-    std::vector<double> gaps;  // [inputs] as find_gaps() says; empty: not asked for
+    std::vector<double> gaps;  // [inputs] as find_gaps() has them; empty: not asked for
   };
   /// A pair of variants in a box, with what is known of the units of both.
   struct PairNode {
@@ -135,9 +117,6 @@ class BoxDecider {
   /// other values in their place.
   Bounds read(BoxMemory& memory, int lane) const;
   void bound_merged(bool with_gaps);
-  /// What the lines of an output are apart for each unit of an input's range, at most: by the open
-  /// units that it reaches. [inputs]
-  std::vector<double> find_gaps(BoxMemory const& memory, int lane) const;
   void search();
   /// waits: leaves out boxes that are to wait
   void bound_variants(bool waits);

@@ -1,0 +1,31 @@
+// A box on its way through branch and bound.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/verify/box_domain.h"
+
+namespace fairlane {
+
+/// A box to decide.
+/// id        of the box among all, from which its random numbers come
+/// depth     halvings since its cell
+/// variants  that are compared, a place in VerifyQuery::variants
+/// wait      halvings until measure() looks at single variants
+/// pause     halvings that it waits for after a look that does not help
+struct OpenBox {
+  std::uint64_t id = 0;
+  std::int32_t depth = 0;
+  std::int32_t variants = 0;
+  std::int32_t wait = 0;
+  std::int32_t pause = 0;
+  GroupBox box;
+};
+
+/// A box as numbers of a saved state, and the box whose numbers begin at `at`, which is moved on.
+void append_box(OpenBox const& box, std::vector<std::int64_t>& to);
+OpenBox read_box(std::span<std::int64_t const> numbers, std::size_t axes, std::size_t& at);
+
+}  // namespace fairlane
