@@ -80,10 +80,8 @@ void BoxDecider::measure(std::span<OpenBox const> boxes, std::span<Decision> dec
   split_units();
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     double const all = domain_.groups(boxes[i].box);
-    BoxVerdict const verdict = decisions[i].verdict;
-    if (verdict != BoxVerdict::kOpen) {
-      certain[i] = {all, 0.0, verdict == BoxVerdict::kMerged ? all : 0.0};
-      if (verdict != BoxVerdict::kMerged) certain[i].by_merged = count_fair(i, boxes[i].box);
+    if (decisions[i].verdict != BoxVerdict::kOpen) {
+      certain[i] = {.fair = all};
       continue;
     }
     double const left = domain_.groups(decisions[i].box);
@@ -101,6 +99,7 @@ void BoxDecider::measure(std::span<OpenBox const> boxes, std::span<Decision> dec
 
 double BoxDecider::count_fair(std::size_t i, std::span<AxisRange const> box) {
   Bounds const& merged = merged_[i];
+  if (!merged.has_lines()) return 0.0;
   double const t = query_.threshold;
   return counter_.above(box, {merged.below, merged.below_constant}, t) +
          counter_.not_above(box, {merged.above, merged.above_constant}, t);
@@ -116,6 +115,7 @@ double BoxDecider::count_unfair(std::size_t i) {
   std::vector<double> not_above;
   for (std::size_t v = 0; v < list.size(); ++v) {
     Bounds const& bounds = by_variant_[first_by_variant_[i] + v];
+    if (!bounds.has_lines()) return 0.0;
     above.push_back(counter_.above(box, {bounds.below, bounds.below_constant}, t));
     not_above.push_back(counter_.not_above(box, {bounds.above, bounds.above_constant}, t));
   }
@@ -293,7 +293,7 @@ bool BoxDecider::excluded(Bounds const& upper, Bounds const& lower, Interval con
     }
     return constant + kMargin * size;
   };
-  if (!std::isfinite(upper.most) || !std::isfinite(lower.least)) return false;
+  if (!upper.has_lines() || !lower.has_lines()) return false;
   constexpr int kHalvings = 12;  // a convex function of the share
   double low = 0.0;
   double high = 1.0;

@@ -8,6 +8,7 @@
 // splits of units); Kotha et al., INVPROP, NeurIPS 2023 (narrowing from the output).
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -57,7 +58,7 @@ struct Decision {
 };
 
 /// What is certain of a box's groups.
-/// by_merged  of `fair`, by bounds of all variants together
+/// by_merged  of an open box's `fair`, by bounds of all variants together
 struct CertainGroups {
   double fair = 0.0;
   double unfair = 0.0;
@@ -88,6 +89,9 @@ class BoxDecider {
     std::vector<double> below;  // [inputs]
     std::vector<double> above;
     std::vector<double> gaps;  // [inputs] as find_gaps() has them; empty: not asked for
+
+    /// Where a sum may overflow, lines mean nothing.
+    bool has_lines() const { return std::isfinite(least) && std::isfinite(most); }
   };
   /// A pair of variants in a box, with what is known of the units of both.
   struct PairNode {

@@ -222,4 +222,17 @@ inline std::vector<LaneKernels const*> kernel_tables() {
   return tables;
 }
 
+/// Lists of all values of all attributes that are not selected.
+inline std::vector<ValueList> free_lists(SubjectView const& view) {
+  std::vector<ValueList> lists;
+  for (std::size_t a = 0; a < view.low.size(); ++a) {
+    auto const attribute = static_cast<int>(a);
+    if (std::ranges::count(view.selected, attribute) > 0) continue;
+    ValueList list{{attribute}, {}};
+    for (std::int64_t k = 0; k < view.code_count(a); ++k) list.values.push_back(view.code_at(a, k));
+    lists.push_back(list);
+  }
+  return lists;
+}
+
 }  // namespace fairlane
