@@ -26,7 +26,8 @@ std::vector<OpenBox> const& BoxQueue::next() {
       std::int64_t const cell = next_cell_++;
       auto const id = static_cast<std::uint64_t>(cell);
       stack_.push_back(
-          {cell, {hash_word(0, id), 0, cells_.variants(cell), 0, 0, cells_.box(cell)}});
+          {cell,
+           {.id = hash_word(0, id), .variants = cells_.variants(cell), .box = cells_.box(cell)}});
       states_[static_cast<std::size_t>(cell)].open = 1;
     }
     Queued queued = std::move(stack_.back());
@@ -80,14 +81,11 @@ void BoxQueue::settle(std::int64_t cell, CellVerdict verdict, Undecided reason) 
 }
 
 void BoxQueue::split(std::int64_t cell, OpenBox const& box, Decision const& decision) {
-  AxisRange const whole = decision.box[decision.axis];
-  std::int32_t const middle = whole.first + (whole.last - whole.first) / 2;
-  for (std::uint64_t half = 0; half < 2; ++half) {
-    OpenBox part{hash_word(box.id, half), box.depth + 1, box.variants, 0, 0, decision.box};
-    part.box[decision.axis] =
-        half == 0 ? AxisRange{middle + 1, whole.last} : AxisRange{whole.first, middle};
-    stack_.push_back({cell, std::move(part)});
-  }
+  OpenBox left = box;
+  left.box = decision.box;
+  // The lower half is taken first.
+  stack_.push_back({cell, half_of(left, decision.axis, true, 0)});
+  stack_.push_back({cell, half_of(left, decision.axis, false, 1)});
   ++states_[static_cast<std::size_t>(cell)].open;
 }
 

@@ -12,8 +12,8 @@ namespace fairlane {
 
 inline constexpr double kMostCells = 1 << 26;
 
-/// Reads boxes from a CSV file: columns NAME_low and NAME_high for every attribute of a domain, as in
-/// cells.csv; others are ignored. rows of the result: [boxes][2 * attributes], low and high in turn.
+/// Reads boxes from a CSV file: columns NAME_low and NAME_high of every attribute of a domain, as
+/// in cells.csv; others are ignored. Rows of the result: [boxes][2 * attributes], low and high.
 /// Throws Error(kNoInput | kData) with file:line:column.
 Dataset read_cell_bounds(std::string const& path, Domain const& domain);
 
@@ -28,8 +28,8 @@ class Cells {
   Cells(SubjectView const& view, BoxDomain const& domain, std::int64_t size);
   /// bounds  of boxes of values; of each, the part that lies in the region
   /// named   has the attributes' names, for messages
-  /// Throws Error(kData) with file:line for one without any group; kUsage where attributes take only
-  /// listed combinations, of which a box is no run.
+  /// Throws Error(kData) with file:line for one without any group; kUsage where attributes take
+  /// only listed combinations, of which a box is no run.
   Cells(SubjectView const& view, BoxDomain const& domain, Dataset const& bounds,
         Domain const& named);
 

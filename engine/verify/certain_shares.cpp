@@ -36,22 +36,17 @@ ShareQueue::ShareQueue(BoxDomain const& domain)
 
 std::vector<OpenBox> const& ShareQueue::next() {
   round_.clear();
-  if (boxes_ == 0) round_.push_back({hash_word(0, 0), 0, 0, 0, kFirstPause, domain_.whole()});
+  if (boxes_ == 0) {
+    round_.push_back({.id = hash_word(0, 0), .pause = kFirstPause, .box = domain_.whole()});
+    undecided_ = 0.0;
+  }
   while (round_.size() + 1 < kShareRoundBoxes && !heap_.empty()) {
     std::ranges::pop_heap(heap_, comes_later);
     MeasuredBox const measured = std::move(heap_.back());
     heap_.pop_back();
     undecided_ -= measured.undecided;
-    AxisRange const whole = measured.box.box[measured.axis];
-    std::int32_t const middle = whole.first + (whole.last - whole.first) / 2;
-    for (std::uint64_t half = 0; half < 2; ++half) {
-      OpenBox part = measured.box;
-      part.id = hash_word(measured.box.id, half);
-      ++part.depth;
-      part.box[measured.axis] =
-          half == 0 ? AxisRange{whole.first, middle} : AxisRange{middle + 1, whole.last};
-      round_.push_back(std::move(part));
-    }
+    round_.push_back(half_of(measured.box, measured.axis, false, 0));
+    round_.push_back(half_of(measured.box, measured.axis, true, 1));
   }
   return round_;
 }
@@ -61,7 +56,6 @@ void ShareQueue::take(std::span<Decision const> decisions, std::span<CertainGrou
     ++boxes_;
     double const all = domain_.groups(round_[i].box);
     double const undecided = all - certain[i].fair - certain[i].unfair;
-    if (round_[i].depth == 0) undecided_ = 0.0;
     if (decisions[i].verdict != BoxVerdict::kOpen || undecided <= kCountRounding * all) {
       fair_ += certain[i].fair;
       unfair_ += certain[i].unfair;

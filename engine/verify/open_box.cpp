@@ -2,7 +2,19 @@
 
 #include <stdexcept>
 
+#include "kernels/core/lattice.h"
+
 namespace fairlane {
+
+OpenBox half_of(OpenBox const& box, std::size_t axis, bool upper, std::uint64_t number) {
+  OpenBox half = box;
+  half.id = hash_word(box.id, number);
+  ++half.depth;
+  AxisRange const whole = box.box[axis];
+  std::int32_t const middle = whole.first + (whole.last - whole.first) / 2;
+  half.box[axis] = upper ? AxisRange{middle + 1, whole.last} : AxisRange{whole.first, middle};
+  return half;
+}
 
 void append_box(OpenBox const& box, std::vector<std::int64_t>& to) {
   to.insert(to.end(),

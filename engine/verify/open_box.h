@@ -1,6 +1,7 @@
 // A box on its way through branch and bound.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -23,6 +24,9 @@ struct OpenBox {
   std::int32_t pause = 0;
   GroupBox box;
 };
+
+/// A half of a box. number: 0 or 1, what tells the halves' ids apart
+OpenBox half_of(OpenBox const& box, std::size_t axis, bool upper, std::uint64_t number);
 
 /// A box as numbers of a saved state, and the box whose numbers begin at `at`, which is moved on.
 void append_box(OpenBox const& box, std::vector<std::int64_t>& to);

@@ -89,6 +89,7 @@ class Verification : private JobTask {
         execution_(on_cpu(options.execution)),
         subject_(config, options.execution.model),
         network_(bounded_network(subject_)),
+        kernels_(box_kernels(instruction_set(execution_).c_str())),
         out_(config.output.dir, manifest(), options.overwrite),
         backend_(make_backend(subject_, execution_, config.seed, {}, options.notice)),
         domain_(subject_.view(), backend_->subject(), region_lists(subject_, options.region)),
@@ -158,6 +159,7 @@ class Verification : private JobTask {
   Execution execution_;
   TestSubject const subject_;
   BoundNetwork network_;
+  BoxKernels const& kernels_;
   OutputDir out_;
   std::unique_ptr<Backend> backend_;
   BoxDomain domain_;
@@ -174,10 +176,9 @@ class Verification : private JobTask {
 
 void Verification::work() {
   job_.progress().begin(0, cells_.count(), queue_.decided());
-  BoxKernels const& kernels = box_kernels(instruction_set(execution_).c_str());
   for (int t = 0; t < threads_; ++t) {
     deciders_.push_back(
-        std::make_unique<BoxDecider>(domain_, network_, kernels, *backend_, query_));
+        std::make_unique<BoxDecider>(domain_, network_, kernels_, *backend_, query_));
   }
   decide_cells();
   if (options_.quantify > 0) count_shares();
@@ -216,8 +217,7 @@ void Verification::count_shares() {
 
 void Verification::sample_groups(CertainShares& shares) {
   constexpr std::int64_t kSamples = 1 << 15;
-  BoxKernels const& kernels = box_kernels(instruction_set(execution_).c_str());
-  BoxSearch search(domain_, network_, kernels, *backend_, query_.threshold);
+  BoxSearch search(domain_, network_, kernels_, *backend_, query_.threshold);
   std::vector<int> const& all = query_.variants.front();
   std::vector<std::int32_t> entries(domain_.axes());
   for (std::int64_t i = 0; i < kSamples; ++i) {

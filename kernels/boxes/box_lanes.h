@@ -198,7 +198,7 @@ struct BoxTiles {
       M const apart = width > P::splat(BoxError::kNarrow) * reach;
       F const slope_low = P::select(low < zero, slope, one);
       F const chord = P::select(apart, (at_high - at_low) / width, slope_low);
-      M const crosses = P::land(low<zero, high> zero);
+      M const crosses = P::land(zero > low, high > zero);
       F const near = P::select(high > negative(low), one, slope);
       M const convex = chord > slope;
       F const below = P::select(P::land(crosses, convex), near, chord);

@@ -10,18 +10,6 @@
 namespace fairlane {
 namespace {
 
-std::vector<ValueList> lists_of_free(SubjectView const& view) {
-  std::vector<ValueList> lists;
-  for (std::size_t a = 0; a < view.low.size(); ++a) {
-    if (std::ranges::count(view.selected, static_cast<std::int32_t>(a)) > 0) continue;
-    ValueList list;
-    list.attributes = {static_cast<int>(a)};
-    for (std::int64_t i = 0; i < view.code_count(a); ++i) list.values.push_back(view.code_at(a, i));
-    lists.push_back(std::move(list));
-  }
-  return lists;
-}
-
 /// Groups of a box where the form lies above a threshold, one by one.
 double count_above(BoxDomain const& domain, GroupBox const& box, LinearForm const& form,
                    double threshold) {
@@ -61,7 +49,7 @@ TEST(HalfSpaceCounter, CountsNoneTooManyAndFewTooFew) {
     shape.widths = {3, 1};
     RandomSubject subject(shape);
     auto const backend = make_cpu_backend(subject.view, {});
-    BoxDomain const domain(subject.view, backend->subject(), lists_of_free(subject.view));
+    BoxDomain const domain(subject.view, backend->subject(), free_lists(subject.view));
     HalfSpaceCounter counter(domain, box_kernels());
     SCOPED_TRACE("seed " + std::to_string(seed));
     for (int i = 0; i < 50; ++i) {

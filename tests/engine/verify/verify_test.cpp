@@ -161,6 +161,25 @@ TEST(Verify, ThreadsDoNotChangeABit) {
   expect_same_verification(folder.file("one"), folder.file("five"));
 }
 
+/// Verifies, stopped after every so many looks at the progress. Returns how often that was.
+int verify_in_parts(RunConfig const& config, VerifyOptions options, int looks_each) {
+  constexpr int kMostStops = 100;
+  for (int stops = 0; stops < kMostStops; ++stops) {
+    std::atomic<bool> stop{false};
+    int looks = 0;
+    options.stop = &stop;
+    options.progress = [&](VerifyProgress const&) { stop = ++looks == looks_each; };
+    try {
+      verify(config, options);
+      return stops;
+    } catch (Error const& error) {
+      EXPECT_EQ(error.code(), ExitCode::kStopped) << error.what();
+    }
+  }
+  ADD_FAILURE() << "stopped " << kMostStops << " times";
+  return kMostStops;
+}
+
 // Stopped again and again, it ends with the same bytes.
 TEST(Verify, GoesOnFromItsState) {
   FL_NEED_BENCHMARKS(benchmarks);
@@ -172,22 +191,7 @@ TEST(Verify, GoesOnFromItsState) {
   VerifyOptions options = by_threads(2);
   options.cell_size = 100;
   verify(to(config, folder.file("whole")), options);
-  int stops = 0;
-  for (bool done = false; !done;) {
-    std::atomic<bool> stop{false};
-    int looks = 0;
-    options.stop = &stop;
-    options.progress = [&](VerifyProgress const&) { stop = ++looks == 2; };
-    try {
-      verify(to(config, folder.file("parts")), options);
-      done = true;
-    } catch (Error const& error) {
-      ASSERT_EQ(error.code(), ExitCode::kStopped) << error.what();
-      ++stops;
-    }
-    ASSERT_LT(stops, 100);
-  }
-  EXPECT_GT(stops, 0);
+  EXPECT_GT(verify_in_parts(to(config, folder.file("parts")), options, 2), 0);
   expect_same_verification(folder.file("whole"), folder.file("parts"));
 }
 
@@ -225,22 +229,7 @@ TEST(Verify, CountsTheSameWithAnyThreadsAndStops) {
   options.quantify = 20'000;
   verify(to(config, folder.file("whole")), options);
   options.execution.threads = 3;
-  int stops = 0;
-  for (bool done = false; !done;) {
-    std::atomic<bool> stop{false};
-    int looks = 0;
-    options.stop = &stop;
-    options.progress = [&](VerifyProgress const&) { stop = ++looks == 9; };
-    try {
-      verify(to(config, folder.file("parts")), options);
-      done = true;
-    } catch (Error const& error) {
-      ASSERT_EQ(error.code(), ExitCode::kStopped) << error.what();
-      ++stops;
-    }
-    ASSERT_LT(stops, 100);
-  }
-  EXPECT_GT(stops, 1);
+  EXPECT_GT(verify_in_parts(to(config, folder.file("parts")), options, 9), 1);
   expect_same_verification(folder.file("whole"), folder.file("parts"));
   auto const shares = nlohmann::json::parse(slurp(folder.file("whole/summary.json")))["shares"];
   EXPECT_GT(shares["fair"], 0.8);

@@ -149,20 +149,6 @@ TEST_P(OpenWalks, NothingChangesInABox) {
   EXPECT_EQ(labelled > 0, c.widths.back() == 1 && finite > 0);
 }
 
-/// Lists of all values of all attributes that are not selected.
-std::vector<ValueList> all_lists(SubjectView const& view) {
-  std::vector<ValueList> lists;
-  for (std::size_t a = 0; a < view.low.size(); ++a) {
-    auto const attribute = static_cast<int>(a);
-    if (std::find(view.selected.begin(), view.selected.end(), attribute) != view.selected.end())
-      continue;
-    ValueList list{{attribute}, {}};
-    for (std::int64_t k = 0; k < view.code_count(a); ++k) list.values.push_back(view.code_at(a, k));
-    lists.push_back(list);
-  }
-  return lists;
-}
-
 struct Counted {
   std::vector<std::uint64_t> mixed;
   std::vector<std::uint64_t> counters;
@@ -179,7 +165,7 @@ TEST_P(OpenWalks, CountsStayAsTheyAre) {
     RandomSubject subject(shape);
     if (c.whole_numbers) round_weights(subject, c.widths.size());
     if (seed % 2 == 0 && c.widths.back() == 1) raise_threshold(subject);
-    auto const lists = all_lists(subject.view);
+    auto const lists = free_lists(subject.view);
     for (auto const& isa : cpu_instruction_sets()) {
       CpuOptions options;
       options.isa = isa;
@@ -225,6 +211,18 @@ INSTANTIATE_TEST_SUITE_P(
     [](auto const& c) { return std::string(c.param.name); });
 
 // What is not known is evaluated: other activations, and weights whose product with 0 is not 0.
+/// What a whole walk counts without looking, and with the dearest look.
+std::pair<Counted, Counted> count_both_ways(Walker& walker) {
+  Walk const& walk = walker.plan().get();
+  Counted all{
+      std::vector<std::uint64_t>(static_cast<std::size_t>(walk.groups * head_words(walk.heads))),
+      std::vector<std::uint64_t>(static_cast<std::size_t>(walker.plan().counters().size()))};
+  Counted open = all;
+  walker.count(0, walk.heads, all.mixed.data(), all.counters.data());
+  walker.count_open(0, walk.heads, {true, 2}, open.mixed.data(), open.counters.data());
+  return {all, open};
+}
+
 TEST(OpenWalk, LooksAtNetworksOfRelusOnly) {
   for (Activation const activation :
        {Activation::kLinear, Activation::kLeakyRelu, Activation::kTanh, Activation::kRelu}) {
@@ -232,21 +230,15 @@ TEST(OpenWalk, LooksAtNetworksOfRelusOnly) {
     shape.activation = activation;
     RandomSubject const subject(shape);
     auto const backend = make_cpu_backend(subject.view, {});
-    auto const walker = backend->make_walker(all_lists(subject.view));
+    auto const walker = backend->make_walker(free_lists(subject.view));
     EXPECT_EQ(walker->proves(), activation == Activation::kRelu);
-    Walk const& walk = walker->plan().get();
-    Counted all{
-        std::vector<std::uint64_t>(static_cast<std::size_t>(walk.groups * head_words(walk.heads))),
-        std::vector<std::uint64_t>(static_cast<std::size_t>(walker->plan().counters().size()))};
-    Counted open = all;
-    walker->count(0, walk.heads, all.mixed.data(), all.counters.data());
-    walker->count_open(0, walk.heads, {true, 2}, open.mixed.data(), open.counters.data());
+    auto const [all, open] = count_both_ways(*walker);
     EXPECT_TRUE(all == open);
   }
   RandomSubject infinite{RandomSubject::Shape{}};
   infinite.weights(1)[0] = std::numeric_limits<float>::infinity();
   auto const backend = make_cpu_backend(infinite.view, {});
-  EXPECT_FALSE(backend->make_walker(all_lists(infinite.view))->proves());
+  EXPECT_FALSE(backend->make_walker(free_lists(infinite.view))->proves());
 }
 
 // Sums beyond all floats: nothing is proven of what may be infinite or no number.
@@ -259,15 +251,9 @@ TEST(OpenWalk, WhatMayOverflowIsEvaluated) {
   for (shape.seed = 1; shape.seed <= 6; ++shape.seed) {
     RandomSubject const subject(shape);
     auto const backend = make_cpu_backend(subject.view, {});
-    auto const walker = backend->make_walker(all_lists(subject.view));
+    auto const walker = backend->make_walker(free_lists(subject.view));
     ASSERT_TRUE(walker->proves());
-    Walk const& walk = walker->plan().get();
-    Counted all{
-        std::vector<std::uint64_t>(static_cast<std::size_t>(walk.groups * head_words(walk.heads))),
-        std::vector<std::uint64_t>(static_cast<std::size_t>(walker->plan().counters().size()))};
-    Counted open = all;
-    walker->count(0, walk.heads, all.mixed.data(), all.counters.data());
-    walker->count_open(0, walk.heads, {true, 2}, open.mixed.data(), open.counters.data());
+    auto const [all, open] = count_both_ways(*walker);
     EXPECT_TRUE(all == open) << "seed " << shape.seed;
     CountLayout const layout = walker->plan().counters();
     for (int v = 0; v < layout.variants; ++v)
