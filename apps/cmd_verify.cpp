@@ -17,6 +17,7 @@
 namespace fairlane {
 namespace {
 
+constexpr double kMostMargin = 1.0e30;
 constexpr std::int64_t kMostBoxes = std::int64_t{1} << 40;
 constexpr std::int64_t kMostCountedBoxes = 20'000'000;  // half of them are kept, 300 bytes each
 
@@ -26,6 +27,9 @@ struct VerifyArguments {
   RegionOptions region;
   std::string cells = "none";
   std::string semantics = "any";
+  std::vector<std::string> relaxed;
+  std::vector<std::string> where;
+  std::string margin;
   std::string boxes;
   std::string quantify;
   bool overwrite = false;
@@ -54,6 +58,16 @@ PairSemantics parse_semantics(std::string const& text) {
   throw usage_error(fmt::format("--semantics is {}, expected any or all", in_quotes(text)));
 }
 
+/// "age=5".
+RelaxedBy parse_relaxed(std::string const& text) {
+  std::size_t const equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0)
+    throw usage_error(fmt::format("--relax is {}, expected NAME=NUMBER", in_quotes(text)));
+  std::string const name = text.substr(0, equals);
+  std::int64_t const by = parse_integer("--relax " + name, text.substr(equals + 1), 1, kMaxCode);
+  return {name, static_cast<std::int32_t>(by)};
+}
+
 ExitCode run_verify(VerifyArguments const& arguments) {
   Console const console(arguments.console);
   VerifyOptions options;
@@ -62,6 +76,10 @@ ExitCode run_verify(VerifyArguments const& arguments) {
   options.region = arguments.region.region();
   parse_cells(arguments.cells, options);
   options.semantics = parse_semantics(arguments.semantics);
+  for (auto const& text : arguments.relaxed) options.relaxed.push_back(parse_relaxed(text));
+  options.where = arguments.where;
+  if (!arguments.margin.empty())
+    options.margin = parse_number("--margin", arguments.margin, 0.0, kMostMargin);
   if (!arguments.boxes.empty())
     options.most_boxes = parse_integer("--boxes", arguments.boxes, 1, kMostBoxes);
   if (!arguments.quantify.empty()) {
@@ -100,6 +118,18 @@ Action add_verify(Arguments& app) {
                  "compare members that differ in any attribute under test (default), or only those "
                  "that differ in all of them, as Fairify's program does")
       ->type_name("any|all");
+  app.add_option("--relax", arguments->relaxed,
+                 "also compare people whose values of this attribute differ by at most NUMBER")
+      ->type_name("NAME=NUMBER")
+      ->one_at_a_time();
+  app.add_option("--where", arguments->where,
+                 "only people for whom this holds: sums of attributes that are not under test, "
+                 "such as \"2 * age - hours <= 10\"")
+      ->type_name("LIMIT")
+      ->one_at_a_time();
+  app.add_option("--margin", arguments->margin,
+                 "prove cells fair even where every output is off by as much (default 0)")
+      ->type_name("NUMBER");
   app.add_option("--boxes", arguments->boxes,
                  "boxes of a cell after which it is left unknown (default 1000000)")
       ->type_name("N");

@@ -7,6 +7,27 @@
 #include "base/text.h"
 
 namespace fairlane {
+namespace {
+
+std::string count_of(Json const& number) { return with_commas(number.get<std::int64_t>()); }
+
+/// Lines on who is compared, where that is more than the attributes under test.
+std::string rules_text(Json const& json) {
+  std::string text;
+  if (Json const* const relaxed = json.find("relaxed")) {
+    for (auto const& [name, by] : relaxed->items())
+      text += fmt::format("relaxed      {} by at most {}\n", escaped(name), count_of(by));
+  }
+  if (Json const* const where = json.find("where")) {
+    for (Json const& limit : *where)
+      text += fmt::format("where        {}\n", escaped(limit.get<std::string>()));
+  }
+  if (Json const* const margin = json.find("margin"))
+    text += fmt::format("margin       {}\n", margin->get<double>());
+  return text;
+}
+
+}  // namespace
 
 std::string verify_text(std::string const& text) {
   Json const json = Json::parse(text);
@@ -16,12 +37,14 @@ std::string verify_text(std::string const& text) {
   std::vector<std::string> names;
   for (auto const& name : json.at("protected")) names.push_back(escaped(name.get<std::string>()));
   std::string const verdict = json.at("verdict").get<std::string>();
+  char const* const beside = json.contains("relaxed") ? "no more than that" : "nothing else";
   std::string const words =
-      verdict == "sat"     ? "unfair: there are people whose decision changes with nothing else"
-      : verdict == "unsat" ? "fair, proven: nobody's decision changes with nothing else"
+      verdict == "sat"
+          ? fmt::format("unfair: there are people whose decision changes with {}", beside)
+      : verdict == "unsat" ? fmt::format("fair, proven: nobody's decision changes with {}", beside)
                            : "not known: nobody unfairly treated was found, but not all is proven";
-  std::string result =
-      fmt::format("protected    {}\nverdict      {}\n", fmt::join(names, ", "), words);
+  std::string result = fmt::format("protected    {}\n{}verdict      {}\n", fmt::join(names, ", "),
+                                   rules_text(json), words);
   if (all > 1) {
     result += fmt::format(
         "cells        {}\n  sat        {}  with an example of unfair treatment\n"
@@ -33,9 +56,17 @@ std::string verify_text(std::string const& text) {
     for (auto const& [reason, cells_of] : json.at("unknown_by").items()) {
       std::string const why = reason == "boxes"     ? "their boxes were spent (--boxes)"
                               : reason == "seconds" ? "the seconds were spent (budget.seconds)"
+                              : reason == "margin"  ? "fair, but by less than the margin"
                                                     : "an output is not a finite number";
-      result += fmt::format("  {}: {}\n", with_commas(cells_of.get<std::int64_t>()), why);
+      result += fmt::format("  {}: {}\n", count_of(cells_of), why);
     }
+  }
+  if (Json const* const empty = json.find("empty_cells"))
+    result += fmt::format("  {} fair ones have nobody within the limits\n", count_of(*empty));
+  auto const& examples = json.at("counterexamples");
+  if (examples.at("float32_only").get<std::int64_t>() > 0) {
+    result += fmt::format("examples     {} of {} hold in float32 alone, not in double precision\n",
+                          count_of(examples.at("float32_only")), count_of(examples.at("all")));
   }
   if (Json const* const shares = json.find("shares")) {
     auto const percent = [](Json const& share) { return share.get<double>() * 100.0; };

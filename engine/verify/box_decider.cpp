@@ -31,11 +31,12 @@ BoxDecider::BoxDecider(BoxDomain const& domain, BoundNetwork const& network,
       network_(network.get()),
       kernels_(kernels),
       query_(query),
-      search_(domain, network, kernels, rows, query.threshold),
+      search_(domain, network, kernels, rows, query),
       counter_(domain, kernels),
       upper_(network.get(), kernels.lanes),
       lower_(network.get(), kernels.lanes),
-      inputs_(static_cast<std::size_t>(network.get().inputs)) {
+      inputs_(static_cast<std::size_t>(network.get().inputs)),
+      other_inputs_(inputs_) {
   for (int l = 0; l + 1 < network_.layers; ++l) {
     BoxLayer const& next = network_.layer[l + 1];
     for (int k = 0; k < next.inputs; ++k) {
@@ -49,9 +50,17 @@ BoxDecider::BoxDecider(BoxDomain const& domain, BoundNetwork const& network,
 void BoxDecider::begin(std::span<OpenBox const> boxes, std::span<Decision> decisions) {
   boxes_ = boxes;
   decisions_ = decisions;
+  if (domain_.limited()) {
+    limited_.assign(boxes.begin(), boxes.end());
+    boxes_ = limited_;
+  }
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     decisions[i] = {};
-    decisions[i].box = boxes[i].box;
+    if (domain_.limited() && !domain_.keep_limits(limited_[i].box)) {
+      limited_[i].box = boxes[i].box;
+      decisions[i].verdict = BoxVerdict::kEmpty;
+    }
+    decisions[i].box = boxes_[i].box;
   }
 }
 
@@ -64,7 +73,10 @@ void BoxDecider::decide(std::span<OpenBox const> boxes, std::span<Decision> deci
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     Decision& decision = decisions_[i];
     if (decision.verdict != BoxVerdict::kOpen) continue;
-    if (domain_.groups(decision.box) <= kFewGroups) {
+    double const groups = domain_.groups(decision.box);
+    bool const few = domain_.relaxed() ? domain_.groups(domain_.widened(decision.box)) <= kFewGroups
+                                       : groups <= kFewGroups;
+    if (few || groups == 1.0) {
       enumerate(i);
     } else {
       choose_axis(i);
@@ -128,8 +140,8 @@ double BoxDecider::count_unfair(std::size_t i) {
   return most;
 }
 
-void BoxDecider::load(BoxMemory& memory, int lane, std::span<AxisRange const> box,
-                      std::span<int const> variants) {
+void BoxDecider::load_inputs(BoxMemory& memory, int lane, std::span<AxisRange const> box,
+                             std::span<int const> variants) {
   domain_.enclose(box, inputs_.data());
   domain_.enclose_variants(variants, inputs_.data());
   BoxLanes const& b = memory.get();
@@ -137,10 +149,20 @@ void BoxDecider::load(BoxMemory& memory, int lane, std::span<AxisRange const> bo
     memory.at(b.low, k, lane) = inputs_[static_cast<std::size_t>(k)].low;
     memory.at(b.high, k, lane) = inputs_[static_cast<std::size_t>(k)].high;
   }
+}
+
+void BoxDecider::load(BoxMemory& memory, int lane, std::span<AxisRange const> box,
+                      std::span<int const> variants) {
+  load_inputs(memory, lane, box, variants);
+  BoxLanes const& b = memory.get();
   for (int u = 0; u < network_.units; ++u) {
     memory.at(b.sum_low, u, lane) = -kInfinity;
     memory.at(b.sum_high, u, lane) = kInfinity;
   }
+}
+
+bool BoxDecider::reaches_both(Bounds const& bounds) const {
+  return bounds.most > query_.least_upper() && bounds.least <= query_.most_lower();
 }
 
 BoxDecider::Bounds BoxDecider::read(BoxMemory& memory, int lane) const {
@@ -174,14 +196,16 @@ void BoxDecider::bound_merged(bool with_gaps) {
     std::size_t const count = std::min(lanes, boxes.size() - first);
     for (std::size_t i = 0; i < lanes; ++i) {
       std::size_t const at = first + std::min(i, count - 1);
-      load(upper_, static_cast<int>(i), boxes[at].box, variants(at));
+      auto const& box = boxes[at].box;
+      load(upper_, static_cast<int>(i), domain_.relaxed() ? domain_.widened(box) : box,
+           variants(at));
     }
     kernels_.bound(network_, upper_.get());
     for (std::size_t i = 0; i < count; ++i) {
       Bounds& bounds = merged_[first + i];
       bounds = read(upper_, static_cast<int>(i));
-      if (bounds.least > query_.threshold || bounds.most <= query_.threshold)
-        decisions_[first + i].verdict = BoxVerdict::kMerged;
+      BoxVerdict& verdict = decisions_[first + i].verdict;
+      if (verdict == BoxVerdict::kOpen && !reaches_both(bounds)) verdict = BoxVerdict::kMerged;
       if (with_gaps) bounds.gaps = find_gaps(network_, kernels_.lanes, upper_, static_cast<int>(i));
     }
   }
@@ -191,16 +215,15 @@ void BoxDecider::search() {
   auto const lanes = static_cast<std::size_t>(kernels_.lanes);
   std::vector<BoxSearch::Task> tasks;
   std::vector<std::size_t> of;
-  std::vector<std::optional<FoundGroup>> found;
+  std::vector<std::optional<UnfairPair>> found;
   auto const flush = [&] {
     found.assign(tasks.size(), std::nullopt);
-    search_.search(tasks, found, query_.compares);
+    search_.search(tasks, found);
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       if (!found[i]) continue;
       Decision& decision = decisions_[of[i]];
       decision.verdict = BoxVerdict::kUnfair;
-      decision.example = std::move(found[i]->entries);
-      decision.pair = found[i]->pair;
+      decision.example = std::move(*found[i]);
     }
     tasks.clear();
     of.clear();
@@ -224,11 +247,14 @@ void BoxDecider::bound_variants(bool waits) {
   struct Task {
     std::size_t box;
     int variant;
+    bool beside;
   };
   std::vector<Task> tasks;
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     if (decisions_[i].verdict != BoxVerdict::kOpen || (waits && boxes[i].wait > 0)) continue;
-    for (int const v : variants(i)) tasks.push_back({i, v});
+    for (int const v : variants(i)) tasks.push_back({i, v, false});
+    if (!domain_.relaxed()) continue;
+    for (int const v : variants(i)) tasks.push_back({i, v, true});
   }
   auto const lanes = static_cast<std::size_t>(kernels_.lanes);
   by_variant_.resize(tasks.size());
@@ -237,7 +263,8 @@ void BoxDecider::bound_variants(bool waits) {
     for (std::size_t i = 0; i < lanes; ++i) {
       Task const& task = tasks[first + std::min(i, count - 1)];
       int const only[] = {task.variant};
-      load(upper_, static_cast<int>(i), boxes[task.box].box, only);
+      auto const& box = boxes[task.box].box;
+      load(upper_, static_cast<int>(i), task.beside ? domain_.widened(box) : box, only);
     }
     kernels_.bound(network_, upper_.get());
     for (std::size_t i = 0; i < count; ++i)
@@ -247,49 +274,78 @@ void BoxDecider::bound_variants(bool waits) {
     std::size_t const box = tasks[at].box;
     std::size_t const count = variants(box).size();
     first_by_variant_[box] = at;
-    compare_pairs(box, std::span(by_variant_).subspan(at, count));
-    at += count;
+    std::size_t const beside = domain_.relaxed() ? at + count : at;
+    compare_pairs(box, std::span(by_variant_).subspan(at, count),
+                  std::span(by_variant_).subspan(beside, count));
+    at = beside + count;
   }
 }
 
-void BoxDecider::compare_pairs(std::size_t i, std::span<Bounds const> of_variants) {
+void BoxDecider::compare_pairs(std::size_t i, std::span<Bounds const> own,
+                               std::span<Bounds const> beside) {
   auto const& list = variants(i);
-  domain_.enclose(boxes_[i].box, inputs_.data());
-  std::vector<VariantPair> pairs;
-  for (std::size_t a = 0; a < list.size(); ++a) {
-    if (of_variants[a].most <= query_.threshold) continue;
-    for (std::size_t e = 0; e < list.size(); ++e) {
-      if (a == e || of_variants[e].least > query_.threshold || !query_.compares(list[a], list[e]))
-        continue;
-      if (!excluded(of_variants[a], of_variants[e], inputs_.data()))
-        pairs.push_back({list[a], list[e]});
+  GroupBox const wide = domain_.relaxed() ? domain_.widened(boxes_[i].box) : GroupBox();
+  std::vector<PairNode> nodes;
+  for (bool const upper_is_own : {true, false}) {
+    if (!upper_is_own && !domain_.relaxed()) break;  // the same pairs again
+    auto const& upper = upper_is_own ? own : beside;
+    auto const& lower = upper_is_own ? beside : own;
+    for (std::size_t a = 0; a < list.size(); ++a) {
+      if (upper[a].most <= query_.least_upper()) continue;
+      for (std::size_t e = 0; e < list.size(); ++e) {
+        if (a == e || lower[e].least > query_.most_lower() || !query_.compares(list[a], list[e]))
+          continue;
+        nodes.push_back({i, true, {list[a], list[e]}, upper_is_own, boxes_[i].box, wide, {}});
+        if (excluded(upper[a], lower[e], nodes.back())) nodes.pop_back();
+      }
     }
   }
-  if (pairs.empty()) {
+  if (nodes.empty()) {
     decisions_[i].verdict = BoxVerdict::kVariants;
     return;
   }
-  if (pairs.size() > kMostPairs || !network_.straight) return;
-  left_[i] = kUnitNodes + static_cast<int>(pairs.size());
-  for (VariantPair const& pair : pairs) {
-    nodes_.push_back({i, true, pair, boxes_[i].box, {}});
-  }
+  if (nodes.size() > kMostPairs || !network_.straight) return;
+  left_[i] = kUnitNodes + static_cast<int>(nodes.size());
+  for (PairNode& node : nodes) nodes_.push_back(std::move(node));
 }
 
-bool BoxDecider::excluded(Bounds const& upper, Bounds const& lower, Interval const* inputs) const {
+bool BoxDecider::excluded(Bounds const& upper, Bounds const& lower, PairNode const& node) {
+  auto const& beside = node.beside.empty() ? node.groups : node.beside;
+  domain_.enclose(node.upper_is_own ? node.groups : beside, inputs_.data());
+  domain_.enclose(node.upper_is_own ? beside : node.groups, other_inputs_.data());
   // Where f_a > t >= f_e, every mean of f_a - t and t - f_e is at least 0.
   auto const most = [&](double share) {
-    double constant = share * (upper.above_constant - query_.threshold) +
-                      (1.0 - share) * (query_.threshold - lower.below_constant);
+    double constant = share * (upper.above_constant - query_.least_upper()) +
+                      (1.0 - share) * (query_.most_lower() - lower.below_constant);
     double size = std::abs(share * upper.above_constant) +
-                  std::abs((1.0 - share) * lower.below_constant) + std::abs(query_.threshold);
+                  std::abs((1.0 - share) * lower.below_constant) + std::abs(query_.threshold) +
+                  query_.margin;
     for (std::size_t k = 0; k < upper.above.size(); ++k) {
       double const rise = share * upper.above[k];
       double const fall = (1.0 - share) * lower.below[k];
       double const slope = rise - fall;
-      double const reach = std::max(std::abs(inputs[k].low), std::abs(inputs[k].high));
-      constant += slope * (slope > 0.0 ? inputs[k].high : inputs[k].low);
-      size += (std::abs(rise) + std::abs(fall)) * reach;
+      Interval const& in = inputs_[k];
+      double const apart = domain_.apart()[k];
+      double const reach = std::max(std::abs(in.low), std::abs(in.high));
+      if (apart == 0.0) {
+        constant += slope * (slope > 0.0 ? in.high : in.low);
+        size += (std::abs(rise) + std::abs(fall)) * reach;
+        continue;
+      }
+      // Two inputs, not far from each other: each within its own range, or one of them and how far
+      // the other may be from it.
+      Interval const& other = other_inputs_[k];
+      double value =
+          rise * (rise > 0.0 ? in.high : in.low) - fall * (fall > 0.0 ? other.low : other.high);
+      if (std::isfinite(apart)) {
+        value = std::min({value, slope * (slope > 0.0 ? in.high : in.low) + std::abs(fall) * apart,
+                          slope * (slope > 0.0 ? other.high : other.low) + std::abs(rise) * apart});
+        size += (std::abs(rise) + std::abs(fall)) * apart;
+      }
+      constant += value;
+      size += std::abs(rise) * reach +
+              std::abs(fall) * std::max(std::abs(other.low), std::abs(other.high)) +
+              std::abs(slope) * (reach + std::max(std::abs(other.low), std::abs(other.high)));
     }
     return constant + kMargin * size;
   };
@@ -337,10 +393,10 @@ void BoxDecider::step_pairs() {
   for (std::size_t i = 0; i < lanes; ++i) {
     PairNode const& node = nodes[std::min(i, nodes.size() - 1)];
     int const lane = static_cast<int>(i);
-    int const upper[] = {node.pair.upper};
-    int const lower[] = {node.pair.lower};
-    load(upper_, lane, node.groups, upper);
-    load(lower_, lane, node.groups, lower);
+    for (bool const above : {true, false}) {
+      int const variant[] = {above ? node.pair.upper : node.pair.lower};
+      load(above ? upper_ : lower_, lane, node.box_of(above), variant);
+    }
     upper_.at(upper_.wanted(), 0, lane) = 1.0;
     lower_.at(lower_.wanted(), 0, lane) = -1.0;
     if (node.sums.empty()) continue;
@@ -354,41 +410,29 @@ void BoxDecider::step_pairs() {
   }
   std::vector<bool> closed(nodes.size());
   std::vector<bool> goes_on(nodes.size(), true);
-  std::vector<Interval> shared(inputs_.size());
   for (int turn = 0; turn < kNarrowings; ++turn) {
     kernels_.bound(network_, upper_.get());
     kernels_.bound(network_, lower_.get());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (closed[i]) continue;
       int const lane = static_cast<int>(i);
-      domain_.enclose(nodes[i].groups, inputs_.data());
       bool const possible = upper_.at(upper_.get().possible, 0, lane) != 0.0 &&
                             lower_.at(lower_.get().possible, 0, lane) != 0.0;
       Bounds const of_upper = read(upper_, lane);
       Bounds const of_lower = read(lower_, lane);
-      if (!possible || of_upper.most <= query_.threshold || of_lower.least > query_.threshold ||
-          excluded(of_upper, of_lower, inputs_.data()))
+      if (!possible || of_upper.most <= query_.least_upper() ||
+          of_lower.least > query_.most_lower() || excluded(of_upper, of_lower, nodes[i]))
         closed[i] = true;
     }
-    kernels_.narrow(network_, query_.threshold, upper_.get());
-    kernels_.narrow(network_, query_.threshold, lower_.get());
+    kernels_.narrow(network_, query_.least_upper(), upper_.get());
+    kernels_.narrow(network_, query_.most_lower(), lower_.get());
     bool any = false;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (closed[i]) continue;
       int const lane = static_cast<int>(i);
       PairNode& node = nodes[i];
-      if (upper_.at(upper_.get().possible, 0, lane) == 0.0 ||
-          lower_.at(lower_.get().possible, 0, lane) == 0.0) {
-        closed[i] = true;
-        continue;
-      }
-      for (int k = 0; k < network_.inputs; ++k) {
-        shared[static_cast<std::size_t>(k)] = {
-            std::max(upper_.at(upper_.get().low, k, lane), lower_.at(lower_.get().low, k, lane)),
-            std::min(upper_.at(upper_.get().high, k, lane), lower_.at(lower_.get().high, k, lane))};
-      }
       double const before = domain_.groups(node.groups);
-      if (!domain_.narrow(shared.data(), node.groups)) {
+      if (!narrow_groups(lane, node)) {
         closed[i] = true;
         continue;
       }
@@ -400,15 +444,9 @@ void BoxDecider::step_pairs() {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (closed[i]) continue;
       int const lane = static_cast<int>(i);
-      domain_.enclose(nodes[i].groups, inputs_.data());
-      for (auto const& [memory, variant] :
-           {std::pair(&upper_, nodes[i].pair.upper), std::pair(&lower_, nodes[i].pair.lower)}) {
-        int const only[] = {variant};
-        domain_.enclose_variants(only, inputs_.data());
-        for (int k = 0; k < network_.inputs; ++k) {
-          memory->at(memory->get().low, k, lane) = inputs_[static_cast<std::size_t>(k)].low;
-          memory->at(memory->get().high, k, lane) = inputs_[static_cast<std::size_t>(k)].high;
-        }
+      for (bool const above : {true, false}) {
+        int const variant[] = {above ? nodes[i].pair.upper : nodes[i].pair.lower};
+        load_inputs(above ? upper_ : lower_, lane, nodes[i].box_of(above), variant);
       }
     }
   }
@@ -437,6 +475,30 @@ void BoxDecider::step_pairs() {
     nodes_.push_back(std::move(node));
     nodes_.push_back(std::move(other));
   }
+}
+
+bool BoxDecider::narrow_groups(int lane, PairNode& node) {
+  for (BoxMemory* memory : {&upper_, &lower_}) {
+    if (memory->at(memory->get().possible, 0, lane) == 0.0) return false;
+  }
+  auto const inputs_of = [&](BoxMemory& memory, std::vector<Interval>& inputs) {
+    for (int k = 0; k < network_.inputs; ++k) {
+      inputs[static_cast<std::size_t>(k)] = {memory.at(memory.get().low, k, lane),
+                                             memory.at(memory.get().high, k, lane)};
+    }
+  };
+  inputs_of(upper_, inputs_);
+  inputs_of(lower_, other_inputs_);
+  if (!node.beside.empty()) {
+    return domain_.narrow((node.upper_is_own ? inputs_ : other_inputs_).data(), node.groups) &&
+           domain_.narrow((node.upper_is_own ? other_inputs_ : inputs_).data(), node.beside) &&
+           domain_.link(node.groups, node.beside);
+  }
+  for (std::size_t k = 0; k < inputs_.size(); ++k) {
+    inputs_[k] = {std::max(inputs_[k].low, other_inputs_[k].low),
+                  std::min(inputs_[k].high, other_inputs_[k].high)};
+  }
+  return domain_.narrow(inputs_.data(), node.groups);
 }
 
 void BoxDecider::save_sums(int lane, PairNode& node) {
@@ -475,42 +537,29 @@ BoxDecider::UnitSplit BoxDecider::choose_unit(int lane) const {
   return best;
 }
 
-template <class Take>
-void BoxDecider::each_group(std::size_t i, Take const& take) {
-  GroupBox const& box = decisions_[i].box;
-  std::vector<std::int32_t> entries;
-  for (AxisRange const& range : box) entries.push_back(range.first);
-  while (true) {
-    if (!take(entries, search_.certain_pair(entries, variants(i), query_.compares))) return;
-    std::size_t a = entries.size();
-    while (a > 0 && entries[a - 1] == box[a - 1].last) {
-      entries[a - 1] = box[a - 1].first;
-      --a;
-    }
-    if (a == 0) return;
-    ++entries[a - 1];
-  }
-}
-
 void BoxDecider::enumerate(std::size_t i) {
   Decision& decision = decisions_[i];
   bool undefined = false;
-  each_group(i, [&](std::vector<std::int32_t> const& entries, std::optional<VariantPair> pair) {
+  bool within_margin = false;
+  each_point(decision.box, [&](std::vector<std::int32_t> const& entries) {
+    auto pair = search_.certain_pair(entries, variants(i));
     undefined = undefined || search_.undefined();
+    within_margin = within_margin || search_.within_margin();
     if (!pair) return true;
     decision.verdict = BoxVerdict::kUnfair;
-    decision.example = entries;
-    decision.pair = *pair;
+    decision.example = std::move(*pair);
     return false;
   });
-  if (decision.verdict == BoxVerdict::kOpen)
-    decision.verdict = undefined ? BoxVerdict::kUndefined : BoxVerdict::kEnumerated;
+  if (decision.verdict != BoxVerdict::kOpen) return;
+  decision.verdict = undefined       ? BoxVerdict::kUndefined
+                     : within_margin ? BoxVerdict::kWithinMargin
+                                     : BoxVerdict::kEnumerated;
 }
 
 CertainGroups BoxDecider::count_each(std::size_t i) {
   CertainGroups certain;
-  each_group(i, [&](std::vector<std::int32_t> const&, std::optional<VariantPair> pair) {
-    if (pair) {
+  each_point(decisions_[i].box, [&](std::vector<std::int32_t> const& entries) {
+    if (search_.certain_pair(entries, variants(i))) {
       certain.unfair += 1.0;
     } else if (!search_.undefined()) {
       certain.fair += 1.0;

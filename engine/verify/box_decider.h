@@ -10,7 +10,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -18,6 +17,7 @@
 #include "engine/verify/box_search.h"
 #include "engine/verify/half_space.h"
 #include "engine/verify/open_box.h"
+#include "engine/verify/verify_query.h"
 #include "kernels/boxes/box_network.h"
 #include "kernels/row_describer.h"
 
@@ -26,35 +26,23 @@ namespace fairlane {
 /// What decided a box.
 enum class BoxVerdict : std::uint8_t {
   kOpen,
-  kUnfair,      // there is an example
-  kMerged,      // fair: bounds of all variants together
-  kVariants,    // fair: bounds of each variant, or of pairs of them
-  kSplit,       // fair: units looked at by their sides
-  kEnumerated,  // fair: every group was evaluated
-  kUndefined,   // every group was evaluated, and some output is not finite
+  kUnfair,        // there is an example
+  kMerged,        // fair: bounds of all variants together
+  kVariants,      // fair: bounds of each variant, or of pairs of them
+  kSplit,         // fair: units looked at by their sides
+  kEnumerated,    // fair: every group was evaluated
+  kUndefined,     // every group was evaluated, and some output is not finite
+  kWithinMargin,  // every group was evaluated, and some is fair by less than the margin
+  kEmpty,         // no group is within the limits
 };
 
-/// Whether two variants differ enough to be compared; by variant and variant.
-using ComparesPair = std::function<bool(int, int)>;
-
-/// What is asked of every box.
-/// variants   lists of them, of which a box has one
-/// compares   pairs that count
-/// threshold  above which the output means label 1
-struct VerifyQuery {
-  std::vector<std::vector<int>> variants;
-  ComparesPair compares;
-  double threshold = 0.0;
-};
-
-/// box    what is left of an open one, to be split at `axis`
-/// pair   of an example, whose entries are in `example` [axes]
+/// box      what is left of an open one, to be split at `axis`
+/// example  of an unfair one
 struct Decision {
   BoxVerdict verdict = BoxVerdict::kOpen;
   GroupBox box;
   std::size_t axis = 0;
-  std::vector<std::int32_t> example;
-  VariantPair pair;
+  UnfairPair example;
 };
 
 /// What is certain of a box's groups.
@@ -94,12 +82,19 @@ class BoxDecider {
     bool has_lines() const { return std::isfinite(least) && std::isfinite(most); }
   };
   /// A pair of variants in a box, with what is known of the units of both.
+  /// upper_is_own  whether the one with label 1 is of the box, and the other one compared with it
   struct PairNode {
     std::size_t box = 0;  // of those being decided
     bool root = false;
     VariantPair pair;
+    bool upper_is_own = true;
     GroupBox groups;
+    GroupBox beside;           // of those compared with them; empty: the same
     std::vector<double> sums;  // [2][units][2] upper's, then lower's; empty: nothing
+
+    GroupBox const& box_of(bool upper) const {
+      return beside.empty() || upper == upper_is_own ? groups : beside;
+    }
   };
   /// A unit's two sides.
   struct UnitSplit {
@@ -115,8 +110,13 @@ class BoxDecider {
   std::vector<int> const& variants(std::size_t i) const {
     return query_.variants[static_cast<std::size_t>(boxes_[i].variants)];
   }
+  /// Whether outputs may lie on both sides, each by less than the margin beyond.
+  bool reaches_both(Bounds const& bounds) const;
+  /// Makes a box a lane's, whose sums may be anything.
   void load(BoxMemory& memory, int lane, std::span<AxisRange const> box,
             std::span<int const> variants);
+  void load_inputs(BoxMemory& memory, int lane, std::span<AxisRange const> box,
+                   std::span<int const> variants);
   /// The inputs of attributes under test count among the constants: a line of another variant has
   /// other values in their place.
   Bounds read(BoxMemory& memory, int lane) const;
@@ -124,19 +124,18 @@ class BoxDecider {
   void search();
   /// waits: leaves out boxes that are to wait
   void bound_variants(bool waits);
-  void compare_pairs(std::size_t i, std::span<Bounds const> of_variants);
+  /// own, beside  [variants] of the box's groups, and of those compared with them
+  void compare_pairs(std::size_t i, std::span<Bounds const> own, std::span<Bounds const> beside);
   /// Whether the lines of two variants leave no input where the first is above the threshold and
-  /// the second is not. inputs [inputs] of the groups; those under test have no coefficients
-  bool excluded(Bounds const& upper, Bounds const& lower, Interval const* inputs) const;
+  /// the second is not, for the groups of a node. Inputs under test have no coefficients.
+  bool excluded(Bounds const& upper, Bounds const& lower, PairNode const& node);
   void split_units();
   void step_pairs();
-  /// Calls take(entries, pair) for each group, with a pair of members with different labels where
-  /// there is one, until it returns false.
-  template <class Take>
-  void each_group(std::size_t i, Take const& take);
   void enumerate(std::size_t i);
   void choose_axis(std::size_t i);
   UnitSplit choose_unit(int lane) const;
+  /// Narrows a node's groups to what its lanes leave. Returns false where that is nothing.
+  bool narrow_groups(int lane, PairNode& node);
   void save_sums(int lane, PairNode& node);
 
   BoxDomain const& domain_;
@@ -148,9 +147,11 @@ class BoxDecider {
   BoxMemory upper_;  // of the variant above the threshold, or the only one
   BoxMemory lower_;
   std::vector<Interval> inputs_;
+  std::vector<Interval> other_inputs_;
   std::vector<double> fan_out_;  // [units] sum of the weights behind
 
   std::span<OpenBox const> boxes_;
+  std::vector<OpenBox> limited_;  // the boxes, where limits have narrowed them
   std::span<Decision> decisions_;
   std::vector<Bounds> merged_;                 // [boxes]
   std::vector<Bounds> by_variant_;             // of the open boxes, one box's variants side by side

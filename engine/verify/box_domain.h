@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/verify/linear_limit.h"
 #include "kernels/boxes/relaxation.h"
 #include "kernels/core/views.h"
 #include "kernels/layout/plan.h"
@@ -24,21 +25,73 @@ struct AxisRange {
 /// A box of groups: a range of each axis.
 using GroupBox = std::vector<AxisRange>;
 
+/// Calls take(entries [axes]) for each point of a box, the last axis fastest, until it returns false.
+template <class Take>
+void each_point(std::span<AxisRange const> box, Take const& take) {
+  std::vector<std::int32_t> entries;
+  for (AxisRange const& range : box) entries.push_back(range.first);
+  while (take(entries)) {
+    std::size_t a = entries.size();
+    while (a > 0 && entries[a - 1] == box[a - 1].last) {
+      entries[a - 1] = box[a - 1].first;
+      --a;
+    }
+    if (a == 0) return;
+    ++entries[a - 1];
+  }
+}
+
+/// By how much two people's values of an attribute may differ, beside those under test.
+struct RelaxedAttribute {
+  int attribute = 0;
+  std::int32_t by = 0;
+};
+
+/// Who belongs to a region of value lists, and who is compared with whom.
+struct RegionRules {
+  std::vector<RelaxedAttribute> relaxed;
+  std::vector<LinearLimit> limits;
+};
+
 /// Axes are value lists: one attribute, or several that take only listed combinations together.
-/// Their product is the region; each of its points is a group with all variants.
+/// Their product is the region, less what limits leave out; each of its points is a group with all
+/// variants. An axis that is relaxed has more entries than the region: those of people with whom
+/// the region's are compared.
 class BoxDomain {
  public:
   /// view    of the subject
   /// packed  is laid out from it, outlives this
-  /// lists   of every attribute that is not under test
-  BoxDomain(SubjectView const& view, PackedSubject const& packed, std::vector<ValueList> lists);
+  /// lists   of every attribute that is not under test; one with a list of its own may be relaxed
+  BoxDomain(SubjectView const& view, PackedSubject const& packed, std::vector<ValueList> lists,
+            RegionRules rules = {});
 
   std::size_t axes() const { return axes_.size(); }
   ValueList const& axis(std::size_t a) const { return axes_[a].list; }
   int inputs() const { return inputs_; }
   int variants() const { return packed_.get().variants; }
   GroupBox whole() const;
+  /// Points of a box, those that limits leave out among them.
   double groups(std::span<AxisRange const> box) const;
+
+  bool relaxed() const { return relaxed_; }
+  bool limited() const { return !limits_.empty(); }
+  /// Entries of an axis with which one of its entries is compared.
+  AxisRange near(std::size_t axis, std::int32_t entry) const {
+    Axis const& a = axes_[axis];
+    return a.near.empty() ? AxisRange{entry, entry} : a.near[static_cast<std::size_t>(entry)];
+  }
+  /// A box of all with whom some group of a box is compared.
+  GroupBox widened(std::span<AxisRange const> box) const;
+  /// Narrows a box to who is compared with some group of another, and the other likewise. Returns
+  /// false where that is nobody.
+  bool link(std::span<AxisRange> own, std::span<AxisRange> beside) const;
+  /// By how much an input of two people who are compared may differ, where they differ in no
+  /// attribute under test; [inputs] infinite where it is not known.
+  std::vector<double> const& apart() const { return apart_; }
+  /// How far a point is beyond the limits, 0 within them.
+  std::int64_t excess(std::span<std::int32_t const> entries) const;
+  /// Narrows a box to where points within the limits can be. Returns false where that is nowhere.
+  bool keep_limits(std::span<AxisRange> box) const;
 
   /// Intervals [inputs] of a box's inputs; those of attributes under test are left alone.
   void enclose(std::span<AxisRange const> box, Interval* inputs) const;
@@ -74,7 +127,16 @@ class BoxDomain {
     std::vector<double> values;  // [entries][width]
     bool ordered = false;
     double step = 0.0;
+    AxisRange region;             // entries of the region
+    std::vector<AxisRange> near;  // [entries]; empty: not relaxed
   };
+  /// What each entry adds to a limit's sum, [axes][entries].
+  struct Limit {
+    std::vector<std::vector<std::int64_t>> sums;
+    std::int64_t most = 0;
+  };
+  void relax(Axis& axis, SubjectView const& view, std::int32_t by);
+  void find_apart(Axis const& axis);
 
   PackedSubject const& packed_;
   std::vector<Axis> axes_;
@@ -82,6 +144,9 @@ class BoxDomain {
   std::vector<int> variant_inputs_;     // of the attributes under test
   std::vector<double> variant_values_;  // [variants][variant_inputs]
   int inputs_ = 0;
+  std::vector<Limit> limits_;
+  std::vector<double> apart_;
+  bool relaxed_ = false;
 };
 
 }  // namespace fairlane

@@ -1,6 +1,7 @@
 #include "engine/verify/box_queue.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "kernels/core/lattice.h"
 
@@ -8,7 +9,7 @@ namespace fairlane {
 namespace {
 
 constexpr std::size_t kRoundBoxes = 2048;
-constexpr std::size_t kVerdicts = static_cast<std::size_t>(BoxVerdict::kUndefined) + 1;
+constexpr std::size_t kVerdicts = static_cast<std::size_t>(BoxVerdict::kEmpty) + 1;
 
 }  // namespace
 
@@ -50,30 +51,33 @@ void BoxQueue::take(std::vector<Decision> const& decisions) {
     if (state.verdict != CellVerdict::kUndecided) continue;
     switch (decision.verdict) {
       case BoxVerdict::kUnfair:
-        examples_[cell] = {decision.example, decision.pair};
+        examples_[cell] = decision.example;
         settle(cell, CellVerdict::kUnfair);
         break;
       case BoxVerdict::kOpen:
         if (state.boxes >= most_boxes_) {
-          settle(cell, CellVerdict::kUnknown, Undecided::kBoxes);
+          settle(cell, CellVerdict::kUnknown, CellReason::kBoxes);
         } else {
           split(cell, round_[i], decision);
         }
         break;
-      case BoxVerdict::kUndefined:
-        state.reason = Undecided::kUndefined;
-        [[fallthrough]];
       default:
+        if (decision.verdict == BoxVerdict::kUndefined) state.reason = CellReason::kUndefined;
+        if (decision.verdict == BoxVerdict::kWithinMargin) state.reason = CellReason::kMargin;
+        state.peopled = state.peopled || decision.verdict != BoxVerdict::kEmpty;
         if (--state.open > 0) break;
-        settle(cell, state.reason == Undecided::kNone ? CellVerdict::kFair : CellVerdict::kUnknown,
-               state.reason);
+        if (state.reason != CellReason::kNone) {
+          settle(cell, CellVerdict::kUnknown, state.reason);
+        } else {
+          settle(cell, CellVerdict::kFair, state.peopled ? CellReason::kNone : CellReason::kEmpty);
+        }
     }
   }
   round_.clear();
   round_cells_.clear();
 }
 
-void BoxQueue::settle(std::int64_t cell, CellVerdict verdict, Undecided reason) {
+void BoxQueue::settle(std::int64_t cell, CellVerdict verdict, CellReason reason) {
   CellState& state = states_[static_cast<std::size_t>(cell)];
   state.verdict = verdict;
   state.reason = reason;
@@ -92,7 +96,7 @@ void BoxQueue::split(std::int64_t cell, OpenBox const& box, Decision const& deci
 void BoxQueue::end() {
   for (std::int64_t cell = 0; cell < cells_.count(); ++cell) {
     if (states_[static_cast<std::size_t>(cell)].verdict == CellVerdict::kUndecided)
-      settle(cell, CellVerdict::kUnknown, Undecided::kSeconds);
+      settle(cell, CellVerdict::kUnknown, CellReason::kSeconds);
   }
   stack_.clear();
   next_cell_ = cells_.count();
@@ -101,13 +105,15 @@ void BoxQueue::end() {
 void BoxQueue::write(CheckpointWriter& state) const {
   std::vector<std::int64_t> cells;
   for (CellState const& cell : states_) {
-    cells.insert(cells.end(), {static_cast<std::int64_t>(cell.verdict),
-                               static_cast<std::int64_t>(cell.reason), cell.open, cell.boxes});
+    cells.insert(cells.end(),
+                 {static_cast<std::int64_t>(cell.verdict), static_cast<std::int64_t>(cell.reason),
+                  cell.peopled ? 1 : 0, cell.open, cell.boxes});
   }
   std::vector<std::int64_t> examples;
   for (auto const& [cell, example] : examples_) {
     examples.insert(examples.end(), {cell, example.pair.upper, example.pair.lower});
     examples.insert(examples.end(), example.entries.begin(), example.entries.end());
+    examples.insert(examples.end(), example.other.begin(), example.other.end());
   }
   std::vector<std::int64_t> stack;
   for (Queued const& queued : stack_) {
@@ -123,19 +129,21 @@ void BoxQueue::write(CheckpointWriter& state) const {
 
 void BoxQueue::read(CheckpointReader const& state) {
   auto const cells = state.values<std::int64_t>("cells");
+  if (cells.size() != 5 * states_.size()) throw std::out_of_range("saved cells are cut off");
   for (std::size_t i = 0; i < states_.size(); ++i) {
-    states_[i].verdict = static_cast<CellVerdict>(cells.at(4 * i));
-    states_[i].reason = static_cast<Undecided>(cells.at(4 * i + 1));
-    states_[i].open = static_cast<std::int32_t>(cells.at(4 * i + 2));
-    states_[i].boxes = cells.at(4 * i + 3);
+    std::int64_t const* const cell = &cells.at(5 * i);
+    states_[i] = {static_cast<CellVerdict>(cell[0]), static_cast<CellReason>(cell[1]), cell[2] != 0,
+                  static_cast<std::int32_t>(cell[3]), cell[4]};
   }
   std::size_t const axes = cells_.box(0).size();
   auto const examples = state.values<std::int64_t>("examples");
-  for (std::size_t at = 0; at < examples.size(); at += 3 + axes) {
-    CounterExample& example = examples_[examples.at(at)];
+  for (std::size_t at = 0; at < examples.size(); at += 3 + 2 * axes) {
+    UnfairPair& example = examples_[examples.at(at)];
     example.pair = {static_cast<int>(examples.at(at + 1)), static_cast<int>(examples.at(at + 2))};
-    for (std::size_t a = 0; a < axes; ++a)
-      example.entries.push_back(static_cast<std::int32_t>(examples.at(at + 3 + a)));
+    for (std::size_t a = 0; a < 2 * axes; ++a) {
+      auto& entries = a < axes ? example.entries : example.other;
+      entries.push_back(static_cast<std::int32_t>(examples.at(at + 3 + a)));
+    }
   }
   auto const stack = state.values<std::int64_t>("stack");
   for (std::size_t at = 0; at < stack.size();) {

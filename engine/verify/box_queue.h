@@ -16,23 +16,18 @@ namespace fairlane {
 /// What is known of a cell.
 enum class CellVerdict : std::uint8_t { kUndecided, kFair, kUnfair, kUnknown };
 
-/// Why a cell is left undecided.
-enum class Undecided : std::uint8_t { kNone, kBoxes, kSeconds, kUndefined };
+/// Why a cell is unknown, or, kEmpty, fair without having any group.
+enum class CellReason : std::uint8_t { kNone, kBoxes, kSeconds, kUndefined, kMargin, kEmpty };
 
 /// A cell's verdict.
-/// open   boxes that are not decided; `boxes` that were looked at
+/// open     boxes that are not decided; `boxes` that were looked at
+/// peopled  whether some of them may have a group
 struct CellState {
   CellVerdict verdict = CellVerdict::kUndecided;
-  Undecided reason = Undecided::kNone;
+  CellReason reason = CellReason::kNone;
+  bool peopled = false;
   std::int32_t open = 0;
   std::int64_t boxes = 0;
-};
-
-/// A group shown to be discriminatory.
-/// entries  [axes]
-struct CounterExample {
-  std::vector<std::int32_t> entries;
-  VariantPair pair;
 };
 
 /// Which boxes come next, and what their decisions mean for their cells. A round takes the boxes
@@ -51,7 +46,7 @@ class BoxQueue {
   void end();
 
   std::vector<CellState> const& states() const { return states_; }
-  std::map<std::int64_t, CounterExample> const& examples() const { return examples_; }
+  std::map<std::int64_t, UnfairPair> const& examples() const { return examples_; }
   std::int64_t boxes() const { return boxes_; }
   std::int64_t decided() const { return decided_; }
   /// Boxes by what decided them [BoxVerdict].
@@ -65,13 +60,13 @@ class BoxQueue {
     std::int64_t cell = 0;
     OpenBox box;
   };
-  void settle(std::int64_t cell, CellVerdict verdict, Undecided reason = Undecided::kNone);
+  void settle(std::int64_t cell, CellVerdict verdict, CellReason reason = CellReason::kNone);
   void split(std::int64_t cell, OpenBox const& box, Decision const& decision);
 
   Cells const& cells_;
   std::int64_t most_boxes_;
   std::vector<CellState> states_;
-  std::map<std::int64_t, CounterExample> examples_;
+  std::map<std::int64_t, UnfairPair> examples_;
   std::vector<Queued> stack_;
   std::int64_t next_cell_ = 0;
   std::int64_t boxes_ = 0;

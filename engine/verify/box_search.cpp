@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "kernels/core/philox.h"
 
@@ -22,15 +23,31 @@ std::int32_t draw_below(std::uint64_t id, std::uint32_t draw, std::int32_t size)
 }  // namespace
 
 BoxSearch::BoxSearch(BoxDomain const& domain, BoundNetwork const& network,
-                     BoxKernels const& kernels, RowDescriber& rows, double threshold)
+                     BoxKernels const& kernels, RowDescriber& rows, VerifyQuery const& query)
     : domain_(domain),
       network_(network.get()),
       kernels_(kernels),
       rows_(rows),
-      threshold_(threshold),
+      query_(query),
       memory_(network.get(), kernels.lanes),
       lanes_(static_cast<std::size_t>(kernels.lanes)),
       inputs_(static_cast<std::size_t>(network.get().inputs)) {}
+
+void BoxSearch::search(std::span<Task const> tasks, std::span<std::optional<UnfairPair>> found) {
+  begin(tasks);
+  int steps = 0;
+  for (Task const& task : tasks) steps = std::max(steps, task.steps);
+  for (int step = 0; step < steps; ++step) {
+    evaluate(tasks);
+    bool all = true;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      if (!found[i]) found[i] = pair_at(i, tasks[i]);
+      all = all && (found[i] || step + 1 >= tasks[i].steps);
+    }
+    if (all) return;
+    move(tasks);
+  }
+}
 
 void BoxSearch::begin(std::span<Task const> tasks) {
   for (std::size_t i = 0; i < tasks.size(); ++i) {
@@ -38,7 +55,9 @@ void BoxSearch::begin(std::span<Task const> tasks) {
     lane = {};
     for (AxisRange const& range : tasks[i].box)
       lane.entries.push_back(range.first + (range.last - range.first) / 2);
+    lane.rises.assign(lane.entries.size(), true);
     lane.best = std::numeric_limits<double>::infinity();
+    keep_limits(lane, tasks[i]);
   }
 }
 
@@ -48,10 +67,29 @@ void BoxSearch::restart(Lane& lane, Task const& task) {
   }
   lane.best = std::numeric_limits<double>::infinity();
   lane.since = 0;
+  keep_limits(lane, task);
 }
 
-void BoxSearch::place(int lane, int variant) {
-  auto const& entries = lanes_[static_cast<std::size_t>(lane)].entries;
+void BoxSearch::keep_limits(Lane& lane, Task const& task) const {
+  if (!domain_.limited()) return;
+  // One axis after the other gets the entry that is beyond the least, the nearest of those.
+  std::int64_t beyond = domain_.excess(lane.entries);
+  for (std::size_t a = 0; a < task.box.size() && beyond > 0; ++a) {
+    std::int32_t const here = lane.entries[a];
+    std::int32_t best = here;
+    for (std::int32_t e = task.box[a].first; e <= task.box[a].last; ++e) {
+      lane.entries[a] = e;
+      std::int64_t const excess = domain_.excess(lane.entries);
+      if (excess > beyond || (excess == beyond && std::abs(e - here) >= std::abs(best - here)))
+        continue;
+      beyond = excess;
+      best = e;
+    }
+    lane.entries[a] = best;
+  }
+}
+
+void BoxSearch::place(int lane, std::span<std::int32_t const> entries, int variant) {
   for (std::size_t a = 0; a < domain_.axes(); ++a) {
     auto const values = domain_.values(a, entries[a]);
     for (std::size_t k = 0; k < values.size(); ++k)
@@ -63,23 +101,58 @@ void BoxSearch::place(int lane, int variant) {
     memory_.at(memory_.get().low, k, lane) = inputs_[static_cast<std::size_t>(k)].low;
 }
 
+std::vector<std::int32_t> BoxSearch::beside(Lane const& lane, bool greatest) const {
+  std::vector<std::int32_t> entries = lane.entries;
+  for (std::size_t a = 0; a < entries.size(); ++a) {
+    AxisRange const near = domain_.near(a, entries[a]);
+    entries[a] = lane.rises[a] == greatest ? near.last : near.first;
+  }
+  return entries;
+}
+
 void BoxSearch::evaluate(std::span<Task const> tasks) {
+  std::size_t const kinds = domain_.relaxed() ? 3 : 1;  // the group, and two that are beside it
   std::size_t most = 0;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    lanes_[i].outputs.resize(tasks[i].variants.size());
+    lanes_[i].outputs.resize(kinds * tasks[i].variants.size());
     most = std::max(most, tasks[i].variants.size());
   }
-  for (std::size_t v = 0; v < most; ++v) {
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-      auto const& variants = tasks[i].variants;
-      place(static_cast<int>(i), variants[std::min(v, variants.size() - 1)]);
-    }
-    kernels_.probe(network_, memory_.get(), false);
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-      if (v < lanes_[i].outputs.size())
-        lanes_[i].outputs[v] = memory_.at(memory_.get().least, 0, static_cast<int>(i));
+  for (std::size_t kind = 0; kind < kinds; ++kind) {
+    for (std::size_t v = 0; v < most; ++v) {
+      for (std::size_t i = 0; i < tasks.size(); ++i) {
+        auto const& variants = tasks[i].variants;
+        Lane const& lane = lanes_[i];
+        place(static_cast<int>(i), kind == 0 ? lane.entries : beside(lane, kind == 1),
+              variants[std::min(v, variants.size() - 1)]);
+      }
+      kernels_.probe(network_, memory_.get(), false);
+      for (std::size_t i = 0; i < tasks.size(); ++i) {
+        std::size_t const count = tasks[i].variants.size();
+        if (v < count) {
+          lanes_[i].outputs[kind * count + v] =
+              memory_.at(memory_.get().least, 0, static_cast<int>(i));
+        }
+      }
     }
   }
+}
+
+std::optional<UnfairPair> BoxSearch::pair_at(std::size_t i, Task const& task) {
+  Lane const& lane = lanes_[i];
+  bool above = false;
+  bool below = false;
+  for (double const z : lane.outputs) (z > query_.threshold ? above : below) = true;
+  if (!above || !below || domain_.excess(lane.entries) > 0) return std::nullopt;
+  if (!domain_.relaxed()) return certain_pair(lane.entries, task.variants);
+  evaluate_rows(lane.entries, task.variants);
+  own_leads_ = leads_;
+  for (bool const greatest : {true, false}) {
+    auto const other = beside(lane, greatest);
+    if (domain_.excess(other) > 0) continue;
+    evaluate_rows(other, task.variants);
+    if (auto found = compare(lane.entries, other, task.variants)) return found;
+  }
+  return std::nullopt;
 }
 
 void BoxSearch::evaluate_rows(std::span<std::int32_t const> entries,
@@ -88,7 +161,7 @@ void BoxSearch::evaluate_rows(std::span<std::int32_t const> entries,
   auto const outputs = static_cast<std::size_t>(network_.outputs);
   row_.resize(width * variants.size());
   logits_.resize(outputs * variants.size());
-  labels_.resize(variants.size());
+  leads_.resize(variants.size());
   for (std::size_t i = 0; i < variants.size(); ++i)
     domain_.row(entries, variants[i], &row_[i * width]);
   rows_.logits(row_.data(), variants.size(), logits_.data());
@@ -96,9 +169,57 @@ void BoxSearch::evaluate_rows(std::span<std::int32_t const> entries,
     float const* const z = &logits_[i * outputs];
     bool finite = true;
     for (std::size_t o = 0; o < outputs; ++o) finite = finite && std::isfinite(z[o]);
-    bool const one = outputs == 1 ? static_cast<double>(z[0]) > threshold_ : z[1] > z[0];
-    labels_[i] = !finite ? -1 : one ? 1 : 0;
+    double const lead = outputs == 1 ? static_cast<double>(z[0])
+                                     : static_cast<double>(z[1]) - static_cast<double>(z[0]);
+    leads_[i] = finite ? lead : std::numeric_limits<double>::quiet_NaN();
   }
+}
+
+std::optional<UnfairPair> BoxSearch::compare(std::span<std::int32_t const> entries,
+                                             std::span<std::int32_t const> other,
+                                             std::span<int const> variants) {
+  auto const found = [&](bool own_is_upper, std::size_t i, std::size_t j) {
+    std::vector<std::int32_t> own(entries.begin(), entries.end());
+    std::vector<std::int32_t> beside(other.begin(), other.end());
+    if (own_is_upper) return UnfairPair{own, beside, {variants[i], variants[j]}};
+    return UnfairPair{beside, own, {variants[j], variants[i]}};
+  };
+  double const t = query_.threshold;
+  for (double const lead : leads_) undefined_ = undefined_ || std::isnan(lead);
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    for (std::size_t j = 0; j < variants.size(); ++j) {
+      double const own = own_leads_[i];
+      double const lead = leads_[j];
+      if (std::isnan(own) || std::isnan(lead)) continue;
+      bool const differ = (own > t) != (lead > t);
+      bool const close =
+          std::max(own, lead) > query_.least_upper() && std::min(own, lead) <= query_.most_lower();
+      if ((!differ && !close) || !query_.compares(variants[i], variants[j])) continue;
+      if (differ) return found(own > t, i, j);
+      within_margin_ = true;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<UnfairPair> BoxSearch::certain_pair(std::span<std::int32_t const> entries,
+                                                  std::span<int const> variants) {
+  undefined_ = false;
+  within_margin_ = false;
+  if (domain_.excess(entries) > 0) return std::nullopt;
+  evaluate_rows(entries, variants);
+  own_leads_ = leads_;
+  if (!domain_.relaxed()) return compare(entries, entries, variants);
+  GroupBox wide;
+  for (std::size_t a = 0; a < entries.size(); ++a) wide.push_back(domain_.near(a, entries[a]));
+  std::optional<UnfairPair> pair;
+  each_point(wide, [&](std::vector<std::int32_t> const& other) {
+    if (domain_.excess(other) > 0) return true;
+    evaluate_rows(other, variants);
+    pair = compare(entries, other, variants);
+    return !pair;
+  });
+  return pair;
 }
 
 void BoxSearch::move(std::span<Task const> tasks) {
@@ -107,14 +228,30 @@ void BoxSearch::move(std::span<Task const> tasks) {
     auto const& outputs = lanes_[i].outputs;
     std::size_t nearest = 0;
     for (std::size_t v = 1; v < outputs.size(); ++v) {
-      if (std::abs(outputs[v] - threshold_) < std::abs(outputs[nearest] - threshold_)) nearest = v;
+      double const distance = std::abs(outputs[v] - query_.threshold);
+      if (distance < std::abs(outputs[nearest] - query_.threshold)) nearest = v;
     }
-    place(static_cast<int>(i), tasks[i].variants[nearest]);
+    auto const& variants = tasks[i].variants;
+    place(static_cast<int>(i), lanes_[i].entries, variants[nearest % variants.size()]);
     auto const [low, high] = std::minmax_element(outputs.begin(), outputs.end());
-    lanes_[i].middle = (*low + *high) / 2.0 - threshold_;
+    lanes_[i].middle = (*low + *high) / 2.0 - query_.threshold;
   }
   kernels_.probe(network_, memory_.get(), true);
   for (std::size_t i = 0; i < tasks.size(); ++i) step_lane(static_cast<int>(i), tasks[i]);
+}
+
+void BoxSearch::find_rises(int number) {
+  double const* const slopes = memory_.get().below;
+  Lane& lane = lanes_[static_cast<std::size_t>(number)];
+  for (std::size_t a = 0; a < domain_.axes(); ++a) {
+    AxisRange const near = domain_.near(a, lane.entries[a]);
+    auto const first = domain_.values(a, near.first);
+    auto const last = domain_.values(a, near.last);
+    double rise = 0.0;
+    for (std::size_t k = 0; k < first.size(); ++k)
+      rise += slopes[domain_.axis_inputs(a)[k] * kernels_.lanes + number] * (last[k] - first[k]);
+    lane.rises[a] = rise >= 0.0;
+  }
 }
 
 void BoxSearch::step_lane(int number, Task const& task) {
@@ -125,11 +262,19 @@ void BoxSearch::step_lane(int number, Task const& task) {
     lane.best = std::abs(lane.middle);
     lane.since = 0;
   }
+  if (domain_.relaxed()) find_rises(number);
   // The entry of one axis whose predicted middle is nearest to zero.
   double least = std::numeric_limits<double>::infinity();
   std::size_t axis = 0;
   std::int32_t entry = -1;
   double const* const slopes = memory_.get().below;
+  auto const is_kept = [&](std::size_t a, std::int32_t e) {
+    if (!domain_.limited()) return true;
+    std::int32_t const here = std::exchange(lane.entries[a], e);
+    bool const kept = domain_.excess(lane.entries) == 0;
+    lane.entries[a] = here;
+    return kept;
+  };
   for (std::size_t a = 0; a < domain_.axes(); ++a) {
     AxisRange const& range = task.box[a];
     if (range.size() < 2) continue;
@@ -145,7 +290,7 @@ void BoxSearch::step_lane(int number, Task const& task) {
     };
     auto const consider = [&](std::int32_t e) {
       e = std::clamp(e, range.first, range.last);
-      if (e == here) return;
+      if (e == here || !is_kept(a, e)) return;
       double const distance = predicted(e);
       if (distance < least) {
         least = distance;

@@ -2,36 +2,33 @@
 // threshold lies between two variants, a box a lane.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "engine/verify/box_domain.h"
+#include "engine/verify/verify_query.h"
 #include "kernels/boxes/box_network.h"
 #include "kernels/row_describer.h"
 
 namespace fairlane {
 
-/// Two variants of one group, the first of which has label 1 and the second label 0.
-struct VariantPair {
-  int upper = -1;
-  int lower = -1;
-};
-
-/// A place to look from.
-/// entries  [axes]
-struct FoundGroup {
+/// Two people who are compared and have different labels.
+/// entries  [axes] of the one with label 1, and `other` of the one with label 0: the same where no
+///          axis is relaxed
+struct UnfairPair {
   std::vector<std::int32_t> entries;
+  std::vector<std::int32_t> other;
   VariantPair pair;
 };
 
 /// One thread's.
 class BoxSearch {
  public:
+  /// All outlive it.
   BoxSearch(BoxDomain const& domain, BoundNetwork const& network, BoxKernels const& kernels,
-            RowDescriber& rows, double threshold);
+            RowDescriber& rows, VerifyQuery const& query);
 
   /// A box to search, and where.
   /// id  from which its random numbers come
@@ -41,48 +38,24 @@ class BoxSearch {
     std::span<int const> variants;
     int steps = 0;
   };
-  /// found [tasks], at most as many as kernels take lanes. compares(v, w): pairs that count
-  template <class Compares>
-  void search(std::span<Task const> tasks, std::span<std::optional<FoundGroup>> found,
-              Compares const& compares) {
-    begin(tasks);
-    int steps = 0;
-    for (Task const& task : tasks) steps = std::max(steps, task.steps);
-    for (int step = 0; step < steps; ++step) {
-      evaluate(tasks);
-      bool all = true;
-      for (std::size_t i = 0; i < tasks.size(); ++i) {
-        if (!found[i]) found[i] = pair_at(i, tasks[i], compares);
-        all = all && (found[i] || step + 1 >= tasks[i].steps);
-      }
-      if (all) return;
-      move(tasks);
-    }
-  }
+  /// found [tasks], at most as many as kernels take lanes
+  void search(std::span<Task const> tasks, std::span<std::optional<UnfairPair>> found);
 
-  /// The first pair of variants of a group that have different labels, in float32. logits_ [of the
-  /// variants]
-  template <class Compares>
-  std::optional<VariantPair> certain_pair(std::span<std::int32_t const> entries,
-                                          std::span<int const> variants, Compares const& compares) {
-    evaluate_rows(entries, variants);
-    for (std::size_t i = 0; i < variants.size(); ++i) {
-      if (labels_[i] != 1) continue;
-      for (std::size_t j = 0; j < variants.size(); ++j) {
-        if (labels_[j] == 0 && compares(variants[i], variants[j]))
-          return VariantPair{variants[i], variants[j]};
-      }
-    }
-    return std::nullopt;
-  }
+  /// The first two people with different labels, in float32, of whom one is of a group, and the
+  /// other too or of one that it is compared with.
+  std::optional<UnfairPair> certain_pair(std::span<std::int32_t const> entries,
+                                         std::span<int const> variants);
 
-  /// Whether an output of the group evaluated last is not finite.
-  bool undefined() const { return std::ranges::count(labels_, -1) > 0; }
+  /// Of the group evaluated last, where it has no such pair: whether an output is not finite, and
+  /// whether one could be without the margin.
+  bool undefined() const { return undefined_; }
+  bool within_margin() const { return within_margin_; }
 
  private:
   struct Lane {
     std::vector<std::int32_t> entries;  // [axes]
-    std::vector<double> outputs;        // [variants]
+    std::vector<double> outputs;        // [variants] of the group, then of those beside it
+    std::vector<bool> rises;            // [axes] the output with the last entry it is compared with
     double middle = 0.0;                // between the extreme outputs, from the threshold
     double best = 0.0;                  // least |middle| since the last start
     int since = 0;                      // steps since it became less
@@ -91,33 +64,35 @@ class BoxSearch {
 
   void begin(std::span<Task const> tasks);
   void restart(Lane& lane, Task const& task);
+  /// Moves a lane to where the limits are kept, as far as that is found.
+  void keep_limits(Lane& lane, Task const& task) const;
   void evaluate(std::span<Task const> tasks);
-  /// Labels of a group's variants as the subject has them; -1 where undefined.
+  /// Entries of whoever is compared with a lane's group and has the greatest output, or the least,
+  /// by its slopes.
+  std::vector<std::int32_t> beside(Lane const& lane, bool greatest) const;
+  /// Outputs of a group's variants as the subject has them, from the threshold; NaN: undefined.
   void evaluate_rows(std::span<std::int32_t const> entries, std::span<int const> variants);
+  /// Compares a group's leads with those of a group beside it.
+  std::optional<UnfairPair> compare(std::span<std::int32_t const> entries,
+                                    std::span<std::int32_t const> other,
+                                    std::span<int const> variants);
+  std::optional<UnfairPair> pair_at(std::size_t i, Task const& task);
   void move(std::span<Task const> tasks);
-  void place(int lane, int variant);
+  void place(int lane, std::span<std::int32_t const> entries, int variant);
+  void find_rises(int lane);
   void step_lane(int lane, Task const& task);
-
-  template <class Compares>
-  std::optional<FoundGroup> pair_at(std::size_t i, Task const& task, Compares const& compares) {
-    Lane const& lane = lanes_[i];
-    bool above = false;
-    bool below = false;
-    for (double const z : lane.outputs) (z > threshold_ ? above : below) = true;
-    if (!above || !below) return std::nullopt;
-    auto const pair = certain_pair(lane.entries, task.variants, compares);
-    if (!pair) return std::nullopt;
-    return FoundGroup{lane.entries, *pair};
-  }
 
   BoxDomain const& domain_;
   BoxNetwork const& network_;
   BoxKernels const& kernels_;
   RowDescriber& rows_;
-  double threshold_;
+  VerifyQuery const& query_;
   BoxMemory memory_;
   std::vector<Lane> lanes_;
-  std::vector<std::int32_t> labels_;
+  std::vector<double> leads_;      // [variants] of the group evaluated last
+  std::vector<double> own_leads_;  // [variants] of the one that others are compared with
+  bool undefined_ = false;
+  bool within_margin_ = false;
   std::vector<std::int32_t> row_;
   std::vector<float> logits_;
   std::vector<Interval> inputs_;

@@ -11,12 +11,12 @@
 namespace fairlane {
 namespace {
 
-std::vector<AxisRange> pieces_of(std::int64_t values, std::int64_t size) {
+std::vector<AxisRange> pieces_of(AxisRange const& range, std::int64_t size) {
   std::vector<AxisRange> pieces;
-  std::int64_t const run = size == 0 ? values : size;
-  for (std::int64_t first = 0; first < values; first += run) {
-    pieces.push_back({static_cast<std::int32_t>(first),
-                      static_cast<std::int32_t>(std::min(first + run, values)) - 1});
+  std::int64_t const run = size == 0 ? range.size() : size;
+  for (std::int64_t first = range.first; first <= range.last; first += run) {
+    std::int64_t const last = std::min<std::int64_t>(first + run - 1, range.last);
+    pieces.push_back({static_cast<std::int32_t>(first), static_cast<std::int32_t>(last)});
   }
   return pieces;
 }
@@ -25,13 +25,12 @@ std::vector<AxisRange> pieces_of(std::int64_t values, std::int64_t size) {
 
 Cells::Cells(SubjectView const& view, BoxDomain const& domain, std::int64_t size)
     : view_(view), domain_(domain) {
-  for (std::size_t a = 0; a < domain.axes(); ++a) {
-    digits_.push_back(
-        {-1, a, domain.axis(a).attributes.front(), pieces_of(domain.axis(a).size(), size)});
-  }
+  GroupBox const region = domain.whole();
+  for (std::size_t a = 0; a < domain.axes(); ++a)
+    digits_.push_back({-1, a, domain.axis(a).attributes.front(), pieces_of(region[a], size)});
   for (std::size_t s = 0; s < view.selected.size(); ++s) {
-    auto const values = static_cast<std::int64_t>(view.values[s].size());
-    digits_.push_back({static_cast<int>(s), 0, view.selected[s], pieces_of(values, size)});
+    auto const last = static_cast<std::int32_t>(view.values[s].size()) - 1;
+    digits_.push_back({static_cast<int>(s), 0, view.selected[s], pieces_of({0, last}, size)});
   }
   std::ranges::sort(digits_, {}, &Digit::order);
   double product = 1.0;
@@ -114,13 +113,16 @@ Cells::Listed Cells::listed(Dataset const& bounds, Domain const& named, std::int
                              in_quotes(whose.name), ends.first, ends.last, whose.codes_text()));
   };
   Listed cell;
+  GroupBox const region = domain_.whole();
   cell.values.resize(domain_.attributes());
   for (std::size_t a = 0; a < domain_.axes(); ++a) {
     ValueList const& list = domain_.axis(a);
     int const attribute = list.attributes.front();
     AxisRange const ends = range(attribute);
-    auto const first = std::ranges::lower_bound(list.values, ends.first);
-    auto const last = std::ranges::upper_bound(list.values, ends.last);
+    auto const from = list.values.begin() + region[a].first;
+    auto const to = list.values.begin() + region[a].last + 1;
+    auto const first = std::lower_bound(from, to, ends.first);
+    auto const last = std::upper_bound(from, to, ends.last);
     if (first >= last) throw problem(attribute);
     cell.values[static_cast<std::size_t>(attribute)] = {*first, *(last - 1)};
     cell.box.push_back({static_cast<std::int32_t>(first - list.values.begin()),

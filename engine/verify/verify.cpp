@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -32,6 +33,7 @@ char const* word_of(PairSemantics semantics) {
 std::string recorded_options(VerifyOptions const& options) {
   Json json = recorded_region(options.region);
   json["semantics"] = word_of(options.semantics);
+  record_rules(options, json);
   json["cell_size"] = options.cell_size;
   if (!options.cell_file.empty()) json["cell_file"] = sha256_file(options.cell_file);
   json["most_boxes"] = options.most_boxes;
@@ -80,6 +82,47 @@ std::string instruction_set(Execution const& execution) {
   return colon == std::string::npos ? std::string() : execution.backend.substr(colon + 1);
 }
 
+/// Who is compared with whom, as a subject numbers attributes.
+RegionRules region_rules(TestSubject const& subject, VerifyOptions const& options) {
+  RegionRules rules;
+  Domain const& domain = subject.domain();
+  std::vector<std::string> names;
+  for (Attribute const& attribute : domain.attributes) names.push_back(attribute.name);
+  for (RelaxedBy const& relaxed : options.relaxed) {
+    int const a = domain.find(relaxed.attribute);
+    auto const refuse = [&](std::string const& why) {
+      return Error(ExitCode::kUsage,
+                   fmt::format("--relax {}={}: {}", escaped(relaxed.attribute), relaxed.by, why));
+    };
+    if (a < 0) {
+      throw refuse(fmt::format("no attribute of {}{}", escaped(domain.source),
+                               did_you_mean(relaxed.attribute, names)));
+    }
+    if (std::ranges::count(subject.selected(), a) > 0)
+      throw refuse("the attribute is under test, expected another one");
+    bool const listed = std::ranges::any_of(options.region.from_data, [&](auto const& tuple) {
+      return std::ranges::count(tuple, relaxed.attribute) > 0;
+    });
+    if (options.region.rows || listed)
+      throw refuse("its values come from the data; leave --rows and its --tuple out");
+    for (RelaxedAttribute const& known : rules.relaxed) {
+      if (known.attribute == a) throw refuse("named twice, expected once");
+    }
+    rules.relaxed.push_back({a, relaxed.by});
+  }
+  for (std::string const& text : options.where) {
+    for (LinearLimit& limit : parse_limit(text, domain, subject.selected()))
+      rules.limits.push_back(std::move(limit));
+  }
+  bool const plain = rules.relaxed.empty() && rules.limits.empty() && options.margin == 0.0;
+  if (options.quantify > 0 && !plain) {
+    throw Error(ExitCode::kUsage,
+                "--quantify counts groups of a product of values; leave --relax, --where and "
+                "--margin out");
+  }
+  return rules;
+}
+
 /// One verification on its way.
 class Verification : private JobTask {
  public:
@@ -92,7 +135,8 @@ class Verification : private JobTask {
         kernels_(box_kernels(instruction_set(execution_).c_str())),
         out_(config.output.dir, manifest(), options.overwrite),
         backend_(make_backend(subject_, execution_, config.seed, {}, options.notice)),
-        domain_(subject_.view(), backend_->subject(), region_lists(subject_, options.region)),
+        domain_(subject_.view(), backend_->subject(), region_lists(subject_, options.region),
+                region_rules(subject_, options)),
         cells_(options.cell_file.empty()
                    ? Cells(subject_.view(), domain_, options.cell_size)
                    : Cells(subject_.view(), domain_,
@@ -105,6 +149,7 @@ class Verification : private JobTask {
     query_.variants = cells_.variant_lists();
     query_.threshold = static_cast<double>(subject_.view().threshold);
     if (subject_.model().outputs() == 2) query_.threshold = 0.0;
+    query_.margin = options.margin;
     query_.compares = [this](int v, int w) {
       if (options_.semantics == PairSemantics::kAny) return v != w;
       PackedSubject const& packed = backend_->subject();
@@ -217,7 +262,7 @@ void Verification::count_shares() {
 
 void Verification::sample_groups(CertainShares& shares) {
   constexpr std::int64_t kSamples = 1 << 15;
-  BoxSearch search(domain_, network_, kernels_, *backend_, query_.threshold);
+  BoxSearch search(domain_, network_, kernels_, *backend_, query_);
   std::vector<int> const& all = query_.variants.front();
   std::vector<std::int32_t> entries(domain_.axes());
   for (std::int64_t i = 0; i < kSamples; ++i) {
@@ -229,7 +274,7 @@ void Verification::sample_groups(CertainShares& shares) {
       auto const size = static_cast<std::uint64_t>(domain_.axis(a).size());
       entries[a] = static_cast<std::int32_t>(words.w[0] * size >> 32);
     }
-    bool const unfair = search.certain_pair(entries, all, query_.compares).has_value();
+    bool const unfair = search.certain_pair(entries, all).has_value();
     ++shares.sampled;
     shares.unfair_samples += unfair ? 1 : 0;
     shares.defined_samples += unfair || !search.undefined() ? 1 : 0;
@@ -276,10 +321,10 @@ std::string Verification::run() {
                             escaped(config_.model), shares_->unfair, shares_->groups, shares_->fair,
                             sample.low, sample.high));
   }
-  VerifyReport report{subject_, domain_, cells_, queue_, *backend_, shares_};
+  VerifyReport report{subject_, options_, domain_, cells_, queue_, *backend_, shares_};
   report.search_seconds = start.seconds();
   out_.write("cells.csv", cells_csv(report));
-  out_.write("counterexamples.csv", counterexamples_csv(report));
+  out_.write("counterexamples.csv", counterexamples_csv(report, report.float32_only));
   report.total_seconds = start.seconds();
   std::string summary = verify_summary_json(report);
   out_.write("summary.json", summary);

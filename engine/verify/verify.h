@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/config/run_config.h"
 #include "engine/count/region.h"
@@ -18,6 +19,12 @@ namespace fairlane {
 enum class PairSemantics : std::uint8_t {
   kAny,  // all: those that differ in at least one attribute under test (the papers)
   kAll,  // those that differ in every attribute under test (Fairify's program)
+};
+
+/// An attribute in which two people who are compared may differ by so much.
+struct RelaxedBy {
+  std::string attribute;
+  std::int32_t by = 0;
 };
 
 /// How far a verification has come.
@@ -33,6 +40,9 @@ struct VerifyProgress {
 };
 
 /// region      what is verified
+/// relaxed     attributes in which the two may differ, beside those under test
+/// where       limits of sums of attributes that all people keep, as parse_limit() reads them
+/// margin      by which every output may be off in a cell that is proven fair
 /// cell_size   as in Cells; 0: one cell
 /// cell_file   whose boxes are the cells, as read_cell_bounds() reads it; empty: by cell_size
 /// most_boxes  that a cell is split into before it is left undecided
@@ -44,6 +54,9 @@ struct VerifyOptions {
   Execution execution;
   Region region;
   PairSemantics semantics = PairSemantics::kAny;
+  std::vector<RelaxedBy> relaxed;
+  std::vector<std::string> where;
+  double margin = 0.0;
   std::int64_t cell_size = 0;
   std::string cell_file;
   std::int64_t most_boxes = 1'000'000;

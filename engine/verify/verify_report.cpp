@@ -13,8 +13,9 @@
 namespace fairlane {
 namespace {
 
-constexpr std::array kWords = {"unknown", "unsat", "sat", "unknown"};   // by CellVerdict
-constexpr std::array kReasons = {"", "boxes", "seconds", "undefined"};  // by Undecided
+constexpr std::array kWords = {"unknown", "unsat", "sat", "unknown"};  // by CellVerdict
+constexpr std::array kReasons = {"",          "boxes",  "seconds",
+                                 "undefined", "margin", "empty"};  // by CellReason
 
 std::string const& name_of(VerifyReport const& report, std::size_t attribute) {
   return report.subject.domain().attributes[attribute].name;
@@ -28,6 +29,16 @@ double margin_of(T const* outputs, int count) {
 }
 
 }  // namespace
+
+void record_rules(VerifyOptions const& options, Json& json) {
+  if (!options.relaxed.empty()) {
+    json["relaxed"] = Json::object();
+    for (RelaxedBy const& relaxed : options.relaxed)
+      json["relaxed"][relaxed.attribute] = relaxed.by;
+  }
+  if (!options.where.empty()) json["where"] = options.where;
+  if (options.margin > 0.0) json["margin"] = options.margin;
+}
 
 std::string cells_csv(VerifyReport const& report) {
   std::string text = "cell";
@@ -47,40 +58,47 @@ std::string cells_csv(VerifyReport const& report) {
   return text;
 }
 
-std::string counterexamples_csv(VerifyReport const& report) {
+std::string counterexamples_csv(VerifyReport const& report, std::int64_t& float32_only) {
   auto const& subject = report.subject;
+  std::vector<std::int32_t> beside = subject.selected();
+  for (RelaxedBy const& relaxed : report.options.relaxed)
+    beside.push_back(subject.domain().find(relaxed.attribute));
   std::string text = "cell";
   for (std::size_t a = 0; a < report.domain.attributes(); ++a)
     text += "," + csv_cell(name_of(report, a));
-  for (std::int32_t const s : subject.selected())
-    text += "," + csv_cell("pair_" + name_of(report, static_cast<std::size_t>(s)));
-  text += ",label,pair_label,logit,pair_logit,double_logit,pair_double_logit\n";
+  for (std::int32_t const a : beside)
+    text += "," + csv_cell("pair_" + name_of(report, static_cast<std::size_t>(a)));
+  text += ",label,pair_label,logit,pair_logit,double_logit,pair_double_logit,double_agrees\n";
   DoubleEvaluator evaluator(subject.model().network("verify"), &subject.domain());
   std::size_t const width = report.domain.attributes();
   int const outputs = subject.model().outputs();
+  double const threshold = outputs == 1 ? static_cast<double>(subject.view().threshold) : 0.0;
   std::vector<std::int32_t> rows(2 * width);
   std::vector<float> logits(2 * static_cast<std::size_t>(outputs));
+  float32_only = 0;
   for (auto const& [cell, example] : report.queue.examples()) {
     report.domain.row(example.entries, example.pair.upper, rows.data());
-    report.domain.row(example.entries, example.pair.lower, &rows[width]);
+    report.domain.row(example.other, example.pair.lower, &rows[width]);
     report.rows.logits(rows.data(), 2, logits.data());
     fmt::format_to(std::back_inserter(text), "{}", cell);
     for (std::size_t a = 0; a < width; ++a)
       fmt::format_to(std::back_inserter(text), ",{}", rows[a]);
-    for (std::int32_t const s : subject.selected()) {
-      fmt::format_to(std::back_inserter(text), ",{}", rows[width + static_cast<std::size_t>(s)]);
-    }
+    for (std::int32_t const a : beside)
+      fmt::format_to(std::back_inserter(text), ",{}", rows[width + static_cast<std::size_t>(a)]);
     text += ",1,0";
     for (int side = 0; side < 2; ++side) {
       float const* const z = &logits[static_cast<std::size_t>(side * outputs)];
       fmt::format_to(std::back_inserter(text), ",{:.9g}", margin_of(z, outputs));
     }
+    bool agrees = true;
     for (std::size_t side = 0; side < 2; ++side) {
       evaluator.evaluate(&rows[side * width]);
-      fmt::format_to(std::back_inserter(text), ",{:.17g}",
-                     margin_of(evaluator.logits().data(), outputs));
+      double const lead = margin_of(evaluator.logits().data(), outputs);
+      fmt::format_to(std::back_inserter(text), ",{:.17g}", lead);
+      agrees = agrees && (lead > threshold) == (side == 0);
     }
-    text += "\n";
+    float32_only += agrees ? 0 : 1;
+    text += agrees ? ",yes\n" : ",no\n";
   }
   return text;
 }
@@ -89,6 +107,7 @@ std::string verify_summary_json(VerifyReport const& report) {
   std::int64_t sat = 0;
   std::int64_t unsat = 0;
   std::int64_t unknown = 0;
+  std::int64_t empty = 0;
   Json reasons = Json::object();
   for (CellState const& state : report.queue.states()) {
     switch (state.verdict) {
@@ -97,6 +116,7 @@ std::string verify_summary_json(VerifyReport const& report) {
         break;
       case CellVerdict::kFair:
         ++unsat;
+        empty += state.reason == CellReason::kEmpty ? 1 : 0;
         break;
       default: {
         ++unknown;
@@ -112,9 +132,12 @@ std::string verify_summary_json(VerifyReport const& report) {
   json["method"] = kVerifyMethod;
   json["protected"] = names;
   json["variants"] = report.domain.variants();
+  record_rules(report.options, json);
   json["verdict"] = sat > 0 ? "sat" : unknown > 0 ? "unknown" : "unsat";
   json["cells"] = {{"sat", sat}, {"unsat", unsat}, {"unknown", unknown}};
   if (unknown > 0) json["unknown_by"] = reasons;
+  if (empty > 0) json["empty_cells"] = empty;
+  json["counterexamples"] = {{"all", sat}, {"float32_only", report.float32_only}};
   auto const of = [&](BoxVerdict verdict) {
     return report.queue.by_verdict()[static_cast<std::size_t>(verdict)];
   };
@@ -125,6 +148,8 @@ std::string verify_summary_json(VerifyReport const& report) {
                    {"fair_by_unit", of(BoxVerdict::kSplit)},
                    {"fair_enumerated", of(BoxVerdict::kEnumerated)},
                    {"undefined", of(BoxVerdict::kUndefined)},
+                   {"within_margin", of(BoxVerdict::kWithinMargin)},
+                   {"empty", of(BoxVerdict::kEmpty)},
                    {"split", of(BoxVerdict::kOpen)}};
   if (report.shares) {
     CertainShares const& shares = *report.shares;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "base/json.h"
 #include "engine/subject/subject.h"
 #include "engine/verify/box_queue.h"
 #include "engine/verify/certain_shares.h"
@@ -16,24 +17,30 @@ namespace fairlane {
 inline std::string const kVerifyMethod = "verify";
 
 /// Everything that is known at the end.
+/// float32_only  examples that double precision does not confirm
 struct VerifyReport {
   TestSubject const& subject;
+  VerifyOptions const& options;
   BoxDomain const& domain;
   Cells const& cells;
   BoxQueue const& queue;
   RowDescriber& rows;
   std::optional<CertainShares> shares = {};
+  std::int64_t float32_only = 0;
   double search_seconds = 0.0;
   double total_seconds = 0.0;
 };
 
+/// What manifest and summary say of who is compared: relaxed, where, margin, where they are given.
+void record_rules(VerifyOptions const& options, Json& json);
 /// cells.csv: a line for every cell: its number, the least and greatest value of every attribute,
 /// its verdict (sat, unsat, unknown), why it is unknown, and how many boxes were looked at.
 std::string cells_csv(VerifyReport const& report);
-/// counterexamples.csv: a line for every sat cell: the cell, the attributes of the member with
-/// label 1, its counterpart's attributes under test, and the outputs of both in float32 and in
-/// double precision.
-std::string counterexamples_csv(VerifyReport const& report);
+/// counterexamples.csv: a line for every sat cell: the cell, the attributes of the person with
+/// label 1, its counterpart's attributes under test and relaxed ones, the outputs of both in
+/// float32 and in double precision, and whether the labels are the same in both. Counts those for
+/// which they are not.
+std::string counterexamples_csv(VerifyReport const& report, std::int64_t& float32_only);
 std::string verify_summary_json(VerifyReport const& report);
 
 }  // namespace fairlane

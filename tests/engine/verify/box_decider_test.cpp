@@ -16,12 +16,14 @@ namespace {
 /// A subject whose boxes are decided, and all of whose groups are evaluated one by one.
 class DecidedSubject {
  public:
-  DecidedSubject(RandomSubject& subject, bool all_differ)
+  DecidedSubject(RandomSubject& subject, bool all_differ, RegionRules rules = {},
+                 double margin = 0.0)
       : view_(subject.view),
         backend_(make_cpu_backend(subject.view, {})),
-        domain_(view_, backend_->subject(), free_lists(view_)),
+        domain_(view_, backend_->subject(), part_of(free_lists(view_), rules), rules),
         network_(view_.network),
-        query_({{}, {}, view_.outputs() == 1 ? static_cast<double>(view_.threshold) : 0.0}),
+        query_({{}, {}, view_.outputs() == 1 ? static_cast<double>(view_.threshold) : 0.0, margin}),
+        rules_(std::move(rules)),
         decider_(domain_, network_, box_kernels(), *backend_, query_) {
     query_.variants.emplace_back();
     for (int v = 0; v < domain_.variants(); ++v) query_.variants[0].push_back(v);
@@ -30,11 +32,23 @@ class DecidedSubject {
   }
 
   BoxDomain const& domain() const { return domain_; }
+  /// A relaxed attribute's region ends before its values do.
+  static std::vector<ValueList> part_of(std::vector<ValueList> lists, RegionRules const& rules) {
+    for (ValueList& list : lists) {
+      for (RelaxedAttribute const& relaxed : rules.relaxed) {
+        if (list.attributes.front() != relaxed.attribute || list.values.size() < 4) continue;
+        list.values.erase(list.values.begin());
+        list.values.pop_back();
+      }
+    }
+    return lists;
+  }
 
   /// Decides a box with all its parts, and compares with what is known.
   void expect_right(GroupBox const& box, std::uint64_t id) {
     std::vector<OpenBox> open = {{id, 0, 0, 0, 0, box}};
     bool unfair = false;
+    bool close = false;
     while (!open.empty() && !unfair) {
       std::vector<Decision> decisions(open.size());
       decider_.decide(open, decisions);
@@ -64,9 +78,14 @@ class DecidedSubject {
                 upper ? AxisRange{middle, whole.last} : AxisRange{whole.first, middle - 1};
             parts.push_back(part);
           }
+        } else if (decision.verdict == BoxVerdict::kWithinMargin) {
+          close = true;
         } else {
-          for_groups(open[i].box, [&](std::vector<std::int32_t> const&, bool is_unfair) {
-            ASSERT_FALSE(is_unfair) << "by " << static_cast<int>(decision.verdict);
+          bool const checked = decision.verdict != BoxVerdict::kUndefined;
+          visit(open[i].box, [&](std::vector<std::int32_t> const& entries) {
+            ASSERT_FALSE(close_[number_of(entries)] && checked)
+                << "by " << static_cast<int>(decision.verdict);
+            ASSERT_FALSE(unfair_[number_of(entries)]);
           });
         }
         if (testing::Test::HasFatalFailure()) return;
@@ -78,6 +97,11 @@ class DecidedSubject {
       expected = expected || is_unfair;
     });
     ASSERT_EQ(unfair, expected);
+    bool expected_close = false;
+    visit(box, [&](std::vector<std::int32_t> const& entries) {
+      expected_close = expected_close || close_[number_of(entries)];
+    });
+    ASSERT_TRUE(unfair || query_.margin == 0.0 || close == expected_close);
   }
 
   /// Counts what is certain of a box, in a look of either kind, and compares with what is known.
@@ -123,7 +147,7 @@ class DecidedSubject {
     ASSERT_NEAR(shares.fair, static_cast<double>(unfair_.size()) - unfair, 1e-6);
   }
 
-  std::array<int, 7> verdicts{};
+  std::array<int, 9> verdicts{};
   double counted = 0.0;
   double counted_unfair = 0.0;  // of boxes that are left open
   double groups = 0.0;
@@ -137,27 +161,87 @@ class DecidedSubject {
     }
     return true;
   }
-  std::int32_t label(std::vector<std::int32_t> const& entries, int variant) const {
+  /// The output of a variant, from the threshold.
+  double lead(std::vector<std::int32_t> const& entries, int variant) const {
     naive::Row row(view_.low.size());
     domain_.row(entries, variant, row.data());
-    return naive::FloatReference(view_).label(row);
+    auto const z = naive::FloatReference(view_).logits(row);
+    return z.size() == 1 ? static_cast<double>(z[0]) - query_.threshold
+                         : static_cast<double>(z[1]) - static_cast<double>(z[0]);
   }
+  /// The value of an attribute that a group has.
+  std::int32_t value(std::vector<std::int32_t> const& entries, std::size_t attribute) const {
+    naive::Row row(view_.low.size());
+    domain_.row(entries, 0, row.data());
+    return row[attribute];
+  }
+  bool is_limited(std::vector<std::int32_t> const& entries) const {
+    for (LinearLimit const& limit : rules_.limits) {
+      std::int64_t sum = 0;
+      for (std::size_t a = 0; a < limit.coefficients.size(); ++a) {
+        if (limit.coefficients[a] != 0) sum += limit.coefficients[a] * value(entries, a);
+      }
+      if (sum > limit.most) return true;
+    }
+    return false;
+  }
+  bool are_compared(std::vector<std::int32_t> const& one,
+                    std::vector<std::int32_t> const& other) const {
+    for (std::size_t a = 0; a < one.size(); ++a) {
+      std::int32_t by = 0;
+      for (RelaxedAttribute const& relaxed : rules_.relaxed) {
+        if (domain_.axis(a).attributes.front() == relaxed.attribute) by = relaxed.by;
+      }
+      auto const& values = domain_.axis(a).values;
+      if (std::abs(values[static_cast<std::size_t>(one[a])] -
+                   values[static_cast<std::size_t>(other[a])]) > by)
+        return false;
+    }
+    return true;
+  }
+  /// Compares every group with every other one that it is compared with.
   void find_unfair() {
-    GroupBox const whole = domain_.whole();
-    std::vector<std::int32_t> labels;
-    visit(whole, [&](std::vector<std::int32_t> const& entries) {
-      labels.clear();
-      for (int v = 0; v < domain_.variants(); ++v) labels.push_back(label(entries, v));
+    struct Group {
+      std::vector<std::int32_t> entries;
+      std::vector<double> leads;
+      bool limited;
+    };
+    std::vector<Group> people;
+    visit(all_entries(), [&](std::vector<std::int32_t> const& entries) {
+      people.push_back({entries, {}, is_limited(entries)});
+      for (int v = 0; v < domain_.variants(); ++v) people.back().leads.push_back(lead(entries, v));
+    });
+    bool const alone = rules_.relaxed.empty();
+    for (std::size_t g = 0; g < people.size(); ++g) {
+      Group const& own = people[g];
       bool unfair = false;
-      for (int v = 0; v < domain_.variants(); ++v) {
-        for (int w = 0; w < domain_.variants(); ++w) {
-          unfair = unfair || (labels[static_cast<std::size_t>(v)] == 1 &&
-                              labels[static_cast<std::size_t>(w)] == 0 && query_.compares(v, w));
+      bool close = false;
+      bool undefined = false;
+      for (std::size_t h = alone ? g : 0; h < (alone ? g + 1 : people.size()); ++h) {
+        Group const& other = people[h];
+        if (own.limited || other.limited || !are_compared(own.entries, other.entries)) continue;
+        for (double const z : other.leads) undefined = undefined || !std::isfinite(z);
+        for (int v = 0; v < domain_.variants(); ++v) {
+          for (int w = 0; w < domain_.variants(); ++w) {
+            double const a = own.leads[static_cast<std::size_t>(v)];
+            double const b = other.leads[static_cast<std::size_t>(w)];
+            if (!query_.compares(v, w) || !std::isfinite(a) || !std::isfinite(b)) continue;
+            unfair = unfair || (a > 0.0) != (b > 0.0);
+            close = close || (std::max(a, b) > -query_.margin && std::min(a, b) <= query_.margin);
+          }
         }
       }
       unfair_.push_back(unfair);
-      undefined_.push_back(std::ranges::count(labels, kUndefinedLabel) > 0);
-    });
+      close_.push_back(close);
+      undefined_.push_back(undefined);
+    }
+  }
+  /// All entries of all axes: those beyond the region, of relaxed ones, among them.
+  GroupBox all_entries() const {
+    GroupBox box;
+    for (std::size_t a = 0; a < domain_.axes(); ++a)
+      box.push_back({0, static_cast<std::int32_t>(domain_.axis(a).size()) - 1});
+    return box;
   }
   template <class Visit>
   void visit(GroupBox const& box, Visit const& what) const {
@@ -189,13 +273,19 @@ class DecidedSubject {
     return number;
   }
   void expect_example(GroupBox const& box, Decision const& decision) const {
-    for (std::size_t a = 0; a < box.size(); ++a) {
-      ASSERT_GE(decision.example[a], box[a].first);
-      ASSERT_LE(decision.example[a], box[a].last);
-    }
-    ASSERT_EQ(label(decision.example, decision.pair.upper), 1);
-    ASSERT_EQ(label(decision.example, decision.pair.lower), 0);
-    ASSERT_TRUE(query_.compares(decision.pair.upper, decision.pair.lower));
+    UnfairPair const& found = decision.example;
+    auto const inside = [&](std::vector<std::int32_t> const& entries) {
+      for (std::size_t a = 0; a < box.size(); ++a) {
+        if (entries[a] < box[a].first || entries[a] > box[a].last) return false;
+      }
+      return true;
+    };
+    ASSERT_TRUE(inside(found.entries) || inside(found.other));
+    ASSERT_TRUE(are_compared(found.entries, found.other));
+    ASSERT_FALSE(is_limited(found.entries) || is_limited(found.other));
+    ASSERT_GT(lead(found.entries, found.pair.upper), 0.0);
+    ASSERT_LE(lead(found.other, found.pair.lower), 0.0);
+    ASSERT_TRUE(query_.compares(found.pair.upper, found.pair.lower));
   }
 
   SubjectView const& view_;
@@ -203,8 +293,10 @@ class DecidedSubject {
   BoxDomain domain_;
   BoundNetwork network_;
   VerifyQuery query_;
+  RegionRules rules_;
   BoxDecider decider_;
   std::vector<bool> unfair_;     // [groups]
+  std::vector<bool> close_;      // [groups] unfair, could outputs be off by the margin
   std::vector<bool> undefined_;  // [groups] some output is no number
 };
 
@@ -256,7 +348,7 @@ void for_subjects(Test const& test) {
 // On thousands of boxes, against every group evaluated by itself.
 TEST(BoxDecider, AgreesWithEvaluatingEveryGroup) {
   constexpr int kBoxes = 250;  // of each subject
-  std::array<int, 7> all{};
+  std::array<int, 9> all{};
   for_subjects([&](RandomSubject& subject, DecidedSubject& decided, std::uint32_t seed) {
     for (int i = 0; i < kBoxes; ++i) {
       decided.expect_right(random_part(subject, decided.domain().whole()),
@@ -321,6 +413,68 @@ TEST(BoxDecider, CountsNoGroupThatIsNotCertain) {
   });
   EXPECT_GT(counted, 0.3 * groups);
   EXPECT_GT(counted_unfair, 100.0);
+}
+
+// Beside what every query has: values that may differ, limits, a margin.
+TEST(BoxDecider, ComparesAlsoRelaxedAttributesWithinLimits) {
+  constexpr int kBoxes = 30;  // of each query
+  std::array<int, 9> all{};
+  int unfair = 0;
+  int seen = 0;
+  for (std::uint32_t seed = 1; seed <= 90; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomSubject::Shape shape;
+    shape.counts = seed % 2 == 0 ? std::vector<int>{2} : std::vector<int>{3, 2};
+    shape.attributes = (seed % 3 == 1 ? 5 : 4) + static_cast<int>(shape.counts.size());
+    shape.activation = seed % 7 == 0 ? Activation::kTanh : Activation::kRelu;
+    shape.encoded = seed % 5 == 0;
+    shape.seed = seed;
+    shape.range = 6;
+    shape.widths = seed % 3 == 0 ? std::vector<int>{6, 2} : std::vector<int>{6, 5, 1};
+    RandomSubject subject(shape);
+    RegionRules rules;
+    auto const lists = free_lists(subject.view);
+    for (ValueList const& list : lists) {
+      if (list.attributes.size() == 1 && subject.uniform(0, 1) == 1 && seed % 4 != 0)
+        rules.relaxed.push_back({list.attributes.front(), subject.uniform(1, 3)});
+    }
+    for (std::uint32_t i = 0; i < seed % 3; ++i) {
+      LinearLimit limit;
+      limit.coefficients.assign(subject.view.low.size(), 0);
+      for (ValueList const& list : lists) {
+        auto const a = static_cast<std::size_t>(list.attributes.front());
+        limit.coefficients[a] = subject.uniform(-3, 3);
+        limit.most += limit.coefficients[a] * list.values[list.values.size() / 2];
+      }
+      rules.limits.push_back(limit);
+    }
+    DecidedSubject decided(subject, seed % 6 == 0, rules, seed % 2 == 0 ? 0.0 : 0.05);
+    // Whoever is compared may have any value nearby, beyond the region too.
+    auto const part = DecidedSubject::part_of(lists, rules);
+    for (RelaxedAttribute const& relaxed : rules.relaxed) {
+      for (std::size_t a = 0; a < lists.size(); ++a) {
+        if (lists[a].attributes.front() != relaxed.attribute) continue;
+        auto const& region = part[a].values;
+        std::vector<std::int32_t> values = lists[a].values;
+        std::erase_if(values, [&](std::int32_t v) {
+          return v < region.front() - relaxed.by || v > region.back() + relaxed.by;
+        });
+        ASSERT_EQ(decided.domain().axis(a).values, values);
+      }
+    }
+    for (int i = 0; i < kBoxes; ++i) {
+      decided.expect_right(random_part(subject, decided.domain().whole()),
+                           seed * 1000 + static_cast<std::uint64_t>(i));
+      if (HasFatalFailure()) return;
+    }
+    for (std::size_t v = 0; v < all.size(); ++v) all[v] += decided.verdicts[v];
+    unfair += decided.verdicts[static_cast<std::size_t>(BoxVerdict::kUnfair)];
+    seen += kBoxes;
+  }
+  EXPECT_LT(unfair, seen);
+  for (std::size_t v = 0; v < all.size(); ++v) {
+    EXPECT_TRUE(all[v] > 5 || v == static_cast<std::size_t>(BoxVerdict::kUndefined)) << v;
+  }
 }
 
 TEST(ShareQueue, EndsWithTheExactCounts) {

@@ -1,0 +1,33 @@
+// What is asked of every box of groups.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+namespace fairlane {
+
+/// Two variants, the first of which has label 1 and the second label 0.
+struct VariantPair {
+  int upper = -1;
+  int lower = -1;
+};
+
+/// Whether two variants differ enough to be compared; by variant and variant.
+using ComparesPair = std::function<bool(int, int)>;
+
+/// variants   lists of them, of which a box has one
+/// compares   pairs that count
+/// threshold  above which the output means label 1
+/// margin     by which every output may be off in what is proven fair
+struct VerifyQuery {
+  std::vector<std::vector<int>> variants;
+  ComparesPair compares;
+  double threshold = 0.0;
+  double margin = 0.0;
+
+  /// Outputs above the first may have label 1, outputs not above the second label 0.
+  double least_upper() const { return threshold - margin; }
+  double most_lower() const { return threshold + margin; }
+};
+
+}  // namespace fairlane
