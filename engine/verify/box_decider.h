@@ -8,7 +8,6 @@
 // splits of units); Kotha et al., INVPROP, NeurIPS 2023 (narrowing from the output).
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "engine/verify/box_search.h"
 #include "engine/verify/half_space.h"
 #include "engine/verify/open_box.h"
+#include "engine/verify/pair_prover.h"
 #include "engine/verify/verify_query.h"
 #include "kernels/boxes/box_network.h"
 #include "kernels/row_describer.h"
@@ -68,40 +68,6 @@ class BoxDecider {
                std::span<CertainGroups> certain);
 
  private:
-  /// Lines of an output in the inputs, and its bounds.
-  struct Bounds {
-    double least = 0.0;
-    double most = 0.0;
-    double below_constant = 0.0;
-    double above_constant = 0.0;
-    std::vector<double> below;  // [inputs]
-    std::vector<double> above;
-    std::vector<double> gaps;  // [inputs] as find_gaps() has them; empty: not asked for
-
-    /// Where a sum may overflow, lines mean nothing.
-    bool has_lines() const { return std::isfinite(least) && std::isfinite(most); }
-  };
-  /// A pair of variants in a box, with what is known of the units of both.
-  /// upper_is_own  whether the one with label 1 is of the box, and the other one compared with it
-  struct PairNode {
-    std::size_t box = 0;  // of those being decided
-    bool root = false;
-    VariantPair pair;
-    bool upper_is_own = true;
-    GroupBox groups;
-    GroupBox beside;           // of those compared with them; empty: the same
-    std::vector<double> sums;  // [2][units][2] upper's, then lower's; empty: nothing
-
-    GroupBox const& box_of(bool upper) const {
-      return beside.empty() || upper == upper_is_own ? groups : beside;
-    }
-  };
-  /// A unit's two sides.
-  struct UnitSplit {
-    int copy = -1;
-    int unit = 0;
-  };
-
   void begin(std::span<OpenBox const> boxes, std::span<Decision> decisions);
   /// Groups of a part of box i that lines of all variants together prove to be fair.
   double count_fair(std::size_t i, std::span<AxisRange const> box);
@@ -111,32 +77,14 @@ class BoxDecider {
     return query_.variants[static_cast<std::size_t>(boxes_[i].variants)];
   }
   /// Whether outputs may lie on both sides, each by less than the margin beyond.
-  bool reaches_both(Bounds const& bounds) const;
-  /// Makes a box a lane's, whose sums may be anything.
-  void load(BoxMemory& memory, int lane, std::span<AxisRange const> box,
-            std::span<int const> variants);
-  void load_inputs(BoxMemory& memory, int lane, std::span<AxisRange const> box,
-                   std::span<int const> variants);
-  /// The inputs of attributes under test count among the constants: a line of another variant has
-  /// other values in their place.
-  Bounds read(BoxMemory& memory, int lane) const;
+  bool reaches_both(OutputLines const& bounds) const;
   void bound_merged(bool with_gaps);
   void search();
   /// waits: leaves out boxes that are to wait
   void bound_variants(bool waits);
-  /// own, beside  [variants] of the box's groups, and of those compared with them
-  void compare_pairs(std::size_t i, std::span<Bounds const> own, std::span<Bounds const> beside);
-  /// Whether the lines of two variants leave no input where the first is above the threshold and
-  /// the second is not, for the groups of a node. Inputs under test have no coefficients.
-  bool excluded(Bounds const& upper, Bounds const& lower, PairNode const& node);
-  void split_units();
-  void step_pairs();
+  void prove_pairs();
   void enumerate(std::size_t i);
   void choose_axis(std::size_t i);
-  UnitSplit choose_unit(int lane) const;
-  /// Narrows a node's groups to what its lanes leave. Returns false where that is nothing.
-  bool narrow_groups(int lane, PairNode& node);
-  void save_sums(int lane, PairNode& node);
 
   BoxDomain const& domain_;
   BoxNetwork const& network_;
@@ -144,21 +92,16 @@ class BoxDecider {
   VerifyQuery const& query_;
   BoxSearch search_;
   HalfSpaceCounter counter_;
-  BoxMemory upper_;  // of the variant above the threshold, or the only one
-  BoxMemory lower_;
+  LaneBounds bounds_;
+  PairProver pairs_;
   std::vector<Interval> inputs_;
-  std::vector<Interval> other_inputs_;
-  std::vector<double> fan_out_;  // [units] sum of the weights behind
 
   std::span<OpenBox const> boxes_;
   std::vector<OpenBox> limited_;  // the boxes, where limits have narrowed them
   std::span<Decision> decisions_;
-  std::vector<Bounds> merged_;                 // [boxes]
-  std::vector<Bounds> by_variant_;             // of the open boxes, one box's variants side by side
+  std::vector<OutputLines> merged_;            // [boxes]
+  std::vector<OutputLines> by_variant_;        // of the open boxes, one box's variants side by side
   std::vector<std::size_t> first_by_variant_;  // [boxes] where a box's begin
-  std::vector<PairNode> nodes_;                // a stack
-  std::vector<int> left_;                      // [boxes] nodes that may still be looked at
-  std::vector<GroupBox> hull_;                 // [boxes] of what open pairs have left of it
 };
 
 }  // namespace fairlane
