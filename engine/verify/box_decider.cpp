@@ -19,7 +19,7 @@ constexpr double kSlopeShare = 0.1;  // of slopes beside gaps, where groups are 
 BoxDecider::BoxDecider(BoxDomain const& domain, BoundNetwork const& network,
                        BoxKernels const& kernels, RowDescriber& rows, VerifyQuery const& query)
     : domain_(domain),
-      network_(network.get()),
+      networks_(network),
       kernels_(kernels),
       query_(query),
       search_(domain, network, kernels, rows, query),
@@ -46,8 +46,29 @@ void BoxDecider::begin(std::span<OpenBox const> boxes, std::span<Decision> decis
 }
 
 void BoxDecider::decide(std::span<OpenBox const> boxes, std::span<Decision> decisions) {
+  if (networks_.pairs().size() == 1) return decide_alike(boxes, decisions);
+  std::vector<OpenBox> alike;
+  std::vector<Decision> decided;
+  std::vector<std::size_t> of;
+  for (std::size_t pair = 0; pair < networks_.pairs().size(); ++pair) {
+    alike.clear();
+    of.clear();
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+      if (boxes[i].classes != static_cast<std::int32_t>(pair)) continue;
+      alike.push_back(boxes[i]);
+      of.push_back(i);
+    }
+    decided.resize(alike.size());
+    decide_alike(alike, decided);
+    for (std::size_t i = 0; i < of.size(); ++i) decisions[of[i]] = std::move(decided[i]);
+  }
+}
+
+void BoxDecider::decide_alike(std::span<OpenBox const> boxes, std::span<Decision> decisions) {
+  if (boxes.empty()) return;
   begin(boxes, decisions);
   bound_merged(false);
+  if (networks_.pairs().size() > 1) leave_out_classes();
   search();
   bound_variants(false);
   prove_pairs();
@@ -129,14 +150,10 @@ void BoxDecider::bound_merged(bool with_gaps) {
   auto const& boxes = boxes_;
   auto const lanes = static_cast<std::size_t>(kernels_.lanes);
   merged_.resize(boxes.size());
+  bounds_.compare_classes(boxes.front().classes);
   for (std::size_t first = 0; first < boxes.size(); first += lanes) {
     std::size_t const count = std::min(lanes, boxes.size() - first);
-    for (std::size_t i = 0; i < lanes; ++i) {
-      std::size_t const at = first + std::min(i, count - 1);
-      auto const& box = boxes[at].box;
-      bounds_.load(static_cast<int>(i), domain_.relaxed() ? domain_.widened(box) : box,
-                   variants(at));
-    }
+    load_merged(first, count);
     bounds_.bound();
     for (std::size_t i = 0; i < count; ++i) {
       OutputLines& bounds = merged_[first + i];
@@ -144,9 +161,48 @@ void BoxDecider::bound_merged(bool with_gaps) {
       BoxVerdict& verdict = decisions_[first + i].verdict;
       if (verdict == BoxVerdict::kOpen && !reaches_both(bounds)) verdict = BoxVerdict::kMerged;
       if (!with_gaps) continue;
-      bounds.gaps = find_gaps(network_, kernels_.lanes, bounds_.memory(), static_cast<int>(i));
+      bounds.gaps =
+          find_gaps(bounds_.network(), kernels_.lanes, bounds_.memory(), static_cast<int>(i));
     }
   }
+}
+
+void BoxDecider::load_merged(std::size_t first, std::size_t count) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(kernels_.lanes); ++i) {
+    std::size_t const at = first + std::min(i, count - 1);
+    auto const& box = boxes_[at].box;
+    bounds_.load(static_cast<int>(i), domain_.relaxed() ? domain_.widened(box) : box, variants(at));
+  }
+}
+
+void BoxDecider::leave_out_classes() {
+  auto const lanes = static_cast<std::size_t>(kernels_.lanes);
+  int const own = boxes_.front().classes;
+  ClassPair const classes = networks_.pairs()[static_cast<std::size_t>(own)];
+  auto const is_own = [&](int c) { return c == classes.first || c == classes.second; };
+  for (std::size_t first = 0; first < boxes_.size(); first += lanes) {
+    std::size_t const count = std::min(lanes, boxes_.size() - first);
+    auto const open = [&](std::size_t i) {
+      return decisions_[first + i].verdict == BoxVerdict::kOpen;
+    };
+    for (std::size_t p = 0; p < networks_.pairs().size(); ++p) {
+      ClassPair const pair = networks_.pairs()[p];
+      if (static_cast<int>(p) == own || (!is_own(pair.first) && !is_own(pair.second))) continue;
+      bool any = false;
+      for (std::size_t i = 0; i < count; ++i) any = any || open(i);
+      if (!any) break;
+      bounds_.compare_classes(static_cast<int>(p));
+      load_merged(first, count);
+      bounds_.bound();
+      for (std::size_t i = 0; i < count; ++i) {
+        OutputLines const bounds = bounds_.read(static_cast<int>(i));
+        bool const out = (is_own(pair.first) && bounds.least > 0.0) ||
+                         (is_own(pair.second) && bounds.most <= 0.0);
+        if (open(i) && out) decisions_[first + i].verdict = BoxVerdict::kMerged;
+      }
+    }
+  }
+  bounds_.compare_classes(own);
 }
 
 void BoxDecider::search() {
@@ -156,7 +212,7 @@ void BoxDecider::search() {
   std::vector<std::optional<UnfairPair>> found;
   auto const flush = [&] {
     found.assign(tasks.size(), std::nullopt);
-    search_.search(tasks, found);
+    search_.search(tasks, boxes_.front().classes, found);
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       if (!found[i]) continue;
       Decision& decision = decisions_[of[i]];
@@ -178,7 +234,7 @@ void BoxDecider::search() {
 
 void BoxDecider::bound_variants(bool waits) {
   auto const& boxes = boxes_;
-  pairs_.begin(boxes.size());
+  pairs_.begin(boxes.size(), boxes.front().classes);
   first_by_variant_.assign(boxes.size(), 0);
   struct Task {
     std::size_t box;

@@ -69,6 +69,11 @@ class BoxDecider {
 
  private:
   void begin(std::span<OpenBox const> boxes, std::span<Decision> decisions);
+  /// Boxes of one pair of classes.
+  void decide_alike(std::span<OpenBox const> boxes, std::span<Decision> decisions);
+  /// Decides boxes that bounds show to have none of some class of theirs, as another one has more.
+  void leave_out_classes();
+  void load_merged(std::size_t first, std::size_t count);
   /// Groups of a part of box i that lines of all variants together prove to be fair.
   double count_fair(std::size_t i, std::span<AxisRange const> box);
   double count_unfair(std::size_t i);
@@ -87,7 +92,7 @@ class BoxDecider {
   void choose_axis(std::size_t i);
 
   BoxDomain const& domain_;
-  BoxNetwork const& network_;
+  BoundNetwork const& networks_;
   BoxKernels const& kernels_;
   VerifyQuery const& query_;
   BoxSearch search_;

@@ -13,8 +13,9 @@ constexpr std::size_t kVerdicts = static_cast<std::size_t>(BoxVerdict::kEmpty) +
 
 }  // namespace
 
-BoxQueue::BoxQueue(Cells const& cells, std::int64_t most_boxes)
+BoxQueue::BoxQueue(Cells const& cells, std::size_t class_pairs, std::int64_t most_boxes)
     : cells_(cells),
+      class_pairs_(static_cast<std::int32_t>(class_pairs)),
       most_boxes_(most_boxes),
       states_(static_cast<std::size_t>(cells.count())),
       by_verdict_(kVerdicts) {}
@@ -26,10 +27,15 @@ std::vector<OpenBox> const& BoxQueue::next() {
     if (stack_.empty()) {
       std::int64_t const cell = next_cell_++;
       auto const id = static_cast<std::uint64_t>(cell);
-      stack_.push_back(
-          {cell,
-           {.id = hash_word(0, id), .variants = cells_.variants(cell), .box = cells_.box(cell)}});
-      states_[static_cast<std::size_t>(cell)].open = 1;
+      for (std::int32_t pair = class_pairs_; pair-- > 0;) {
+        OpenBox box;
+        box.id = hash_word(static_cast<std::uint64_t>(pair), id);
+        box.variants = cells_.variants(cell);
+        box.classes = pair;
+        box.box = cells_.box(cell);
+        stack_.push_back({cell, std::move(box)});
+      }
+      states_[static_cast<std::size_t>(cell)].open = class_pairs_;
     }
     Queued queued = std::move(stack_.back());
     stack_.pop_back();

@@ -35,8 +35,9 @@ struct CellState {
 /// rounds alone, so that threads cannot change a verdict.
 class BoxQueue {
  public:
-  /// most_boxes  of a cell
-  BoxQueue(Cells const& cells, std::int64_t most_boxes);
+  /// class_pairs  each looked at by itself
+  /// most_boxes   of a cell
+  BoxQueue(Cells const& cells, std::size_t class_pairs, std::int64_t most_boxes);
 
   /// Boxes of the next round; none where every cell is decided.
   std::vector<OpenBox> const& next();
@@ -64,6 +65,7 @@ class BoxQueue {
   void split(std::int64_t cell, OpenBox const& box, Decision const& decision);
 
   Cells const& cells_;
+  std::int32_t class_pairs_;
   std::int64_t most_boxes_;
   std::vector<CellState> states_;
   std::map<std::int64_t, UnfairPair> examples_;

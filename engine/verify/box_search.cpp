@@ -25,7 +25,8 @@ std::int32_t draw_below(std::uint64_t id, std::uint32_t draw, std::int32_t size)
 BoxSearch::BoxSearch(BoxDomain const& domain, BoundNetwork const& network,
                      BoxKernels const& kernels, RowDescriber& rows, VerifyQuery const& query)
     : domain_(domain),
-      network_(network.get()),
+      networks_(network),
+      network_(&network.get()),
       kernels_(kernels),
       rows_(rows),
       query_(query),
@@ -33,7 +34,9 @@ BoxSearch::BoxSearch(BoxDomain const& domain, BoundNetwork const& network,
       lanes_(static_cast<std::size_t>(kernels.lanes)),
       inputs_(static_cast<std::size_t>(network.get().inputs)) {}
 
-void BoxSearch::search(std::span<Task const> tasks, std::span<std::optional<UnfairPair>> found) {
+void BoxSearch::search(std::span<Task const> tasks, int classes,
+                       std::span<std::optional<UnfairPair>> found) {
+  network_ = &networks_.get(classes);
   begin(tasks);
   int steps = 0;
   for (Task const& task : tasks) steps = std::max(steps, task.steps);
@@ -97,7 +100,7 @@ void BoxSearch::place(int lane, std::span<std::int32_t const> entries, int varia
   }
   int const only[] = {variant};
   domain_.enclose_variants(only, inputs_.data());
-  for (int k = 0; k < network_.inputs; ++k)
+  for (int k = 0; k < network_->inputs; ++k)
     memory_.at(memory_.get().low, k, lane) = inputs_[static_cast<std::size_t>(k)].low;
 }
 
@@ -125,7 +128,7 @@ void BoxSearch::evaluate(std::span<Task const> tasks) {
         place(static_cast<int>(i), kind == 0 ? lane.entries : beside(lane, kind == 1),
               variants[std::min(v, variants.size() - 1)]);
       }
-      kernels_.probe(network_, memory_.get(), false);
+      kernels_.probe(*network_, memory_.get(), false);
       for (std::size_t i = 0; i < tasks.size(); ++i) {
         std::size_t const count = tasks[i].variants.size();
         if (v < count) {
@@ -145,7 +148,7 @@ std::optional<UnfairPair> BoxSearch::pair_at(std::size_t i, Task const& task) {
   if (!above || !below || domain_.excess(lane.entries) > 0) return std::nullopt;
   if (!domain_.relaxed()) return certain_pair(lane.entries, task.variants);
   evaluate_rows(lane.entries, task.variants);
-  own_leads_ = leads_;
+  own_ = outcomes_;
   for (bool const greatest : {true, false}) {
     auto const other = beside(lane, greatest);
     if (domain_.excess(other) > 0) continue;
@@ -158,10 +161,11 @@ std::optional<UnfairPair> BoxSearch::pair_at(std::size_t i, Task const& task) {
 void BoxSearch::evaluate_rows(std::span<std::int32_t const> entries,
                               std::span<int const> variants) {
   std::size_t const width = domain_.attributes();
-  auto const outputs = static_cast<std::size_t>(network_.outputs);
+  auto const outputs = static_cast<std::size_t>(network_->outputs);
   row_.resize(width * variants.size());
   logits_.resize(outputs * variants.size());
-  leads_.resize(variants.size());
+  outcomes_.labels.resize(variants.size());
+  outcomes_.leads.resize(variants.size());
   for (std::size_t i = 0; i < variants.size(); ++i)
     domain_.row(entries, variants[i], &row_[i * width]);
   rows_.logits(row_.data(), variants.size(), logits_.data());
@@ -169,9 +173,13 @@ void BoxSearch::evaluate_rows(std::span<std::int32_t const> entries,
     float const* const z = &logits_[i * outputs];
     bool finite = true;
     for (std::size_t o = 0; o < outputs; ++o) finite = finite && std::isfinite(z[o]);
+    // Of equal outputs the first is the greatest.
     double const lead = outputs == 1 ? static_cast<double>(z[0])
                                      : static_cast<double>(z[1]) - static_cast<double>(z[0]);
-    leads_[i] = finite ? lead : std::numeric_limits<double>::quiet_NaN();
+    auto const label = static_cast<std::int32_t>(
+        outputs == 1 ? (lead > query_.threshold ? 1 : 0) : std::max_element(z, z + outputs) - z);
+    outcomes_.labels[i] = finite ? label : -1;
+    outcomes_.leads[i] = lead;
   }
 }
 
@@ -184,18 +192,17 @@ std::optional<UnfairPair> BoxSearch::compare(std::span<std::int32_t const> entri
     if (own_is_upper) return UnfairPair{own, beside, {variants[i], variants[j]}};
     return UnfairPair{beside, own, {variants[j], variants[i]}};
   };
-  double const t = query_.threshold;
-  for (double const lead : leads_) undefined_ = undefined_ || std::isnan(lead);
+  for (std::int32_t const label : outcomes_.labels) undefined_ = undefined_ || label < 0;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     for (std::size_t j = 0; j < variants.size(); ++j) {
-      double const own = own_leads_[i];
-      double const lead = leads_[j];
-      if (std::isnan(own) || std::isnan(lead)) continue;
-      bool const differ = (own > t) != (lead > t);
+      std::int32_t const own = own_.labels[i];
+      std::int32_t const label = outcomes_.labels[j];
+      if (own < 0 || label < 0) continue;
+      auto const [least, most] = std::minmax(own_.leads[i], outcomes_.leads[j]);
       bool const close =
-          std::max(own, lead) > query_.least_upper() && std::min(own, lead) <= query_.most_lower();
-      if ((!differ && !close) || !query_.compares(variants[i], variants[j])) continue;
-      if (differ) return found(own > t, i, j);
+          query_.margin > 0.0 && most > query_.least_upper() && least <= query_.most_lower();
+      if ((own == label && !close) || !query_.compares(variants[i], variants[j])) continue;
+      if (own != label) return found(own > label, i, j);
       within_margin_ = true;
     }
   }
@@ -208,7 +215,7 @@ std::optional<UnfairPair> BoxSearch::certain_pair(std::span<std::int32_t const> 
   within_margin_ = false;
   if (domain_.excess(entries) > 0) return std::nullopt;
   evaluate_rows(entries, variants);
-  own_leads_ = leads_;
+  own_ = outcomes_;
   if (!domain_.relaxed()) return compare(entries, entries, variants);
   GroupBox wide;
   for (std::size_t a = 0; a < entries.size(); ++a) wide.push_back(domain_.near(a, entries[a]));
@@ -236,7 +243,7 @@ void BoxSearch::move(std::span<Task const> tasks) {
     auto const [low, high] = std::minmax_element(outputs.begin(), outputs.end());
     lanes_[i].middle = (*low + *high) / 2.0 - query_.threshold;
   }
-  kernels_.probe(network_, memory_.get(), true);
+  kernels_.probe(*network_, memory_.get(), true);
   for (std::size_t i = 0; i < tasks.size(); ++i) step_lane(static_cast<int>(i), tasks[i]);
 }
 

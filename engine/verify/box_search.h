@@ -15,8 +15,8 @@
 namespace fairlane {
 
 /// Two people who are compared and have different labels.
-/// entries  [axes] of the one with label 1, and `other` of the one with label 0: the same where no
-///          axis is relaxed
+/// entries  [axes] of the one with the higher label, and `other` of the one with the lower: the
+///          same where no axis is relaxed
 struct UnfairPair {
   std::vector<std::int32_t> entries;
   std::vector<std::int32_t> other;
@@ -38,8 +38,8 @@ class BoxSearch {
     std::span<int const> variants;
     int steps = 0;
   };
-  /// found [tasks], at most as many as kernels take lanes
-  void search(std::span<Task const> tasks, std::span<std::optional<UnfairPair>> found);
+  /// found [tasks], at most as many as kernels take lanes. classes: between whose outputs to look
+  void search(std::span<Task const> tasks, int classes, std::span<std::optional<UnfairPair>> found);
 
   /// The first two people with different labels, in float32, of whom one is of a group, and the
   /// other too or of one that it is compared with.
@@ -70,7 +70,7 @@ class BoxSearch {
   /// Entries of whoever is compared with a lane's group and has the greatest output, or the least,
   /// by its slopes.
   std::vector<std::int32_t> beside(Lane const& lane, bool greatest) const;
-  /// Outputs of a group's variants as the subject has them, from the threshold; NaN: undefined.
+  /// Labels of a group's variants as the subject has them, and of at most two outputs their leads.
   void evaluate_rows(std::span<std::int32_t const> entries, std::span<int const> variants);
   /// Compares a group's leads with those of a group beside it.
   std::optional<UnfairPair> compare(std::span<std::int32_t const> entries,
@@ -83,14 +83,20 @@ class BoxSearch {
   void step_lane(int lane, Task const& task);
 
   BoxDomain const& domain_;
-  BoxNetwork const& network_;
+  BoundNetwork const& networks_;
+  BoxNetwork const* network_;
   BoxKernels const& kernels_;
   RowDescriber& rows_;
   VerifyQuery const& query_;
   BoxMemory memory_;
   std::vector<Lane> lanes_;
-  std::vector<double> leads_;      // [variants] of the group evaluated last
-  std::vector<double> own_leads_;  // [variants] of the one that others are compared with
+  /// Of the variants of a group.
+  struct Outcomes {
+    std::vector<std::int32_t> labels;  // [variants] -1: undefined
+    std::vector<double> leads;         // [variants] what is compared with the threshold
+  };
+  Outcomes outcomes_;  // of the group evaluated last
+  Outcomes own_;       // of the one that others are compared with
   bool undefined_ = false;
   bool within_margin_ = false;
   std::vector<std::int32_t> row_;

@@ -12,7 +12,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 LaneBounds::LaneBounds(BoxDomain const& domain, BoundNetwork const& network,
                        BoxKernels const& kernels)
     : domain_(domain),
-      network_(network.get()),
+      all_(network),
+      network_(&network.get()),
       kernels_(kernels),
       memory_(network.get(), kernels.lanes),
       inputs_(static_cast<std::size_t>(network.get().inputs)) {}
@@ -22,7 +23,7 @@ void LaneBounds::load_inputs(int lane, std::span<AxisRange const> box,
   domain_.enclose(box, inputs_.data());
   domain_.enclose_variants(variants, inputs_.data());
   BoxLanes const& b = memory_.get();
-  for (int k = 0; k < network_.inputs; ++k) {
+  for (int k = 0; k < network_->inputs; ++k) {
     memory_.at(b.low, k, lane) = inputs_[static_cast<std::size_t>(k)].low;
     memory_.at(b.high, k, lane) = inputs_[static_cast<std::size_t>(k)].high;
   }
@@ -31,7 +32,7 @@ void LaneBounds::load_inputs(int lane, std::span<AxisRange const> box,
 void LaneBounds::load(int lane, std::span<AxisRange const> box, std::span<int const> variants) {
   load_inputs(lane, box, variants);
   BoxLanes const& b = memory_.get();
-  for (int u = 0; u < network_.units; ++u) {
+  for (int u = 0; u < network_->units; ++u) {
     memory_.at(b.sum_low, u, lane) = -kInfinity;
     memory_.at(b.sum_high, u, lane) = kInfinity;
   }
@@ -44,7 +45,7 @@ OutputLines LaneBounds::read(int lane) {
   bounds.most = memory_.at(b.most, 0, lane);
   bounds.below_constant = memory_.at(b.below_constant, 0, lane);
   bounds.above_constant = memory_.at(b.above_constant, 0, lane);
-  for (int k = 0; k < network_.inputs; ++k) {
+  for (int k = 0; k < network_->inputs; ++k) {
     bounds.below.push_back(memory_.at(b.below, k, lane));
     bounds.above.push_back(memory_.at(b.above, k, lane));
   }

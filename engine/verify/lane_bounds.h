@@ -36,15 +36,19 @@ class LaneBounds {
   void load(int lane, std::span<AxisRange const> box, std::span<int const> variants);
   /// The same, with what is known of its sums.
   void load_inputs(int lane, std::span<AxisRange const> box, std::span<int const> variants);
-  void bound() { kernels_.bound(network_, memory_.get()); }
-  void narrow(double threshold) { kernels_.narrow(network_, threshold, memory_.get()); }
+  /// The output is that of a pair of classes from now on.
+  void compare_classes(int pair) { network_ = &all_.get(pair); }
+  void bound() { kernels_.bound(*network_, memory_.get()); }
+  void narrow(double threshold) { kernels_.narrow(*network_, threshold, memory_.get()); }
   /// After bound().
   OutputLines read(int lane);
   BoxMemory& memory() { return memory_; }
+  BoxNetwork const& network() const { return *network_; }
 
  private:
   BoxDomain const& domain_;
-  BoxNetwork const& network_;
+  BoundNetwork const& all_;
+  BoxNetwork const* network_;
   BoxKernels const& kernels_;
   BoxMemory memory_;
   std::vector<Interval> inputs_;

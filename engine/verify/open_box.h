@@ -14,12 +14,14 @@ namespace fairlane {
 /// id        of the box among all, from which its random numbers come
 /// depth     halvings since its cell
 /// variants  that are compared, a place in VerifyQuery::variants
+/// classes   whose outputs are compared, a place in BoundNetwork::pairs()
 /// wait      halvings until measure() looks at single variants
 /// pause     halvings that it waits for after a look that does not help
 struct OpenBox {
   std::uint64_t id = 0;
   std::int32_t depth = 0;
   std::int32_t variants = 0;
+  std::int32_t classes = 0;
   std::int32_t wait = 0;
   std::int32_t pause = 0;
   GroupBox box;

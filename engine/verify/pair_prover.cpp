@@ -23,27 +23,28 @@ bool is_possible(LaneBounds& bounds, int lane) {
 PairProver::PairProver(BoxDomain const& domain, BoundNetwork const& network,
                        BoxKernels const& kernels, VerifyQuery const& query)
     : domain_(domain),
-      network_(network.get()),
       query_(query),
       lanes_(kernels.lanes),
       upper_(domain, network, kernels),
       lower_(domain, network, kernels),
       inputs_(static_cast<std::size_t>(network.get().inputs)),
-      other_inputs_(inputs_) {
-  for (int l = 0; l + 1 < network_.layers; ++l) {
-    BoxLayer const& next = network_.layer[l + 1];
+      other_inputs_(inputs_) {}
+
+void PairProver::begin(std::size_t boxes, int classes) {
+  nodes_.clear();
+  hull_.assign(boxes, {});
+  left_.assign(boxes, 0);
+  upper_.compare_classes(classes);
+  lower_.compare_classes(classes);
+  fan_out_.clear();
+  for (int l = 0; l + 1 < network().layers; ++l) {
+    BoxLayer const& next = network().layer[l + 1];
     for (int k = 0; k < next.inputs; ++k) {
       double sum = 0.0;
       for (int o = 0; o < next.outputs; ++o) sum += next.magnitudes[k * next.outputs + o];
       fan_out_.push_back(sum);
     }
   }
-}
-
-void PairProver::begin(std::size_t boxes) {
-  nodes_.clear();
-  hull_.assign(boxes, {});
-  left_.assign(boxes, 0);
 }
 
 bool PairProver::add(std::size_t i, OpenBox const& box, std::span<OutputLines const> own,
@@ -66,7 +67,7 @@ bool PairProver::add(std::size_t i, OpenBox const& box, std::span<OutputLines co
     }
   }
   if (nodes.empty()) return false;
-  if (nodes.size() > kMostPairs || !network_.straight) return true;
+  if (nodes.size() > kMostPairs || !network().straight) return true;
   left_[i] = kUnitNodes + static_cast<int>(nodes.size());
   for (PairNode& node : nodes) nodes_.push_back(std::move(node));
   return true;
@@ -157,7 +158,7 @@ void PairProver::step() {
     if (node.sums.empty()) continue;
     double const* sum = node.sums.data();
     for (BoxMemory* memory : {&upper_.memory(), &lower_.memory()}) {
-      for (int u = 0; u < network_.units; ++u) {
+      for (int u = 0; u < network().units; ++u) {
         memory->at(memory->get().sum_low, u, lane) = *sum++;
         memory->at(memory->get().sum_high, u, lane) = *sum++;
       }
@@ -222,7 +223,7 @@ void PairProver::step() {
       continue;
     }
     // The sides, of which the one below zero keeps it: a sum of zero is on both lines.
-    auto const at = static_cast<std::size_t>(2 * (split.copy * network_.units + split.unit));
+    auto const at = static_cast<std::size_t>(2 * (split.copy * network().units + split.unit));
     PairNode other = node;
     node.sums[at] = std::max(node.sums[at], 0.0);
     other.sums[at + 1] = std::min(other.sums[at + 1], 0.0);
@@ -234,7 +235,7 @@ void PairProver::step() {
 bool PairProver::narrow_groups(int lane, PairNode& node) {
   if (!is_possible(upper_, lane) || !is_possible(lower_, lane)) return false;
   auto const inputs_of = [&](BoxMemory& memory, std::vector<Interval>& inputs) {
-    for (int k = 0; k < network_.inputs; ++k) {
+    for (int k = 0; k < network().inputs; ++k) {
       inputs[static_cast<std::size_t>(k)] = {memory.at(memory.get().low, k, lane),
                                              memory.at(memory.get().high, k, lane)};
     }
@@ -256,7 +257,7 @@ bool PairProver::narrow_groups(int lane, PairNode& node) {
 void PairProver::save_sums(int lane, PairNode& node) {
   node.sums.clear();
   for (BoxMemory* memory : {&upper_.memory(), &lower_.memory()}) {
-    for (int u = 0; u < network_.units; ++u) {
+    for (int u = 0; u < network().units; ++u) {
       node.sums.push_back(memory->at(memory->get().sum_low, u, lane));
       node.sums.push_back(memory->at(memory->get().sum_high, u, lane));
     }
@@ -269,8 +270,8 @@ PairProver::UnitSplit PairProver::choose_unit(int lane) {
   int copy = 0;
   for (BoxMemory* memory : {&upper_.memory(), &lower_.memory()}) {
     BoxLanes const& b = memory->get();
-    for (int l = 0; l + 1 < network_.layers; ++l) {
-      BoxLayer const& layer = network_.layer[l];
+    for (int l = 0; l + 1 < network().layers; ++l) {
+      BoxLayer const& layer = network().layer[l];
       if (layer.slope == 1.0) continue;
       for (int o = 0; o < layer.outputs; ++o) {
         int const u = layer.first_unit + o;

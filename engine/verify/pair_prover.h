@@ -22,8 +22,8 @@ class PairProver {
   PairProver(BoxDomain const& domain, BoundNetwork const& network, BoxKernels const& kernels,
              VerifyQuery const& query);
 
-  /// Forgets all pairs; boxes are numbered below `boxes`.
-  void begin(std::size_t boxes);
+  /// Forgets all pairs; boxes are numbered below `boxes`. classes: whose outputs are compared
+  void begin(std::size_t boxes, int classes);
   /// Takes the pairs of box i that lines leave open. Returns whether there are any.
   /// own, beside  [variants of the box] of its groups, and of those compared with them
   bool add(std::size_t i, OpenBox const& box, std::span<OutputLines const> own,
@@ -67,8 +67,9 @@ class PairProver {
   bool narrow_groups(int lane, PairNode& node);
   void save_sums(int lane, PairNode& node);
 
+  BoxNetwork const& network() const { return upper_.network(); }
+
   BoxDomain const& domain_;
-  BoxNetwork const& network_;
   VerifyQuery const& query_;
   int lanes_;
   LaneBounds upper_;  // of the variants above the threshold

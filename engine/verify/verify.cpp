@@ -25,6 +25,7 @@ namespace fairlane {
 namespace {
 
 constexpr std::int64_t kPiece = 32;  // boxes that a thread decides at once
+constexpr int kMostClasses = 32;     // each two of which are compared
 
 char const* word_of(PairSemantics semantics) {
   return semantics == PairSemantics::kAny ? "any" : "all";
@@ -45,11 +46,11 @@ std::string recorded_options(VerifyOptions const& options) {
 NetworkView bounded_network(TestSubject const& subject) {
   subject.model().network("verify");  // throws for a scorer
   NetworkView const view = subject.view().network;
-  if (view.back().outputs > 2) {
+  if (view.back().outputs > kMostClasses) {
     throw Error(ExitCode::kUnavailable,
-                fmt::format("{}: has {} outputs; `verify` proves networks of one output or two so "
-                            "far; `fairlane enumerate` and `fairlane estimate` take any",
-                            escaped(subject.model().source()), view.back().outputs));
+                fmt::format("{}: has {} outputs, expected at most {}; `fairlane enumerate` and "
+                            "`fairlane estimate` take any",
+                            escaped(subject.model().source()), view.back().outputs, kMostClasses));
   }
   for (LayerView const& layer : view) {
     if (layer.inputs > kMostInputs) {
@@ -114,6 +115,13 @@ RegionRules region_rules(TestSubject const& subject, VerifyOptions const& option
     for (LinearLimit& limit : parse_limit(text, domain, subject.selected()))
       rules.limits.push_back(std::move(limit));
   }
+  int const outputs = subject.model().outputs();
+  if (outputs > 2 && (options.quantify > 0 || options.margin > 0.0)) {
+    throw Error(ExitCode::kUnavailable,
+                fmt::format("{}: has {} outputs; --quantify and --margin take networks of one or "
+                            "two so far",
+                            escaped(subject.model().source()), outputs));
+  }
   bool const plain = rules.relaxed.empty() && rules.limits.empty() && options.margin == 0.0;
   if (options.quantify > 0 && !plain) {
     throw Error(ExitCode::kUsage,
@@ -142,13 +150,13 @@ class Verification : private JobTask {
                    : Cells(subject_.view(), domain_,
                            read_cell_bounds(options.cell_file, subject_.domain()),
                            subject_.domain())),
-        queue_(cells_, options.most_boxes),
+        queue_(cells_, network_.pairs().size(), options.most_boxes),
         share_queue_(domain_),
         threads_(thread_count(options.execution)),
         job_(*this, job_options()) {
     query_.variants = cells_.variant_lists();
     query_.threshold = static_cast<double>(subject_.view().threshold);
-    if (subject_.model().outputs() == 2) query_.threshold = 0.0;
+    if (subject_.model().outputs() > 1) query_.threshold = 0.0;
     query_.margin = options.margin;
     query_.compares = [this](int v, int w) {
       if (options_.semantics == PairSemantics::kAny) return v != w;

@@ -6,7 +6,7 @@
 
 namespace fairlane {
 
-/// Two variants, the first of which has label 1 and the second label 0.
+/// Two variants, the first of which has the higher label.
 struct VariantPair {
   int upper = -1;
   int lower = -1;
@@ -17,7 +17,8 @@ using ComparesPair = std::function<bool(int, int)>;
 
 /// variants   lists of them, of which a box has one
 /// compares   pairs that count
-/// threshold  above which the output means label 1
+/// threshold  above which the output means label 1; 0 of several outputs, whose differences are
+///            taken
 /// margin     by which every output may be off in what is proven fair
 struct VerifyQuery {
   std::vector<std::vector<int>> variants;

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <cmath>
+#include <span>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -21,11 +22,18 @@ std::string const& name_of(VerifyReport const& report, std::size_t attribute) {
   return report.subject.domain().attributes[attribute].name;
 }
 
-/// Of one output itself, of two the second's lead.
+/// What makes the label of two people: one output itself; of several, by how much the higher
+/// label's is greater than the lower's.
 template <class T>
-double margin_of(T const* outputs, int count) {
-  return count == 1 ? static_cast<double>(outputs[0])
-                    : static_cast<double>(outputs[1]) - static_cast<double>(outputs[0]);
+double lead_of(T const* outputs, int count, std::span<std::int32_t const> labels) {
+  if (count == 1) return static_cast<double>(outputs[0]);
+  return static_cast<double>(outputs[labels[0]]) - static_cast<double>(outputs[labels[1]]);
+}
+
+template <class T>
+std::int32_t label_of(T const* outputs, int count, double threshold) {
+  if (count == 1) return static_cast<double>(outputs[0]) > threshold ? 1 : 0;
+  return static_cast<std::int32_t>(std::max_element(outputs, outputs + count) - outputs);
 }
 
 }  // namespace
@@ -85,17 +93,22 @@ std::string counterexamples_csv(VerifyReport const& report, std::int64_t& float3
       fmt::format_to(std::back_inserter(text), ",{}", rows[a]);
     for (std::int32_t const a : beside)
       fmt::format_to(std::back_inserter(text), ",{}", rows[width + static_cast<std::size_t>(a)]);
-    text += ",1,0";
+    std::int32_t labels[2];
+    for (int side = 0; side < 2; ++side) {
+      labels[side] =
+          label_of(&logits[static_cast<std::size_t>(side * outputs)], outputs, threshold);
+      fmt::format_to(std::back_inserter(text), ",{}", labels[side]);
+    }
     for (int side = 0; side < 2; ++side) {
       float const* const z = &logits[static_cast<std::size_t>(side * outputs)];
-      fmt::format_to(std::back_inserter(text), ",{:.9g}", margin_of(z, outputs));
+      fmt::format_to(std::back_inserter(text), ",{:.9g}", lead_of(z, outputs, labels));
     }
     bool agrees = true;
     for (std::size_t side = 0; side < 2; ++side) {
       evaluator.evaluate(&rows[side * width]);
-      double const lead = margin_of(evaluator.logits().data(), outputs);
-      fmt::format_to(std::back_inserter(text), ",{:.17g}", lead);
-      agrees = agrees && (lead > threshold) == (side == 0);
+      double const* const z = evaluator.logits().data();
+      fmt::format_to(std::back_inserter(text), ",{:.17g}", lead_of(z, outputs, labels));
+      agrees = agrees && label_of(z, outputs, threshold) == labels[side];
     }
     float32_only += agrees ? 0 : 1;
     text += agrees ? ",yes\n" : ",no\n";

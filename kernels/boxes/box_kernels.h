@@ -29,9 +29,9 @@ struct BoxLayer {
   double const* bias_magnitudes = nullptr;
 };
 
-/// A network of one output, or of two whose difference is its last unit.
+/// A network of one output, or of several, of which its last unit is the difference of two.
 /// units    of all layers
-/// outputs  1 or 2 of the network itself
+/// outputs  of the network itself
 /// widest   inputs or outputs of a layer
 struct BoxNetwork {
   int layers = 0;

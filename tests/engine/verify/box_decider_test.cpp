@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <set>
 #include <string>
 
 #include "engine/verify/cells.h"
@@ -46,7 +47,9 @@ class DecidedSubject {
 
   /// Decides a box with all its parts, and compares with what is known.
   void expect_right(GroupBox const& box, std::uint64_t id) {
-    std::vector<OpenBox> open = {{id, 0, 0, 0, 0, box}};
+    std::vector<OpenBox> open;
+    for (std::size_t p = 0; p < network_.pairs().size(); ++p)
+      open.push_back({id, 0, 0, static_cast<std::int32_t>(p), 0, 0, box});
     bool unfair = false;
     bool close = false;
     while (!open.empty() && !unfair) {
@@ -61,19 +64,19 @@ class DecidedSubject {
           expect_example(open[i].box, decision);
         } else if (decision.verdict == BoxVerdict::kOpen) {
           // What narrowing has left out holds nothing.
-          for_groups(open[i].box, [&](std::vector<std::int32_t> const& entries, bool is_unfair) {
+          visit(open[i].box, [&](std::vector<std::int32_t> const& entries) {
             bool inside = true;
             for (std::size_t a = 0; a < entries.size(); ++a) {
               inside = inside && entries[a] >= decision.box[a].first &&
                        entries[a] <= decision.box[a].last;
             }
-            ASSERT_TRUE(inside || !is_unfair);
+            ASSERT_TRUE(inside || !unfair_between(open[i].classes, entries));
           });
           AxisRange const whole = decision.box[decision.axis];
           ASSERT_GT(whole.size(), 1);
           std::int32_t const middle = whole.first + whole.size() / 2;
           for (bool const upper : {false, true}) {
-            OpenBox part{++id * 77, open[i].depth + 1, 0, 0, 0, decision.box};
+            OpenBox part{++id * 77, open[i].depth + 1, 0, open[i].classes, 0, 0, decision.box};
             part.box[decision.axis] =
                 upper ? AxisRange{middle, whole.last} : AxisRange{whole.first, middle - 1};
             parts.push_back(part);
@@ -83,9 +86,9 @@ class DecidedSubject {
         } else {
           bool const checked = decision.verdict != BoxVerdict::kUndefined;
           visit(open[i].box, [&](std::vector<std::int32_t> const& entries) {
-            ASSERT_FALSE(close_[number_of(entries)] && checked)
+            ASSERT_FALSE(unfair_between(open[i].classes, entries))
                 << "by " << static_cast<int>(decision.verdict);
-            ASSERT_FALSE(unfair_[number_of(entries)]);
+            ASSERT_FALSE(checked && query_.margin > 0.0 && close_[number_of(entries)]);
           });
         }
         if (testing::Test::HasFatalFailure()) return;
@@ -106,7 +109,7 @@ class DecidedSubject {
 
   /// Counts what is certain of a box, in a look of either kind, and compares with what is known.
   void expect_certain(GroupBox const& box, std::int32_t wait) {
-    std::vector<OpenBox> const open = {{1, 0, 0, wait, 0, box}};
+    std::vector<OpenBox> const open = {{1, 0, 0, 0, wait, 0, box}};
     std::vector<Decision> decisions(1);
     std::vector<CertainGroups> certain(1);
     decider_.measure(open, decisions, certain);
@@ -161,13 +164,19 @@ class DecidedSubject {
     }
     return true;
   }
-  /// The output of a variant, from the threshold.
-  double lead(std::vector<std::int32_t> const& entries, int variant) const {
+  /// What a variant's output is, from the threshold, and its label.
+  struct Outcome {
+    double lead = 0.0;
+    std::int32_t label = 0;
+  };
+  Outcome outcome(std::vector<std::int32_t> const& entries, int variant) const {
     naive::Row row(view_.low.size());
     domain_.row(entries, variant, row.data());
-    auto const z = naive::FloatReference(view_).logits(row);
-    return z.size() == 1 ? static_cast<double>(z[0]) - query_.threshold
-                         : static_cast<double>(z[1]) - static_cast<double>(z[0]);
+    naive::FloatReference const reference(view_);
+    auto const z = reference.logits(row);
+    double const lead = z.size() == 1 ? static_cast<double>(z[0]) - query_.threshold
+                                      : static_cast<double>(z[1]) - static_cast<double>(z[0]);
+    return {lead, reference.label(row)};
   }
   /// The value of an attribute that a group has.
   std::int32_t value(std::vector<std::int32_t> const& entries, std::size_t attribute) const {
@@ -203,14 +212,16 @@ class DecidedSubject {
   void find_unfair() {
     struct Group {
       std::vector<std::int32_t> entries;
-      std::vector<double> leads;
+      std::vector<Outcome> outcomes;
       bool limited;
     };
     std::vector<Group> people;
     visit(all_entries(), [&](std::vector<std::int32_t> const& entries) {
       people.push_back({entries, {}, is_limited(entries)});
-      for (int v = 0; v < domain_.variants(); ++v) people.back().leads.push_back(lead(entries, v));
+      for (int v = 0; v < domain_.variants(); ++v)
+        people.back().outcomes.push_back(outcome(entries, v));
     });
+    between_.resize(people.size());
     bool const alone = rules_.relaxed.empty();
     for (std::size_t g = 0; g < people.size(); ++g) {
       Group const& own = people[g];
@@ -220,13 +231,18 @@ class DecidedSubject {
       for (std::size_t h = alone ? g : 0; h < (alone ? g + 1 : people.size()); ++h) {
         Group const& other = people[h];
         if (own.limited || other.limited || !are_compared(own.entries, other.entries)) continue;
-        for (double const z : other.leads) undefined = undefined || !std::isfinite(z);
+        for (Outcome const& z : other.outcomes) undefined = undefined || z.label == kUndefinedLabel;
         for (int v = 0; v < domain_.variants(); ++v) {
           for (int w = 0; w < domain_.variants(); ++w) {
-            double const a = own.leads[static_cast<std::size_t>(v)];
-            double const b = other.leads[static_cast<std::size_t>(w)];
-            if (!query_.compares(v, w) || !std::isfinite(a) || !std::isfinite(b)) continue;
-            unfair = unfair || (a > 0.0) != (b > 0.0);
+            auto const [a, label] = own.outcomes[static_cast<std::size_t>(v)];
+            auto const [b, other_label] = other.outcomes[static_cast<std::size_t>(w)];
+            if (!query_.compares(v, w) || label == kUndefinedLabel ||
+                other_label == kUndefinedLabel)
+              continue;
+            if (label != other_label) {
+              unfair = true;
+              between_[g].insert(std::minmax(label, other_label));
+            }
             close = close || (std::max(a, b) > -query_.margin && std::min(a, b) <= query_.margin);
           }
         }
@@ -235,6 +251,11 @@ class DecidedSubject {
       close_.push_back(close);
       undefined_.push_back(undefined);
     }
+  }
+  bool unfair_between(std::int32_t classes, std::vector<std::int32_t> const& entries) const {
+    auto const [first, second] = network_.pairs()[static_cast<std::size_t>(classes)];
+    auto const& between = between_[number_of(entries)];
+    return second == 0 ? !between.empty() : between.contains({first, second});
   }
   /// All entries of all axes: those beyond the region, of relaxed ones, among them.
   GroupBox all_entries() const {
@@ -283,8 +304,9 @@ class DecidedSubject {
     ASSERT_TRUE(inside(found.entries) || inside(found.other));
     ASSERT_TRUE(are_compared(found.entries, found.other));
     ASSERT_FALSE(is_limited(found.entries) || is_limited(found.other));
-    ASSERT_GT(lead(found.entries, found.pair.upper), 0.0);
-    ASSERT_LE(lead(found.other, found.pair.lower), 0.0);
+    ASSERT_GT(outcome(found.entries, found.pair.upper).label,
+              outcome(found.other, found.pair.lower).label);
+    ASSERT_NE(outcome(found.other, found.pair.lower).label, kUndefinedLabel);
     ASSERT_TRUE(query_.compares(found.pair.upper, found.pair.lower));
   }
 
@@ -295,7 +317,8 @@ class DecidedSubject {
   VerifyQuery query_;
   RegionRules rules_;
   BoxDecider decider_;
-  std::vector<bool> unfair_;     // [groups]
+  std::vector<bool> unfair_;                                              // [groups]
+  std::vector<std::set<std::pair<std::int32_t, std::int32_t>>> between_;  // [groups] labels
   std::vector<bool> close_;      // [groups] unfair, could outputs be off by the margin
   std::vector<bool> undefined_;  // [groups] some output is no number
 };
@@ -415,13 +438,12 @@ TEST(BoxDecider, CountsNoGroupThatIsNotCertain) {
   EXPECT_GT(counted_unfair, 100.0);
 }
 
-// Beside what every query has: values that may differ, limits, a margin.
-TEST(BoxDecider, ComparesAlsoRelaxedAttributesWithinLimits) {
+// Beside what every query has: values that may differ, limits, a margin, more than two classes.
+TEST(BoxDecider, ComparesAlsoRelaxedAttributesAndSeveralClasses) {
   constexpr int kBoxes = 30;  // of each query
   std::array<int, 9> all{};
-  int unfair = 0;
-  int seen = 0;
-  for (std::uint32_t seed = 1; seed <= 90; ++seed) {
+  std::array<int, 9> of_several{};
+  for (std::uint32_t seed = 1; seed <= 400; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomSubject::Shape shape;
     shape.counts = seed % 2 == 0 ? std::vector<int>{2} : std::vector<int>{3, 2};
@@ -430,7 +452,10 @@ TEST(BoxDecider, ComparesAlsoRelaxedAttributesWithinLimits) {
     shape.encoded = seed % 5 == 0;
     shape.seed = seed;
     shape.range = 6;
-    shape.widths = seed % 3 == 0 ? std::vector<int>{6, 2} : std::vector<int>{6, 5, 1};
+    int const classes = seed % 3 == 0 ? 2 : seed % 4 == 2 ? 3 : seed % 4 == 3 ? 4 : 1;
+    shape.widths = classes == 2 ? std::vector<int>{6, 2} : std::vector<int>{6, 5, classes};
+    double const margin = classes > 2 || seed % 2 == 0 ? 0.0 : 0.05;
+    if (classes > 2) shape.widths.insert(shape.widths.begin(), 6);
     RandomSubject subject(shape);
     RegionRules rules;
     auto const lists = free_lists(subject.view);
@@ -448,7 +473,7 @@ TEST(BoxDecider, ComparesAlsoRelaxedAttributesWithinLimits) {
       }
       rules.limits.push_back(limit);
     }
-    DecidedSubject decided(subject, seed % 6 == 0, rules, seed % 2 == 0 ? 0.0 : 0.05);
+    DecidedSubject decided(subject, seed % 6 == 0, rules, margin);
     // Whoever is compared may have any value nearby, beyond the region too.
     auto const part = DecidedSubject::part_of(lists, rules);
     for (RelaxedAttribute const& relaxed : rules.relaxed) {
@@ -467,11 +492,12 @@ TEST(BoxDecider, ComparesAlsoRelaxedAttributesWithinLimits) {
                            seed * 1000 + static_cast<std::uint64_t>(i));
       if (HasFatalFailure()) return;
     }
-    for (std::size_t v = 0; v < all.size(); ++v) all[v] += decided.verdicts[v];
-    unfair += decided.verdicts[static_cast<std::size_t>(BoxVerdict::kUnfair)];
-    seen += kBoxes;
+    for (std::size_t v = 0; v < all.size(); ++v) {
+      all[v] += decided.verdicts[v];
+      if (classes > 2) of_several[v] += decided.verdicts[v];
+    }
   }
-  EXPECT_LT(unfair, seen);
+  EXPECT_GT(of_several[static_cast<std::size_t>(BoxVerdict::kSplit)], 20);
   for (std::size_t v = 0; v < all.size(); ++v) {
     EXPECT_TRUE(all[v] > 5 || v == static_cast<std::size_t>(BoxVerdict::kUndefined)) << v;
   }
