@@ -10,13 +10,16 @@
 #include "apps/progress.h"
 #include "apps/region_options.h"
 #include "apps/text/verify_text.h"
+#include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "engine/recheck/recheck.h"
 #include "engine/verify/verify.h"
 
 namespace fairlane {
 namespace {
 
+constexpr std::int64_t kMostEffort = 1'000'000'000;
 constexpr double kMostMargin = 1.0e30;
 constexpr std::int64_t kMostBoxes = std::int64_t{1} << 40;
 constexpr std::int64_t kMostCountedBoxes = 20'000'000;  // half of them are kept, 300 bytes each
@@ -32,6 +35,8 @@ struct VerifyArguments {
   std::string margin;
   std::string boxes;
   std::string quantify;
+  std::string check;
+  std::string effort;
   bool overwrite = false;
 };
 
@@ -68,7 +73,34 @@ RelaxedBy parse_relaxed(std::string const& text) {
   return {name, static_cast<std::int32_t>(by)};
 }
 
+ExitCode run_recheck(VerifyArguments const& arguments) {
+  Console const console(arguments.console);
+  if (!arguments.config.path.empty())
+    throw usage_error("--check DIR takes no CONFIG: the directory's manifest.json has it");
+  RecheckOptions options;
+  options.model = arguments.config.model.options();
+  options.threads = arguments.config.execution().threads;
+  if (!arguments.effort.empty()) {
+    options.effort = static_cast<int>(parse_integer("--effort", arguments.effort, 1, kMostEffort));
+  }
+  WorkFrame frame(console);
+  frame.lead(options, recheck_progress_text);
+  RecheckResult const result = recheck(arguments.check, options);
+  frame.clear();
+  print(arguments.console.json ? recheck_json(result) : recheck_text(result));
+  if (result.failed > 0) {
+    throw Error(ExitCode::kIntegrity,
+                fmt::format("{}: {} statements do not hold; the first: {}", arguments.check,
+                            with_commas(result.failed), result.failures.front()));
+  }
+  return result.unproven == 0 && result.unknown == 0 ? ExitCode::kOk : ExitCode::kPartly;
+}
+
 ExitCode run_verify(VerifyArguments const& arguments) {
+  if (!arguments.check.empty()) return run_recheck(arguments);
+  if (arguments.config.path.empty())
+    throw usage_error("expected CONFIG, or --check DIR; see `fairlane verify --help`");
+  if (!arguments.effort.empty()) throw usage_error("--effort is of --check DIR");
   Console const console(arguments.console);
   VerifyOptions options;
   options.execution = arguments.config.execution();
@@ -106,7 +138,7 @@ ExitCode run_verify(VerifyArguments const& arguments) {
 
 Action add_verify(Arguments& app) {
   auto const arguments = std::make_shared<VerifyArguments>();
-  arguments->config.add_to(app);
+  arguments->config.add_to(app, false);
   arguments->region.add_to(app, "only the groups of the data's rows");
   app.add_option(
          "--cells", arguments->cells,
@@ -136,6 +168,13 @@ Action add_verify(Arguments& app) {
   app.add_option("--quantify", arguments->quantify,
                  "also count which share of all groups is certainly fair and certainly unfair, by "
                  "so many boxes, and sample them beside it")
+      ->type_name("N");
+  app.add_option("--check", arguments->check,
+                 "instead: prove everything again that a finished directory of `verify` says, "
+                 "by another way")
+      ->type_name("DIR");
+  app.add_option("--effort", arguments->effort,
+                 "with --check: boxes that a leaf may be split into (default 20000)")
       ->type_name("N");
   app.add_flag("--overwrite", arguments->overwrite, "replace the results of another configuration");
   arguments->console.add_to(app);

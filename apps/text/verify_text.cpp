@@ -101,4 +101,46 @@ std::string verify_progress_text(VerifyProgress const& progress) {
                      with_commas(progress.unfair), with_commas(progress.boxes), progress.seconds);
 }
 
+std::string recheck_text(RecheckResult const& result) {
+  Facts facts;
+  facts.add("cells", with_commas(result.cells));
+  facts.add("  fair", fmt::format("{}  ({} leaves of their proofs)", with_commas(result.fair),
+                                  with_commas(result.leaves)));
+  facts.add("  unfair", fmt::format("{}  (each with an example)", with_commas(result.unfair)));
+  facts.add("  unknown", with_commas(result.unknown));
+  if (result.marginal > 0) {
+    facts.add("marginal",
+              fmt::format("{} examples within rounding of the threshold, {} of them in float32 "
+                          "alone",
+                          with_commas(result.marginal), with_commas(result.float32_only)));
+  }
+  facts.add("unproven", with_commas(result.unproven) +
+                            (result.unproven > 0 ? "  (leaves; try a larger --effort)" : ""));
+  facts.add("failed", with_commas(result.failed));
+  facts.add("time", fmt::format("{:.2f} s", result.seconds));
+  std::string text = facts.text();
+  for (std::string const& line : result.failures) text += "failed: " + line + "\n";
+  for (std::string const& line : result.open) text += "unproven: " + line + "\n";
+  return text;
+}
+
+std::string recheck_json(RecheckResult const& result) {
+  Json json;
+  json["cells"] = {{"sat", result.unfair}, {"unsat", result.fair}, {"unknown", result.unknown}};
+  json["leaves"] = result.leaves;
+  json["unproven"] = result.unproven;
+  json["marginal"] = result.marginal;
+  json["float32_only"] = result.float32_only;
+  json["failed"] = result.failed;
+  json["failures"] = result.failures;
+  json["unproven_leaves"] = result.open;
+  json["timing"] = {{"total_seconds", result.seconds}};
+  return json.dump(2) + "\n";
+}
+
+std::string recheck_progress_text(RecheckProgress const& progress) {
+  return fmt::format("{} of {} cells checked, {} leaves", with_commas(progress.checked),
+                     with_commas(progress.cells), with_commas(progress.leaves));
+}
+
 }  // namespace fairlane

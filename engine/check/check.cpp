@@ -319,23 +319,6 @@ void add(CheckResult& total, CheckResult const& part) {
   append(total.marginals, part.marginals);
 }
 
-void check_finished(std::string const& dir) {
-  struct stat info {};
-  if (stat(dir.c_str(), &info) != 0) {
-    throw Error(ExitCode::kNoInput,
-                fmt::format("{}: {}", shown(dir),
-                            errno == ENOENT ? "no such directory" : std::strerror(errno)));
-  }
-  if (!S_ISDIR(info.st_mode)) {
-    throw Error(ExitCode::kOutput,
-                fmt::format("{}: is a file, expected the output directory of a run", shown(dir)));
-  }
-  if (stat((dir + "/DONE").c_str(), &info) != 0) {
-    throw Error(ExitCode::kOutput,
-                fmt::format("{}: has no DONE: it is not the output of a finished run", shown(dir)));
-  }
-}
-
 /// What the files say, to compare the summary with.
 struct Facts {
   std::int64_t instances = 0;
@@ -396,6 +379,23 @@ void check_summary(std::string const& dir, RunConfig const& config, TestSubject 
 }
 
 }  // namespace
+
+void check_finished(std::string const& dir) {
+  struct stat info {};
+  if (stat(dir.c_str(), &info) != 0) {
+    throw Error(ExitCode::kNoInput,
+                fmt::format("{}: {}", shown(dir),
+                            errno == ENOENT ? "no such directory" : std::strerror(errno)));
+  }
+  if (!S_ISDIR(info.st_mode)) {
+    throw Error(ExitCode::kOutput,
+                fmt::format("{}: is a file, expected the output directory of a run", shown(dir)));
+  }
+  if (stat((dir + "/DONE").c_str(), &info) != 0) {
+    throw Error(ExitCode::kOutput,
+                fmt::format("{}: has no DONE: it is not the output of a finished run", shown(dir)));
+  }
+}
 
 CheckResult check_directory(std::string const& dir, ModelOptions const& options) {
   check_finished(dir);

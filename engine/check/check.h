@@ -36,6 +36,9 @@ struct CheckResult {
 /// Error(kNoInput | kData | kOutput | kIntegrity).
 CheckResult check_directory(std::string const& dir, ModelOptions const& options = {});
 
+/// Throws Error(kNoInput | kOutput) where a directory is not that of a finished run.
+void check_finished(std::string const& dir);
+
 /// Logits of one row in double precision, and a bound on the error of any float32 evaluation in
 /// fma-chain order. logits [outputs], bound [outputs].
 void evaluate_double(Network const& network, std::int32_t const* row, std::vector<double>& logits,

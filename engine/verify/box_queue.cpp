@@ -9,6 +9,21 @@ namespace fairlane {
 namespace {
 
 constexpr std::size_t kRoundBoxes = 2048;
+LeafProof proof_of(BoxVerdict verdict) {
+  switch (verdict) {
+    case BoxVerdict::kMerged:
+      return LeafProof::kMerged;
+    case BoxVerdict::kVariants:
+      return LeafProof::kVariants;
+    case BoxVerdict::kSplit:
+      return LeafProof::kUnits;
+    case BoxVerdict::kEmpty:
+      return LeafProof::kEmpty;
+    default:
+      return LeafProof::kEvaluated;
+  }
+}
+
 constexpr std::size_t kVerdicts = static_cast<std::size_t>(BoxVerdict::kEmpty) + 1;
 
 }  // namespace
@@ -18,6 +33,7 @@ BoxQueue::BoxQueue(Cells const& cells, std::size_t class_pairs, std::int64_t mos
       class_pairs_(static_cast<std::int32_t>(class_pairs)),
       most_boxes_(most_boxes),
       states_(static_cast<std::size_t>(cells.count())),
+      proofs_(static_cast<std::size_t>(cells.count())),
       by_verdict_(kVerdicts) {}
 
 std::vector<OpenBox> const& BoxQueue::next() {
@@ -32,10 +48,12 @@ std::vector<OpenBox> const& BoxQueue::next() {
         box.id = hash_word(static_cast<std::uint64_t>(pair), id);
         box.variants = cells_.variants(cell);
         box.classes = pair;
+        box.number = pair;
         box.box = cells_.box(cell);
         stack_.push_back({cell, std::move(box)});
       }
       states_[static_cast<std::size_t>(cell)].open = class_pairs_;
+      trees_.begin(cell, class_pairs_);
     }
     Queued queued = std::move(stack_.back());
     stack_.pop_back();
@@ -70,6 +88,7 @@ void BoxQueue::take(std::vector<Decision> const& decisions) {
       default:
         if (decision.verdict == BoxVerdict::kUndefined) state.reason = CellReason::kUndefined;
         if (decision.verdict == BoxVerdict::kWithinMargin) state.reason = CellReason::kMargin;
+        trees_.prove(cell, round_[i].number, proof_of(decision.verdict));
         state.peopled = state.peopled || decision.verdict != BoxVerdict::kEmpty;
         if (--state.open > 0) break;
         if (state.reason != CellReason::kNone) {
@@ -88,14 +107,24 @@ void BoxQueue::settle(std::int64_t cell, CellVerdict verdict, CellReason reason)
   state.verdict = verdict;
   state.reason = reason;
   ++decided_;
+  if (verdict == CellVerdict::kFair) {
+    proofs_[static_cast<std::size_t>(cell)] = trees_.take(cell);
+  } else {
+    trees_.forget(cell);
+  }
 }
 
 void BoxQueue::split(std::int64_t cell, OpenBox const& box, Decision const& decision) {
   OpenBox left = box;
   left.box = decision.box;
+  std::size_t const axis = decision.axis;
+  std::int32_t const number =
+      trees_.cut(cell, box.number, box.box, left.box, axis, middle_of(left.box[axis]));
   // The lower half is taken first.
-  stack_.push_back({cell, half_of(left, decision.axis, true, 0)});
-  stack_.push_back({cell, half_of(left, decision.axis, false, 1)});
+  stack_.push_back({cell, half_of(left, axis, true, 0)});
+  stack_.back().box.number = number + 1;
+  stack_.push_back({cell, half_of(left, axis, false, 1)});
+  stack_.back().box.number = number;
   ++states_[static_cast<std::size_t>(cell)].open;
 }
 
@@ -129,6 +158,11 @@ void BoxQueue::write(CheckpointWriter& state) const {
   state.add("cells", cells);
   state.add("examples", examples);
   state.add("stack", stack);
+  std::string proofs;
+  for (std::string const& proof : proofs_) proofs += proof + '\n';
+  state.section("cell_proofs");
+  state.write(proofs.data(), proofs.size());
+  trees_.write(state);
   state.add("boxes", by_verdict_);
   state.add("next", std::vector<std::int64_t>{next_cell_, boxes_, decided_});
 }
@@ -156,6 +190,14 @@ void BoxQueue::read(CheckpointReader const& state) {
     std::int64_t const cell = stack[at++];
     stack_.push_back({cell, read_box(stack, axes, at)});
   }
+  auto const proofs = state.values<char>("cell_proofs");
+  auto from = proofs.begin();
+  for (std::string& proof : proofs_) {
+    auto const end = std::find(from, proofs.end(), '\n');
+    proof.assign(from, end);
+    from = end + 1;
+  }
+  trees_.read(state);
   by_verdict_ = state.values<std::int64_t>("boxes");
   auto const next = state.values<std::int64_t>("next");
   next_cell_ = next.at(0);

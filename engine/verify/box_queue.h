@@ -10,6 +10,7 @@
 #include "engine/job/checkpoint.h"
 #include "engine/verify/box_decider.h"
 #include "engine/verify/cells.h"
+#include "engine/verify/proof_tree.h"
 
 namespace fairlane {
 
@@ -50,6 +51,10 @@ class BoxQueue {
   std::map<std::int64_t, UnfairPair> const& examples() const { return examples_; }
   std::int64_t boxes() const { return boxes_; }
   std::int64_t decided() const { return decided_; }
+  /// The proof of a fair cell, as ProofTrees::take() has it; empty of others.
+  std::string const& proof(std::int64_t cell) const {
+    return proofs_[static_cast<std::size_t>(cell)];
+  }
   /// Boxes by what decided them [BoxVerdict].
   std::vector<std::int64_t> const& by_verdict() const { return by_verdict_; }
 
@@ -69,6 +74,8 @@ class BoxQueue {
   std::int64_t most_boxes_;
   std::vector<CellState> states_;
   std::map<std::int64_t, UnfairPair> examples_;
+  ProofTrees trees_;
+  std::vector<std::string> proofs_;  // [cells]
   std::vector<Queued> stack_;
   std::int64_t next_cell_ = 0;
   std::int64_t boxes_ = 0;

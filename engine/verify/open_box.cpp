@@ -11,19 +11,19 @@ OpenBox half_of(OpenBox const& box, std::size_t axis, bool upper, std::uint64_t 
   half.id = hash_word(box.id, number);
   ++half.depth;
   AxisRange const whole = box.box[axis];
-  std::int32_t const middle = whole.first + (whole.last - whole.first) / 2;
+  std::int32_t const middle = middle_of(whole);
   half.box[axis] = upper ? AxisRange{middle + 1, whole.last} : AxisRange{whole.first, middle};
   return half;
 }
 
 void append_box(OpenBox const& box, std::vector<std::int64_t>& to) {
   to.insert(to.end(), {static_cast<std::int64_t>(box.id), box.depth, box.variants, box.classes,
-                       box.wait, box.pause});
+                       box.wait, box.pause, box.number});
   for (AxisRange const& range : box.box) to.insert(to.end(), {range.first, range.last});
 }
 
 OpenBox read_box(std::span<std::int64_t const> numbers, std::size_t axes, std::size_t& at) {
-  if (at + 6 + 2 * axes > numbers.size()) throw std::out_of_range("a saved box is cut off");
+  if (at + 7 + 2 * axes > numbers.size()) throw std::out_of_range("a saved box is cut off");
   auto const next = [&] { return static_cast<std::int32_t>(numbers[at++]); };
   OpenBox box;
   box.id = static_cast<std::uint64_t>(numbers[at++]);
@@ -32,6 +32,7 @@ OpenBox read_box(std::span<std::int64_t const> numbers, std::size_t axes, std::s
   box.classes = next();
   box.wait = next();
   box.pause = next();
+  box.number = next();
   for (std::size_t a = 0; a < axes; ++a) {
     std::int32_t const first = next();
     box.box.push_back({first, next()});

@@ -11,6 +11,7 @@
 namespace fairlane {
 
 /// A box to decide.
+/// number    of the box among its cell's, in the cell's proof
 /// id        of the box among all, from which its random numbers come
 /// depth     halvings since its cell
 /// variants  that are compared, a place in VerifyQuery::variants
@@ -25,7 +26,13 @@ struct OpenBox {
   std::int32_t wait = 0;
   std::int32_t pause = 0;
   GroupBox box;
+  std::int32_t number = 0;
 };
+
+/// The last entry of the lower half of an axis that a box is cut at.
+inline std::int32_t middle_of(AxisRange const& range) {
+  return range.first + (range.last - range.first) / 2;
+}
 
 /// A half of a box. number: 0 or 1, what tells the halves' ids apart
 OpenBox half_of(OpenBox const& box, std::size_t axis, bool upper, std::uint64_t number);

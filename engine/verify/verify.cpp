@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "base/sha256.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
@@ -17,6 +16,7 @@
 #include "engine/results/manifest.h"
 #include "engine/verify/box_queue.h"
 #include "engine/verify/certain_shares.h"
+#include "engine/verify/recorded_query.h"
 #include "engine/verify/verify_report.h"
 #include "kernels/boxes/network_bounds.h"
 #include "kernels/core/philox.h"
@@ -26,21 +26,6 @@ namespace {
 
 constexpr std::int64_t kPiece = 32;  // boxes that a thread decides at once
 constexpr int kMostClasses = 32;     // each two of which are compared
-
-char const* word_of(PairSemantics semantics) {
-  return semantics == PairSemantics::kAny ? "any" : "all";
-}
-
-std::string recorded_options(VerifyOptions const& options) {
-  Json json = recorded_region(options.region);
-  json["semantics"] = word_of(options.semantics);
-  record_rules(options, json);
-  json["cell_size"] = options.cell_size;
-  if (!options.cell_file.empty()) json["cell_file"] = sha256_file(options.cell_file);
-  json["most_boxes"] = options.most_boxes;
-  json["quantify"] = options.quantify;
-  return json.dump();
-}
 
 /// The network, where something can be proven of it.
 NetworkView bounded_network(TestSubject const& subject) {
@@ -172,7 +157,7 @@ class Verification : private JobTask {
 
  private:
   std::string manifest() const {
-    return manifest_json(config_, subject_, Cut{}, {{"verify", recorded_options(options_)}});
+    return manifest_json(config_, subject_, Cut{}, {{"verify", recorded_query(options_).dump()}});
   }
   JobOptions job_options() const {
     JobOptions job;
@@ -333,6 +318,7 @@ std::string Verification::run() {
   report.search_seconds = start.seconds();
   out_.write("cells.csv", cells_csv(report));
   out_.write("counterexamples.csv", counterexamples_csv(report, report.float32_only));
+  out_.write("certificate.txt", certificate_of(report, manifest()));
   report.total_seconds = start.seconds();
   std::string summary = verify_summary_json(report);
   out_.write("summary.json", summary);

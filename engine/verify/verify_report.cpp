@@ -8,8 +8,11 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "engine/check/double_evaluator.h"
+#include "engine/verify/certificate.h"
+#include "engine/verify/recorded_query.h"
 
 namespace fairlane {
 namespace {
@@ -37,16 +40,6 @@ std::int32_t label_of(T const* outputs, int count, double threshold) {
 }
 
 }  // namespace
-
-void record_rules(VerifyOptions const& options, Json& json) {
-  if (!options.relaxed.empty()) {
-    json["relaxed"] = Json::object();
-    for (RelaxedBy const& relaxed : options.relaxed)
-      json["relaxed"][relaxed.attribute] = relaxed.by;
-  }
-  if (!options.where.empty()) json["where"] = options.where;
-  if (options.margin > 0.0) json["margin"] = options.margin;
-}
 
 std::string cells_csv(VerifyReport const& report) {
   std::string text = "cell";
@@ -114,6 +107,28 @@ std::string counterexamples_csv(VerifyReport const& report, std::int64_t& float3
     text += agrees ? ",yes\n" : ",no\n";
   }
   return text;
+}
+
+std::string certificate_of(VerifyReport const& report, std::string const& manifest) {
+  CertificateHead head;
+  head.manifest_digest = sha256(manifest);
+  for (std::size_t a = 0; a < report.domain.axes(); ++a) {
+    head.axes.emplace_back();
+    for (int const attribute : report.domain.axis(a).attributes)
+      head.axes.back().push_back(name_of(report, static_cast<std::size_t>(attribute)));
+  }
+  head.cells = report.cells.count();
+  return certificate_text(head, [&](std::int64_t cell) -> CertifiedCell {
+    using Verdict = CertifiedCell::Verdict;
+    switch (report.queue.states()[static_cast<std::size_t>(cell)].verdict) {
+      case CellVerdict::kFair:
+        return {Verdict::kFair, report.queue.proof(cell)};
+      case CellVerdict::kUnfair:
+        return {Verdict::kUnfair, {}};
+      default:
+        return {Verdict::kUnknown, {}};
+    }
+  });
 }
 
 std::string verify_summary_json(VerifyReport const& report) {

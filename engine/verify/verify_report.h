@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 
-#include "base/json.h"
 #include "engine/subject/subject.h"
 #include "engine/verify/box_queue.h"
 #include "engine/verify/certain_shares.h"
@@ -31,8 +30,6 @@ struct VerifyReport {
   double total_seconds = 0.0;
 };
 
-/// What manifest and summary say of who is compared: relaxed, where, margin, where they are given.
-void record_rules(VerifyOptions const& options, Json& json);
 /// cells.csv: a line for every cell: its number, the least and greatest value of every attribute,
 /// its verdict (sat, unsat, unknown), why it is unknown, and how many boxes were looked at.
 std::string cells_csv(VerifyReport const& report);
@@ -41,6 +38,8 @@ std::string cells_csv(VerifyReport const& report);
 /// float32 and in double precision, and whether the labels are the same in both. Counts those for
 /// which they are not.
 std::string counterexamples_csv(VerifyReport const& report, std::int64_t& float32_only);
+/// certificate.txt, which belongs to a manifest of that text.
+std::string certificate_of(VerifyReport const& report, std::string const& manifest);
 std::string verify_summary_json(VerifyReport const& report);
 
 }  // namespace fairlane

@@ -1,0 +1,315 @@
+#include "engine/recheck/leaf_prover.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace fairlane {
+namespace {
+
+constexpr double kFewGroups = 64.0;  // that are evaluated one by one
+constexpr int kRounds = 4;           // of narrowing
+constexpr double kWorthwhile = 0.9;  // of the groups that a round leaves, or it was the last
+constexpr int kUnitSplits = 3;       // one within the other
+constexpr double kDoubleUnit = 0x1p-53;
+
+}  // namespace
+
+LeafProver::LeafProver(BoxDomain const& domain, Network const& network, VerifyQuery const& query,
+                       LabelOfRow label_of, int effort)
+    : domain_(domain),
+      classes_(network.outputs()),
+      query_(query),
+      label_of_(std::move(label_of)),
+      effort_(effort),
+      network_(network) {}
+
+LeafOutcome LeafProver::prove(GroupBox const& box, std::span<int const> variants, int first,
+                              int second) {
+  std::vector<GroupBox> open = {box};
+  for (int looks = 0; !open.empty(); ++looks) {
+    if (looks == effort_) return LeafOutcome::kUnproven;
+    GroupBox part = std::move(open.back());
+    open.pop_back();
+    if (classes_ > 2 && is_outdone(part, variants, first, second)) continue;
+    network_.compare(first, second);
+    std::size_t axis = 0;
+    switch (look_at(part, variants, axis)) {
+      case Step::kFair:
+        break;
+      case Step::kRefuted:
+        return LeafOutcome::kRefuted;
+      case Step::kOpen: {
+        AxisRange const whole = part[axis];
+        std::int32_t const middle = whole.first + (whole.last - whole.first) / 2;
+        part[axis] = {whole.first, middle};
+        open.push_back(part);
+        part[axis] = {middle + 1, whole.last};
+        open.push_back(std::move(part));
+      }
+    }
+  }
+  return LeafOutcome::kProven;
+}
+
+LeafProver::Step LeafProver::look_at(GroupBox& box, std::span<int const> variants,
+                                     std::size_t& axis) {
+  double const least_upper = query_.least_upper();
+  double const most_lower = query_.most_lower();
+  CheckedBox const merged = bounded(box, variants);
+  if (merged.finite && (!merged.possible || merged.sums.back().low[0] > most_lower ||
+                        merged.sums.back().high[0] <= least_upper))
+    return Step::kFair;
+  bool finite = merged.finite;
+  std::vector<CheckedBox> alone;
+  std::vector<CheckedLine> above;
+  std::vector<CheckedLine> below;
+  for (int const v : variants) {
+    if (!finite) break;
+    int const only[] = {v};
+    alone.push_back(bounded(box, only));
+    finite = alone.back().finite;
+    if (!finite) break;
+    above.push_back(network_.line(alone.back(), true));
+    below.push_back(network_.line(alone.back(), false));
+  }
+  std::vector<Pair> pairs;
+  for (std::size_t a = 0; a < variants.size() && finite; ++a) {
+    if (alone[a].sums.back().high[0] <= least_upper) continue;
+    for (std::size_t e = 0; e < variants.size(); ++e) {
+      if (a == e || alone[e].sums.back().low[0] > most_lower ||
+          !query_.compares(variants[a], variants[e]))
+        continue;
+      if (!excluded(above[a], below[e], alone[a].inputs, variants[a], variants[e]))
+        pairs.push_back({box, alone[a], alone[e], variants[a], variants[e]});
+    }
+  }
+  if (finite && pairs.empty()) return Step::kFair;
+  if (domain_.groups(box) <= kFewGroups) return evaluate(box, variants);
+  // What the pairs that cannot be disproved leave of the box.
+  GroupBox hull;
+  for (Pair& pair : pairs) {
+    if (close(pair, kUnitSplits)) continue;
+    if (hull.empty()) hull = pair.groups;
+    for (std::size_t i = 0; i < hull.size(); ++i) {
+      hull[i] = {std::min(hull[i].first, pair.groups[i].first),
+                 std::max(hull[i].last, pair.groups[i].last)};
+    }
+  }
+  if (finite && hull.empty()) return Step::kFair;
+  if (finite) box = std::move(hull);
+  if (domain_.groups(box) <= kFewGroups) return evaluate(box, variants);
+  double most = -1.0;
+  for (std::size_t i = 0; i < domain_.axes(); ++i) {
+    if (box[i].size() < 2) continue;
+    double score = 0.0;
+    for (int const input : domain_.axis_inputs(i)) {
+      auto const k = static_cast<std::size_t>(input);
+      double slope = 1.0;
+      for (std::size_t v = 0; v < above.size(); ++v)
+        slope += std::abs(above[v].slopes[k]) + std::abs(below[v].slopes[k]);
+      score += slope * (merged.inputs.high[k] - merged.inputs.low[k]);
+    }
+    if (score <= most) continue;
+    most = score;
+    axis = i;
+  }
+  return Step::kOpen;
+}
+
+bool LeafProver::is_outdone(GroupBox const& box, std::span<int const> variants, int first,
+                            int second) {
+  for (int const own : {first, second}) {
+    for (int other = 0; other < classes_; ++other) {
+      if (other == own) continue;
+      network_.compare(own, other);
+      CheckedBox const merged = bounded(box, variants);
+      if (!merged.finite) return false;
+      // Of equal outputs the lower class is the label.
+      double const least = merged.sums.back().low[0];
+      if (least > 0.0 || (least >= 0.0 && other < own)) return true;
+    }
+  }
+  return false;
+}
+
+LeafProver::Step LeafProver::evaluate(GroupBox const& box, std::span<int const> variants) const {
+  std::vector<std::int32_t> row(domain_.attributes());
+  std::vector<std::int32_t> labels(variants.size());
+  Step step = Step::kFair;
+  each_point(std::span<AxisRange const>(box), [&](std::vector<std::int32_t> const& entries) {
+    for (std::size_t v = 0; v < variants.size(); ++v) {
+      domain_.row(entries, variants[v], row.data());
+      labels[v] = label_of_(row.data());
+      if (labels[v] < 0) step = Step::kRefuted;
+    }
+    for (std::size_t a = 0; a < variants.size(); ++a) {
+      for (std::size_t e = 0; e < variants.size(); ++e) {
+        if (labels[a] != labels[e] && query_.compares(variants[a], variants[e]))
+          step = Step::kRefuted;
+      }
+    }
+    return step == Step::kFair;
+  });
+  return step;
+}
+
+CheckedRange LeafProver::inputs_of(GroupBox const& box, std::span<int const> variants) const {
+  std::vector<Interval> inputs(static_cast<std::size_t>(domain_.inputs()));
+  domain_.enclose(box, inputs.data());
+  domain_.enclose_variants(variants, inputs.data());
+  CheckedRange range;
+  for (Interval const& input : inputs) {
+    range.low.push_back(input.low);
+    range.high.push_back(input.high);
+  }
+  return range;
+}
+
+CheckedBox LeafProver::bounded(GroupBox const& box, std::span<int const> variants) const {
+  CheckedBox bounds = network_.box_of(inputs_of(box, variants));
+  network_.bound(bounds);
+  return bounds;
+}
+
+CheckedLine LeafProver::folded(CheckedLine line, int variant) const {
+  std::vector<Interval> inputs(line.slopes.size());
+  int const only[] = {variant};
+  domain_.enclose_variants(only, inputs.data());
+  for (int const input : domain_.variant_inputs()) {
+    auto const k = static_cast<std::size_t>(input);
+    line.constant += std::exchange(line.slopes[k], 0.0) * inputs[k].low;
+  }
+  return line;
+}
+
+bool LeafProver::excluded(CheckedLine const& upper_line, CheckedLine const& lower_line,
+                          CheckedRange const& inputs, int upper_variant, int lower_variant) const {
+  // f_a > t >= f_e makes every mean of f_a - t and t - f_e at least 0.
+  CheckedLine const upper = folded(upper_line, upper_variant);
+  CheckedLine const lower = folded(lower_line, lower_variant);
+  double size = std::abs(query_.threshold) + query_.margin;
+  for (CheckedLine const* line : {&upper_line, &lower_line}) {
+    size += std::abs(line->constant);
+    for (std::size_t k = 0; k < line->slopes.size(); ++k)
+      size += std::abs(line->slopes[k]) * (std::abs(inputs.low[k]) + std::abs(inputs.high[k]));
+  }
+  for (int const input : domain_.variant_inputs()) {
+    // Both variants' values, of which `inputs` has one.
+    auto const k = static_cast<std::size_t>(input);
+    std::vector<Interval> values(inputs.low.size());
+    int const both[] = {upper_variant, lower_variant};
+    domain_.enclose_variants(both, values.data());
+    size += (std::abs(upper_line.slopes[k]) + std::abs(lower_line.slopes[k])) *
+            (std::abs(values[k].low) + std::abs(values[k].high));
+  }
+  double const pad = (static_cast<double>(inputs.low.size()) + 8.0) * 8.0 * kDoubleUnit * size;
+  auto const most = [&](double share) {
+    double sum = share * (upper.constant - query_.least_upper()) +
+                 (1.0 - share) * (query_.most_lower() - lower.constant);
+    for (std::size_t k = 0; k < upper.slopes.size(); ++k) {
+      double const slope = share * upper.slopes[k] - (1.0 - share) * lower.slopes[k];
+      sum += slope * (slope > 0.0 ? inputs.high[k] : inputs.low[k]);
+    }
+    return sum + pad;
+  };
+  // A convex function of the share.
+  double low = 0.0;
+  double high = 1.0;
+  constexpr int kThirds = 16;
+  for (int i = 0; i < kThirds; ++i) {
+    double const left = low + (high - low) / 3.0;
+    double const right = high - (high - low) / 3.0;
+    double const at_left = most(left);
+    double const at_right = most(right);
+    if (at_left < 0.0 || at_right < 0.0) return true;
+    (at_left < at_right ? high : low) = at_left < at_right ? right : left;
+  }
+  return most(0.0) < 0.0 || most(1.0) < 0.0;
+}
+
+bool LeafProver::clip(CheckedLine const& line, double least, CheckedRange& inputs) const {
+  // line >= least: an input may take no more from the greatest value than there is beyond.
+  double const room = most_of(line, inputs) - least;
+  if (room < 0.0) return false;
+  for (std::size_t k = 0; k < line.slopes.size(); ++k) {
+    double const slope = line.slopes[k];
+    if (slope == 0.0) continue;
+    double const by = room / std::abs(slope);
+    double const slack =
+        16.0 * kDoubleUnit * (by + std::abs(inputs.low[k]) + std::abs(inputs.high[k]));
+    if (slope > 0.0) {
+      inputs.low[k] = std::max(inputs.low[k], inputs.high[k] - by - slack);
+    } else {
+      inputs.high[k] = std::min(inputs.high[k], inputs.low[k] + by + slack);
+    }
+  }
+  return true;
+}
+
+bool LeafProver::close(Pair& pair, int splits) const {
+  for (int round = 0; round < kRounds; ++round) {
+    if (!pair.upper.possible || !pair.lower.possible) return true;
+    if (!pair.upper.finite || !pair.lower.finite) return false;
+    double& upper_least = pair.upper.sums.back().low[0];
+    double& lower_most = pair.lower.sums.back().high[0];
+    if (pair.upper.sums.back().high[0] <= query_.least_upper() ||
+        pair.lower.sums.back().low[0] > query_.most_lower())
+      return true;
+    upper_least = std::max(upper_least, query_.least_upper());
+    lower_most = std::min(lower_most, query_.most_lower());
+    CheckedLine const above = network_.line(pair.upper, true);
+    CheckedLine below = network_.line(pair.lower, false);
+    if (excluded(above, below, pair.upper.inputs, pair.upper_variant, pair.lower_variant))
+      return true;
+    if (!clip(above, query_.least_upper(), pair.upper.inputs)) return true;
+    for (double& slope : below.slopes) slope = -slope;
+    below.constant = -below.constant;
+    if (!clip(below, -query_.most_lower(), pair.lower.inputs)) return true;
+    network_.narrow(pair.upper);
+    network_.narrow(pair.lower);
+    if (!pair.upper.possible || !pair.lower.possible) return true;
+    std::vector<Interval> inputs;
+    for (std::size_t k = 0; k < pair.upper.inputs.low.size(); ++k) {
+      inputs.push_back({std::max(pair.upper.inputs.low[k], pair.lower.inputs.low[k]),
+                        std::min(pair.upper.inputs.high[k], pair.lower.inputs.high[k])});
+    }
+    // Inputs of attributes under test differ, and are no axis's.
+    double const before = domain_.groups(pair.groups);
+    if (!domain_.narrow(inputs.data(), pair.groups)) return true;
+    int const upper[] = {pair.upper_variant};
+    int const lower[] = {pair.lower_variant};
+    pair.upper.inputs = inputs_of(pair.groups, upper);
+    pair.lower.inputs = inputs_of(pair.groups, lower);
+    network_.bound(pair.upper);
+    network_.bound(pair.lower);
+    if (domain_.groups(pair.groups) > kWorthwhile * before) break;
+  }
+  if (!pair.upper.possible || !pair.lower.possible) return true;
+  if (splits == 0 || !pair.upper.finite || !pair.lower.finite) return false;
+  CheckedNetwork::Unit const of_upper = network_.widest_unit(pair.upper);
+  CheckedNetwork::Unit const of_lower = network_.widest_unit(pair.lower);
+  bool const in_upper = of_upper.cost >= of_lower.cost;
+  CheckedNetwork::Unit const unit = in_upper ? of_upper : of_lower;
+  if (unit.layer < 0) return false;
+  GroupBox left;
+  for (bool const positive : {true, false}) {
+    Pair side = pair;
+    CheckedRange& sums =
+        (in_upper ? side.upper : side.lower).sums[static_cast<std::size_t>(unit.layer)];
+    (positive ? sums.low : sums.high)[unit.unit] = 0.0;
+    network_.bound(side.upper);
+    network_.bound(side.lower);
+    if (close(side, splits - 1)) continue;
+    if (left.empty()) left = side.groups;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      left[i] = {std::min(left[i].first, side.groups[i].first),
+                 std::max(left[i].last, side.groups[i].last)};
+    }
+  }
+  if (left.empty()) return true;
+  pair.groups = std::move(left);
+  return false;
+}
+
+}  // namespace fairlane

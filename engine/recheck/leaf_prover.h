@@ -1,0 +1,70 @@
+// Proves the leaves of a certificate again.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "engine/recheck/checked_bounds.h"
+#include "engine/verify/box_domain.h"
+#include "engine/verify/verify_query.h"
+
+namespace fairlane {
+
+/// What became of a leaf.
+enum class LeafOutcome : std::uint8_t {
+  kProven,
+  kUnproven,  // within the effort
+  kRefuted,   // some group has members with different labels, or without any
+};
+
+/// The label of a row in dataset order, -1 where it has none.
+using LabelOfRow = std::function<std::int32_t(std::int32_t const*)>;
+
+/// One thread's.
+class LeafProver {
+ public:
+  /// label_of  as the contract's float32 has it; all outlive it
+  /// effort    boxes that a leaf may be split into
+  LeafProver(BoxDomain const& domain, Network const& network, VerifyQuery const& query,
+             LabelOfRow label_of, int effort);
+
+  /// Whether no group of a box has members with the labels `first` and `second` (of one output: 0
+  /// and 0 stand for both labels), for variants that have to be compared. box: not empty
+  LeafOutcome prove(GroupBox const& box, std::span<int const> variants, int first, int second);
+
+ private:
+  /// A pair of variants in a box of groups.
+  struct Pair {
+    GroupBox groups;
+    CheckedBox upper;
+    CheckedBox lower;
+    int upper_variant = 0;
+    int lower_variant = 0;
+  };
+  enum class Step : std::uint8_t { kFair, kOpen, kRefuted };
+
+  Step look_at(GroupBox& box, std::span<int const> variants, std::size_t& axis);
+  /// Whether another class than the two always has more than one of them.
+  bool is_outdone(GroupBox const& box, std::span<int const> variants, int first, int second);
+  Step evaluate(GroupBox const& box, std::span<int const> variants) const;
+  CheckedRange inputs_of(GroupBox const& box, std::span<int const> variants) const;
+  CheckedBox bounded(GroupBox const& box, std::span<int const> variants) const;
+  bool excluded(CheckedLine const& upper, CheckedLine const& lower, CheckedRange const& inputs,
+                int upper_variant, int lower_variant) const;
+  /// A line with a variant's inputs among the constant.
+  CheckedLine folded(CheckedLine line, int variant) const;
+  /// Whether a pair cannot be; else narrows its groups. splits: of units that may be looked at
+  bool close(Pair& pair, int splits) const;
+  bool clip(CheckedLine const& line, double least, CheckedRange& inputs) const;
+
+  BoxDomain const& domain_;
+  int classes_;
+  VerifyQuery const& query_;
+  LabelOfRow label_of_;
+  int effort_;
+  CheckedNetwork network_;
+};
+
+}  // namespace fairlane

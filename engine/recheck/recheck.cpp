@@ -1,0 +1,506 @@
+#include "engine/recheck/recheck.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/sha256.h"
+#include "base/stopwatch.h"
+#include "base/text.h"
+#include "base/thread_pool.h"
+#include "engine/check/check.h"
+#include "engine/check/double_evaluator.h"
+#include "engine/recheck/contract_label.h"
+#include "engine/recheck/exact_label.h"
+#include "engine/recheck/leaf_prover.h"
+#include "engine/results/changed_inputs.h"
+#include "engine/results/manifest.h"
+#include "engine/verify/cells.h"
+#include "engine/verify/certificate.h"
+#include "engine/verify/proof_tree.h"
+#include "engine/verify/recorded_query.h"
+
+namespace fairlane {
+namespace {
+
+constexpr std::size_t kListed = 20;
+constexpr std::size_t kLongestJson = std::size_t{1} << 26;
+constexpr std::size_t kLongestCsv = std::size_t{1} << 34;
+constexpr double kMostEvaluated = 64.0;  // of a leaf that is said to be evaluated
+constexpr std::int64_t kPiece = 4;       // cells that a thread takes at once
+constexpr int kTile = 16;                // of a layout that nothing is evaluated with
+
+using Verdict = CertifiedCell::Verdict;
+
+char const* word_of(Verdict verdict) {
+  return verdict == Verdict::kFair ? "unsat" : verdict == Verdict::kUnfair ? "sat" : "unknown";
+}
+
+std::string shown(std::string const& path) { return escaped(path, 4096); }
+
+/// The whole number that a text is; nullopt where it is none.
+std::optional<std::int64_t> number_of(std::string_view text) {
+  std::int64_t value = 0;
+  auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::vector<std::string_view> cut_at_commas(std::string_view line) {
+  std::vector<std::string_view> words;
+  while (true) {
+    std::size_t const comma = line.find(',');
+    words.push_back(line.substr(0, comma));
+    if (comma == std::string_view::npos) return words;
+    line.remove_prefix(comma + 1);
+  }
+}
+
+/// One directory.
+class Recheck {
+ public:
+  Recheck(std::string dir, RecheckOptions const& options);
+  RecheckResult run();
+
+ private:
+  static RecordedRun checked_manifest(std::string const& dir);
+  VerifyOptions query_of() const;
+  Cells cells_of() const;
+  void check_head();
+  void check_cells_csv();
+  void check_examples();
+  void check_example(std::vector<std::string_view> const& words, std::string const& place);
+  void check_summary();
+  void check_proofs();
+  /// Walks the trees of a cell, and proves their leaves.
+  void check_proof(std::int64_t cell, LeafProver& prover);
+  void fail(std::string const& text) {
+    std::lock_guard const guard(lock_);
+    ++result_.failed;
+    if (result_.failures.size() < kListed) result_.failures.push_back(text);
+  }
+  std::string place_of(std::int64_t cell) const {
+    return fmt::format("{}/certificate.txt: cell {}", shown(dir_), cell);
+  }
+  bool compares(int v, int w) const;
+  /// Values of the attributes under test of a variant, numbered with the last one fastest.
+  std::int32_t value_of(int variant, std::size_t selected) const;
+
+  std::string dir_;
+  RecheckOptions const& options_;
+  RecordedRun recorded_;
+  TestSubject subject_;
+  Network const& network_;
+  VerifyOptions query_options_;
+  PackedSubject packed_;
+  BoxDomain domain_;
+  Cells cells_;
+  Certificate certificate_;
+  VerifyQuery query_;
+  std::mutex lock_;
+  RecheckResult result_;
+};
+
+RecordedRun Recheck::checked_manifest(std::string const& dir) {
+  check_finished(dir);
+  RecordedRun recorded = read_manifest(dir);
+  if (recorded.command != "verify") {
+    throw Error(ExitCode::kUsage,
+                fmt::format("{}: was written by `fairlane {}`, expected `fairlane verify`; see "
+                            "`fairlane check`",
+                            shown(dir), recorded.command));
+  }
+  for (ChangedInput const& input : changed_inputs(recorded)) {
+    throw Error(ExitCode::kIntegrity, input.text() + "; the file has changed since");
+  }
+  return recorded;
+}
+
+VerifyOptions Recheck::query_of() const {
+  std::string const path = dir_ + "/manifest.json";
+  try {
+    VerifyOptions options = restored_query(Json::parse(read_file(path, kLongestJson)).at("verify"));
+    if (options.relaxed.empty() && options.where.empty()) return options;
+  } catch (std::exception const& e) {
+    throw Error(ExitCode::kData, fmt::format("{}: is not a manifest of `fairlane verify`: {}",
+                                             shown(path), escaped(e.what())));
+  }
+  throw Error(ExitCode::kUnavailable,
+              fmt::format("{}: has --relax or --where, of which no proof can be checked so far",
+                          shown(path)));
+}
+
+Cells Recheck::cells_of() const {
+  // Of a file of cells, cells.csv has all that counts.
+  if (query_options_.cell_file.empty())
+    return Cells(subject_.view(), domain_, query_options_.cell_size);
+  return Cells(subject_.view(), domain_, read_cell_bounds(dir_ + "/cells.csv", subject_.domain()),
+               subject_.domain());
+}
+
+Recheck::Recheck(std::string dir, RecheckOptions const& options)
+    : dir_(std::move(dir)),
+      options_(options),
+      recorded_(checked_manifest(dir_)),
+      subject_(recorded_.config, options.model),
+      network_(subject_.model().network("verify --check")),
+      query_options_(query_of()),
+      packed_(subject_.view(), kTile),
+      domain_(subject_.view(), packed_, region_lists(subject_, query_options_.region)),
+      cells_(cells_of()),
+      certificate_(read_certificate(dir_ + "/certificate.txt")) {
+  if (!CheckedNetwork::takes(network_)) {
+    throw Error(ExitCode::kUnavailable,
+                fmt::format("{}: has activations that are not of straight pieces, of which no "
+                            "proof can be checked so far; relu, leaky relu and linear ones are",
+                            shown(recorded_.config.model)));
+  }
+  query_.threshold = network_.outputs() == 1 ? static_cast<double>(subject_.view().threshold) : 0.0;
+  query_.margin = query_options_.margin;
+  query_.variants = cells_.variant_lists();
+  query_.compares = [this](int v, int w) { return compares(v, w); };
+}
+
+std::int32_t Recheck::value_of(int variant, std::size_t selected) const {
+  auto const& values = subject_.values();
+  for (std::size_t s = values.size(); s-- > selected + 1;)
+    variant /= static_cast<int>(values[s].size());
+  return values[selected][static_cast<std::size_t>(variant) % values[selected].size()];
+}
+
+bool Recheck::compares(int v, int w) const {
+  bool all = true;
+  bool any = false;
+  for (std::size_t s = 0; s < subject_.values().size(); ++s) {
+    bool const differ = value_of(v, s) != value_of(w, s);
+    all = all && differ;
+    any = any || differ;
+  }
+  return query_options_.semantics == PairSemantics::kAll ? all : any;
+}
+
+void Recheck::check_head() {
+  std::string const path = dir_ + "/certificate.txt";
+  auto const refuse = [&](std::string const& what) {
+    return Error(ExitCode::kIntegrity, fmt::format("{}: {}", shown(path), what));
+  };
+  if (certificate_.head.manifest_digest != sha256_file(dir_ + "/manifest.json"))
+    throw refuse("belongs to another manifest.json");
+  std::vector<std::vector<std::string>> axes;
+  for (std::size_t a = 0; a < domain_.axes(); ++a) {
+    axes.emplace_back();
+    for (int const attribute : domain_.axis(a).attributes) {
+      axes.back().push_back(subject_.domain().attributes[static_cast<std::size_t>(attribute)].name);
+    }
+  }
+  if (certificate_.head.axes != axes) throw refuse("its axes are not those of the query");
+  if (certificate_.head.cells != cells_.count()) {
+    throw refuse(fmt::format("has {} cells, but the query makes {}", certificate_.head.cells,
+                             cells_.count()));
+  }
+  result_.cells = cells_.count();
+  for (CertifiedCell const& cell : certificate_.cells) {
+    ++(cell.verdict == Verdict::kFair     ? result_.fair
+       : cell.verdict == Verdict::kUnfair ? result_.unfair
+                                          : result_.unknown);
+  }
+}
+
+void Recheck::check_cells_csv() {
+  std::string const path = dir_ + "/cells.csv";
+  std::istringstream text(read_file(path, kLongestCsv));
+  std::string expected = "cell";
+  for (Attribute const& attribute : subject_.domain().attributes) {
+    for (char const* end : {"_low", "_high"}) expected += "," + csv_cell(attribute.name + end);
+  }
+  std::string line;
+  if (!std::getline(text, line) || line != expected + ",verdict,reason,boxes")
+    return fail(
+        fmt::format("{}:1: the header is not that of the domain's attributes", shown(path)));
+  for (std::int64_t cell = 0; cell < cells_.count(); ++cell) {
+    std::string const place = fmt::format("{}:{}", shown(path), cell + 2);
+    if (!std::getline(text, line))
+      return fail(fmt::format("{}: expected a line for cell {}", place, cell));
+    expected = std::to_string(cell);
+    for (AxisRange const& values : cells_.values(cell))
+      fmt::format_to(std::back_inserter(expected), ",{},{}", values.first, values.last);
+    Verdict const verdict = certificate_.cells[static_cast<std::size_t>(cell)].verdict;
+    fmt::format_to(std::back_inserter(expected), ",{},", word_of(verdict));
+    auto const rest = line.compare(0, expected.size(), expected) == 0
+                          ? cut_at_commas(std::string_view(line).substr(expected.size()))
+                          : std::vector<std::string_view>();
+    bool const known = rest.size() == 2 && number_of(rest[1]).value_or(0) >= 1 &&
+                       (rest[0].empty() || (verdict == Verdict::kUnknown && rest[0] != "empty") ||
+                        (verdict == Verdict::kFair && rest[0] == "empty"));
+    if (!known) fail(fmt::format("{}: expected {}... with its reason and boxes", place, expected));
+  }
+  if (std::getline(text, line)) fail(shown(path) + ": has lines after those of the cells");
+}
+
+void Recheck::check_examples() {
+  std::string const path = dir_ + "/counterexamples.csv";
+  std::istringstream text(read_file(path, kLongestCsv));
+  std::string expected = "cell";
+  auto const& attributes = subject_.domain().attributes;
+  for (Attribute const& attribute : attributes) expected += "," + csv_cell(attribute.name);
+  for (std::int32_t const s : subject_.selected())
+    expected += "," + csv_cell("pair_" + attributes[static_cast<std::size_t>(s)].name);
+  expected += ",label,pair_label,logit,pair_logit,double_logit,pair_double_logit,double_agrees";
+  std::string line;
+  if (!std::getline(text, line) || line != expected)
+    return fail(
+        fmt::format("{}:1: the header is not that of the domain's attributes", shown(path)));
+  std::int64_t number = 1;
+  auto const next_line = [&] {
+    ++number;
+    return static_cast<bool>(std::getline(text, line));
+  };
+  for (std::int64_t cell = 0; cell < cells_.count(); ++cell) {
+    if (certificate_.cells[static_cast<std::size_t>(cell)].verdict != Verdict::kUnfair) continue;
+    std::string place = fmt::format("{}:{}", shown(path), number + 1);
+    if (!next_line()) return fail(fmt::format("{}: expected an example of cell {}", place, cell));
+    auto const words = cut_at_commas(line);
+    if (words.front() != std::to_string(cell))
+      return fail(fmt::format("{}: expected an example of cell {}", place, cell));
+    check_example(words, place);
+  }
+  if (next_line()) fail(fmt::format("{}:{}: is no example of an unfair cell", shown(path), number));
+}
+
+void Recheck::check_example(std::vector<std::string_view> const& words, std::string const& place) {
+  std::size_t const width = subject_.domain().attributes.size();
+  auto const& selected = subject_.selected();
+  constexpr std::size_t kAfter = 7;  // labels, outputs, whether double precision agrees
+  if (words.size() != 1 + width + selected.size() + kAfter)
+    return fail(fmt::format("{}: has {} cells", place, words.size()));
+  std::vector<std::int64_t> numbers;
+  for (std::size_t i = 0; i < 3 + width + selected.size(); ++i) {
+    auto const number = number_of(words[i]);
+    if (!number || std::abs(*number) > kMaxCode * std::int64_t{128})
+      return fail(fmt::format("{}: {} is no whole number", place, in_quotes(words[i])));
+    numbers.push_back(*number);
+  }
+  auto const bounds = cells_.values(numbers[0]);
+  std::vector<std::int32_t> rows[2];
+  for (std::size_t a = 0; a < width; ++a) {
+    auto const code = static_cast<std::int32_t>(numbers[1 + a]);
+    Attribute const& attribute = subject_.domain().attributes[a];
+    if (!attribute.allows(code) || code < bounds[a].first || code > bounds[a].last) {
+      return fail(fmt::format("{}: {} is {}, expected a value of the cell", place,
+                              in_quotes(attribute.name), code));
+    }
+    for (auto& row : rows) row.push_back(code);
+  }
+  bool all = true;
+  bool any = false;
+  for (std::size_t s = 0; s < selected.size(); ++s) {
+    auto const a = static_cast<std::size_t>(selected[s]);
+    auto const code = static_cast<std::int32_t>(numbers[1 + width + s]);
+    auto const& values = subject_.values()[s];
+    if (std::ranges::count(values, code) == 0 || code < bounds[a].first || code > bounds[a].last)
+      return fail(fmt::format("{}: a value of the pair is none of the cell", place));
+    all = all && code != rows[0][a];
+    any = any || code != rows[0][a];
+    rows[1][a] = code;
+  }
+  if (query_options_.semantics == PairSemantics::kAll ? !all : !any)
+    return fail(place + ": the two are not compared: they do not differ as the query asks");
+  DoubleEvaluator evaluator(network_, &subject_.domain());
+  ContractLabel contract(network_, subject_.domain(), selected, subject_.view().threshold);
+  bool marginal = false;
+  bool exact = true;
+  for (int side = 0; side < 2; ++side) {
+    auto const stated = static_cast<std::int32_t>(
+        numbers[1 + width + selected.size() + static_cast<std::size_t>(side)]);
+    evaluator.evaluate(rows[side].data());
+    CertainLabel const found = evaluator.label(query_.threshold);
+    std::int32_t label = found.label;
+    if (!found.certain) {
+      marginal = true;
+      label = contract(rows[side].data());
+      std::vector<double> inputs;
+      subject_.domain().encode(rows[side].data(), inputs);
+      exact = exact && exact_label(network_, inputs, query_.threshold) == stated;
+    }
+    if (label != stated)
+      return fail(fmt::format("{}: label {} is not that of the outputs, {}", place, stated, label));
+  }
+  if (numbers[1 + width + selected.size()] <= numbers[2 + width + selected.size()])
+    return fail(place + ": the first label is not the higher one");
+  result_.marginal += marginal ? 1 : 0;
+  result_.float32_only += exact ? 0 : 1;
+}
+
+void Recheck::check_summary() {
+  std::string const path = dir_ + "/summary.json";
+  std::string const text = read_file(path, kLongestJson);
+  try {
+    Json const json = Json::parse(text);
+    auto const compare = [&](char const* name, auto const& stated, auto const& expected) {
+      if (stated != expected)
+        fail(fmt::format("{}: {} is {}, expected {}", shown(path), name, stated, expected));
+    };
+    auto const& cells = json.at("cells");
+    compare("cells.sat", cells.at("sat").get<std::int64_t>(), result_.unfair);
+    compare("cells.unsat", cells.at("unsat").get<std::int64_t>(), result_.fair);
+    compare("cells.unknown", cells.at("unknown").get<std::int64_t>(), result_.unknown);
+    compare("verdict", json.at("verdict").get<std::string>(),
+            std::string(result_.unfair > 0    ? "sat"
+                        : result_.unknown > 0 ? "unknown"
+                                              : "unsat"));
+    compare("variants", json.at("variants").get<std::int64_t>(), subject_.variants());
+    compare("counterexamples.all", json.at("counterexamples").at("all").get<std::int64_t>(),
+            result_.unfair);
+    auto const names = json.at("protected").get<std::vector<std::string>>();
+    std::vector<std::string> expected;
+    for (std::int32_t const s : subject_.selected())
+      expected.push_back(subject_.domain().attributes[static_cast<std::size_t>(s)].name);
+    if (names != expected) fail(shown(path) + ": protected is not what the manifest has");
+  } catch (JsonError const& e) {
+    fail(fmt::format("{}: is no summary of `fairlane verify`: {}", shown(path), escaped(e.what())));
+  }
+}
+
+void Recheck::check_proof(std::int64_t cell, LeafProver& prover) {
+  std::string_view const text = certificate_.cells[static_cast<std::size_t>(cell)].proof;
+  auto const& variants = query_.variants[static_cast<std::size_t>(cells_.variants(cell))];
+  std::size_t at = 0;
+  auto const wrong = [&](std::string const& what) {
+    fail(fmt::format("{}, character {} of its proof: {}", place_of(cell), at + 1, what));
+  };
+  auto const number = [&](char end) -> std::int64_t {
+    std::size_t const stop = text.find(end, at);
+    auto const value =
+        stop == std::string_view::npos ? std::nullopt : number_of(text.substr(at, stop - at));
+    if (value) at = stop + 1;
+    return value.value_or(-1);
+  };
+  int const classes = network_.outputs();
+  for (int first = 0; first < std::max(classes - 1, 1); ++first) {
+    for (int second = first + 1; second < std::max(classes, 2); ++second) {
+      std::vector<GroupBox> open = {cells_.box(cell)};
+      while (!open.empty()) {
+        GroupBox box = std::move(open.back());
+        open.pop_back();
+        if (at >= text.size()) return wrong("it ends here, expected a cut or a leaf");
+        if (text[at] >= '0' && text[at] <= '9') {
+          std::size_t const start = at;
+          std::int64_t const axis = number(':');
+          std::int64_t const entry = axis < 0 ? -1 : number(';');
+          bool const inside = axis >= 0 && axis < static_cast<std::int64_t>(box.size()) &&
+                              entry >= box[static_cast<std::size_t>(axis)].first &&
+                              entry < box[static_cast<std::size_t>(axis)].last;
+          if (!inside) {
+            at = start;
+            return wrong("a cut does not part its box");
+          }
+          AxisRange& range = box[static_cast<std::size_t>(axis)];
+          AxisRange const whole = range;
+          range = {static_cast<std::int32_t>(entry) + 1, whole.last};
+          open.push_back(box);
+          range = {whole.first, static_cast<std::int32_t>(entry)};
+          open.push_back(std::move(box));
+          continue;
+        }
+        auto const proof = static_cast<LeafProof>(text[at]);
+        switch (proof) {
+          case LeafProof::kMerged:
+          case LeafProof::kVariants:
+          case LeafProof::kUnits:
+          case LeafProof::kNarrowed:
+            break;
+          case LeafProof::kEvaluated:
+            if (domain_.groups(box) <= kMostEvaluated) break;
+            return wrong("a leaf is said to be evaluated that has too many groups");
+          default:
+            return wrong("expected a cut or a leaf, one of m, v, u, e and n");
+        }
+        LeafOutcome const outcome =
+            prover.prove(box, variants, classes == 1 ? 0 : first, classes == 1 ? 0 : second);
+        std::lock_guard const guard(lock_);
+        ++result_.leaves;
+        if (outcome == LeafOutcome::kUnproven) {
+          ++result_.unproven;
+          if (result_.open.size() < kListed)
+            result_.open.push_back(fmt::format("{}, character {}", place_of(cell), at + 1));
+        }
+        if (outcome == LeafOutcome::kRefuted) {
+          ++result_.failed;
+          if (result_.failures.size() < kListed) {
+            result_.failures.push_back(
+                fmt::format("{}, character {} of its proof: a leaf holds an unfair or undefined "
+                            "group",
+                            place_of(cell), at + 1));
+          }
+        }
+        ++at;
+      }
+    }
+  }
+  if (at < text.size()) wrong("expected the end, since all boxes are proven");
+}
+
+void Recheck::check_proofs() {
+  ThreadPool pool;
+  int const threads = options_.threads == 0 ? machine_threads() : options_.threads;
+  std::vector<std::unique_ptr<ContractLabel>> labels;
+  std::vector<std::unique_ptr<LeafProver>> provers;
+  for (int t = 0; t < threads; ++t) {
+    labels.push_back(std::make_unique<ContractLabel>(
+        network_, subject_.domain(), subject_.selected(), subject_.view().threshold));
+    provers.push_back(std::make_unique<LeafProver>(
+        domain_, network_, query_,
+        [label = labels.back().get()](std::int32_t const* row) { return (*label)(row); },
+        options_.effort));
+  }
+  constexpr std::int64_t kRound = 512;  // cells, after which progress is told
+  for (std::int64_t first = 0; first < cells_.count(); first += kRound) {
+    if (options_.stop != nullptr && options_.stop->load()) {
+      throw Error(ExitCode::kInterrupted, fmt::format("{}: stopped, {} of {} cells were checked",
+                                                      shown(dir_), first, cells_.count()));
+    }
+    std::int64_t const last = std::min(first + kRound, cells_.count());
+    pool.share(threads, first, last, kPiece,
+               [&](int thread, std::int64_t from, std::int64_t count) {
+                 for (std::int64_t cell = from; cell < from + count; ++cell) {
+                   if (certificate_.cells[static_cast<std::size_t>(cell)].verdict == Verdict::kFair)
+                     check_proof(cell, *provers[static_cast<std::size_t>(thread)]);
+                 }
+               });
+    if (options_.progress) options_.progress({cells_.count(), last, result_.leaves});
+  }
+}
+
+RecheckResult Recheck::run() {
+  Stopwatch const start;
+  if (options_.notice) {
+    for (std::string const& notice : subject_.notices()) options_.notice(notice);
+  }
+  check_head();
+  check_cells_csv();
+  check_examples();
+  check_summary();
+  check_proofs();
+  // Threads find them in any order.
+  std::ranges::sort(result_.failures);
+  std::ranges::sort(result_.open);
+  result_.seconds = start.seconds();
+  return result_;
+}
+
+}  // namespace
+
+RecheckResult recheck(std::string const& dir, RecheckOptions const& options) {
+  return Recheck(dir, options).run();
+}
+
+}  // namespace fairlane

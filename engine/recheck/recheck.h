@@ -1,0 +1,58 @@
+// Checks a verification's directory again: every proof in certificate.txt, every counterexample,
+// every number of cells.csv and summary.json.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/subject/subject.h"
+
+namespace fairlane {
+
+/// How far a recheck has come.
+struct RecheckProgress {
+  std::int64_t cells = 0;
+  std::int64_t checked = 0;
+  std::int64_t leaves = 0;
+};
+
+/// threads  0: all cores
+/// effort   boxes that a leaf may be split into before it is left unproven
+struct RecheckOptions {
+  ModelOptions model;
+  int threads = 0;
+  int effort = 20'000;
+  std::atomic<bool> const* stop = nullptr;
+  std::function<void(RecheckProgress const&)> progress;
+  std::function<void(std::string const&)> notice;
+};
+
+/// leaves        of all proofs, of which some may be left unproven
+/// marginal      examples one of whose outputs is so near to the threshold that only the float32
+///               chain itself tells its label
+/// float32_only  examples that real numbers do not confirm
+struct RecheckResult {
+  std::int64_t cells = 0;
+  std::int64_t fair = 0;
+  std::int64_t unfair = 0;
+  std::int64_t unknown = 0;
+  std::int64_t leaves = 0;
+  std::int64_t unproven = 0;
+  std::int64_t marginal = 0;
+  std::int64_t float32_only = 0;
+  std::int64_t failed = 0;
+  std::vector<std::string> failures;  // the first 20: file:line or cell, what
+  std::vector<std::string> open;      // the first 20 unproven leaves
+  double seconds = 0.0;
+};
+
+/// Checks a finished directory of `verify`. Of what found the proofs it shares the readers and how
+/// a domain is cut into cells, but no bound, no evaluation and no search. Throws Error(kNoInput |
+/// kData | kOutput), kIntegrity for files that are damaged or inputs that have changed, kUnavailable
+/// for what it cannot prove: activations that are not of straight pieces, --relax and --where.
+RecheckResult recheck(std::string const& dir, RecheckOptions const& options);
+
+}  // namespace fairlane

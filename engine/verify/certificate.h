@@ -1,0 +1,46 @@
+// certificate.txt: what a verification says of every cell, and the proofs of the fair ones.
+//
+// Lines: "fairlane certificate 1"; "manifest" and the SHA-256 of manifest.json, which names the
+// inputs and the query; "axes" and a JSON array of the attributes of every axis; "cells" and their
+// number; for every cell "unfair", "unknown", or "fair" and the trees of its boxes
+// (engine/verify/proof_tree.h); "sha256" and that of all lines before.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlane {
+
+/// What is said of a cell. proof: of a fair one
+struct CertifiedCell {
+  enum class Verdict : std::uint8_t { kFair, kUnfair, kUnknown };
+  Verdict verdict = Verdict::kUnknown;
+  std::string_view proof;
+};
+
+/// axes    attributes of each
+/// digest  SHA-256 of manifest.json
+struct CertificateHead {
+  std::string manifest_digest;
+  std::vector<std::vector<std::string>> axes;
+  std::int64_t cells = 0;
+};
+
+/// cell(i): what is said of cell i
+std::string certificate_text(CertificateHead const& head,
+                             std::function<CertifiedCell(std::int64_t)> const& cell);
+
+/// A certificate that was read. Its text outlives the cells.
+struct Certificate {
+  std::string text;
+  CertificateHead head;
+  std::vector<CertifiedCell> cells;
+};
+
+/// Throws Error(kNoInput), and Error(kIntegrity) with path and line where the file is damaged.
+Certificate read_certificate(std::string const& path);
+
+}  // namespace fairlane

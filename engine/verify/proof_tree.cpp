@@ -1,0 +1,111 @@
+#include "engine/verify/proof_tree.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <utility>
+
+namespace fairlane {
+
+void ProofTrees::begin(std::int64_t cell, std::int32_t roots) {
+  cells_[cell] = {roots, std::vector<Box>(static_cast<std::size_t>(roots))};
+}
+
+std::int32_t ProofTrees::cut(std::int64_t cell, std::int32_t number, std::span<AxisRange const> box,
+                             std::span<AxisRange const> part, std::size_t axis,
+                             std::int32_t entry) {
+  auto& boxes = cells_.at(cell).boxes;
+  auto const lower = static_cast<std::int32_t>(boxes.size());
+  Box& known = boxes.at(static_cast<std::size_t>(number));
+  known.axis = static_cast<std::int32_t>(axis);
+  known.entry = entry;
+  known.lower = lower;
+  for (std::size_t a = 0; a < box.size(); ++a) {
+    auto const number_of_axis = static_cast<std::int32_t>(a);
+    if (part[a].first > box[a].first)
+      known.slabs.push_back({number_of_axis, part[a].first - 1, true});
+    if (part[a].last < box[a].last) known.slabs.push_back({number_of_axis, part[a].last, false});
+  }
+  boxes.resize(boxes.size() + 2);
+  return lower;
+}
+
+void ProofTrees::prove(std::int64_t cell, std::int32_t number, LeafProof proof) {
+  box_of(cell, number).proof = static_cast<char>(proof);
+}
+
+std::string ProofTrees::take(std::int64_t cell) {
+  Cell const known = std::move(cells_.at(cell));
+  cells_.erase(cell);
+  std::string text;
+  // What is still to be written, the next one last: a box, or a leaf after it.
+  constexpr std::int32_t kSlab = -1;
+  std::vector<std::int32_t> rest;
+  for (std::int32_t root = known.roots; root-- > 0;) rest.push_back(root);
+  while (!rest.empty()) {
+    std::int32_t const number = rest.back();
+    rest.pop_back();
+    if (number == kSlab) {
+      text += static_cast<char>(LeafProof::kNarrowed);
+      continue;
+    }
+    Box const& box = known.boxes[static_cast<std::size_t>(number)];
+    if (box.lower == 0) {
+      text += box.proof;
+      continue;
+    }
+    for (Slab const& slab : box.slabs) {
+      fmt::format_to(std::back_inserter(text), "{}:{};", slab.axis, slab.entry);
+      if (slab.lower) {
+        text += static_cast<char>(LeafProof::kNarrowed);
+      } else {
+        rest.push_back(kSlab);
+      }
+    }
+    fmt::format_to(std::back_inserter(text), "{}:{};", box.axis, box.entry);
+    rest.push_back(box.lower + 1);
+    rest.push_back(box.lower);
+  }
+  return text;
+}
+
+void ProofTrees::write(CheckpointWriter& state) const {
+  std::vector<std::int64_t> numbers;
+  for (auto const& [cell, known] : cells_) {
+    numbers.insert(numbers.end(),
+                   {cell, known.roots, static_cast<std::int64_t>(known.boxes.size())});
+    for (Box const& box : known.boxes) {
+      numbers.insert(numbers.end(), {box.proof, box.axis, box.entry, box.lower,
+                                     static_cast<std::int64_t>(box.slabs.size())});
+      for (Slab const& slab : box.slabs)
+        numbers.insert(numbers.end(), {slab.axis, slab.entry, slab.lower ? 1 : 0});
+    }
+  }
+  state.add("proofs", numbers);
+}
+
+void ProofTrees::read(CheckpointReader const& state) {
+  auto const numbers = state.values<std::int64_t>("proofs");
+  std::size_t at = 0;
+  auto const next = [&] { return numbers.at(at++); };
+  auto const small = [&] { return static_cast<std::int32_t>(next()); };
+  while (at < numbers.size()) {
+    Cell& cell = cells_[next()];
+    cell.roots = small();
+    cell.boxes.resize(static_cast<std::size_t>(next()));
+    for (Box& box : cell.boxes) {
+      box.proof = static_cast<char>(next());
+      box.axis = small();
+      box.entry = small();
+      box.lower = small();
+      box.slabs.resize(static_cast<std::size_t>(next()));
+      for (Slab& slab : box.slabs) {
+        slab.axis = small();
+        slab.entry = small();
+        slab.lower = next() != 0;
+      }
+    }
+  }
+}
+
+}  // namespace fairlane
