@@ -88,7 +88,8 @@ void BoxQueue::take(std::vector<Decision> const& decisions) {
       default:
         if (decision.verdict == BoxVerdict::kUndefined) state.reason = CellReason::kUndefined;
         if (decision.verdict == BoxVerdict::kWithinMargin) state.reason = CellReason::kMargin;
-        trees_.prove(cell, round_[i].number, proof_of(decision.verdict));
+        trees_.prove(cell, round_[i].number, round_[i].box, decision.box,
+                     proof_of(decision.verdict));
         state.peopled = state.peopled || decision.verdict != BoxVerdict::kEmpty;
         if (--state.open > 0) break;
         if (state.reason != CellReason::kNone) {

@@ -11,27 +11,34 @@ void ProofTrees::begin(std::int64_t cell, std::int32_t roots) {
   cells_[cell] = {roots, std::vector<Box>(static_cast<std::size_t>(roots))};
 }
 
+ProofTrees::Box& ProofTrees::narrowed(std::int64_t cell, std::int32_t number,
+                                      std::span<AxisRange const> box,
+                                      std::span<AxisRange const> part) {
+  Box& known = cells_.at(cell).boxes.at(static_cast<std::size_t>(number));
+  for (std::size_t a = 0; a < box.size(); ++a) {
+    auto const axis = static_cast<std::int32_t>(a);
+    if (part[a].first > box[a].first) known.slabs.push_back({axis, part[a].first - 1, true});
+    if (part[a].last < box[a].last) known.slabs.push_back({axis, part[a].last, false});
+  }
+  return known;
+}
+
 std::int32_t ProofTrees::cut(std::int64_t cell, std::int32_t number, std::span<AxisRange const> box,
                              std::span<AxisRange const> part, std::size_t axis,
                              std::int32_t entry) {
   auto& boxes = cells_.at(cell).boxes;
   auto const lower = static_cast<std::int32_t>(boxes.size());
-  Box& known = boxes.at(static_cast<std::size_t>(number));
+  Box& known = narrowed(cell, number, box, part);
   known.axis = static_cast<std::int32_t>(axis);
   known.entry = entry;
   known.lower = lower;
-  for (std::size_t a = 0; a < box.size(); ++a) {
-    auto const number_of_axis = static_cast<std::int32_t>(a);
-    if (part[a].first > box[a].first)
-      known.slabs.push_back({number_of_axis, part[a].first - 1, true});
-    if (part[a].last < box[a].last) known.slabs.push_back({number_of_axis, part[a].last, false});
-  }
   boxes.resize(boxes.size() + 2);
   return lower;
 }
 
-void ProofTrees::prove(std::int64_t cell, std::int32_t number, LeafProof proof) {
-  box_of(cell, number).proof = static_cast<char>(proof);
+void ProofTrees::prove(std::int64_t cell, std::int32_t number, std::span<AxisRange const> box,
+                       std::span<AxisRange const> part, LeafProof proof) {
+  narrowed(cell, number, box, part).proof = static_cast<char>(proof);
 }
 
 std::string ProofTrees::take(std::int64_t cell) {
@@ -50,10 +57,6 @@ std::string ProofTrees::take(std::int64_t cell) {
       continue;
     }
     Box const& box = known.boxes[static_cast<std::size_t>(number)];
-    if (box.lower == 0) {
-      text += box.proof;
-      continue;
-    }
     for (Slab const& slab : box.slabs) {
       fmt::format_to(std::back_inserter(text), "{}:{};", slab.axis, slab.entry);
       if (slab.lower) {
@@ -61,6 +64,10 @@ std::string ProofTrees::take(std::int64_t cell) {
       } else {
         rest.push_back(kSlab);
       }
+    }
+    if (box.lower == 0) {
+      text += box.proof;
+      continue;
     }
     fmt::format_to(std::back_inserter(text), "{}:{};", box.axis, box.entry);
     rest.push_back(box.lower + 1);

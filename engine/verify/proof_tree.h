@@ -36,7 +36,9 @@ class ProofTrees {
   /// box  as it was, and `part` as it is cut
   std::int32_t cut(std::int64_t cell, std::int32_t number, std::span<AxisRange const> box,
                    std::span<AxisRange const> part, std::size_t axis, std::int32_t entry);
-  void prove(std::int64_t cell, std::int32_t number, LeafProof proof);
+  /// A box that is proven, after it was narrowed to a part of itself.
+  void prove(std::int64_t cell, std::int32_t number, std::span<AxisRange const> box,
+             std::span<AxisRange const> part, LeafProof proof);
   /// The text of a cell's trees, one for each root; forgets it.
   std::string take(std::int64_t cell);
   void forget(std::int64_t cell) { cells_.erase(cell); }
@@ -63,9 +65,9 @@ class ProofTrees {
     std::int32_t roots = 1;
     std::vector<Box> boxes;
   };
-  Box& box_of(std::int64_t cell, std::int32_t number) {
-    return cells_.at(cell).boxes.at(static_cast<std::size_t>(number));
-  }
+  /// A box of a cell, with what is outside of a part as slabs.
+  Box& narrowed(std::int64_t cell, std::int32_t number, std::span<AxisRange const> box,
+                std::span<AxisRange const> part);
 
   std::map<std::int64_t, Cell> cells_;
 };
