@@ -21,7 +21,7 @@ ContractLabel::ContractLabel(Network const& network, Domain const& domain,
   }
 }
 
-std::int32_t ContractLabel::operator()(std::int32_t const* row) {
+ContractOutcome ContractLabel::operator()(std::int32_t const* row) {
   encoded_.clear();
   domain_.encode(row, encoded_);
   values_.assign(encoded_.begin(), encoded_.end());
@@ -43,10 +43,12 @@ std::int32_t ContractLabel::operator()(std::int32_t const* row) {
     }
   }
   for (float const z : values_) {
-    if (!std::isfinite(z)) return -1;
+    if (!std::isfinite(z)) return {};
   }
-  if (values_.size() == 1) return values_[0] > threshold_ ? 1 : 0;
-  return static_cast<std::int32_t>(std::ranges::max_element(values_) - values_.begin());
+  auto const first = static_cast<double>(values_[0]);
+  if (values_.size() == 1) return {values_[0] > threshold_ ? 1 : 0, first};
+  return {static_cast<std::int32_t>(std::ranges::max_element(values_) - values_.begin()),
+          static_cast<double>(values_[1]) - first};
 }
 
 }  // namespace fairlane

@@ -9,6 +9,14 @@
 
 namespace fairlane {
 
+/// label  -1 where an output is not finite
+/// lead   what is compared with the threshold: the output, or that of the second class less that of
+///        the first
+struct ContractOutcome {
+  std::int32_t label = -1;
+  double lead = 0.0;
+};
+
 /// A network of straight pieces; one thread's. Shares no code with the lane core.
 class ContractLabel {
  public:
@@ -18,8 +26,8 @@ class ContractLabel {
   ContractLabel(Network const& network, Domain const& domain,
                 std::vector<std::int32_t> const& selected, float threshold);
 
-  /// The label of a row in dataset order; -1 where an output is not finite.
-  std::int32_t operator()(std::int32_t const* row);
+  /// Of a row in dataset order.
+  ContractOutcome operator()(std::int32_t const* row);
 
  private:
   Network const& network_;

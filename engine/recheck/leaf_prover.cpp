@@ -7,7 +7,6 @@
 namespace fairlane {
 namespace {
 
-constexpr double kFewGroups = 64.0;  // that are evaluated one by one
 constexpr int kRounds = 4;           // of narrowing
 constexpr double kWorthwhile = 0.9;  // of the groups that a round leaves, or it was the last
 constexpr int kUnitSplits = 3;       // one within the other
@@ -16,12 +15,13 @@ constexpr double kDoubleUnit = 0x1p-53;
 }  // namespace
 
 LeafProver::LeafProver(BoxDomain const& domain, Network const& network, VerifyQuery const& query,
-                       LabelOfRow label_of, int effort)
+                       OutcomeOfRow outcome_of, int effort, double few)
     : domain_(domain),
       classes_(network.outputs()),
       query_(query),
-      label_of_(std::move(label_of)),
+      outcome_of_(std::move(outcome_of)),
       effort_(effort),
+      few_(few),
       network_(network) {}
 
 LeafOutcome LeafProver::prove(GroupBox const& box, std::span<int const> variants, int first,
@@ -85,7 +85,7 @@ LeafProver::Step LeafProver::look_at(GroupBox& box, std::span<int const> variant
     }
   }
   if (finite && pairs.empty()) return Step::kFair;
-  if (domain_.groups(box) <= kFewGroups) return evaluate(box, variants);
+  if (domain_.groups(box) <= few_) return evaluate(box, variants);
   // What the pairs that cannot be disproved leave of the box.
   GroupBox hull;
   for (Pair& pair : pairs) {
@@ -98,7 +98,7 @@ LeafProver::Step LeafProver::look_at(GroupBox& box, std::span<int const> variant
   }
   if (finite && hull.empty()) return Step::kFair;
   if (finite) box = std::move(hull);
-  if (domain_.groups(box) <= kFewGroups) return evaluate(box, variants);
+  if (domain_.groups(box) <= few_) return evaluate(box, variants);
   double most = -1.0;
   for (std::size_t i = 0; i < domain_.axes(); ++i) {
     if (box[i].size() < 2) continue;
@@ -135,18 +135,20 @@ bool LeafProver::is_outdone(GroupBox const& box, std::span<int const> variants, 
 
 LeafProver::Step LeafProver::evaluate(GroupBox const& box, std::span<int const> variants) const {
   std::vector<std::int32_t> row(domain_.attributes());
-  std::vector<std::int32_t> labels(variants.size());
+  std::vector<ContractOutcome> outcomes(variants.size());
   Step step = Step::kFair;
   each_point(std::span<AxisRange const>(box), [&](std::vector<std::int32_t> const& entries) {
     for (std::size_t v = 0; v < variants.size(); ++v) {
       domain_.row(entries, variants[v], row.data());
-      labels[v] = label_of_(row.data());
-      if (labels[v] < 0) step = Step::kRefuted;
+      outcomes[v] = outcome_of_(row.data());
+      if (outcomes[v].label < 0) step = Step::kRefuted;
     }
     for (std::size_t a = 0; a < variants.size(); ++a) {
       for (std::size_t e = 0; e < variants.size(); ++e) {
-        if (labels[a] != labels[e] && query_.compares(variants[a], variants[e]))
-          step = Step::kRefuted;
+        bool const differ = outcomes[a].label != outcomes[e].label;
+        bool const close = query_.margin > 0.0 && outcomes[a].lead > query_.least_upper() &&
+                           outcomes[e].lead <= query_.most_lower();
+        if ((differ || close) && query_.compares(variants[a], variants[e])) step = Step::kRefuted;
       }
     }
     return step == Step::kFair;

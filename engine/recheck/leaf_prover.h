@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/recheck/checked_bounds.h"
+#include "engine/recheck/contract_label.h"
 #include "engine/verify/box_domain.h"
 #include "engine/verify/verify_query.h"
 
@@ -19,16 +20,17 @@ enum class LeafOutcome : std::uint8_t {
   kRefuted,   // some group has members with different labels, or without any
 };
 
-/// The label of a row in dataset order, -1 where it has none.
-using LabelOfRow = std::function<std::int32_t(std::int32_t const*)>;
+/// What the contract says of a row in dataset order.
+using OutcomeOfRow = std::function<ContractOutcome(std::int32_t const*)>;
 
 /// One thread's.
 class LeafProver {
  public:
-  /// label_of  as the contract's float32 has it; all outlive it
-  /// effort    boxes that a leaf may be split into
+  /// effort  boxes that a leaf may be split into
+  /// few     groups that are evaluated one by one rather than split
+  /// All outlive it.
   LeafProver(BoxDomain const& domain, Network const& network, VerifyQuery const& query,
-             LabelOfRow label_of, int effort);
+             OutcomeOfRow outcome_of, int effort, double few = 64.0);
 
   /// Whether no group of a box has members with the labels `first` and `second` (of one output: 0
   /// and 0 stand for both labels), for variants that have to be compared. box: not empty
@@ -62,8 +64,9 @@ class LeafProver {
   BoxDomain const& domain_;
   int classes_;
   VerifyQuery const& query_;
-  LabelOfRow label_of_;
+  OutcomeOfRow outcome_of_;
   int effort_;
+  double few_;
   CheckedNetwork network_;
 };
 

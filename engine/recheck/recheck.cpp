@@ -326,7 +326,7 @@ void Recheck::check_example(std::vector<std::string_view> const& words, std::str
     std::int32_t label = found.label;
     if (!found.certain) {
       marginal = true;
-      label = contract(rows[side].data());
+      label = contract(rows[side].data()).label;
       std::vector<double> inputs;
       subject_.domain().encode(rows[side].data(), inputs);
       exact = exact && exact_label(network_, inputs, query_.threshold) == stated;

@@ -1,0 +1,289 @@
+#include "engine/recheck/leaf_prover.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "tests/kernels/random_subject.h"
+
+namespace fairlane {
+namespace {
+
+Network network_of(SubjectView const& view) {
+  Network network;
+  for (LayerView const& layer : view.network) {
+    network.layers.push_back({"",
+                              layer.inputs,
+                              layer.outputs,
+                              layer.activation,
+                              layer.alpha,
+                              {layer.weights.begin(), layer.weights.end()},
+                              {layer.bias.begin(), layer.bias.end()}});
+  }
+  return network;
+}
+
+/// Float32 sums of every layer for inputs in double, added up in the order given or its reverse.
+std::vector<std::vector<float>> sums_of(Network const& network, std::vector<double> const& inputs,
+                                        bool reversed) {
+  std::vector<std::vector<float>> all;
+  std::vector<float> values(inputs.begin(), inputs.end());
+  for (DenseLayer const& layer : network.layers) {
+    std::vector<float> sums = layer.bias;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      std::size_t const k = reversed ? values.size() - 1 - i : i;
+      for (std::size_t o = 0; o < sums.size(); ++o)
+        sums[o] = std::fma(values[k], layer.weights[k * sums.size() + o], sums[o]);
+    }
+    all.push_back(sums);
+    for (float& z : sums) {
+      if (layer.activation == Activation::kRelu) z = std::max(z, 0.0F);
+      if (layer.activation == Activation::kLeakyRelu && z < 0.0F) z *= layer.alpha;
+    }
+    values = sums;
+  }
+  return all;
+}
+
+class RandomBoxes {
+ public:
+  explicit RandomBoxes(std::uint32_t seed) : random_(seed) {}
+  double uniform(double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(random_);
+  }
+  int below(int n) { return std::uniform_int_distribution<int>(0, n - 1)(random_); }
+  Network network(std::uint32_t seed) {
+    Network network;
+    std::vector<int> const widths = seed % 3 == 0   ? std::vector<int>{40, 12, 1}
+                                    : seed % 3 == 1 ? std::vector<int>{5, 6, 7, 8, 1}
+                                                    : std::vector<int>{7, 3};
+    int inputs = 3;
+    float const scale = seed % 4 == 0 ? 100.0F : 1.0F;
+    for (int const outputs : widths) {
+      DenseLayer layer;
+      layer.inputs = inputs;
+      layer.outputs = outputs;
+      layer.activation = seed % 5 == 0   ? Activation::kLeakyRelu
+                         : seed % 5 == 1 ? Activation::kLinear
+                                         : Activation::kRelu;
+      layer.alpha = seed % 10 == 0 ? 0.3F : 1.7F;
+      for (int i = 0; i < inputs * outputs; ++i)
+        layer.weights.push_back(scale * static_cast<float>(uniform(-1.0, 1.0)));
+      for (int i = 0; i < outputs; ++i)
+        layer.bias.push_back(scale * static_cast<float>(uniform(-1.0, 1.0)));
+      network.layers.push_back(std::move(layer));
+      inputs = outputs;
+    }
+    return network;
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+// What float32 gives lies within all bounds, whatever the order, also where a box is one point.
+TEST(CheckedBounds, EncloseFloat32) {
+  int narrowed = 0;
+  int impossible = 0;
+  for (std::uint32_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomBoxes random(seed);
+    Network const network = random.network(seed);
+    CheckedNetwork checked(network);
+    if (network.outputs() == 3) checked.compare(0, 2);
+    for (int trial = 0; trial < 60; ++trial) {
+      CheckedRange inputs;
+      double const spread = trial % 3 == 0 ? 0.0 : trial % 3 == 1 ? 1.0 : 8.0;
+      for (int k = 0; k < 3; ++k) {
+        double const low = std::floor(random.uniform(-6.0, 6.0));
+        inputs.low.push_back(low);
+        inputs.high.push_back(low + std::floor(random.uniform(0.0, spread)));
+      }
+      CheckedBox box = checked.box_of(inputs);
+      checked.bound(box);
+      ASSERT_TRUE(box.possible && box.finite);
+      CheckedLine const above = checked.line(box, true);
+      CheckedLine const below = checked.line(box, false);
+      // A condition on the output, and what it leaves.
+      CheckedBox wanted = box;
+      double const least = random.uniform(box.sums.back().low[0], box.sums.back().high[0]);
+      wanted.sums.back().low[0] = least;
+      checked.narrow(wanted);
+      impossible += wanted.possible ? 0 : 1;
+      for (int point = 0; point < 20; ++point) {
+        std::vector<double> x;
+        for (std::size_t k = 0; k < 3; ++k)
+          x.push_back(std::round(random.uniform(inputs.low[k], inputs.high[k])));
+        auto const sums = sums_of(network, x, point % 2 == 0);
+        for (std::size_t l = 0; l + 1 < sums.size(); ++l) {
+          for (std::size_t o = 0; o < sums[l].size(); ++o) {
+            ASSERT_GE(static_cast<double>(sums[l][o]), box.sums[l].low[o]);
+            ASSERT_LE(static_cast<double>(sums[l][o]), box.sums[l].high[o]);
+          }
+        }
+        auto const& last = sums.back();
+        double const output = last.size() == 3
+                                  ? static_cast<double>(last[2]) - static_cast<double>(last[0])
+                                  : static_cast<double>(last[0]);
+        ASSERT_GE(output, box.sums.back().low[0]);
+        ASSERT_LE(output, box.sums.back().high[0]);
+        double most = above.constant;
+        double fewest = below.constant;
+        for (std::size_t k = 0; k < 3; ++k) {
+          most += above.slopes[k] * x[k];
+          fewest += below.slopes[k] * x[k];
+        }
+        double const slack = 1e-14 * (std::abs(most) + std::abs(fewest) + 1.0);
+        ASSERT_LE(output, most + slack);
+        ASSERT_GE(output, fewest - slack);
+        if (output < least) continue;
+        ASSERT_TRUE(wanted.possible);
+        for (std::size_t k = 0; k < 3; ++k) {
+          ASSERT_GE(x[k], wanted.inputs.low[k]);
+          ASSERT_LE(x[k], wanted.inputs.high[k]);
+        }
+        for (std::size_t l = 0; l + 1 < sums.size(); ++l) {
+          for (std::size_t o = 0; o < sums[l].size(); ++o) {
+            ASSERT_GE(static_cast<double>(sums[l][o]), wanted.sums[l].low[o]);
+            ASSERT_LE(static_cast<double>(sums[l][o]), wanted.sums[l].high[o]);
+          }
+        }
+      }
+      for (std::size_t k = 0; k < 3; ++k)
+        narrowed += wanted.inputs.low[k] > inputs.low[k] || wanted.inputs.high[k] < inputs.high[k];
+    }
+  }
+  EXPECT_GT(narrowed, 50);
+  EXPECT_GT(impossible, 0);
+}
+
+/// A subject with the labels of all groups, and provers of its boxes.
+class ProvenSubject {
+ public:
+  ProvenSubject(RandomSubject& subject, bool all_differ, double margin)
+      : view_(subject.view),
+        packed_(subject.view, 16),
+        domain_(view_, packed_, free_lists(view_)),
+        network_(network_of(view_)),
+        query_({{},
+                [this, all_differ](int v, int w) { return differs(v, w, all_differ); },
+                view_.outputs() == 1 ? static_cast<double>(view_.threshold) : 0.0,
+                margin}) {
+    for (int v = 0; v < domain_.variants(); ++v) variants_.push_back(v);
+  }
+
+  BoxDomain const& domain() const { return domain_; }
+  int classes() const { return network_.outputs(); }
+
+  /// Whether some group of a box is not proven fair, with or without a label, or within the margin.
+  bool is_unfair(GroupBox const& box, int first, int second) const {
+    bool unfair = false;
+    each_point(std::span<AxisRange const>(box), [&](std::vector<std::int32_t> const& entries) {
+      std::vector<ContractOutcome> outcomes;
+      for (int const v : variants_) outcomes.push_back(outcome(entries, v));
+      for (int const v : variants_) {
+        for (int const w : variants_) {
+          if (!query_.compares(v, w)) continue;
+          auto const& a = outcomes[static_cast<std::size_t>(v)];
+          auto const& b = outcomes[static_cast<std::size_t>(w)];
+          bool const between = classes() <= 2 || (a.label == first && b.label == second);
+          bool const close =
+              query_.margin > 0.0 && a.lead > query_.least_upper() && b.lead <= query_.most_lower();
+          unfair = unfair || (a.label != b.label && between) || close;
+        }
+      }
+      return true;
+    });
+    return unfair;
+  }
+
+  LeafOutcome prove(GroupBox const& box, int first, int second, int effort) const {
+    auto const of_row = [this](std::int32_t const* row) {
+      return outcome_of({row, row + domain_.attributes()});
+    };
+    LeafProver prover(domain_, network_, query_, of_row, effort, 1.0);
+    return prover.prove(box, variants_, first, second);
+  }
+
+ private:
+  bool differs(int v, int w, bool in_all) const {
+    if (!in_all) return v != w;
+    for (int s = 0; s < packed_.get().selected; ++s) {
+      if (packed_.variant_value(v, s) == packed_.variant_value(w, s)) return false;
+    }
+    return true;
+  }
+  ContractOutcome outcome_of(naive::Row const& row) const {
+    naive::FloatReference const reference(view_);
+    auto const z = reference.logits(row);
+    double const first = static_cast<double>(z[0]);
+    return {reference.label(row), z.size() == 1 ? first : static_cast<double>(z[1]) - first};
+  }
+  ContractOutcome outcome(std::vector<std::int32_t> const& entries, int variant) const {
+    naive::Row row(domain_.attributes());
+    domain_.row(entries, variant, row.data());
+    return outcome_of(row);
+  }
+
+  SubjectView const& view_;
+  PackedSubject packed_;
+  BoxDomain domain_;
+  Network network_;
+  VerifyQuery query_;
+  std::vector<int> variants_;
+};
+
+// A leaf is proven only where every group evaluated by itself is fair, and with effort everywhere
+// there.
+TEST(LeafProver, AgreesWithEvaluatingEveryGroup) {
+  std::array<int, 3> outcomes{};
+  int at_once = 0;
+  for (std::uint32_t seed = 1; seed <= 72; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomSubject::Shape shape;
+    shape.counts = seed % 2 == 0 ? std::vector<int>{3} : std::vector<int>{2, 2};
+    shape.attributes = 4 + static_cast<int>(shape.counts.size());
+    shape.activation = seed % 3 == 0 ? Activation::kLeakyRelu : Activation::kRelu;
+    shape.encoded = seed % 4 == 0;
+    shape.range = 6;
+    shape.seed = seed;
+    shape.widths = seed % 6 == 0   ? std::vector<int>{6, 2}
+                   : seed % 6 == 3 ? std::vector<int>{6, 5, 3}
+                                   : std::vector<int>{7, 5, 4, 1};
+    RandomSubject subject(shape);
+    if (shape.widths.back() == 1 && seed % 5 == 0)
+      subject.view.threshold = naive::FloatReference(subject.view).logits(subject.row())[0];
+    ProvenSubject const proven(subject, seed % 7 == 0,
+                               seed % 8 == 1 && shape.widths.back() < 3 ? 0.02 : 0.0);
+    int const classes = proven.classes();
+    for (int trial = 0; trial < 12; ++trial) {
+      GroupBox box = proven.domain().whole();
+      for (AxisRange& range : box) {
+        std::int32_t const first = subject.uniform(0, range.last);
+        if (subject.uniform(0, 2) > 0) range = {first, subject.uniform(first, range.last)};
+      }
+      for (int first = 0; first < std::max(classes - 1, 1); ++first) {
+        for (int second = classes == 1 ? 0 : first + 1; second < classes; ++second) {
+          bool const unfair = proven.is_unfair(box, first, second);
+          LeafOutcome const quick = proven.prove(box, first, second, 1);
+          ASSERT_FALSE(unfair && quick == LeafOutcome::kProven);
+          LeafOutcome const outcome = proven.prove(box, first, second, 100'000);
+          // Of more classes than the two a leaf is refuted for others', too.
+          bool const told = classes <= 2 || unfair;
+          ASSERT_TRUE(!told || outcome == (unfair ? LeafOutcome::kRefuted : LeafOutcome::kProven));
+          ASSERT_NE(outcome, LeafOutcome::kUnproven);
+          ++outcomes[static_cast<std::size_t>(outcome)];
+          at_once += quick == LeafOutcome::kProven && proven.domain().groups(box) > 1.0 ? 1 : 0;
+        }
+      }
+    }
+  }
+  EXPECT_GT(outcomes[static_cast<std::size_t>(LeafOutcome::kProven)], 100);
+  EXPECT_GT(outcomes[static_cast<std::size_t>(LeafOutcome::kRefuted)], 100);
+  EXPECT_GT(at_once, 100);
+}
+
+}  // namespace
+}  // namespace fairlane
