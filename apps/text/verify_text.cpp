@@ -114,6 +114,7 @@ std::string recheck_text(RecheckResult const& result) {
                           "alone",
                           with_commas(result.marginal), with_commas(result.float32_only)));
   }
+  if (result.uncounted) facts.add("shares", "not checked: nothing counts them again");
   facts.add("unproven", with_commas(result.unproven) +
                             (result.unproven > 0 ? "  (leaves; try a larger --effort)" : ""));
   facts.add("failed", with_commas(result.failed));
@@ -131,6 +132,7 @@ std::string recheck_json(RecheckResult const& result) {
   json["unproven"] = result.unproven;
   json["marginal"] = result.marginal;
   json["float32_only"] = result.float32_only;
+  json["shares_checked"] = !result.uncounted;
   json["failed"] = result.failed;
   json["failures"] = result.failures;
   json["unproven_leaves"] = result.open;

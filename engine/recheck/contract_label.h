@@ -28,6 +28,8 @@ class ContractLabel {
 
   /// Of a row in dataset order.
   ContractOutcome operator()(std::int32_t const* row);
+  /// The outputs of that row, before the last activation.
+  std::vector<float> const& outputs() const { return values_; }
 
  private:
   Network const& network_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <memory>
@@ -18,9 +19,8 @@
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "engine/check/check.h"
-#include "engine/check/double_evaluator.h"
+#include "engine/recheck/checked_example.h"
 #include "engine/recheck/contract_label.h"
-#include "engine/recheck/exact_label.h"
 #include "engine/recheck/leaf_prover.h"
 #include "engine/results/changed_inputs.h"
 #include "engine/results/manifest.h"
@@ -38,6 +38,8 @@ constexpr std::size_t kLongestCsv = std::size_t{1} << 34;
 constexpr double kMostEvaluated = 64.0;  // of a leaf that is said to be evaluated
 constexpr std::int64_t kPiece = 4;       // cells that a thread takes at once
 constexpr int kTile = 16;                // of a layout that nothing is evaluated with
+constexpr std::int64_t kMostBoxes = std::int64_t{1} << 40;  // of a cell
+constexpr std::array<std::string_view, 4> kReasons = {"boxes", "seconds", "undefined", "margin"};
 
 using Verdict = CertifiedCell::Verdict;
 
@@ -75,10 +77,11 @@ class Recheck {
   static RecordedRun checked_manifest(std::string const& dir);
   VerifyOptions query_of() const;
   Cells cells_of() const;
+  /// What is wrong with a result whose digest the certificate has; empty: nothing.
+  std::string changed_file(std::string const& name) const;
   void check_head();
   void check_cells_csv();
   void check_examples();
-  void check_example(std::vector<std::string_view> const& words, std::string const& place);
   void check_summary();
   void check_proofs();
   /// Walks the trees of a cell, and proves their leaves.
@@ -88,6 +91,7 @@ class Recheck {
     ++result_.failed;
     if (result_.failures.size() < kListed) result_.failures.push_back(text);
   }
+  bool is_stopped() const { return options_.stop != nullptr && options_.stop->load(); }
   std::string place_of(std::int64_t cell) const {
     return fmt::format("{}/certificate.txt: cell {}", shown(dir_), cell);
   }
@@ -103,9 +107,11 @@ class Recheck {
   VerifyOptions query_options_;
   PackedSubject packed_;
   BoxDomain domain_;
-  Cells cells_;
   Certificate certificate_;
+  Cells cells_;
   VerifyQuery query_;
+  std::uint64_t boxes_ = 0;       // of all cells, as cells.csv has them
+  std::int64_t disagreeing_ = 0;  // examples that double precision does not confirm
   std::mutex lock_;
   RecheckResult result_;
 };
@@ -140,9 +146,11 @@ VerifyOptions Recheck::query_of() const {
 }
 
 Cells Recheck::cells_of() const {
-  // Of a file of cells, cells.csv has all that counts.
   if (query_options_.cell_file.empty())
     return Cells(subject_.view(), domain_, query_options_.cell_size);
+  // Of a file of cells, cells.csv has all that counts.
+  if (std::string const problem = changed_file("cells.csv"); !problem.empty())
+    throw Error(ExitCode::kIntegrity, problem);
   return Cells(subject_.view(), domain_, read_cell_bounds(dir_ + "/cells.csv", subject_.domain()),
                subject_.domain());
 }
@@ -156,8 +164,8 @@ Recheck::Recheck(std::string dir, RecheckOptions const& options)
       query_options_(query_of()),
       packed_(subject_.view(), kTile),
       domain_(subject_.view(), packed_, region_lists(subject_, query_options_.region)),
-      cells_(cells_of()),
-      certificate_(read_certificate(dir_ + "/certificate.txt")) {
+      certificate_(read_certificate(dir_ + "/certificate.txt")),
+      cells_(cells_of()) {
   if (!CheckedNetwork::takes(network_)) {
     throw Error(ExitCode::kUnavailable,
                 fmt::format("{}: has activations that are not of straight pieces, of which no "
@@ -188,6 +196,23 @@ bool Recheck::compares(int v, int w) const {
   return query_options_.semantics == PairSemantics::kAll ? all : any;
 }
 
+std::string Recheck::changed_file(std::string const& name) const {
+  std::string const path = dir_ + "/" + name;
+  std::string stated;
+  for (auto const& [file, digest] : certificate_.head.files) {
+    if (file == name) stated = digest;
+  }
+  try {
+    std::string const found = result_digest(name, read_file(path, kLongestCsv));
+    if (found == stated) return "";
+    return fmt::format("{}: has SHA-256 {}, but certificate.txt records {}; the file has changed",
+                       shown(path), found, stated.empty() ? "none" : escaped(stated));
+  } catch (JsonError const& e) {
+    return fmt::format("{}: is no summary of `fairlane verify`: {}", shown(path),
+                       escaped(e.what()));
+  }
+}
+
 void Recheck::check_head() {
   std::string const path = dir_ + "/certificate.txt";
   auto const refuse = [&](std::string const& what) {
@@ -203,6 +228,9 @@ void Recheck::check_head() {
     }
   }
   if (certificate_.head.axes != axes) throw refuse("its axes are not those of the query");
+  for (char const* name : {"cells.csv", "counterexamples.csv", "summary.json"}) {
+    if (std::string const problem = changed_file(name); !problem.empty()) fail(problem);
+  }
   if (certificate_.head.cells != cells_.count()) {
     throw refuse(fmt::format("has {} cells, but the query makes {}", certificate_.head.cells,
                              cells_.count()));
@@ -238,9 +266,13 @@ void Recheck::check_cells_csv() {
     auto const rest = line.compare(0, expected.size(), expected) == 0
                           ? cut_at_commas(std::string_view(line).substr(expected.size()))
                           : std::vector<std::string_view>();
-    bool const known = rest.size() == 2 && number_of(rest[1]).value_or(0) >= 1 &&
-                       (rest[0].empty() || (verdict == Verdict::kUnknown && rest[0] != "empty") ||
-                        (verdict == Verdict::kFair && rest[0] == "empty"));
+    // No cell is empty without limits, with which nothing is checked.
+    std::int64_t const boxes = rest.size() == 2 ? number_of(rest[1]).value_or(-1) : 0;
+    std::int64_t const fewest = rest.size() == 2 && rest[0] == "seconds" ? 0 : 1;
+    bool const known = rest.size() == 2 && boxes >= fewest && boxes <= kMostBoxes &&
+                       (verdict == Verdict::kUnknown ? std::ranges::count(kReasons, rest[0]) == 1
+                                                     : rest[0].empty());
+    if (known) boxes_ += static_cast<std::uint64_t>(boxes);
     if (!known) fail(fmt::format("{}: expected {}... with its reason and boxes", place, expected));
   }
   if (std::getline(text, line)) fail(shown(path) + ": has lines after those of the cells");
@@ -249,95 +281,29 @@ void Recheck::check_cells_csv() {
 void Recheck::check_examples() {
   std::string const path = dir_ + "/counterexamples.csv";
   std::istringstream text(read_file(path, kLongestCsv));
-  std::string expected = "cell";
-  auto const& attributes = subject_.domain().attributes;
-  for (Attribute const& attribute : attributes) expected += "," + csv_cell(attribute.name);
-  for (std::int32_t const s : subject_.selected())
-    expected += "," + csv_cell("pair_" + attributes[static_cast<std::size_t>(s)].name);
-  expected += ",label,pair_label,logit,pair_logit,double_logit,pair_double_logit,double_agrees";
+  auto const compares = [this](std::size_t differing) {
+    return query_options_.semantics == PairSemantics::kAll ? differing == subject_.selected().size()
+                                                           : differing > 0;
+  };
+  ExampleChecker checker(subject_, domain_, cells_, compares, query_.threshold);
   std::string line;
-  if (!std::getline(text, line) || line != expected)
+  if (!std::getline(text, line) || line != checker.header())
     return fail(
         fmt::format("{}:1: the header is not that of the domain's attributes", shown(path)));
   std::int64_t number = 1;
-  auto const next_line = [&] {
-    ++number;
-    return static_cast<bool>(std::getline(text, line));
-  };
   for (std::int64_t cell = 0; cell < cells_.count(); ++cell) {
     if (certificate_.cells[static_cast<std::size_t>(cell)].verdict != Verdict::kUnfair) continue;
-    std::string place = fmt::format("{}:{}", shown(path), number + 1);
-    if (!next_line()) return fail(fmt::format("{}: expected an example of cell {}", place, cell));
-    auto const words = cut_at_commas(line);
-    if (words.front() != std::to_string(cell))
+    std::string const place = fmt::format("{}:{}", shown(path), ++number);
+    if (!std::getline(text, line))
       return fail(fmt::format("{}: expected an example of cell {}", place, cell));
-    check_example(words, place);
+    ExampleOutcome const outcome = checker.check(cell, cut_at_commas(line));
+    if (!outcome.problem.empty()) fail(fmt::format("{}: {}", place, outcome.problem));
+    result_.marginal += outcome.marginal ? 1 : 0;
+    result_.float32_only += outcome.float32_only ? 1 : 0;
+    disagreeing_ += outcome.disagrees ? 1 : 0;
   }
-  if (next_line()) fail(fmt::format("{}:{}: is no example of an unfair cell", shown(path), number));
-}
-
-void Recheck::check_example(std::vector<std::string_view> const& words, std::string const& place) {
-  std::size_t const width = subject_.domain().attributes.size();
-  auto const& selected = subject_.selected();
-  constexpr std::size_t kAfter = 7;  // labels, outputs, whether double precision agrees
-  if (words.size() != 1 + width + selected.size() + kAfter)
-    return fail(fmt::format("{}: has {} cells", place, words.size()));
-  std::vector<std::int64_t> numbers;
-  for (std::size_t i = 0; i < 3 + width + selected.size(); ++i) {
-    auto const number = number_of(words[i]);
-    if (!number || std::abs(*number) > kMaxCode * std::int64_t{128})
-      return fail(fmt::format("{}: {} is no whole number", place, in_quotes(words[i])));
-    numbers.push_back(*number);
-  }
-  auto const bounds = cells_.values(numbers[0]);
-  std::vector<std::int32_t> rows[2];
-  for (std::size_t a = 0; a < width; ++a) {
-    auto const code = static_cast<std::int32_t>(numbers[1 + a]);
-    Attribute const& attribute = subject_.domain().attributes[a];
-    if (!attribute.allows(code) || code < bounds[a].first || code > bounds[a].last) {
-      return fail(fmt::format("{}: {} is {}, expected a value of the cell", place,
-                              in_quotes(attribute.name), code));
-    }
-    for (auto& row : rows) row.push_back(code);
-  }
-  bool all = true;
-  bool any = false;
-  for (std::size_t s = 0; s < selected.size(); ++s) {
-    auto const a = static_cast<std::size_t>(selected[s]);
-    auto const code = static_cast<std::int32_t>(numbers[1 + width + s]);
-    auto const& values = subject_.values()[s];
-    if (std::ranges::count(values, code) == 0 || code < bounds[a].first || code > bounds[a].last)
-      return fail(fmt::format("{}: a value of the pair is none of the cell", place));
-    all = all && code != rows[0][a];
-    any = any || code != rows[0][a];
-    rows[1][a] = code;
-  }
-  if (query_options_.semantics == PairSemantics::kAll ? !all : !any)
-    return fail(place + ": the two are not compared: they do not differ as the query asks");
-  DoubleEvaluator evaluator(network_, &subject_.domain());
-  ContractLabel contract(network_, subject_.domain(), selected, subject_.view().threshold);
-  bool marginal = false;
-  bool exact = true;
-  for (int side = 0; side < 2; ++side) {
-    auto const stated = static_cast<std::int32_t>(
-        numbers[1 + width + selected.size() + static_cast<std::size_t>(side)]);
-    evaluator.evaluate(rows[side].data());
-    CertainLabel const found = evaluator.label(query_.threshold);
-    std::int32_t label = found.label;
-    if (!found.certain) {
-      marginal = true;
-      label = contract(rows[side].data()).label;
-      std::vector<double> inputs;
-      subject_.domain().encode(rows[side].data(), inputs);
-      exact = exact && exact_label(network_, inputs, query_.threshold) == stated;
-    }
-    if (label != stated)
-      return fail(fmt::format("{}: label {} is not that of the outputs, {}", place, stated, label));
-  }
-  if (numbers[1 + width + selected.size()] <= numbers[2 + width + selected.size()])
-    return fail(place + ": the first label is not the higher one");
-  result_.marginal += marginal ? 1 : 0;
-  result_.float32_only += exact ? 0 : 1;
+  if (std::getline(text, line))
+    fail(fmt::format("{}:{}: is no example of an unfair cell", shown(path), number + 1));
 }
 
 void Recheck::check_summary() {
@@ -358,8 +324,13 @@ void Recheck::check_summary() {
                         : result_.unknown > 0 ? "unknown"
                                               : "unsat"));
     compare("variants", json.at("variants").get<std::int64_t>(), subject_.variants());
-    compare("counterexamples.all", json.at("counterexamples").at("all").get<std::int64_t>(),
-            result_.unfair);
+    auto const& examples = json.at("counterexamples");
+    compare("counterexamples.all", examples.at("all").get<std::int64_t>(), result_.unfair);
+    compare("counterexamples.float32_only", examples.at("float32_only").get<std::int64_t>(),
+            disagreeing_);
+    compare("boxes.all", json.at("boxes").at("all").get<std::uint64_t>(), boxes_);
+    compare("margin", json.value("margin", 0.0), query_options_.margin);
+    result_.uncounted = json.contains("shares");
     auto const names = json.at("protected").get<std::vector<std::string>>();
     std::vector<std::string> expected;
     for (std::int32_t const s : subject_.selected())
@@ -411,6 +382,7 @@ void Recheck::check_proof(std::int64_t cell, LeafProver& prover) {
           open.push_back(std::move(box));
           continue;
         }
+        if (is_stopped()) return;
         auto const proof = static_cast<LeafProof>(text[at]);
         switch (proof) {
           case LeafProof::kMerged:
@@ -464,10 +436,6 @@ void Recheck::check_proofs() {
   }
   constexpr std::int64_t kRound = 512;  // cells, after which progress is told
   for (std::int64_t first = 0; first < cells_.count(); first += kRound) {
-    if (options_.stop != nullptr && options_.stop->load()) {
-      throw Error(ExitCode::kInterrupted, fmt::format("{}: stopped, {} of {} cells were checked",
-                                                      shown(dir_), first, cells_.count()));
-    }
     std::int64_t const last = std::min(first + kRound, cells_.count());
     pool.share(threads, first, last, kPiece,
                [&](int thread, std::int64_t from, std::int64_t count) {
@@ -476,6 +444,10 @@ void Recheck::check_proofs() {
                      check_proof(cell, *provers[static_cast<std::size_t>(thread)]);
                  }
                });
+    if (is_stopped()) {
+      throw Error(ExitCode::kInterrupted, fmt::format("{}: stopped, {} of {} cells were checked",
+                                                      shown(dir_), first, cells_.count()));
+    }
     if (options_.progress) options_.progress({cells_.count(), last, result_.leaves});
   }
 }

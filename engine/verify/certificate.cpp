@@ -62,12 +62,21 @@ class Lines {
 
 }  // namespace
 
+std::string result_digest(std::string_view name, std::string const& text) {
+  if (name != "summary.json") return sha256(text);
+  Json json = Json::parse(text);
+  json.erase("timing");
+  return sha256(json.dump());
+}
+
 std::string certificate_text(CertificateHead const& head,
                              std::function<CertifiedCell(std::int64_t)> const& cell) {
   Json axes = Json::array();
   for (auto const& names : head.axes) axes.push_back(Json(names));
-  std::string text = fmt::format("{}\nmanifest {}\naxes {}\ncells {}\n", kTitle,
-                                 head.manifest_digest, axes.dump(), head.cells);
+  Json files = Json::object();
+  for (auto const& [name, digest] : head.files) files[name] = digest;
+  std::string text = fmt::format("{}\nmanifest {}\nfiles {}\naxes {}\ncells {}\n", kTitle,
+                                 head.manifest_digest, files.dump(), axes.dump(), head.cells);
   for (std::int64_t i = 0; i < head.cells; ++i) {
     CertifiedCell const known = cell(i);
     text += kVerdictWords[static_cast<std::size_t>(known.verdict)];
@@ -87,6 +96,9 @@ Certificate read_certificate(std::string const& path) {
   if (lines.next() != kTitle) throw lines.problem(fmt::format("expected {}", in_quotes(kTitle)));
   certificate.head.manifest_digest = lines.after("manifest");
   try {
+    Json const files = Json::parse(lines.after("files"));
+    for (auto const& [name, digest] : files.items())
+      certificate.head.files.emplace_back(name, digest.get<std::string>());
     for (Json const& names : Json::parse(lines.after("axes")))
       certificate.head.axes.push_back(names.get<std::vector<std::string>>());
   } catch (JsonError const& e) {

@@ -1,15 +1,17 @@
 // certificate.txt: what a verification says of every cell, and the proofs of the fair ones.
 //
 // Lines: "fairlane certificate 1"; "manifest" and the SHA-256 of manifest.json, which names the
-// inputs and the query; "axes" and a JSON array of the attributes of every axis; "cells" and their
-// number; for every cell "unfair", "unknown", or "fair" and the trees of its boxes
-// (engine/verify/proof_tree.h); "sha256" and that of all lines before.
+// inputs and the query; "files" and a JSON object of the SHA-256 of the results beside it; "axes"
+// and a JSON array of the attributes of every axis; "cells" and their number; for every cell
+// "unfair", "unknown", or "fair" and the trees of its boxes (engine/verify/proof_tree.h); "sha256"
+// and that of all lines before.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fairlane {
@@ -21,13 +23,19 @@ struct CertifiedCell {
   std::string_view proof;
 };
 
-/// axes    attributes of each
-/// digest  SHA-256 of manifest.json
+/// manifest_digest  SHA-256 of manifest.json
+/// files            names of results and their result_digest()
+/// axes             attributes of each
 struct CertificateHead {
   std::string manifest_digest;
+  std::vector<std::pair<std::string, std::string>> files;
   std::vector<std::vector<std::string>> axes;
   std::int64_t cells = 0;
 };
+
+/// SHA-256 of a result with this name and text; of summary.json without its times, which differ
+/// between equal runs. Throws JsonError for a summary that is none.
+std::string result_digest(std::string_view name, std::string const& text);
 
 /// cell(i): what is said of cell i
 std::string certificate_text(CertificateHead const& head,

@@ -1,6 +1,11 @@
 #include "engine/verify/recorded_query.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
+
 #include "base/sha256.h"
+#include "models/data/domain.h"
 
 namespace fairlane {
 
@@ -43,8 +48,14 @@ VerifyOptions restored_query(Json const& json) {
   }
   if (Json const* const where = json.find("where"))
     options.where = where->get<std::vector<std::string>>();
+  // A margin below 0 would make every cell fair, and runs of fewer than one value never end.
   options.margin = json.value("margin", 0.0);
+  if (!std::isfinite(options.margin) || options.margin < 0.0)
+    throw JsonError(fmt::format("margin is {}, expected a number of at least 0", options.margin));
   options.cell_size = json.at("cell_size").get<std::int64_t>();
+  if (options.cell_size < 0 || options.cell_size > kMaxCode) {
+    throw JsonError(fmt::format("cell_size is {}, expected 0 to {}", options.cell_size, kMaxCode));
+  }
   options.cell_file = json.value("cell_file", "");
   return options;
 }

@@ -316,9 +316,12 @@ std::string Verification::run() {
   }
   VerifyReport report{subject_, options_, domain_, cells_, queue_, *backend_, shares_};
   report.search_seconds = start.seconds();
-  out_.write("cells.csv", cells_csv(report));
-  out_.write("counterexamples.csv", counterexamples_csv(report, report.float32_only));
-  out_.write("certificate.txt", certificate_of(report, manifest()));
+  std::vector<std::pair<std::string, std::string>> results;
+  results.emplace_back("cells.csv", cells_csv(report));
+  results.emplace_back("counterexamples.csv", counterexamples_csv(report, report.float32_only));
+  for (auto const& [name, text] : results) out_.write(name, text);
+  results.emplace_back("summary.json", verify_summary_json(report));
+  out_.write("certificate.txt", certificate_of(report, manifest(), results));
   report.total_seconds = start.seconds();
   std::string summary = verify_summary_json(report);
   out_.write("summary.json", summary);

@@ -109,9 +109,11 @@ std::string counterexamples_csv(VerifyReport const& report, std::int64_t& float3
   return text;
 }
 
-std::string certificate_of(VerifyReport const& report, std::string const& manifest) {
+std::string certificate_of(VerifyReport const& report, std::string const& manifest,
+                           std::vector<std::pair<std::string, std::string>> const& results) {
   CertificateHead head;
   head.manifest_digest = sha256(manifest);
+  for (auto const& [name, text] : results) head.files.emplace_back(name, result_digest(name, text));
   for (std::size_t a = 0; a < report.domain.axes(); ++a) {
     head.axes.emplace_back();
     for (int const attribute : report.domain.axis(a).attributes)

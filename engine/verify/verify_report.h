@@ -3,6 +3,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/subject/subject.h"
 #include "engine/verify/box_queue.h"
@@ -38,8 +40,10 @@ std::string cells_csv(VerifyReport const& report);
 /// float32 and in double precision, and whether the labels are the same in both. Counts those for
 /// which they are not.
 std::string counterexamples_csv(VerifyReport const& report, std::int64_t& float32_only);
-/// certificate.txt, which belongs to a manifest of that text.
-std::string certificate_of(VerifyReport const& report, std::string const& manifest);
+/// certificate.txt, which belongs to a manifest of that text, and to results with these names and
+/// texts.
+std::string certificate_of(VerifyReport const& report, std::string const& manifest,
+                           std::vector<std::pair<std::string, std::string>> const& results);
 std::string verify_summary_json(VerifyReport const& report);
 
 }  // namespace fairlane

@@ -1,0 +1,197 @@
+#include "engine/recheck/checked_example.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "base/text.h"
+#include "engine/recheck/exact_label.h"
+
+namespace fairlane {
+namespace {
+
+constexpr std::size_t kAfter = 7;  // labels, outputs, whether double precision agrees
+
+std::optional<std::int32_t> code_of(std::string_view text) {
+  std::int32_t value = 0;
+  auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// One output itself; of several, by how much the first label's is above the second's.
+template <class T>
+double lead_of(std::vector<T> const& outputs, std::int32_t const* labels) {
+  if (outputs.size() == 1) return static_cast<double>(outputs[0]);
+  auto const of = [&](int side) {
+    return static_cast<double>(outputs[static_cast<std::size_t>(labels[side])]);
+  };
+  return of(0) - of(1);
+}
+
+/// Zeros have no sign that shows.
+bool is_number(std::string_view text, std::string const& expected) {
+  return text == expected ||
+         ((text == "0" || text == "-0") && (expected == "0" || expected == "-0"));
+}
+
+}  // namespace
+
+ExampleChecker::ExampleChecker(TestSubject const& subject, BoxDomain const& domain,
+                               Cells const& cells, std::function<bool(std::size_t)> compares,
+                               double threshold)
+    : subject_(subject),
+      domain_(domain),
+      cells_(cells),
+      compares_(std::move(compares)),
+      network_(subject.model().network("verify --check")),
+      threshold_(threshold),
+      in_double_(network_, &subject.domain()),
+      contract_(network_, subject.domain(), subject.selected(), subject.view().threshold) {}
+
+std::string ExampleChecker::header() const {
+  auto const& attributes = subject_.domain().attributes;
+  std::string text = "cell";
+  for (Attribute const& attribute : attributes) text += "," + csv_cell(attribute.name);
+  for (std::int32_t const s : subject_.selected())
+    text += "," + csv_cell("pair_" + attributes[static_cast<std::size_t>(s)].name);
+  return text + ",label,pair_label,logit,pair_logit,double_logit,pair_double_logit,double_agrees";
+}
+
+ExampleOutcome ExampleChecker::check(std::int64_t cell,
+                                     std::vector<std::string_view> const& words) {
+  ExampleOutcome outcome;
+  outcome.problem = read_rows(cell, words);
+  if (outcome.problem.empty())
+    outcome.problem = compare_outputs(&words[words.size() - kAfter], outcome);
+  return outcome;
+}
+
+std::string ExampleChecker::read_rows(std::int64_t cell,
+                                      std::vector<std::string_view> const& words) {
+  auto const& attributes = subject_.domain().attributes;
+  auto const& selected = subject_.selected();
+  std::size_t const width = attributes.size();
+  std::size_t const expected = 1 + width + selected.size() + kAfter;
+  if (words.size() != expected)
+    return fmt::format("has {} columns, expected {}", words.size(), expected);
+  if (words[0] != std::to_string(cell))
+    return fmt::format("is of cell {}, expected {}", in_quotes(words[0]), cell);
+  auto const bounds = cells_.values(cell);
+  rows_[0].clear();
+  for (std::size_t a = 0; a < width; ++a) {
+    auto const code = code_of(words[1 + a]);
+    Attribute const& attribute = attributes[a];
+    if (!code || !attribute.allows(*code) || *code < bounds[a].first || *code > bounds[a].last) {
+      return fmt::format("{} is {}, expected a value of the cell, {} to {}",
+                         in_quotes(attribute.name), in_quotes(words[1 + a]), bounds[a].first,
+                         bounds[a].last);
+    }
+    rows_[0].push_back(*code);
+  }
+  rows_[1] = rows_[0];
+  std::size_t differing = 0;
+  for (std::size_t s = 0; s < selected.size(); ++s) {
+    auto const a = static_cast<std::size_t>(selected[s]);
+    std::string_view const word = words[1 + width + s];
+    auto const code = code_of(word);
+    auto const& values = subject_.values()[s];
+    if (!code || std::ranges::count(values, *code) == 0 || *code < bounds[a].first ||
+        *code > bounds[a].last) {
+      return fmt::format("pair_{} is {}, expected a value of the cell, {} to {}",
+                         escaped(attributes[a].name), in_quotes(word), bounds[a].first,
+                         bounds[a].last);
+    }
+    if (std::ranges::count(values, rows_[0][a]) == 0) {
+      return fmt::format("{} is {}, expected a value that is compared",
+                         in_quotes(attributes[a].name), rows_[0][a]);
+    }
+    differing += *code != rows_[0][a] ? 1 : 0;
+    rows_[1][a] = *code;
+  }
+  if (!is_group_of(cell, rows_[0]))
+    return "is not in the region: its combination of values does not occur there";
+  if (!compares_(differing)) {
+    return fmt::format(
+        "the two differ in {} of {} attributes under test, and are not compared in this query",
+        differing, selected.size());
+  }
+  return "";
+}
+
+bool ExampleChecker::is_group_of(std::int64_t cell, std::vector<std::int32_t> const& row) const {
+  GroupBox const box = cells_.box(cell);
+  for (std::size_t i = 0; i < domain_.axes(); ++i) {
+    ValueList const& list = domain_.axis(i);
+    std::vector<std::int32_t> values;
+    for (int const a : list.attributes) values.push_back(row[static_cast<std::size_t>(a)]);
+    bool found = false;
+    for (std::int32_t entry = box[i].first; entry <= box[i].last && !found; ++entry) {
+      auto const at = static_cast<std::size_t>(entry) * values.size();
+      found = std::ranges::equal(values, std::span(list.values).subspan(at, values.size()));
+    }
+    if (!found) return false;
+  }
+  return true;
+}
+
+std::string ExampleChecker::compare_outputs(std::string_view const* words,
+                                            ExampleOutcome& outcome) {
+  std::int32_t labels[2];
+  std::vector<float> outputs[2];
+  std::vector<double> in_double[2];
+  bool certain[2];
+  for (int side = 0; side < 2; ++side) {
+    std::int32_t const* const row = rows_[side].data();
+    labels[side] = contract_(row).label;
+    outputs[side] = contract_.outputs();
+    in_double_.evaluate(row);
+    in_double[side] = in_double_.logits();
+    CertainLabel const found = in_double_.label(threshold_);
+    certain[side] = found.certain;
+    if (found.certain && found.label != labels[side]) {
+      return fmt::format("label {} in float32, but {} in double precision beyond any rounding",
+                         labels[side], found.label);
+    }
+    if (code_of(words[side]) != labels[side] || labels[side] < 0) {
+      return fmt::format("{} is {}, expected {}, the label of its outputs",
+                         side == 0 ? "label" : "pair_label", in_quotes(words[side]), labels[side]);
+    }
+  }
+  if (labels[0] <= labels[1])
+    return fmt::format("label {} and {}, expected the higher one first", labels[0], labels[1]);
+  for (int side = 0; side < 2; ++side) {
+    bool const one = in_double[side].size() == 1;
+    std::int32_t const label =
+        one ? (in_double[side][0] > threshold_ ? 1 : 0)
+            : static_cast<std::int32_t>(std::ranges::max_element(in_double[side]) -
+                                        in_double[side].begin());
+    outcome.disagrees = outcome.disagrees || label != labels[side];
+    if (certain[side]) continue;
+    outcome.marginal = true;
+    std::vector<double> inputs;
+    subject_.domain().encode(rows_[side].data(), inputs);
+    outcome.float32_only =
+        outcome.float32_only || exact_label(network_, inputs, threshold_) != labels[side];
+  }
+  constexpr char const* kColumns[] = {"logit", "pair_logit", "double_logit", "pair_double_logit",
+                                      "double_agrees"};
+  std::string const expected[] = {fmt::format("{:.9g}", lead_of(outputs[0], labels)),
+                                  fmt::format("{:.9g}", lead_of(outputs[1], labels)),
+                                  fmt::format("{:.17g}", lead_of(in_double[0], labels)),
+                                  fmt::format("{:.17g}", lead_of(in_double[1], labels)),
+                                  outcome.disagrees ? "no" : "yes"};
+  for (std::size_t i = 0; i < std::size(expected); ++i) {
+    if (!is_number(words[2 + i], expected[i])) {
+      return fmt::format("{} is {}, expected {}", kColumns[i], in_quotes(words[2 + i]),
+                         expected[i]);
+    }
+  }
+  return "";
+}
+
+}  // namespace fairlane
