@@ -28,7 +28,8 @@ LeafOutcome LeafProver::prove(GroupBox const& box, std::span<int const> variants
                               int second) {
   std::vector<GroupBox> open = {box};
   for (int looks = 0; !open.empty(); ++looks) {
-    if (looks == effort_) return LeafOutcome::kUnproven;
+    bool const stopped = stop_ != nullptr && stop_->load();
+    if (stopped || looks == effort_) return LeafOutcome::kUnproven;
     GroupBox part = std::move(open.back());
     open.pop_back();
     if (classes_ > 2 && is_outdone(part, variants, first, second)) continue;

@@ -1,6 +1,7 @@
 // Proves the leaves of a certificate again.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -32,6 +33,8 @@ class LeafProver {
   LeafProver(BoxDomain const& domain, Network const& network, VerifyQuery const& query,
              OutcomeOfRow outcome_of, int effort, double few = 64.0);
 
+  /// Ends a proof on its way, where it becomes true; its leaf is unproven then.
+  void stop_at(std::atomic<bool> const* stop) { stop_ = stop; }
   /// Whether no group of a box has members with the labels `first` and `second` (of one output: 0
   /// and 0 stand for both labels), for variants that have to be compared. box: not empty
   LeafOutcome prove(GroupBox const& box, std::span<int const> variants, int first, int second);
@@ -67,6 +70,7 @@ class LeafProver {
   OutcomeOfRow outcome_of_;
   int effort_;
   double few_;
+  std::atomic<bool> const* stop_ = nullptr;
   CheckedNetwork network_;
 };
 

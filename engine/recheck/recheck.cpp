@@ -433,6 +433,7 @@ void Recheck::check_proofs() {
         domain_, network_, query_,
         [label = labels.back().get()](std::int32_t const* row) { return (*label)(row); },
         options_.effort));
+    provers.back()->stop_at(options_.stop);
   }
   constexpr std::int64_t kRound = 512;  // cells, after which progress is told
   for (std::int64_t first = 0; first < cells_.count(); first += kRound) {
