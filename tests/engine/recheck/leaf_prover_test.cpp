@@ -108,14 +108,29 @@ TEST(CheckedBounds, EncloseFloat32) {
       CheckedLine const below = checked.line(box, false);
       // A condition on the output, and what it leaves.
       CheckedBox wanted = box;
-      double const least = random.uniform(box.sums.back().low[0], box.sums.back().high[0]);
+      auto const output_of = [&](std::vector<double> const& x, bool reversed) {
+        auto const last = sums_of(network, x, reversed).back();
+        return last.size() == 3 ? static_cast<double>(last[2]) - static_cast<double>(last[0])
+                                : static_cast<double>(last[0]);
+      };
+      auto const random_point = [&] {
+        std::vector<double> x;
+        for (std::size_t k = 0; k < 3; ++k)
+          x.push_back(std::round(random.uniform(inputs.low[k], inputs.high[k])));
+        return x;
+      };
+      // Also one that a point just meets, which may be the greatest of all.
+      std::vector<double> const meets = trial % 4 == 0   ? inputs.low
+                                        : trial % 4 == 1 ? inputs.high
+                                                         : random_point();
+      double const least = trial % 2 == 0
+                               ? output_of(meets, trial % 8 == 0)
+                               : random.uniform(box.sums.back().low[0], box.sums.back().high[0]);
       wanted.sums.back().low[0] = least;
       checked.narrow(wanted);
       impossible += wanted.possible ? 0 : 1;
       for (int point = 0; point < 20; ++point) {
-        std::vector<double> x;
-        for (std::size_t k = 0; k < 3; ++k)
-          x.push_back(std::round(random.uniform(inputs.low[k], inputs.high[k])));
+        std::vector<double> const x = point < 2 ? meets : random_point();
         auto const sums = sums_of(network, x, point % 2 == 0);
         for (std::size_t l = 0; l + 1 < sums.size(); ++l) {
           for (std::size_t o = 0; o < sums[l].size(); ++o) {
@@ -123,10 +138,7 @@ TEST(CheckedBounds, EncloseFloat32) {
             ASSERT_LE(static_cast<double>(sums[l][o]), box.sums[l].high[o]);
           }
         }
-        auto const& last = sums.back();
-        double const output = last.size() == 3
-                                  ? static_cast<double>(last[2]) - static_cast<double>(last[0])
-                                  : static_cast<double>(last[0]);
+        double const output = output_of(x, point % 2 == 0);
         ASSERT_GE(output, box.sums.back().low[0]);
         ASSERT_LE(output, box.sums.back().high[0]);
         double most = above.constant;
@@ -191,7 +203,8 @@ class ProvenSubject {
           bool const between = classes() <= 2 || (a.label == first && b.label == second);
           bool const close =
               query_.margin > 0.0 && a.lead > query_.least_upper() && b.lead <= query_.most_lower();
-          unfair = unfair || (a.label != b.label && between) || close;
+          bool const undefined = a.label < 0 || b.label < 0;
+          unfair = unfair || undefined || (a.label != b.label && between) || close;
         }
       }
       return true;
@@ -219,7 +232,9 @@ class ProvenSubject {
     naive::FloatReference const reference(view_);
     auto const z = reference.logits(row);
     double const first = static_cast<double>(z[0]);
-    return {reference.label(row), z.size() == 1 ? first : static_cast<double>(z[1]) - first};
+    std::int32_t const label = reference.label(row);
+    if (label == kUndefinedLabel) return {};
+    return {label, z.size() == 1 ? first : static_cast<double>(z[1]) - first};
   }
   ContractOutcome outcome(std::vector<std::int32_t> const& entries, int variant) const {
     naive::Row row(domain_.attributes());
@@ -283,6 +298,33 @@ TEST(LeafProver, AgreesWithEvaluatingEveryGroup) {
   EXPECT_GT(outcomes[static_cast<std::size_t>(LeafOutcome::kProven)], 100);
   EXPECT_GT(outcomes[static_cast<std::size_t>(LeafOutcome::kRefuted)], 100);
   EXPECT_GT(at_once, 100);
+}
+
+// Nothing is proven of groups whose outputs are no numbers.
+TEST(LeafProver, RefutesWhatOverflows) {
+  int refuted = 0;
+  for (std::uint32_t seed = 1; seed <= 8; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomSubject::Shape shape;
+    shape.attributes = 4;
+    shape.counts = {3};
+    shape.range = 6;
+    shape.widths = {8, 6, 1};
+    shape.scale = 3.0e12F;
+    shape.seed = seed;
+    RandomSubject subject(shape);
+    for (std::size_t layer = 0; layer < shape.widths.size(); ++layer) {
+      // Of one sign, so that outputs overflow far from the threshold.
+      for (float& w : subject.weights(layer)) w = std::abs(w);
+    }
+    ProvenSubject const proven(subject, false, 0.0);
+    GroupBox const box = proven.domain().whole();
+    bool const unfair = proven.is_unfair(box, 0, 0);
+    LeafOutcome const outcome = proven.prove(box, 0, 0, 100'000);
+    ASSERT_EQ(outcome, unfair ? LeafOutcome::kRefuted : LeafOutcome::kProven);
+    refuted += unfair ? 1 : 0;
+  }
+  EXPECT_GT(refuted, 0);
 }
 
 }  // namespace
