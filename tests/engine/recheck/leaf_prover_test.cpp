@@ -318,11 +318,16 @@ TEST(LeafProver, RefutesWhatOverflows) {
       for (float& w : subject.weights(layer)) w = std::abs(w);
     }
     ProvenSubject const proven(subject, false, 0.0);
-    GroupBox const box = proven.domain().whole();
-    bool const unfair = proven.is_unfair(box, 0, 0);
-    LeafOutcome const outcome = proven.prove(box, 0, 0, 100'000);
-    ASSERT_EQ(outcome, unfair ? LeafOutcome::kRefuted : LeafOutcome::kProven);
-    refuted += unfair ? 1 : 0;
+    each_point(std::span<AxisRange const>(proven.domain().whole()),
+               [&](std::vector<std::int32_t> const& entries) {
+                 GroupBox group;
+                 for (std::int32_t const entry : entries) group.push_back({entry, entry});
+                 bool const unfair = proven.is_unfair(group, 0, 0);
+                 LeafOutcome const outcome = proven.prove(group, 0, 0, 1);
+                 EXPECT_EQ(outcome, unfair ? LeafOutcome::kRefuted : LeafOutcome::kProven);
+                 refuted += unfair ? 1 : 0;
+                 return outcome == (unfair ? LeafOutcome::kRefuted : LeafOutcome::kProven);
+               });
   }
   EXPECT_GT(refuted, 0);
 }
