@@ -33,6 +33,7 @@ struct VerifyArguments {
   std::vector<std::string> relaxed;
   std::vector<std::string> where;
   std::string margin;
+  std::string against;
   std::string boxes;
   std::string quantify;
   std::string check;
@@ -110,6 +111,7 @@ ExitCode run_verify(VerifyArguments const& arguments) {
   options.semantics = parse_semantics(arguments.semantics);
   for (auto const& text : arguments.relaxed) options.relaxed.push_back(parse_relaxed(text));
   options.where = arguments.where;
+  options.against = arguments.against;
   if (!arguments.margin.empty())
     options.margin = parse_number("--margin", arguments.margin, 0.0, kMostMargin);
   if (!arguments.boxes.empty())
@@ -162,6 +164,10 @@ Action add_verify(Arguments& app) {
   app.add_option("--margin", arguments->margin,
                  "prove cells fair even where every output is off by as much (default 0)")
       ->type_name("NUMBER");
+  app.add_option("--against", arguments->against,
+                 "a finished directory of `verify` on another model: says which of the same cells "
+                 "became fair, and which unfair")
+      ->type_name("DIR");
   app.add_option("--boxes", arguments->boxes,
                  "boxes of a cell after which it is left unknown (default 1000000)")
       ->type_name("N");

@@ -68,6 +68,16 @@ std::string verify_text(std::string const& text) {
     result += fmt::format("examples     {} of {} hold in float32 alone, not in double precision\n",
                           count_of(examples.at("float32_only")), count_of(examples.at("all")));
   }
+  if (Json const* const against = json.find("against")) {
+    result +=
+        fmt::format("against      {} cells became fair, {} unfair; {} stayed fair, {} unfair\n",
+                    count_of(against->at("became_fair")), count_of(against->at("became_unfair")),
+                    count_of(against->at("stayed_fair")), count_of(against->at("stayed_unfair")));
+    if (against->at("unknown_in_one").get<std::int64_t>() > 0) {
+      result += fmt::format("  {} are unknown in one of the two\n",
+                            count_of(against->at("unknown_in_one")));
+    }
+  }
   if (Json const* const shares = json.find("shares")) {
     auto const percent = [](Json const& share) { return share.get<double>() * 100.0; };
     auto const& sample = shares->at("sample");

@@ -14,6 +14,7 @@
 #include "engine/job/job.h"
 #include "engine/record/output_dir.h"
 #include "engine/results/manifest.h"
+#include "engine/verify/against.h"
 #include "engine/verify/box_queue.h"
 #include "engine/verify/certain_shares.h"
 #include "engine/verify/recorded_query.h"
@@ -304,6 +305,9 @@ std::string Verification::run() {
   Stopwatch const start;
   for (auto const& notice : subject_.notices()) tell(notice);
   tell(backend_line(*backend_, execution_));
+  std::optional<EarlierVerdicts> earlier;
+  if (!options_.against.empty())
+    earlier = read_earlier(options_.against, subject_, cells_, recorded_query(options_));
   job_.run();
   if (shares_ && !shares_->agrees()) {
     ShareInterval const sample = shares_->interval(CertainShares::kConfidence);
@@ -315,6 +319,10 @@ std::string Verification::run() {
                             sample.low, sample.high));
   }
   VerifyReport report{subject_, options_, domain_, cells_, queue_, *backend_, shares_};
+  if (earlier) {
+    report.against = against_json(*earlier, queue_.states());
+    out_.write("against.csv", against_csv(*earlier, queue_.states()));
+  }
   report.search_seconds = start.seconds();
   std::vector<std::pair<std::string, std::string>> results;
   results.emplace_back("cells.csv", cells_csv(report));

@@ -45,6 +45,8 @@ struct VerifyProgress {
 /// margin      by which every output may be off in a cell that is proven fair
 /// cell_size   as in Cells; 0: one cell
 /// cell_file   whose boxes are the cells, as read_cell_bounds() reads it; empty: by cell_size
+/// against     a finished directory of `verify`, of another model, whose verdicts on the same cells
+///             stand beside these; empty: none
 /// most_boxes  that a cell is split into before it is left undecided
 /// quantify    boxes in which certainly fair and unfair groups are counted after the verdict; 0: none
 /// overwrite   replace the results of another configuration
@@ -59,6 +61,7 @@ struct VerifyOptions {
   double margin = 0.0;
   std::int64_t cell_size = 0;
   std::string cell_file;
+  std::string against;
   std::int64_t most_boxes = 1'000'000;
   std::int64_t quantify = 0;
   bool overwrite = false;

@@ -168,6 +168,7 @@ std::string verify_summary_json(VerifyReport const& report) {
   if (unknown > 0) json["unknown_by"] = reasons;
   if (empty > 0) json["empty_cells"] = empty;
   json["counterexamples"] = {{"all", sat}, {"float32_only", report.float32_only}};
+  if (!report.against.is_null()) json["against"] = report.against;
   auto const of = [&](BoxVerdict verdict) {
     return report.queue.by_verdict()[static_cast<std::size_t>(verdict)];
   };

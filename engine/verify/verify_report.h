@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "engine/subject/subject.h"
 #include "engine/verify/box_queue.h"
 #include "engine/verify/certain_shares.h"
@@ -28,6 +29,7 @@ struct VerifyReport {
   RowDescriber& rows;
   std::optional<CertainShares> shares = {};
   std::int64_t float32_only = 0;
+  Json against = {};  // as against_json() has it; null: no other verification
   double search_seconds = 0.0;
   double total_seconds = 0.0;
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 
 #include "engine/count/enumerate.h"
 #include "engine/verify/certain_shares.h"
@@ -297,6 +298,48 @@ TEST(Verify, DecidesFairifysPartitions) {
     options.cell_size = one.size;
     EXPECT_EQ(cells_of(verify(to(config, folder.file("out")), options)), one.cells);
   }
+}
+
+// Against another model's verdicts: the cells of both files, one by one.
+TEST(Verify, ComparesTwoModelsCellByCell) {
+  TemporaryFolder const folder;
+  TemporaryFolder const other;
+  VerifyOptions options = by_threads(1);
+  options.cell_size = 3;
+  verify(to(verified_config(other, 2), folder.file("before")), options);
+  RunConfig const config = verified_config(folder, 3);
+  options.against = folder.file("before");
+  std::string const summary = verify(to(config, folder.file("after")), options);
+  auto const before = words_of(folder.file("before/cells.csv"));
+  auto const after = words_of(folder.file("after/cells.csv"));
+  ASSERT_EQ(before.size(), after.size());
+  std::string expected = "cell,before,after\n";
+  std::map<std::string, std::int64_t> counts;
+  for (std::size_t i = 1; i < before.size(); ++i) {
+    // Verdict, reason (empty), boxes.
+    std::string const was = before[i][before[i].size() - 3];
+    std::string const is = after[i][after[i].size() - 3];
+    ++counts[was + " " + is];
+    if (was != is) expected += before[i][0] + "," + was + "," + is + "\n";
+  }
+  EXPECT_EQ(slurp(folder.file("after/against.csv")), expected);
+  auto const against = nlohmann::json::parse(summary)["against"];
+  EXPECT_EQ(against["became_fair"], counts["sat unsat"]);
+  EXPECT_EQ(against["became_unfair"], counts["unsat sat"]);
+  EXPECT_EQ(against["stayed_fair"], counts["unsat unsat"]);
+  EXPECT_EQ(against["stayed_unfair"], counts["sat sat"]);
+  EXPECT_EQ(against["unknown_in_one"], 0);
+  EXPECT_GT(counts["sat unsat"] + counts["unsat sat"], 0);
+  EXPECT_GT(counts["sat sat"] + counts["unsat unsat"], 0);
+  // Other cells, another query, a directory that is none.
+  options.cell_size = 4;
+  EXPECT_THROW(verify(to(config, folder.file("other")), options), Error);
+  options.cell_size = 3;
+  options.relaxed = {{"a1", 1}};
+  EXPECT_THROW(verify(to(config, folder.file("other")), options), Error);
+  options.relaxed.clear();
+  options.against = folder.file("nowhere");
+  EXPECT_THROW(verify(to(config, folder.file("other")), options), Error);
 }
 
 TEST(Verify, RefusesWhatItCannotProve) {
