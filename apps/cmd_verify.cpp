@@ -34,6 +34,7 @@ struct VerifyArguments {
   std::vector<std::string> where;
   std::string margin;
   std::string against;
+  bool fairify_csv = false;
   std::string boxes;
   std::string quantify;
   std::string check;
@@ -112,6 +113,7 @@ ExitCode run_verify(VerifyArguments const& arguments) {
   for (auto const& text : arguments.relaxed) options.relaxed.push_back(parse_relaxed(text));
   options.where = arguments.where;
   options.against = arguments.against;
+  options.fairify_csv = arguments.fairify_csv;
   if (!arguments.margin.empty())
     options.margin = parse_number("--margin", arguments.margin, 0.0, kMostMargin);
   if (!arguments.boxes.empty())
@@ -168,6 +170,8 @@ Action add_verify(Arguments& app) {
                  "a finished directory of `verify` on another model: says which of the same cells "
                  "became fair, and which unfair")
       ->type_name("DIR");
+  app.add_flag("--fairify-csv", arguments->fairify_csv,
+               "also write fairify.csv, with the columns of Fairify's program");
   app.add_option("--boxes", arguments->boxes,
                  "boxes of a cell after which it is left unknown (default 1000000)")
       ->type_name("N");

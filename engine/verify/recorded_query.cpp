@@ -26,6 +26,7 @@ Json recorded_query(VerifyOptions const& options) {
   json["cell_size"] = options.cell_size;
   if (!options.cell_file.empty()) json["cell_file"] = sha256_file(options.cell_file);
   if (!options.against.empty()) json["against"] = sha256_file(options.against + "/cells.csv");
+  if (options.fairify_csv) json["fairify_csv"] = true;
   json["most_boxes"] = options.most_boxes;
   json["quantify"] = options.quantify;
   return json;

@@ -17,6 +17,7 @@
 #include "engine/verify/against.h"
 #include "engine/verify/box_queue.h"
 #include "engine/verify/certain_shares.h"
+#include "engine/verify/fairify_csv.h"
 #include "engine/verify/recorded_query.h"
 #include "engine/verify/verify_report.h"
 #include "kernels/boxes/network_bounds.h"
@@ -126,11 +127,12 @@ class Verification : private JobTask {
         execution_(on_cpu(options.execution)),
         subject_(config, options.execution.model),
         network_(bounded_network(subject_)),
+        rules_(region_rules(subject_, options)),
         kernels_(box_kernels(instruction_set(execution_).c_str())),
         out_(config.output.dir, manifest(), options.overwrite),
         backend_(make_backend(subject_, execution_, config.seed, {}, options.notice)),
         domain_(subject_.view(), backend_->subject(), region_lists(subject_, options.region),
-                region_rules(subject_, options)),
+                rules_),
         cells_(options.cell_file.empty()
                    ? Cells(subject_.view(), domain_, options.cell_size)
                    : Cells(subject_.view(), domain_,
@@ -198,6 +200,7 @@ class Verification : private JobTask {
   Execution execution_;
   TestSubject const subject_;
   BoundNetwork network_;
+  RegionRules rules_;
   BoxKernels const& kernels_;
   OutputDir out_;
   std::unique_ptr<Backend> backend_;
@@ -319,14 +322,15 @@ std::string Verification::run() {
                             sample.low, sample.high));
   }
   VerifyReport report{subject_, options_, domain_, cells_, queue_, *backend_, shares_};
-  if (earlier) {
-    report.against = against_json(*earlier, queue_.states());
-    out_.write("against.csv", against_csv(*earlier, queue_.states()));
-  }
   report.search_seconds = start.seconds();
   std::vector<std::pair<std::string, std::string>> results;
   results.emplace_back("cells.csv", cells_csv(report));
   results.emplace_back("counterexamples.csv", counterexamples_csv(report, report.float32_only));
+  if (earlier) {
+    report.against = against_json(*earlier, queue_.states());
+    results.emplace_back("against.csv", against_csv(*earlier, queue_.states()));
+  }
+  if (options_.fairify_csv) results.emplace_back("fairify.csv", fairify_csv(report));
   for (auto const& [name, text] : results) out_.write(name, text);
   results.emplace_back("summary.json", verify_summary_json(report));
   out_.write("certificate.txt", certificate_of(report, manifest(), results));

@@ -47,6 +47,7 @@ struct VerifyProgress {
 /// cell_file   whose boxes are the cells, as read_cell_bounds() reads it; empty: by cell_size
 /// against     a finished directory of `verify`, of another model, whose verdicts on the same cells
 ///             stand beside these; empty: none
+/// fairify_csv  write fairify.csv, too
 /// most_boxes  that a cell is split into before it is left undecided
 /// quantify    boxes in which certainly fair and unfair groups are counted after the verdict; 0: none
 /// overwrite   replace the results of another configuration
@@ -62,6 +63,7 @@ struct VerifyOptions {
   std::int64_t cell_size = 0;
   std::string cell_file;
   std::string against;
+  bool fairify_csv = false;
   std::int64_t most_boxes = 1'000'000;
   std::int64_t quantify = 0;
   bool overwrite = false;

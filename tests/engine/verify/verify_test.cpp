@@ -342,6 +342,33 @@ TEST(Verify, ComparesTwoModelsCellByCell) {
   EXPECT_THROW(verify(to(config, folder.file("other")), options), Error);
 }
 
+// The counts of a partition's line are those of all partitions up to it, as in Fairify's table.
+TEST(Verify, WritesFairifysTable) {
+  TemporaryFolder const folder;
+  VerifyOptions options = by_threads(1);
+  options.cell_size = 3;
+  options.fairify_csv = true;
+  CellCounts const cells =
+      cells_of(verify(to(verified_config(folder, 3), folder.file("out")), options));
+  std::istringstream text(slurp(folder.file("out/fairify.csv")));
+  auto const known = words_of(folder.file("out/cells.csv"));
+  std::string line;
+  std::getline(text, line);
+  EXPECT_EQ(line.substr(0, line.find(",h_attempt")),
+            "Partition_ID,Verification,SAT_count,UNSAT_count,UNK_count");
+  CellCounts running;
+  for (std::size_t cell = 1; std::getline(text, line); ++cell) {
+    std::string const verdict = known.at(cell)[known[cell].size() - 3];
+    ++(verdict == "sat" ? running.sat : running.unsat);
+    std::string const expected = std::to_string(cell) + "," + verdict + "," +
+                                 std::to_string(running.sat) + "," + std::to_string(running.unsat) +
+                                 ",0,";
+    EXPECT_EQ(line.substr(0, expected.size()), expected);
+    EXPECT_EQ(line.find('[') != std::string::npos, verdict == "sat");
+  }
+  EXPECT_EQ(running, cells);
+}
+
 TEST(Verify, RefusesWhatItCannotProve) {
   TemporaryFolder const folder;
   RunConfig config = verified_config(folder, 1);
