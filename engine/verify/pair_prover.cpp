@@ -6,7 +6,7 @@
 namespace fairlane {
 namespace {
 
-constexpr std::size_t kMostPairs = 24;  // of variants, beyond which a box is split at once
+constexpr std::size_t kMostPairs = 24;  // of variants in a box; with more it is split at once
 // Nodes beyond the pairs' own in which units are looked at by their sides: where that does not help
 // at once, halves of the box are worth more.
 constexpr int kUnitNodes = 2;
@@ -67,7 +67,8 @@ bool PairProver::add(std::size_t i, OpenBox const& box, std::span<OutputLines co
     }
   }
   if (nodes.empty()) return false;
-  if (nodes.size() > kMostPairs || !network().straight) return true;
+  std::size_t const most = domain_.relaxed() ? 2 * kMostPairs : kMostPairs;
+  if (nodes.size() > most || !network().straight) return true;
   left_[i] = kUnitNodes + static_cast<int>(nodes.size());
   for (PairNode& node : nodes) nodes_.push_back(std::move(node));
   return true;
