@@ -34,7 +34,8 @@ CellCounts cells_of(std::string const& summary) {
 }
 
 void expect_same_verification(std::string const& a, std::string const& b) {
-  for (char const* file : {"cells.csv", "counterexamples.csv", "DONE"})
+  for (char const* file :
+       {"manifest.json", "cells.csv", "counterexamples.csv", "certificate.txt", "DONE"})
     EXPECT_TRUE(slurp(a + "/" + file) == slurp(b + "/" + file)) << file << " differs";
   EXPECT_EQ(without_timing(a), without_timing(b));
 }
