@@ -14,6 +14,7 @@
 #include "apps/text/compare_text.h"
 #include "apps/text/count_text.h"
 #include "apps/text/summary_text.h"
+#include "apps/text/verified_cells.h"
 #include "apps/text/words.h"
 #include "base/files.h"
 #include "base/json.h"
@@ -320,7 +321,11 @@ void inspect_results(std::string const& dir, Console const& console, bool as_jso
   facts.add("finished", finished ? "yes" : "no");
   std::string findings;
   try {
-    if (!is_comparison && !is_estimate) findings = findings_text(dir, recorded);
+    if (recorded.command == "verify") {
+      findings = verified_cells_text(dir, recorded, recorded_domain(recorded));
+    } else if (!is_comparison && !is_estimate) {
+      findings = findings_text(dir, recorded);
+    }
   } catch (Error const& error) {
     if (error.code() == ExitCode::kData) throw;
     // The inputs of an old run may be gone; its summary is still worth showing.
