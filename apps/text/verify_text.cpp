@@ -124,7 +124,10 @@ std::string recheck_text(RecheckResult const& result) {
                           "alone",
                           with_commas(result.marginal), with_commas(result.float32_only)));
   }
-  if (result.uncounted) facts.add("shares", "not checked: nothing counts them again");
+  if (!result.not_checked.empty()) {
+    facts.add("not checked",
+              fmt::format("{}  (of summary.json)", fmt::join(result.not_checked, ", ")));
+  }
   facts.add("unproven", with_commas(result.unproven) +
                             (result.unproven > 0 ? "  (leaves; try a larger --effort)" : ""));
   facts.add("failed", with_commas(result.failed));
@@ -142,7 +145,7 @@ std::string recheck_json(RecheckResult const& result) {
   json["unproven"] = result.unproven;
   json["marginal"] = result.marginal;
   json["float32_only"] = result.float32_only;
-  json["shares_checked"] = !result.uncounted;
+  json["not_checked"] = result.not_checked;
   json["failed"] = result.failed;
   json["failures"] = result.failures;
   json["unproven_leaves"] = result.open;

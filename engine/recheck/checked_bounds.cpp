@@ -27,14 +27,9 @@ double rounding_of(double slope, double low) {
 
 }  // namespace
 
-bool CheckedNetwork::takes(Network const& network) {
-  for (std::size_t l = 0; l + 1 < network.layers.size(); ++l) {
-    DenseLayer const& layer = network.layers[l];
-    bool const leaky = layer.activation == Activation::kLeakyRelu && layer.alpha >= 0.0F;
-    if (!leaky && layer.activation != Activation::kRelu && layer.activation != Activation::kLinear)
-      return false;
-  }
-  return true;
+bool CheckedNetwork::takes(DenseLayer const& layer) {
+  return layer.activation == Activation::kRelu || layer.activation == Activation::kLinear ||
+         (layer.activation == Activation::kLeakyRelu && layer.alpha >= 0.0F);
 }
 
 CheckedNetwork::CheckedNetwork(Network const& network) : network_(network) {

@@ -48,8 +48,8 @@ struct CheckedBox {
 /// A network with one output at a time: the only one, or how much one class has more than another.
 class CheckedNetwork {
  public:
-  /// Whether every activation but the last is of straight pieces.
-  static bool takes(Network const& network);
+  /// Whether a hidden layer's activation is of straight pieces.
+  static bool takes(DenseLayer const& layer);
 
   explicit CheckedNetwork(Network const& network);
 

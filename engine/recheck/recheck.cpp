@@ -166,11 +166,13 @@ Recheck::Recheck(std::string dir, RecheckOptions const& options)
       domain_(subject_.view(), packed_, region_lists(subject_, query_options_.region)),
       certificate_(read_certificate(dir_ + "/certificate.txt")),
       cells_(cells_of()) {
-  if (!CheckedNetwork::takes(network_)) {
+  for (std::size_t l = 0; l + 1 < network_.layers.size(); ++l) {
+    DenseLayer const& layer = network_.layers[l];
+    if (CheckedNetwork::takes(layer)) continue;
     throw Error(ExitCode::kUnavailable,
-                fmt::format("{}: has activations that are not of straight pieces, of which no "
-                            "proof can be checked so far; relu, leaky relu and linear ones are",
-                            shown(recorded_.config.model)));
+                fmt::format("{}: layer {} has the activation {}, of which no proof can be checked "
+                            "so far, expected relu, leaky_relu or linear",
+                            shown(recorded_.config.model), l, activation_name(layer.activation)));
   }
   query_.threshold = network_.outputs() == 1 ? static_cast<double>(subject_.view().threshold) : 0.0;
   query_.margin = query_options_.margin;
@@ -330,7 +332,9 @@ void Recheck::check_summary() {
             disagreeing_);
     compare("boxes.all", json.at("boxes").at("all").get<std::uint64_t>(), boxes_);
     compare("margin", json.value("margin", 0.0), query_options_.margin);
-    result_.uncounted = json.contains("shares");
+    for (char const* part : {"shares", "against"}) {
+      if (json.contains(part)) result_.not_checked.emplace_back(part);
+    }
     auto const names = json.at("protected").get<std::vector<std::string>>();
     std::vector<std::string> expected;
     for (std::int32_t const s : subject_.selected())

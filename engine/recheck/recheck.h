@@ -34,7 +34,7 @@ struct RecheckOptions {
 /// marginal      examples one of whose outputs is so near to the threshold that only the float32
 ///               chain itself tells its label
 /// float32_only  examples that real numbers do not confirm
-/// uncounted     the summary has shares of --quantify, which are not counted again
+/// not_checked   parts of the summary that nothing looks at again: shares, against
 struct RecheckResult {
   std::int64_t cells = 0;
   std::int64_t fair = 0;
@@ -45,7 +45,7 @@ struct RecheckResult {
   std::int64_t marginal = 0;
   std::int64_t float32_only = 0;
   std::int64_t failed = 0;
-  bool uncounted = false;
+  std::vector<std::string> not_checked;
   std::vector<std::string> failures;  // the first 20: file:line or cell, what
   std::vector<std::string> open;      // the first 20 unproven leaves
   double seconds = 0.0;

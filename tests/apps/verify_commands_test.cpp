@@ -1,0 +1,124 @@
+// fairlane verify --check as a person uses it, and what can be wrong with its flags.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/apps/bad_input.h"
+
+namespace fairlane {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A finished verification of the folder's small run, in `proven`.
+void verify_small() {
+  Outcome const outcome =
+      run_fairlane({"verify", "config.yaml", "--out", "proven", "-q", "--cells", "fairify:2"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+}
+
+Words const kCheck = {"verify", "--check", "proven"};
+
+void with_the_certificate(void (*change)(std::string&)) {
+  verify_small();
+  std::string text = slurp("proven/certificate.txt");
+  change(text);
+  std::ofstream("proven/certificate.txt", std::ios::binary) << text;
+}
+void run_instead() {
+  Outcome const outcome = run_fairlane({"run", "config.yaml", "--out", "proven", "-q"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+}
+void relax() {
+  Outcome const outcome =
+      run_fairlane({"verify", "config.yaml", "--out", "proven", "-q", "--relax", "age=1"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+}
+void leave_out(char const* name) {
+  verify_small();
+  fs::remove(std::string("proven/") + name);
+}
+
+// One mistake in two lines or three; a formatter would make them ten.
+// clang-format off
+BadInput const kCheckInputs[] = {
+    {"Nothing", nothing, {"verify"}, ExitCode::kUsage, {"CONFIG", "--check DIR"}},
+    {"Both", verify_small, {"verify", "config.yaml", "--check", "proven"}, ExitCode::kUsage,
+     {"--check DIR takes no CONFIG"}},
+    {"EffortAlone", nothing, {"verify", "config.yaml", "--effort", "3"}, ExitCode::kUsage,
+     {"--effort", "--check"}},
+    {"EffortZero", verify_small, {"verify", "--check", "proven", "--effort", "0"}, ExitCode::kUsage,
+     {"--effort", "0"}},
+    {"NoDirectory", nothing, kCheck, ExitCode::kNoInput, {"proven", "no such directory"}},
+    {"File", [] { fs::copy("config.yaml", "proven"); }, kCheck, ExitCode::kOutput, {"is a file"}},
+    {"Unfinished", [] { leave_out("DONE"); }, kCheck, ExitCode::kOutput, {"has no DONE"}},
+    {"NoCertificate", [] { leave_out("certificate.txt"); }, kCheck, ExitCode::kNoInput,
+     {"certificate.txt"}},
+    {"OfAnotherCommand", run_instead, kCheck, ExitCode::kUsage,
+     {"`fairlane run`", "expected `fairlane verify`"}},
+    {"Relaxed", relax, kCheck, ExitCode::kUnavailable, {"--relax or --where"}},
+    {"ModelChanged",
+     [] {
+       verify_small();
+       std::string model = slurp("model.safetensors");
+       model.back() = static_cast<char>(model.back() ^ 1);
+       std::ofstream("model.safetensors", std::ios::binary) << model;
+     },
+     kCheck, ExitCode::kIntegrity, {"model.safetensors", "SHA-256", "changed"}},
+    {"CertificateChanged",
+     [] { with_the_certificate([](std::string& text) { text.replace(text.find("cells "), 6, "cells 1"); }); },
+     kCheck, ExitCode::kIntegrity, {"certificate.txt:"}},
+    {"CertificateCutOff",
+     [] { with_the_certificate([](std::string& text) { text.resize(text.size() / 2); }); },
+     kCheck, ExitCode::kIntegrity, {"certificate.txt:", "the file ends here"}},
+    {"CertificateTooLong",
+     [] { with_the_certificate([](std::string& text) { text += "\n"; }); },
+     kCheck, ExitCode::kIntegrity, {"certificate.txt:", "expected the end"}},
+    {"AnotherVersion",
+     [] { with_the_certificate([](std::string& text) { text.replace(text.find(" 1\n"), 2, " 2"); }); },
+     kCheck, ExitCode::kIntegrity, {"certificate.txt:1: expected 'fairlane certificate 1'"}},
+    {"SummaryChanged",
+     [] {
+       verify_small();
+       edit_file("proven/summary.json", "\"unknown\": 0", "\"unknown\": 1");
+     },
+     kCheck, ExitCode::kIntegrity, {"statements do not hold", "summary.json"}},
+};
+// clang-format on
+
+class CheckInput : public testing::TestWithParam<BadInput> {};
+
+TEST_P(CheckInput, IsOneLine) { expect_one_line(GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(Verify, CheckInput, testing::ValuesIn(kCheckInputs), case_name);
+
+TEST(VerifyCheck, ProvesAgainWhatWasProven) {
+  WorkingFolder const folder;
+  write_small_run();
+  verify_small();
+  Outcome const outcome = run_fairlane(kCheck);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("unproven   0\n"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("failed     0\n"), std::string::npos) << outcome.out;
+  Outcome const json = run_fairlane({"verify", "--check", "proven", "--json"});
+  auto const facts = nlohmann::json::parse(json.out);
+  EXPECT_EQ(json.code, 0);
+  EXPECT_EQ(facts["failed"], 0);
+  EXPECT_EQ(facts["not_checked"], nlohmann::json::array());
+  auto const summary = nlohmann::json::parse(slurp("proven/summary.json"));
+  EXPECT_EQ(facts["cells"], summary["cells"]);
+  EXPECT_GT(facts["cells"]["unsat"], 0);
+}
+
+TEST(VerifyCheck, NamesWhatItDoesNotLookAt) {
+  WorkingFolder const folder;
+  write_small_run();
+  ASSERT_EQ(
+      run_fairlane({"verify", "config.yaml", "--out", "proven", "-q", "--quantify", "50"}).code, 0);
+  Outcome const outcome = run_fairlane({"verify", "--check", "proven", "--json"});
+  EXPECT_EQ(nlohmann::json::parse(outcome.out)["not_checked"], nlohmann::json({"shares"}));
+}
+
+}  // namespace
+}  // namespace fairlane
