@@ -67,7 +67,7 @@ OWN_HEADERS = (
     # Shares with what it checks how a query is read and cut into cells, but nothing that proves.
     ("engine/recheck/*", (*JOB, "engine/results/*", "engine/check/*", "engine/verify/box_domain.h",
                           "engine/verify/cells.h", "engine/verify/certificate.h",
-                          "engine/verify/proof_tree.h", "engine/verify/recorded_query.h",
+                          "engine/verify/linear_limit.h", "engine/verify/proof_tree.h", "engine/verify/recorded_query.h",
                           "engine/verify/verify_query.h", "engine/recheck/*")),
     ("engine/pictures/*", ("base/*", "engine/pictures/*")),
     ("apps/init/*", (*ENGINE, "engine/check/*", "engine/subject/*",

@@ -114,7 +114,8 @@ std::string ExampleChecker::read_rows(std::int64_t cell,
     rows_[1][a] = *code;
   }
   if (!is_group_of(cell, rows_[0]))
-    return "is not in the region: its combination of values does not occur there";
+    return "is not in the region: its combination of values does not occur there, or is beyond a "
+           "limit";
   if (!compares_(differing)) {
     return fmt::format(
         "the two differ in {} of {} attributes under test, and are not compared in this query",
@@ -125,6 +126,7 @@ std::string ExampleChecker::read_rows(std::int64_t cell,
 
 bool ExampleChecker::is_group_of(std::int64_t cell, std::vector<std::int32_t> const& row) const {
   GroupBox const box = cells_.box(cell);
+  std::vector<std::int32_t> entries;
   for (std::size_t i = 0; i < domain_.axes(); ++i) {
     ValueList const& list = domain_.axis(i);
     std::vector<std::int32_t> values;
@@ -133,10 +135,11 @@ bool ExampleChecker::is_group_of(std::int64_t cell, std::vector<std::int32_t> co
     for (std::int32_t entry = box[i].first; entry <= box[i].last && !found; ++entry) {
       auto const at = static_cast<std::size_t>(entry) * values.size();
       found = std::ranges::equal(values, std::span(list.values).subspan(at, values.size()));
+      if (found) entries.push_back(entry);
     }
     if (!found) return false;
   }
-  return true;
+  return domain_.excess(entries) == 0;
 }
 
 std::string ExampleChecker::compare_outputs(std::string_view const* words,

@@ -32,6 +32,7 @@ LeafOutcome LeafProver::prove(GroupBox const& box, std::span<int const> variants
     if (stopped || looks == effort_) return LeafOutcome::kUnproven;
     GroupBox part = std::move(open.back());
     open.pop_back();
+    if (!domain_.keep_limits(part)) continue;
     if (classes_ > 2 && is_outdone(part, variants, first, second)) continue;
     network_.compare(first, second);
     std::size_t axis = 0;
@@ -139,6 +140,7 @@ LeafProver::Step LeafProver::evaluate(GroupBox const& box, std::span<int const> 
   std::vector<ContractOutcome> outcomes(variants.size());
   Step step = Step::kFair;
   each_point(std::span<AxisRange const>(box), [&](std::vector<std::int32_t> const& entries) {
+    if (domain_.excess(entries) > 0) return true;
     for (std::size_t v = 0; v < variants.size(); ++v) {
       domain_.row(entries, variants[v], row.data());
       outcomes[v] = outcome_of_(row.data());

@@ -26,6 +26,7 @@
 #include "engine/results/manifest.h"
 #include "engine/verify/cells.h"
 #include "engine/verify/certificate.h"
+#include "engine/verify/linear_limit.h"
 #include "engine/verify/proof_tree.h"
 #include "engine/verify/recorded_query.h"
 
@@ -76,6 +77,7 @@ class Recheck {
  private:
   static RecordedRun checked_manifest(std::string const& dir);
   VerifyOptions query_of() const;
+  std::vector<LinearLimit> limits_of() const;
   Cells cells_of() const;
   /// What is wrong with a result whose digest the certificate has; empty: nothing.
   std::string changed_file(std::string const& name) const;
@@ -111,6 +113,7 @@ class Recheck {
   Cells cells_;
   VerifyQuery query_;
   std::uint64_t boxes_ = 0;       // of all cells, as cells.csv has them
+  std::int64_t empty_ = 0;        // cells
   std::int64_t disagreeing_ = 0;  // examples that double precision does not confirm
   std::mutex lock_;
   RecheckResult result_;
@@ -135,14 +138,22 @@ VerifyOptions Recheck::query_of() const {
   std::string const path = dir_ + "/manifest.json";
   try {
     VerifyOptions options = restored_query(Json::parse(read_file(path, kLongestJson)).at("verify"));
-    if (options.relaxed.empty() && options.where.empty()) return options;
+    if (options.relaxed.empty()) return options;
   } catch (std::exception const& e) {
     throw Error(ExitCode::kData, fmt::format("{}: is not a manifest of `fairlane verify`: {}",
                                              shown(path), escaped(e.what())));
   }
   throw Error(ExitCode::kUnavailable,
-              fmt::format("{}: has --relax or --where, of which no proof can be checked so far",
-                          shown(path)));
+              fmt::format("{}: has --relax, of which no proof can be checked so far", shown(path)));
+}
+
+std::vector<LinearLimit> Recheck::limits_of() const {
+  std::vector<LinearLimit> limits;
+  for (std::string const& text : query_options_.where) {
+    for (LinearLimit& limit : parse_limit(text, subject_.domain(), subject_.selected()))
+      limits.push_back(std::move(limit));
+  }
+  return limits;
 }
 
 Cells Recheck::cells_of() const {
@@ -163,7 +174,8 @@ Recheck::Recheck(std::string dir, RecheckOptions const& options)
       network_(subject_.model().network("verify --check")),
       query_options_(query_of()),
       packed_(subject_.view(), kTile),
-      domain_(subject_.view(), packed_, region_lists(subject_, query_options_.region)),
+      domain_(subject_.view(), packed_, region_lists(subject_, query_options_.region),
+              {{}, limits_of()}),
       certificate_(read_certificate(dir_ + "/certificate.txt")),
       cells_(cells_of()) {
   for (std::size_t l = 0; l + 1 < network_.layers.size(); ++l) {
@@ -263,17 +275,19 @@ void Recheck::check_cells_csv() {
     expected = std::to_string(cell);
     for (AxisRange const& values : cells_.values(cell))
       fmt::format_to(std::back_inserter(expected), ",{},{}", values.first, values.last);
-    Verdict const verdict = certificate_.cells[static_cast<std::size_t>(cell)].verdict;
+    auto const& [verdict, proof] = certificate_.cells[static_cast<std::size_t>(cell)];
     fmt::format_to(std::back_inserter(expected), ",{},", word_of(verdict));
+    // A fair cell is empty where no leaf of it may have anybody.
+    bool const empty = verdict == Verdict::kFair && proof.find_first_of("mvuen") == proof.npos;
+    empty_ += empty ? 1 : 0;
     auto const rest = line.compare(0, expected.size(), expected) == 0
                           ? cut_at_commas(std::string_view(line).substr(expected.size()))
                           : std::vector<std::string_view>();
-    // No cell is empty without limits, with which nothing is checked.
     std::int64_t const boxes = rest.size() == 2 ? number_of(rest[1]).value_or(-1) : 0;
     std::int64_t const fewest = rest.size() == 2 && rest[0] == "seconds" ? 0 : 1;
     bool const known = rest.size() == 2 && boxes >= fewest && boxes <= kMostBoxes &&
                        (verdict == Verdict::kUnknown ? std::ranges::count(kReasons, rest[0]) == 1
-                                                     : rest[0].empty());
+                                                     : rest[0] == (empty ? "empty" : ""));
     if (known) boxes_ += static_cast<std::uint64_t>(boxes);
     if (!known) fail(fmt::format("{}: expected {}... with its reason and boxes", place, expected));
   }
@@ -321,6 +335,7 @@ void Recheck::check_summary() {
     compare("cells.sat", cells.at("sat").get<std::int64_t>(), result_.unfair);
     compare("cells.unsat", cells.at("unsat").get<std::int64_t>(), result_.fair);
     compare("cells.unknown", cells.at("unknown").get<std::int64_t>(), result_.unknown);
+    compare("empty_cells", json.value("empty_cells", std::int64_t{0}), empty_);
     compare("verdict", json.at("verdict").get<std::string>(),
             std::string(result_.unfair > 0    ? "sat"
                         : result_.unknown > 0 ? "unknown"
@@ -397,8 +412,13 @@ void Recheck::check_proof(std::int64_t cell, LeafProver& prover) {
           case LeafProof::kEvaluated:
             if (domain_.groups(box) <= kMostEvaluated) break;
             return wrong("a leaf is said to be evaluated that has too many groups");
+          case LeafProof::kEmpty: {
+            GroupBox rest = box;
+            if (!domain_.keep_limits(rest)) break;
+            return wrong("a leaf is said to be empty where somebody may be within the limits");
+          }
           default:
-            return wrong("expected a cut or a leaf, one of m, v, u, e and n");
+            return wrong("expected a cut or a leaf, one of m, v, u, e, x and n");
         }
         LeafOutcome const outcome =
             prover.prove(box, variants, classes == 1 ? 0 : first, classes == 1 ? 0 : second);

@@ -317,7 +317,7 @@ std::vector<SignedChange> signed_changes() {
          j["verify"]["relaxed"] = Json::object();
          j["verify"]["relaxed"]["a1"] = 1;
        }),
-       ExitCode::kUnavailable, "has --relax or --where"},
+       ExitCode::kUnavailable, "has --relax"},
       {"no query", in_manifest([](Json& j) { j["verify"] = nullptr; }), ExitCode::kData,
        "is not a manifest of `fairlane verify`"},
       {"a range of an attribute that is none", in_manifest([](Json& j) {

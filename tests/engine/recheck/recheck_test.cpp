@@ -29,7 +29,8 @@ void seal(std::string const& dir) {
 class VerifiedFolder {
  public:
   explicit VerifiedFolder(std::uint32_t seed, int classes = 1, double margin = 0.0,
-                          Activation activation = Activation::kRelu) {
+                          Activation activation = Activation::kRelu,
+                          std::vector<std::string> where = {}) {
     SmallShape shape;
     shape.ranges = {3, 9, 9, 9, 2, 9};
     shape.seed = seed;
@@ -48,6 +49,7 @@ class VerifiedFolder {
     options.execution.threads = 2;
     options.cell_size = 3;
     options.margin = margin;
+    options.where = std::move(where);
     verify(config_, options);
   }
 
@@ -111,6 +113,25 @@ TEST(Recheck, AcceptsWhatVerifyProves) {
     leaves += result.leaves - result.fair;
   }
   EXPECT_GT(leaves, 50);  // cells whose proofs have cuts
+}
+
+// Limits leave cells and leaves empty; nothing is said of whoever is beyond them.
+TEST(Recheck, KeepsLimits) {
+  for (std::uint32_t seed = 1; seed <= 4; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    VerifiedFolder const verified(seed, 1, 0.0, Activation::kRelu,
+                                  {"a1 + 2 a2 - a5 <= 1", "a3 >= a1"});
+    ASSERT_TRUE(verified.is_accepted());
+    EXPECT_NE(verified.text("certificate.txt").find('x'), std::string::npos);
+    // Fewer limits make more people, of whom nothing was proven or who are unfair.
+    verified.replace("manifest.json", "\"a3 >= a1\"", "\"a3 >= -99\"");
+    seal(verified.dir());
+    EXPECT_FALSE(verified.is_accepted());
+    // More of them leave examples beyond.
+    verified.replace("manifest.json", "\"a3 >= -99\"", "\"a3 >= a1 + 5\"");
+    seal(verified.dir());
+    EXPECT_FALSE(verified.is_accepted());
+  }
 }
 
 TEST(Recheck, RefusesWhatItCannotProve) {
