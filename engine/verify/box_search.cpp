@@ -146,7 +146,11 @@ std::optional<UnfairPair> BoxSearch::pair_at(std::size_t i, Task const& task) {
   bool below = false;
   for (double const z : lane.outputs) (z > query_.threshold ? above : below) = true;
   if (!above || !below || domain_.excess(lane.entries) > 0) return std::nullopt;
-  if (!domain_.relaxed()) return certain_pair(lane.entries, task.variants);
+  if (!domain_.relaxed()) {
+    auto found = certain_pair(lane.entries, task.variants);
+    // An example that float32 alone has is worth less than another one nearby.
+    return found && holds_in_double(lane, task, found->pair) ? found : std::nullopt;
+  }
   evaluate_rows(lane.entries, task.variants);
   own_ = outcomes_;
   for (bool const greatest : {true, false}) {
@@ -156,6 +160,15 @@ std::optional<UnfairPair> BoxSearch::pair_at(std::size_t i, Task const& task) {
     if (auto found = compare(lane.entries, other, task.variants)) return found;
   }
   return std::nullopt;
+}
+
+bool BoxSearch::holds_in_double(Lane const& lane, Task const& task, VariantPair const& pair) const {
+  if (networks_.pairs().size() > 1) return true;
+  auto const output = [&](int variant) {
+    return lane.outputs[static_cast<std::size_t>(std::ranges::find(task.variants, variant) -
+                                                 task.variants.begin())];
+  };
+  return output(pair.upper) > query_.threshold && output(pair.lower) <= query_.threshold;
 }
 
 void BoxSearch::evaluate_rows(std::span<std::int32_t const> entries,

@@ -76,6 +76,8 @@ class BoxSearch {
   std::optional<UnfairPair> compare(std::span<std::int32_t const> entries,
                                     std::span<std::int32_t const> other,
                                     std::span<int const> variants);
+  /// Whether a pair of a lane's group has different labels in double precision, too.
+  bool holds_in_double(Lane const& lane, Task const& task, VariantPair const& pair) const;
   std::optional<UnfairPair> pair_at(std::size_t i, Task const& task);
   void move(std::span<Task const> tasks);
   void place(int lane, std::span<std::int32_t const> entries, int variant);
