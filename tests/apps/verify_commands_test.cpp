@@ -57,7 +57,7 @@ BadInput const kCheckInputs[] = {
      {"certificate.txt"}},
     {"OfAnotherCommand", run_instead, kCheck, ExitCode::kUsage,
      {"`fairlane run`", "expected `fairlane verify`"}},
-    {"Relaxed", relax, kCheck, ExitCode::kUnavailable, {"--relax or --where"}},
+    {"Relaxed", relax, kCheck, ExitCode::kUnavailable, {"--relax"}},
     {"ModelChanged",
      [] {
        verify_small();
