@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "engine/verify/line_gaps.h"
+#include "kernels/core/lattice.h"
 
 namespace fairlane {
 namespace {
@@ -214,8 +215,8 @@ void BoxDecider::search() {
     found.assign(tasks.size(), std::nullopt);
     search_.search(tasks, boxes_.front().classes, found);
     for (std::size_t i = 0; i < tasks.size(); ++i) {
-      if (!found[i]) continue;
       Decision& decision = decisions_[of[i]];
+      if (!found[i] || decision.verdict != BoxVerdict::kOpen) continue;
       decision.verdict = BoxVerdict::kUnfair;
       decision.example = std::move(*found[i]);
     }
@@ -225,9 +226,15 @@ void BoxDecider::search() {
   for (std::size_t i = 0; i < boxes_.size(); ++i) {
     if (decisions_[i].verdict != BoxVerdict::kOpen) continue;
     OpenBox const& box = boxes_[i];
-    tasks.push_back({box.id, box.box, variants(i), box.depth == 0 ? kFirstSteps : kSteps});
-    of.push_back(i);
-    if (tasks.size() == lanes) flush();
+    int const steps = box.depth == 0 ? kFirstSteps : kSteps;
+    for (int start = 0; start < query_.starts && decisions_[i].verdict == BoxVerdict::kOpen;
+         ++start) {
+      std::uint64_t const id =
+          start == 0 ? box.id : hash_word(box.id, static_cast<std::uint64_t>(start));
+      tasks.push_back({id, box.box, variants(i), steps, start == 0});
+      of.push_back(i);
+      if (tasks.size() == lanes) flush();
+    }
   }
   if (!tasks.empty()) flush();
 }

@@ -60,7 +60,11 @@ void BoxSearch::begin(std::span<Task const> tasks) {
       lane.entries.push_back(range.first + (range.last - range.first) / 2);
     lane.rises.assign(lane.entries.size(), true);
     lane.best = std::numeric_limits<double>::infinity();
-    keep_limits(lane, tasks[i]);
+    if (tasks[i].middle) {
+      keep_limits(lane, tasks[i]);
+    } else {
+      restart(lane, tasks[i]);
+    }
   }
 }
 

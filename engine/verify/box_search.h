@@ -31,12 +31,14 @@ class BoxSearch {
             RowDescriber& rows, VerifyQuery const& query);
 
   /// A box to search, and where.
-  /// id  from which its random numbers come
+  /// id      from which its random numbers come
+  /// middle  whether to begin there, and not at random
   struct Task {
     std::uint64_t id = 0;
     std::span<AxisRange const> box;
     std::span<int const> variants;
     int steps = 0;
+    bool middle = true;
   };
   /// found [tasks], at most as many as kernels take lanes. classes: between whose outputs to look
   void search(std::span<Task const> tasks, int classes, std::span<std::optional<UnfairPair>> found);

@@ -27,6 +27,7 @@ namespace fairlane {
 namespace {
 
 constexpr std::int64_t kPiece = 32;  // boxes that a thread decides at once
+constexpr int kStarts = 16;          // of the search where all depends on one cell
 constexpr int kMostClasses = 32;     // each two of which are compared
 
 /// The network, where something can be proven of it.
@@ -146,6 +147,7 @@ class Verification : private JobTask {
     query_.threshold = static_cast<double>(subject_.view().threshold);
     if (subject_.model().outputs() > 1) query_.threshold = 0.0;
     query_.margin = options.margin;
+    if (cells_.count() == 1) query_.starts = kStarts;
     query_.compares = [this](int v, int w) {
       if (options_.semantics == PairSemantics::kAny) return v != w;
       PackedSubject const& packed = backend_->subject();

@@ -19,12 +19,14 @@ using ComparesPair = std::function<bool(int, int)>;
 /// compares   pairs that count
 /// threshold  above which the output means label 1; 0 of several outputs, whose differences are
 ///            taken
+/// starts     of the search in a box: from its middle, and from places drawn at random
 /// margin     by which every output may be off in what is proven fair
 struct VerifyQuery {
   std::vector<std::vector<int>> variants;
   ComparesPair compares;
   double threshold = 0.0;
   double margin = 0.0;
+  int starts = 1;
 
   /// Outputs above the first may have label 1, outputs not above the second label 0.
   double least_upper() const { return threshold - margin; }
