@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <sstream>
 
 #include "base/error.h"
@@ -17,7 +16,6 @@ namespace {
 
 constexpr std::size_t kLongestJson = std::size_t{1} << 26;
 constexpr std::size_t kLongestCsv = std::size_t{1} << 34;
-constexpr std::array kWords = {"unknown", "unsat", "sat", "unknown"};  // by CellVerdict
 
 /// The parts of a query that two models have to be asked alike.
 void compare_queries(std::string const& dir, Json const& earlier, Json const& now) {
@@ -81,12 +79,12 @@ EarlierVerdicts read_earlier(std::string const& dir, TestSubject const& subject,
     }
     std::string const word =
         line.substr(expected.size(), line.find(',', expected.size()) - expected.size());
-    auto const known = std::ranges::find(kWords, word);
-    if (known == kWords.end()) {
+    auto const known = std::ranges::find(kVerdictWords, word);
+    if (known == kVerdictWords.end()) {
       throw Error(ExitCode::kData, fmt::format("{}:{}: {} is no verdict", escaped(path, 4096),
                                                cell + 2, in_quotes(word)));
     }
-    earlier.verdicts.push_back(static_cast<CellVerdict>(known - kWords.begin()));
+    earlier.verdicts.push_back(static_cast<CellVerdict>(known - kVerdictWords.begin()));
   }
   if (std::getline(text, line)) {
     throw Error(ExitCode::kUsage, fmt::format("{}: has more cells than the {} of this query",
@@ -98,8 +96,8 @@ EarlierVerdicts read_earlier(std::string const& dir, TestSubject const& subject,
 std::string against_csv(EarlierVerdicts const& earlier, std::vector<CellState> const& now) {
   std::string text = "cell,before,after\n";
   for (std::size_t cell = 0; cell < now.size(); ++cell) {
-    char const* const before = kWords[static_cast<std::size_t>(earlier.verdicts[cell])];
-    char const* const after = kWords[static_cast<std::size_t>(now[cell].verdict)];
+    char const* const before = kVerdictWords[static_cast<std::size_t>(earlier.verdicts[cell])];
+    char const* const after = kVerdictWords[static_cast<std::size_t>(now[cell].verdict)];
     if (std::string_view(before) != after)
       fmt::format_to(std::back_inserter(text), "{},{},{}\n", cell, before, after);
   }

@@ -1,6 +1,7 @@
 // Branch and bound over the boxes of all cells, in rounds that all threads share.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -16,6 +17,9 @@ namespace fairlane {
 
 /// What is known of a cell.
 enum class CellVerdict : std::uint8_t { kUndecided, kFair, kUnfair, kUnknown };
+
+/// What files call them, by CellVerdict.
+inline constexpr std::array kVerdictWords = {"unknown", "unsat", "sat", "unknown"};
 
 /// Why a cell is unknown, or, kEmpty, fair without having any group.
 enum class CellReason : std::uint8_t { kNone, kBoxes, kSeconds, kUndefined, kMargin, kEmpty };

@@ -16,7 +16,7 @@ namespace fairlane {
 namespace {
 
 constexpr std::string_view kTitle = "fairlane certificate 1";
-constexpr std::array<std::string_view, 3> kVerdictWords = {"fair", "unfair", "unknown"};
+constexpr std::array<std::string_view, 3> kSaid = {"fair", "unfair", "unknown"};
 constexpr std::size_t kLongest = std::size_t{1} << 34;
 
 std::string digest_of(std::string_view text) {
@@ -79,7 +79,7 @@ std::string certificate_text(CertificateHead const& head,
                                  head.manifest_digest, files.dump(), axes.dump(), head.cells);
   for (std::int64_t i = 0; i < head.cells; ++i) {
     CertifiedCell const known = cell(i);
-    text += kVerdictWords[static_cast<std::size_t>(known.verdict)];
+    text += kSaid[static_cast<std::size_t>(known.verdict)];
     if (known.verdict == CertifiedCell::Verdict::kFair) {
       text += ' ';
       text += known.proof;

@@ -82,9 +82,7 @@ std::string fairify_csv(VerifyReport const& report) {
           text += std::to_string(cell + 1);
           break;
         case Value::kVerdict:
-          text += verdict == CellVerdict::kUnfair ? "sat"
-                  : verdict == CellVerdict::kFair ? "unsat"
-                                                  : "unknown";
+          text += kVerdictWords[static_cast<std::size_t>(verdict)];
           break;
         case Value::kSat:
           text += std::to_string(sat);

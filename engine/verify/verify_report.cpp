@@ -17,7 +17,6 @@
 namespace fairlane {
 namespace {
 
-constexpr std::array kWords = {"unknown", "unsat", "sat", "unknown"};  // by CellVerdict
 constexpr std::array kReasons = {"",          "boxes",  "seconds",
                                  "undefined", "margin", "empty"};  // by CellReason
 
@@ -53,7 +52,7 @@ std::string cells_csv(VerifyReport const& report) {
       fmt::format_to(std::back_inserter(text), ",{},{}", values.first, values.last);
     CellState const& state = report.queue.states()[static_cast<std::size_t>(cell)];
     fmt::format_to(std::back_inserter(text), ",{},{},{}\n",
-                   kWords[static_cast<std::size_t>(state.verdict)],
+                   kVerdictWords[static_cast<std::size_t>(state.verdict)],
                    kReasons[static_cast<std::size_t>(state.reason)], state.boxes);
   }
   return text;
