@@ -29,7 +29,8 @@ double rounding_of(double slope, double low) {
 
 bool CheckedNetwork::takes(DenseLayer const& layer) {
   return layer.activation == Activation::kRelu || layer.activation == Activation::kLinear ||
-         (layer.activation == Activation::kLeakyRelu && layer.alpha >= 0.0F);
+         (layer.activation == Activation::kLeakyRelu && layer.alpha >= 0.0F) ||
+         is_smooth(layer.activation);
 }
 
 CheckedNetwork::CheckedNetwork(Network const& network) : network_(network) {
@@ -50,6 +51,11 @@ CheckedNetwork::CheckedNetwork(Network const& network) : network_(network) {
     layer.slope = from.activation == Activation::kLinear      ? 1.0
                   : from.activation == Activation::kLeakyRelu ? static_cast<double>(from.alpha)
                                                               : 0.0;
+    if (is_smooth(from.activation)) {
+      layer.activation = from.activation;
+      layer.alpha = static_cast<double>(from.alpha);
+    }
+    kept_.emplace_back(layer.outputs);
     layers_.push_back(std::move(layer));
   }
   compare(0, network.outputs() > 1 ? 1 : 0);
@@ -91,6 +97,14 @@ CheckedRange CheckedNetwork::entering(CheckedBox const& box, std::size_t layer) 
   if (layer == 0) return box.inputs;
   double const slope = layers_[layer - 1].slope;
   CheckedRange range = box.sums[layer - 1];
+  if (Layer const& before = layers_[layer - 1]; is_smooth(before.activation)) {
+    for (std::size_t k = 0; k < range.low.size(); ++k) {
+      SmoothEnclosure const& ends = smooth(layer - 1, k, range.low[k], range.high[k]);
+      range.low[k] = ends.least;
+      range.high[k] = ends.most;
+    }
+    return range;
+  }
   for (std::size_t k = 0; k < range.low.size(); ++k) {
     double const pad = rounding_of(slope, range.low[k]);
     range.low[k] = activated(slope, range.low[k]) - pad;
@@ -99,7 +113,24 @@ CheckedRange CheckedNetwork::entering(CheckedBox const& box, std::size_t layer) 
   return range;
 }
 
-CheckedNetwork::Enclosure CheckedNetwork::enclose(double slope, double low, double high) {
+SmoothEnclosure const& CheckedNetwork::smooth(std::size_t layer, std::size_t unit, double low,
+                                              double high) const {
+  KeptEnclosure& kept = kept_[layer][unit];
+  if (kept.low != low || kept.high != high) {
+    kept = {low, high,
+            smooth_enclosure(layers_[layer].activation, layers_[layer].alpha, low, high)};
+  }
+  return kept.lines;
+}
+
+CheckedNetwork::Enclosure CheckedNetwork::enclose(std::size_t l, std::size_t unit, double low,
+                                                  double high) const {
+  Layer const& layer = layers_[l];
+  if (is_smooth(layer.activation)) {
+    SmoothEnclosure const& lines = smooth(l, unit, low, high);
+    return {lines.slope, lines.below, lines.slope, lines.above};
+  }
+  double const slope = layer.slope;
   double const pad = rounding_of(slope, low);
   if (low >= 0.0) return {1.0, 0.0, 1.0, 0.0};
   if (high <= 0.0) return {slope, -pad, slope, pad};
@@ -158,7 +189,7 @@ CheckedLine CheckedNetwork::above(CheckedBox const& box, std::size_t l,
     for (std::size_t k = 0; k < combination.size(); ++k) {
       double const low = box.sums[l].low[k];
       double const high = box.sums[l].high[k];
-      Enclosure const lines = enclose(layers_[l].slope, low, high);
+      Enclosure const lines = enclose(l, k, low, high);
       double const slope = slopes[k] > 0.0 ? lines.above_slope : lines.below_slope;
       combination[k] = slopes[k] * slope;
       if (slopes[k] != 0.0)
@@ -196,7 +227,8 @@ void CheckedNetwork::bound(CheckedBox& box) const {
     }
     if (l > 0) {
       for (std::size_t o = 0; o < layer.outputs; ++o) {
-        bool const open = sums.low[o] < 0.0 && sums.high[o] > 0.0 && layer.slope != 1.0;
+        bool const open = is_smooth(layer.activation) ||
+                          (sums.low[o] < 0.0 && sums.high[o] > 0.0 && layer.slope != 1.0);
         if (!open && l + 1 < layers_.size()) continue;
         std::vector<double> one(layer.outputs, 0.0);
         one[o] = 1.0;
@@ -263,6 +295,7 @@ void CheckedNetwork::narrow(CheckedBox& box) const {
       return;
     }
     // Sums of the layer before, from what its activations may be.
+    if (is_smooth(layers_[l - 1].activation)) continue;  // its sums stay as they are
     double const slope = layers_[l - 1].slope;
     CheckedRange& before = box.sums[l - 1];
     for (std::size_t k = 0; k < layer.inputs; ++k) {
@@ -285,7 +318,7 @@ void CheckedNetwork::narrow(CheckedBox& box) const {
 CheckedNetwork::Unit CheckedNetwork::widest_unit(CheckedBox const& box) const {
   Unit widest;
   for (std::size_t l = 0; l + 1 < layers_.size(); ++l) {
-    if (layers_[l].slope == 1.0) continue;
+    if (layers_[l].slope == 1.0 || is_smooth(layers_[l].activation)) continue;
     for (std::size_t u = 0; u < layers_[l].outputs; ++u) {
       double const low = box.sums[l].low[u];
       double const high = box.sums[l].high[u];

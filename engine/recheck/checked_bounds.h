@@ -1,4 +1,4 @@
-// Bounds of a network of straight pieces over a box of inputs, for the certificate's checker alone:
+// Bounds of a network over a box of inputs, for the certificate's checker alone:
 // nothing of it is shared with what found the proofs (kernels/boxes).
 //
 // What the contract's float32 chain gives for a sum is z = w a + b + e, where a are the float32
@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "engine/recheck/smooth_enclosure.h"
 #include "models/network.h"
 
 namespace fairlane {
@@ -45,10 +46,10 @@ struct CheckedBox {
   bool finite = true;
 };
 
-/// A network with one output at a time: the only one, or how much one class has more than another.
+/// One thread's network with one output at a time: the only one, or how much one class has more than another.
 class CheckedNetwork {
  public:
-  /// Whether a hidden layer's activation is of straight pieces.
+  /// Whether a hidden layer's activation is one whose sums can be bounded.
   static bool takes(DenseLayer const& layer);
 
   explicit CheckedNetwork(Network const& network);
@@ -76,7 +77,7 @@ class CheckedNetwork {
 
  private:
   /// weights, magnitudes  [outputs][inputs]
-  /// slope                below zero
+  /// activation           linear for all of straight pieces, which have a slope below zero
   struct Layer {
     std::size_t inputs = 0;
     std::size_t outputs = 0;
@@ -85,6 +86,8 @@ class CheckedNetwork {
     std::vector<double> bias;
     std::vector<double> bias_magnitudes;
     double slope = 0.0;
+    Activation activation = Activation::kLinear;
+    double alpha = 0.0;
   };
   /// Lines that enclose an activation over a sum's range, in float32.
   struct Enclosure {
@@ -93,14 +96,23 @@ class CheckedNetwork {
     double above_slope = 0.0;
     double above_offset = 0.0;
   };
-  static Enclosure enclose(double slope, double low, double high);
+  Enclosure enclose(std::size_t layer, std::size_t unit, double low, double high) const;
+  /// Of a smooth activation; the last one of each unit is kept.
+  SmoothEnclosure const& smooth(std::size_t layer, std::size_t unit, double low, double high) const;
   CheckedRange entering(CheckedBox const& box, std::size_t layer) const;
   /// A form that a combination [outputs] of a layer's sums is never above.
   CheckedLine above(CheckedBox const& box, std::size_t layer,
                     std::vector<double> combination) const;
 
+  struct KeptEnclosure {
+    double low = 1.0;
+    double high = 0.0;
+    SmoothEnclosure lines;
+  };
+
   Network const& network_;
-  std::vector<Layer> layers_;  // the last one has the one output
+  std::vector<Layer> layers_;                             // the last one has the one output
+  mutable std::vector<std::vector<KeptEnclosure>> kept_;  // [layers][outputs]
 };
 
 /// The greatest value of a line over ranges of the inputs, rounded up.

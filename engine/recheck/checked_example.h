@@ -18,7 +18,7 @@ namespace fairlane {
 /// What became of an example.
 /// problem       what is wrong with it; empty: nothing
 /// marginal      an output is so near to the threshold that the float32 chain alone tells its label
-/// float32_only  real numbers do not confirm it
+/// float32_only  real numbers do not confirm it (double precision, of smooth activations)
 /// disagrees     nor does double precision
 struct ExampleOutcome {
   std::string problem;
@@ -54,6 +54,7 @@ class ExampleChecker {
   std::function<bool(std::size_t)> compares_;
   Network const& network_;
   double threshold_;
+  bool has_smooth_;  // activations, of which real numbers are known as double precision only
   DoubleEvaluator in_double_;
   ContractLabel contract_;
   std::vector<std::int32_t> rows_[2];

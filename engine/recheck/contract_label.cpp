@@ -3,7 +3,31 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/recheck/smooth_enclosure.h"
+#include "kernels/core/numerics.h"
+#include "kernels/core/pack.h"
+
 namespace fairlane {
+namespace {
+
+float smooth(DenseLayer const& layer, float z) {
+  switch (layer.activation) {
+    case Activation::kElu:
+      return z < 0.0F ? layer.alpha * expm1_negative<ScalarPack>(z) : z;
+    case Activation::kTanh:
+      return tanh<ScalarPack>(z);
+    case Activation::kSigmoid:
+      return sigmoid<ScalarPack>(z);
+    case Activation::kSilu:
+      return silu<ScalarPack>(z);
+    case Activation::kGelu:
+      return gelu<ScalarPack>(z);
+    default:
+      return gelu_tanh<ScalarPack>(z);
+  }
+}
+
+}  // namespace
 
 ContractLabel::ContractLabel(Network const& network, Domain const& domain,
                              std::vector<std::int32_t> const& selected, float threshold)
@@ -40,6 +64,7 @@ ContractOutcome ContractLabel::operator()(std::int32_t const* row) {
     for (float& z : values_) {
       if (layer.activation == Activation::kRelu) z = z > 0.0F ? z : 0.0F;
       if (layer.activation == Activation::kLeakyRelu && z < 0.0F) z *= layer.alpha;
+      if (is_smooth(layer.activation)) z = smooth(layer, z);
     }
   }
   for (float const z : values_) {

@@ -17,7 +17,8 @@ struct ContractOutcome {
   double lead = 0.0;
 };
 
-/// A network of straight pieces; one thread's. Shares no code with the lane core.
+/// A network; one thread's. Shares nothing with the lane core but the smooth activations, whose
+/// float32 values the contract defines by that code.
 class ContractLabel {
  public:
   /// selected   attributes under test, whose columns come last with those that the domain flags

@@ -181,10 +181,11 @@ Recheck::Recheck(std::string dir, RecheckOptions const& options)
   for (std::size_t l = 0; l + 1 < network_.layers.size(); ++l) {
     DenseLayer const& layer = network_.layers[l];
     if (CheckedNetwork::takes(layer)) continue;
-    throw Error(ExitCode::kUnavailable,
-                fmt::format("{}: layer {} has the activation {}, of which no proof can be checked "
-                            "so far, expected relu, leaky_relu or linear",
-                            shown(recorded_.config.model), l, activation_name(layer.activation)));
+    throw Error(
+        ExitCode::kUnavailable,
+        fmt::format("{}: layer {} has the activation {}, of which no proof can be checked "
+                    "so far, expected relu, leaky_relu, elu, tanh, sigmoid, silu, gelu or linear",
+                    shown(recorded_.config.model), l, activation_name(layer.activation)));
   }
   query_.threshold = network_.outputs() == 1 ? static_cast<double>(subject_.view().threshold) : 0.0;
   query_.margin = query_options_.margin;

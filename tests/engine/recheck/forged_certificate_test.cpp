@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 
 #include "engine/verify/verify.h"
@@ -21,9 +22,11 @@ class SmallVerification {
                      : seed % 3 == 1 ? std::vector<std::int32_t>{0, 4}
                                      : std::vector<std::int32_t>{0, 2, 4};
     shape.flagged = seed % 2 == 0 ? std::vector<std::int32_t>{1} : std::vector<std::int32_t>{};
-    shape.activation = seed % 4 == 1   ? Activation::kLeakyRelu
-                       : seed % 7 == 2 ? Activation::kLinear
-                                       : Activation::kRelu;
+    constexpr std::array kActivations = {
+        Activation::kRelu, Activation::kLeakyRelu, Activation::kTanh,    Activation::kLinear,
+        Activation::kElu,  Activation::kRelu,      Activation::kGelu,    Activation::kSigmoid,
+        Activation::kSilu, Activation::kRelu,      Activation::kGeluTanh};
+    shape.activation = kActivations[seed % kActivations.size()];
     shape.widths = {7, 5, seed % 5 == 3 ? 2 : seed % 5 == 4 ? 3 : 1};
     shape.overflows = shape.activation == Activation::kRelu && seed % 8 == 6;
     config_ = small_config(folder_, shape);
@@ -86,7 +89,7 @@ class SmallVerification {
   RunConfig config_;
 };
 
-constexpr std::uint32_t kSeeds = 36;
+constexpr std::uint32_t kSeeds = 44;
 
 // Networks, queries and regions of all kinds: all is proven again, by one thread or several, and is
 // what evaluating everybody says.
