@@ -22,7 +22,8 @@ LeafProver::LeafProver(BoxDomain const& domain, Network const& network, VerifyQu
       outcome_of_(std::move(outcome_of)),
       effort_(effort),
       few_(few),
-      network_(network) {}
+      network_(network),
+      inputs_(domain) {}
 
 LeafOutcome LeafProver::prove(GroupBox const& box, std::span<int const> variants, int first,
                               int second) {
@@ -159,31 +160,17 @@ LeafProver::Step LeafProver::evaluate(GroupBox const& box, std::span<int const> 
   return step;
 }
 
-CheckedRange LeafProver::inputs_of(GroupBox const& box, std::span<int const> variants) const {
-  std::vector<Interval> inputs(static_cast<std::size_t>(domain_.inputs()));
-  domain_.enclose(box, inputs.data());
-  domain_.enclose_variants(variants, inputs.data());
-  CheckedRange range;
-  for (Interval const& input : inputs) {
-    range.low.push_back(input.low);
-    range.high.push_back(input.high);
-  }
-  return range;
-}
-
 CheckedBox LeafProver::bounded(GroupBox const& box, std::span<int const> variants) const {
-  CheckedBox bounds = network_.box_of(inputs_of(box, variants));
+  CheckedBox bounds = network_.box_of(inputs_.enclose(box, variants));
   network_.bound(bounds);
   return bounds;
 }
 
 CheckedLine LeafProver::folded(CheckedLine line, int variant) const {
-  std::vector<Interval> inputs(line.slopes.size());
-  int const only[] = {variant};
-  domain_.enclose_variants(only, inputs.data());
-  for (int const input : domain_.variant_inputs()) {
-    auto const k = static_cast<std::size_t>(input);
-    line.constant += std::exchange(line.slopes[k], 0.0) * inputs[k].low;
+  auto const& of_variants = domain_.variant_inputs();
+  for (std::size_t i = 0; i < of_variants.size(); ++i) {
+    double& slope = line.slopes[static_cast<std::size_t>(of_variants[i])];
+    line.constant += std::exchange(slope, 0.0) * inputs_.of_variant(variant, i);
   }
   return line;
 }
@@ -199,14 +186,13 @@ bool LeafProver::excluded(CheckedLine const& upper_line, CheckedLine const& lowe
     for (std::size_t k = 0; k < line->slopes.size(); ++k)
       size += std::abs(line->slopes[k]) * (std::abs(inputs.low[k]) + std::abs(inputs.high[k]));
   }
-  for (int const input : domain_.variant_inputs()) {
+  auto const& of_variants = domain_.variant_inputs();
+  for (std::size_t i = 0; i < of_variants.size(); ++i) {
     // Both variants' values, of which `inputs` has one.
-    auto const k = static_cast<std::size_t>(input);
-    std::vector<Interval> values(inputs.low.size());
-    int const both[] = {upper_variant, lower_variant};
-    domain_.enclose_variants(both, values.data());
+    auto const k = static_cast<std::size_t>(of_variants[i]);
     size += (std::abs(upper_line.slopes[k]) + std::abs(lower_line.slopes[k])) *
-            (std::abs(values[k].low) + std::abs(values[k].high));
+            (std::abs(inputs_.of_variant(upper_variant, i)) +
+             std::abs(inputs_.of_variant(lower_variant, i)));
   }
   double const pad = (static_cast<double>(inputs.low.size()) + 8.0) * 8.0 * kDoubleUnit * size;
   auto const most = [&](double share) {
@@ -274,18 +260,18 @@ bool LeafProver::close(Pair& pair, int splits) const {
     network_.narrow(pair.upper);
     network_.narrow(pair.lower);
     if (!pair.upper.possible || !pair.lower.possible) return true;
-    std::vector<Interval> inputs;
-    for (std::size_t k = 0; k < pair.upper.inputs.low.size(); ++k) {
-      inputs.push_back({std::max(pair.upper.inputs.low[k], pair.lower.inputs.low[k]),
-                        std::min(pair.upper.inputs.high[k], pair.lower.inputs.high[k])});
+    CheckedRange inputs = pair.upper.inputs;
+    for (std::size_t k = 0; k < inputs.low.size(); ++k) {
+      inputs.low[k] = std::max(inputs.low[k], pair.lower.inputs.low[k]);
+      inputs.high[k] = std::min(inputs.high[k], pair.lower.inputs.high[k]);
     }
     // Inputs of attributes under test differ, and are no axis's.
     double const before = domain_.groups(pair.groups);
-    if (!domain_.narrow(inputs.data(), pair.groups)) return true;
+    if (!inputs_.narrow(inputs, pair.groups)) return true;
     int const upper[] = {pair.upper_variant};
     int const lower[] = {pair.lower_variant};
-    pair.upper.inputs = inputs_of(pair.groups, upper);
-    pair.lower.inputs = inputs_of(pair.groups, lower);
+    pair.upper.inputs = inputs_.enclose(pair.groups, upper);
+    pair.lower.inputs = inputs_.enclose(pair.groups, lower);
     network_.bound(pair.upper);
     network_.bound(pair.lower);
     if (domain_.groups(pair.groups) > kWorthwhile * before) break;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/recheck/checked_bounds.h"
+#include "engine/recheck/checked_inputs.h"
 #include "engine/recheck/contract_label.h"
 #include "engine/verify/box_domain.h"
 #include "engine/verify/verify_query.h"
@@ -54,7 +55,6 @@ class LeafProver {
   /// Whether another class than the two always has more than one of them.
   bool is_outdone(GroupBox const& box, std::span<int const> variants, int first, int second);
   Step evaluate(GroupBox const& box, std::span<int const> variants) const;
-  CheckedRange inputs_of(GroupBox const& box, std::span<int const> variants) const;
   CheckedBox bounded(GroupBox const& box, std::span<int const> variants) const;
   bool excluded(CheckedLine const& upper, CheckedLine const& lower, CheckedRange const& inputs,
                 int upper_variant, int lower_variant) const;
@@ -72,6 +72,7 @@ class LeafProver {
   double few_;
   std::atomic<bool> const* stop_ = nullptr;
   CheckedNetwork network_;
+  CheckedInputs inputs_;
 };
 
 }  // namespace fairlane

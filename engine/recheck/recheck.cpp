@@ -20,6 +20,7 @@
 #include "base/thread_pool.h"
 #include "engine/check/check.h"
 #include "engine/recheck/checked_example.h"
+#include "engine/recheck/checked_inputs.h"
 #include "engine/recheck/contract_label.h"
 #include "engine/recheck/leaf_prover.h"
 #include "engine/results/changed_inputs.h"
@@ -178,6 +179,7 @@ Recheck::Recheck(std::string dir, RecheckOptions const& options)
               {{}, limits_of()}),
       certificate_(read_certificate(dir_ + "/certificate.txt")),
       cells_(cells_of()) {
+  check_tables(domain_, subject_);
   for (std::size_t l = 0; l + 1 < network_.layers.size(); ++l) {
     DenseLayer const& layer = network_.layers[l];
     if (CheckedNetwork::takes(layer)) continue;
