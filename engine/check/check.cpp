@@ -400,6 +400,12 @@ void check_finished(std::string const& dir) {
 CheckResult check_directory(std::string const& dir, ModelOptions const& options) {
   check_finished(dir);
   RecordedRun const recorded = read_manifest(dir);
+  if (recorded.command == "verify") {
+    throw Error(ExitCode::kUsage,
+                fmt::format("{}: was written by `fairlane verify`, expected a command that reports "
+                            "pairs; see `fairlane verify --check DIR`",
+                            shown(dir)));
+  }
   RunConfig const& config = recorded.config;
   for (ChangedInput const& input : changed_inputs(recorded)) {
     throw Error(ExitCode::kIntegrity, input.text() + "; the file has changed since the run");

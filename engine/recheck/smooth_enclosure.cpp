@@ -89,9 +89,8 @@ SmoothEnclosure smooth_enclosure(Activation activation, double alpha, double low
     double const chord = (value(high) - value(low)) / (high - low);
     if (std::isfinite(chord)) result.slope = chord;
   }
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  result.below = result.least = kInfinity;
-  result.above = result.most = -kInfinity;
+  result.below = result.least = std::numeric_limits<double>::infinity();
+  result.above = result.most = -result.below;
   // What a value may be off by, in double, in float32 and where it is between two places.
   auto const take = [&](double z, double beyond) {
     double const f = value(z);

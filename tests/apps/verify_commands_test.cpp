@@ -57,6 +57,8 @@ BadInput const kCheckInputs[] = {
      {"certificate.txt"}},
     {"OfAnotherCommand", run_instead, kCheck, ExitCode::kUsage,
      {"`fairlane run`", "expected `fairlane verify`"}},
+    {"ByCheck", verify_small, {"check", "proven"}, ExitCode::kUsage,
+     {"`fairlane verify`", "`fairlane verify --check DIR`"}},
     {"Relaxed", relax, kCheck, ExitCode::kUnavailable, {"--relax"}},
     {"ModelChanged",
      [] {
