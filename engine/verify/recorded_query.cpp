@@ -40,6 +40,9 @@ VerifyOptions restored_query(Json const& json) {
   }
   for (Json const& names : json.at("from_data"))
     options.region.from_data.push_back(names.get<std::vector<std::string>>());
+  for (auto const& names : options.region.from_data) {
+    if (names.empty()) throw JsonError("from_data has a tuple of no attributes");
+  }
   options.region.rows = json.at("rows").get<bool>();
   std::string const semantics = json.at("semantics").get<std::string>();
   if (semantics != "any" && semantics != "all") throw JsonError("semantics is " + semantics);

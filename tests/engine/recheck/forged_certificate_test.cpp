@@ -321,6 +321,9 @@ std::vector<SignedChange> signed_changes() {
          j["verify"]["relaxed"]["a1"] = 1;
        }),
        ExitCode::kUnavailable, "has --relax"},
+      {"a tuple of nothing",
+       in_manifest([](Json& j) { j["verify"]["from_data"] = Json::array({Json::array()}); }),
+       ExitCode::kData, "a tuple of no attributes"},
       {"no query", in_manifest([](Json& j) { j["verify"] = nullptr; }), ExitCode::kData,
        "is not a manifest of `fairlane verify`"},
       {"a range of an attribute that is none", in_manifest([](Json& j) {
