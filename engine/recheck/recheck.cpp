@@ -23,6 +23,7 @@
 #include "engine/recheck/checked_inputs.h"
 #include "engine/recheck/contract_label.h"
 #include "engine/recheck/leaf_prover.h"
+#include "engine/recheck/proof_walk.h"
 #include "engine/results/changed_inputs.h"
 #include "engine/results/manifest.h"
 #include "engine/verify/cells.h"
@@ -89,6 +90,8 @@ class Recheck {
   void check_proofs();
   /// Walks the trees of a cell, and proves their leaves.
   void check_proof(std::int64_t cell, LeafProver& prover);
+  /// What is wrong with the letter of a leaf; empty: nothing.
+  std::string wrong_kind(GroupBox const& box, char leaf) const;
   void fail(std::string const& text) {
     std::lock_guard const guard(lock_);
     ++result_.failed;
@@ -188,6 +191,11 @@ Recheck::Recheck(std::string dir, RecheckOptions const& options)
         fmt::format("{}: layer {} has the activation {}, of which no proof can be checked "
                     "so far, expected relu, leaky_relu, elu, tanh, sigmoid, silu, gelu or linear",
                     shown(recorded_.config.model), l, activation_name(layer.activation)));
+  }
+  if (network_.outputs() > 2 && query_options_.margin > 0.0) {
+    throw Error(ExitCode::kUnavailable,
+                fmt::format("{}: has {} outputs; a margin is of networks of one or two",
+                            shown(recorded_.config.model), network_.outputs()));
   }
   query_.threshold = network_.outputs() == 1 ? static_cast<double>(subject_.view().threshold) : 0.0;
   query_.margin = query_options_.margin;
@@ -364,88 +372,53 @@ void Recheck::check_summary() {
 }
 
 void Recheck::check_proof(std::int64_t cell, LeafProver& prover) {
-  std::string_view const text = certificate_.cells[static_cast<std::size_t>(cell)].proof;
   auto const& variants = query_.variants[static_cast<std::size_t>(cells_.variants(cell))];
-  std::size_t at = 0;
+  ProofWalk walk(certificate_.cells[static_cast<std::size_t>(cell)].proof);
   auto const wrong = [&](std::string const& what) {
-    fail(fmt::format("{}, character {} of its proof: {}", place_of(cell), at + 1, what));
-  };
-  auto const number = [&](char end) -> std::int64_t {
-    std::size_t const stop = text.find(end, at);
-    auto const value =
-        stop == std::string_view::npos ? std::nullopt : number_of(text.substr(at, stop - at));
-    if (value) at = stop + 1;
-    return value.value_or(-1);
+    fail(fmt::format("{}, character {} of its proof: {}", place_of(cell), walk.place(), what));
   };
   int const classes = network_.outputs();
   for (int first = 0; first < std::max(classes - 1, 1); ++first) {
     for (int second = first + 1; second < std::max(classes, 2); ++second) {
-      std::vector<GroupBox> open = {cells_.box(cell)};
-      while (!open.empty()) {
-        GroupBox box = std::move(open.back());
-        open.pop_back();
-        if (at >= text.size()) return wrong("it ends here, expected a cut or a leaf");
-        if (text[at] >= '0' && text[at] <= '9') {
-          std::size_t const start = at;
-          std::int64_t const axis = number(':');
-          std::int64_t const entry = axis < 0 ? -1 : number(';');
-          bool const inside = axis >= 0 && axis < static_cast<std::int64_t>(box.size()) &&
-                              entry >= box[static_cast<std::size_t>(axis)].first &&
-                              entry < box[static_cast<std::size_t>(axis)].last;
-          if (!inside) {
-            at = start;
-            return wrong("a cut does not part its box");
-          }
-          AxisRange& range = box[static_cast<std::size_t>(axis)];
-          AxisRange const whole = range;
-          range = {static_cast<std::int32_t>(entry) + 1, whole.last};
-          open.push_back(box);
-          range = {whole.first, static_cast<std::int32_t>(entry)};
-          open.push_back(std::move(box));
-          continue;
-        }
+      walk.plant(cells_.box(cell));
+      while (walk.step()) {
         if (is_stopped()) return;
-        auto const proof = static_cast<LeafProof>(text[at]);
-        switch (proof) {
-          case LeafProof::kMerged:
-          case LeafProof::kVariants:
-          case LeafProof::kUnits:
-          case LeafProof::kNarrowed:
-            break;
-          case LeafProof::kEvaluated:
-            if (domain_.groups(box) <= kMostEvaluated) break;
-            return wrong("a leaf is said to be evaluated that has too many groups");
-          case LeafProof::kEmpty: {
-            GroupBox rest = box;
-            if (!domain_.keep_limits(rest)) break;
-            return wrong("a leaf is said to be empty where somebody may be within the limits");
-          }
-          default:
-            return wrong("expected a cut or a leaf, one of m, v, u, e, x and n");
-        }
+        if (std::string const what = wrong_kind(walk.box(), walk.leaf()); !what.empty())
+          return wrong(what);
         LeafOutcome const outcome =
-            prover.prove(box, variants, classes == 1 ? 0 : first, classes == 1 ? 0 : second);
+            prover.prove(walk.box(), variants, classes == 1 ? 0 : first, classes == 1 ? 0 : second);
+        if (outcome == LeafOutcome::kRefuted) wrong("a leaf holds an unfair or undefined group");
         std::lock_guard const guard(lock_);
         ++result_.leaves;
-        if (outcome == LeafOutcome::kUnproven) {
-          ++result_.unproven;
-          if (result_.open.size() < kListed)
-            result_.open.push_back(fmt::format("{}, character {}", place_of(cell), at + 1));
-        }
-        if (outcome == LeafOutcome::kRefuted) {
-          ++result_.failed;
-          if (result_.failures.size() < kListed) {
-            result_.failures.push_back(
-                fmt::format("{}, character {} of its proof: a leaf holds an unfair or undefined "
-                            "group",
-                            place_of(cell), at + 1));
-          }
-        }
-        ++at;
+        if (outcome != LeafOutcome::kUnproven) continue;
+        ++result_.unproven;
+        if (result_.open.size() < kListed)
+          result_.open.push_back(fmt::format("{}, character {}", place_of(cell), walk.place()));
       }
+      if (!walk.problem().empty()) return wrong(walk.problem());
     }
   }
-  if (at < text.size()) wrong("expected the end, since all boxes are proven");
+  if (!walk.at_end()) wrong("expected the end behind it, since all boxes are proven");
+}
+
+std::string Recheck::wrong_kind(GroupBox const& box, char leaf) const {
+  switch (static_cast<LeafProof>(leaf)) {
+    case LeafProof::kMerged:
+    case LeafProof::kVariants:
+    case LeafProof::kUnits:
+    case LeafProof::kNarrowed:
+      return "";
+    case LeafProof::kEvaluated:
+      if (domain_.groups(box) <= kMostEvaluated) return "";
+      return "a leaf is said to be evaluated that has too many groups";
+    case LeafProof::kEmpty: {
+      GroupBox rest = box;
+      if (!domain_.keep_limits(rest)) return "";
+      return "a leaf is said to be empty where somebody may be within the limits";
+    }
+    default:
+      return "expected a cut or a leaf, one of m, v, u, e, x and n";
+  }
 }
 
 void Recheck::check_proofs() {

@@ -360,6 +360,20 @@ TEST(ForgedCertificate, TellsWhatIsWrongWhoeverSignsIt) {
   }
 }
 
+// `verify` proves no margin of more than two outputs, and no manifest makes it so.
+TEST(ForgedCertificate, RefusesAMarginOfSeveralOutputs) {
+  SmallVerification const verified(4);
+  Forgery const forgery(verified.dir());
+  for (char const* name : {"manifest.json", "summary.json"}) {
+    forgery.change_json(name, [&](Json& json) {
+      Json& part = name == std::string("manifest.json") ? json["verify"] : json;
+      part["margin"] = 1.0e-6;
+    });
+  }
+  forgery.sign();
+  EXPECT_EQ(forgery.check().code, ExitCode::kUnavailable) << forgery.check().text();
+}
+
 // Without being signed again, every result has its digest.
 TEST(ForgedCertificate, TellsChangedResults) {
   SmallVerification const verified(1);
