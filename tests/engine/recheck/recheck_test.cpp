@@ -40,7 +40,7 @@ class VerifiedFolder {
     config_.output.dir = dir();
     // Attributes under test hardly count, so that cells at the boundary may be fair, too.
     Network network = random_network(shape);
-    for (std::size_t const a : {0, 4}) {
+    for (std::size_t const a : {std::size_t{0}, std::size_t{4}}) {
       for (std::size_t o = 0; o < 8; ++o) network.layers[0].weights[a * 8 + o] *= 0.01F;
     }
     write_safetensors(network, config_.model);
