@@ -198,7 +198,7 @@ Recheck::Recheck(std::string dir, RecheckOptions const& options)
                             shown(recorded_.config.model), network_.outputs()));
   }
   query_.threshold = network_.outputs() == 1 ? static_cast<double>(subject_.view().threshold) : 0.0;
-  query_.margin = query_options_.margin;
+  query_.margin = (network_.outputs() == 2 ? 2.0 : 1.0) * query_options_.margin;
   query_.variants = cells_.variant_lists();
   query_.compares = [this](int v, int w) { return compares(v, w); };
 }

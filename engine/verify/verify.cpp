@@ -146,7 +146,8 @@ class Verification : private JobTask {
     query_.variants = cells_.variant_lists();
     query_.threshold = static_cast<double>(subject_.view().threshold);
     if (subject_.model().outputs() > 1) query_.threshold = 0.0;
-    query_.margin = options.margin;
+    // Of two outputs that are off, their difference is off by twice as much.
+    query_.margin = subject_.model().outputs() == 2 ? 2.0 * options.margin : options.margin;
     if (cells_.count() == 1) query_.starts = kStarts;
     query_.compares = [this](int v, int w) {
       if (options_.semantics == PairSemantics::kAny) return v != w;

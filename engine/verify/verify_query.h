@@ -20,7 +20,7 @@ using ComparesPair = std::function<bool(int, int)>;
 /// threshold  above which the output means label 1; 0 of several outputs, whose differences are
 ///            taken
 /// starts     of the search in a box: from its middle, and from places drawn at random
-/// margin     by which every output may be off in what is proven fair
+/// margin     by which what is compared with the threshold may be off where fairness is proven
 struct VerifyQuery {
   std::vector<std::vector<int>> variants;
   ComparesPair compares;
