@@ -303,6 +303,44 @@ TEST(Verify, DecidesFairifysPartitions) {
   }
 }
 
+// Two outputs that are off by a margin each are like one that is off by twice as much: where the
+// first is always 0, the second is their difference.
+TEST(Verify, CountsAMarginForEveryOutput) {
+  CellCounts all;
+  for (std::uint32_t seed = 1; seed <= 4; ++seed) {
+    TemporaryFolder const folder;
+    SmallShape shape;
+    shape.ranges = {6, 5, 3, 7, 2, 7};
+    shape.seed = seed;
+    Network one = random_network(shape);
+    RunConfig const config = small_config(folder, shape);
+    write_safetensors(one, config.model);
+    VerifyOptions options = by_threads(1);
+    options.cell_size = 3;
+    options.margin = 0.5;
+    CellCounts const of_one = cells_of(verify(to(config, folder.file("one")), options));
+    Network two = one;
+    DenseLayer& last = two.layers.back();
+    last.outputs = 2;
+    last.activation = Activation::kSoftmax;
+    auto const widen = [](std::vector<float>& values) {
+      std::vector<float> both;
+      for (float const value : values) both.insert(both.end(), {0.0F, value});
+      values = both;
+    };
+    widen(last.weights);
+    widen(last.bias);
+    write_safetensors(two, config.model);
+    options.margin = 0.25;
+    CellCounts const of_two = cells_of(verify(to(config, folder.file("two")), options));
+    EXPECT_EQ(of_one, of_two);
+    all.unknown += of_two.unknown;
+    all.unsat += of_two.unsat;
+  }
+  EXPECT_GT(all.unknown, 0);
+  EXPECT_GT(all.unsat, 0);
+}
+
 // Against another model's verdicts: the cells of both files, one by one.
 TEST(Verify, ComparesTwoModelsCellByCell) {
   TemporaryFolder const folder;
