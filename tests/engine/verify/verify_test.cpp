@@ -317,7 +317,7 @@ TEST(Verify, CountsAMarginForEveryOutput) {
     write_safetensors(one, config.model);
     VerifyOptions options = by_threads(1);
     options.cell_size = 3;
-    options.margin = 0.5;
+    options.margin = 4.0;
     CellCounts const of_one = cells_of(verify(to(config, folder.file("one")), options));
     Network two = one;
     DenseLayer& last = two.layers.back();
@@ -331,7 +331,7 @@ TEST(Verify, CountsAMarginForEveryOutput) {
     widen(last.weights);
     widen(last.bias);
     write_safetensors(two, config.model);
-    options.margin = 0.25;
+    options.margin = 2.0;
     CellCounts const of_two = cells_of(verify(to(config, folder.file("two")), options));
     EXPECT_EQ(of_one, of_two);
     all.unknown += of_two.unknown;
