@@ -19,7 +19,7 @@ GOES_ON = "goes on from the saved state"
 def command(out, *arguments):
     """A run of about a second, in many small batches so that some are always done."""
     return [BINARY, "run", CONFIGS / "tiny.yaml", "--out", out, "--threads", "2", "--batch", "8",
-            "--set", "protected=[age]", "--set", "global.num=600", "--set", "local.num=20000",
+            "--set", "protected=[age]", "--set", "global.num=1800", "--set", "local.num=20000",
             "--set", "output.trace=true", *arguments]
 
 
@@ -49,6 +49,13 @@ class Interrupt(unittest.TestCase):
         while process.poll() is None and self.saved() == before:
             time.sleep(0.001)
 
+    def start_with_a_state(self):
+        """Has saved something of its own, however fast or busy the machine is."""
+        before = self.saved()
+        process = self.start("--checkpoint", "0.01")
+        self.wait_for_state(process, before)
+        return process
+
     def expect_whole(self):
         subprocess.run(command(self.whole, "--quiet"), stdout=subprocess.DEVNULL, check=True)
         for name in ("instances.csv", "global.csv", "manifest.json", "DONE"):
@@ -57,8 +64,7 @@ class Interrupt(unittest.TestCase):
 
     def test_first_signal_saves(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            process = self.start()
-            time.sleep(0.1)
+            process = self.start_with_a_state()
             process.send_signal(number)
             _, rest = process.communicate(timeout=PATIENCE)
             self.assertEqual(75, process.returncode, rest)
@@ -106,7 +112,7 @@ class Interrupt(unittest.TestCase):
     def test_a_lost_terminal_saves(self):
         """The pseudo-terminal goes while a run draws its progress there."""
         leader, follower = os.openpty()
-        process = subprocess.Popen(command(self.out), stdin=follower, stdout=follower, stderr=follower,
+        process = subprocess.Popen(command(self.out, "--checkpoint", "0.01"), stdin=follower, stdout=follower, stderr=follower,
                                    start_new_session=True,
                                    preexec_fn=lambda: fcntl.ioctl(follower, termios.TIOCSCTTY, 0))
         self.addCleanup(process.wait)
@@ -115,7 +121,7 @@ class Interrupt(unittest.TestCase):
         said = b""
         while b"backend" not in said:
             said += os.read(leader, 4096)
-        time.sleep(0.1)
+        self.wait_for_state(process, None)
         os.close(leader)
         self.assertEqual(75, process.wait(timeout=PATIENCE))
         self.assertTrue(self.state.exists())
@@ -124,9 +130,7 @@ class Interrupt(unittest.TestCase):
         chance = random.Random(8)
         went_on = 0
         for _ in range(6):
-            before = self.saved()
-            process = self.start("--checkpoint", "0.01")
-            self.wait_for_state(process, before)
+            process = self.start_with_a_state()
             time.sleep(chance.uniform(0.0, 0.03))  # also while the next one is written
             process.kill()
             _, rest = process.communicate(timeout=PATIENCE)
