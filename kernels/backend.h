@@ -1,5 +1,5 @@
 // A device with one loaded subject, as the engine sees it: a record of visited inputs, something
-// that evaluates rows, and a maker of blocks of lanes and of walkers.
+// that evaluates rows, and a maker of blocks of lanes, of walkers and of batches of boxes.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/arithmetic.h"
+#include "kernels/boxes/box_batch.h"
 #include "kernels/core/k_means.h"
 #include "kernels/lane_block.h"
 #include "kernels/layout/plan.h"
@@ -35,6 +36,9 @@ class Backend : public VisitRecord, public RowDescriber {
   /// Lays a walk over all combinations of the lists (WalkPlan) out for this device. Throws
   /// Error(kUnavailable | kMemory).
   virtual std::unique_ptr<Walker> make_walker(std::vector<ValueList> lists) = 0;
+  /// Memory for boxes of inputs, and what bounds them; several may be used at once. network: of
+  /// this subject, outlives it. Throws Error(kUnavailable | kMemory).
+  virtual std::unique_ptr<BoxBatch> make_box_batch(BoundNetwork const& network) = 0;
   /// Cluster of each row; see kernels/k_means.h. Not while a block runs.
   virtual std::vector<std::int32_t> k_means(RowTable const& rows, int clusters,
                                             std::uint64_t seed) = 0;

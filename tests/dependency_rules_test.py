@@ -40,8 +40,8 @@ OWN_HEADERS = (
     ("kernels/layout/*", (*CORE, "kernels/layout/*")),
     ("kernels/rounds/*", (*CORE, "kernels/rounds/*", "kernels/visits.h")),
     ("kernels/cpu/*", (*KERNELS, "kernels/boxes/*", "kernels/rounds/*", "kernels/cpu/*")),
-    ("kernels/device/*", (*KERNELS, "kernels/rounds/*", "kernels/device/*")),
-    ("kernels/cuda/*", (*KERNELS, "kernels/rounds/*", "kernels/device/*", "kernels/cuda/*")),
+    ("kernels/device/*", (*KERNELS, "kernels/boxes/*", "kernels/rounds/*", "kernels/device/*")),
+    ("kernels/cuda/*", (*KERNELS, "kernels/boxes/*", "kernels/rounds/*", "kernels/device/*", "kernels/cuda/*")),
     ("kernels/*", ("base/*", "kernels/*")),
     # A library of its own, which holds the baseline of bench/ too: plugin_api.h is all it shares.
     ("models/torch/plugin/*", ("models/torch/plugin/*", "models/torch/plugin_api.h", "bench/torch/*")),

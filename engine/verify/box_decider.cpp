@@ -17,16 +17,15 @@ constexpr double kSlopeShare = 0.1;  // of slopes beside gaps, where groups are 
 
 }  // namespace
 
-BoxDecider::BoxDecider(BoxDomain const& domain, BoundNetwork const& network,
-                       BoxKernels const& kernels, RowDescriber& rows, VerifyQuery const& query)
+BoxDecider::BoxDecider(BoxDomain const& domain, BoundNetwork const& network, Backend& backend,
+                       VerifyQuery const& query)
     : domain_(domain),
       networks_(network),
-      kernels_(kernels),
       query_(query),
-      search_(domain, network, kernels, rows, query),
-      counter_(domain, kernels),
-      bounds_(domain, network, kernels),
-      pairs_(domain, network, kernels, query),
+      search_(domain, network, backend, query),
+      counter_(domain),
+      bounds_(domain, network, backend),
+      pairs_(domain, network, backend, query),
       inputs_(static_cast<std::size_t>(network.get().inputs)) {}
 
 void BoxDecider::begin(std::span<OpenBox const> boxes, std::span<Decision> decisions) {
@@ -149,35 +148,34 @@ bool BoxDecider::reaches_both(OutputLines const& bounds) const {
 
 void BoxDecider::bound_merged(bool with_gaps) {
   auto const& boxes = boxes_;
-  auto const lanes = static_cast<std::size_t>(kernels_.lanes);
+  std::size_t const lanes = bounds_.lanes();
   merged_.resize(boxes.size());
   bounds_.compare_classes(boxes.front().classes);
   for (std::size_t first = 0; first < boxes.size(); first += lanes) {
     std::size_t const count = std::min(lanes, boxes.size() - first);
     load_merged(first, count);
-    bounds_.bound();
+    bounds_.bound(count);
     for (std::size_t i = 0; i < count; ++i) {
       OutputLines& bounds = merged_[first + i];
       bounds = bounds_.read(static_cast<int>(i));
       BoxVerdict& verdict = decisions_[first + i].verdict;
       if (verdict == BoxVerdict::kOpen && !reaches_both(bounds)) verdict = BoxVerdict::kMerged;
       if (!with_gaps) continue;
-      bounds.gaps =
-          find_gaps(bounds_.network(), kernels_.lanes, bounds_.memory(), static_cast<int>(i));
+      bounds.gaps = find_gaps(bounds_.network(), bounds_.memory(), static_cast<int>(i));
     }
   }
 }
 
 void BoxDecider::load_merged(std::size_t first, std::size_t count) {
-  for (std::size_t i = 0; i < static_cast<std::size_t>(kernels_.lanes); ++i) {
-    std::size_t const at = first + std::min(i, count - 1);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::size_t const at = first + i;
     auto const& box = boxes_[at].box;
     bounds_.load(static_cast<int>(i), domain_.relaxed() ? domain_.widened(box) : box, variants(at));
   }
 }
 
 void BoxDecider::leave_out_classes() {
-  auto const lanes = static_cast<std::size_t>(kernels_.lanes);
+  std::size_t const lanes = bounds_.lanes();
   int const own = boxes_.front().classes;
   ClassPair const classes = networks_.pairs()[static_cast<std::size_t>(own)];
   auto const is_own = [&](int c) { return c == classes.first || c == classes.second; };
@@ -194,7 +192,7 @@ void BoxDecider::leave_out_classes() {
       if (!any) break;
       bounds_.compare_classes(static_cast<int>(p));
       load_merged(first, count);
-      bounds_.bound();
+      bounds_.bound(count);
       for (std::size_t i = 0; i < count; ++i) {
         OutputLines const bounds = bounds_.read(static_cast<int>(i));
         bool const out = (is_own(pair.first) && bounds.least > 0.0) ||
@@ -207,7 +205,6 @@ void BoxDecider::leave_out_classes() {
 }
 
 void BoxDecider::search() {
-  auto const lanes = static_cast<std::size_t>(kernels_.lanes);
   std::vector<BoxSearch::Task> tasks;
   std::vector<std::size_t> of;
   std::vector<std::optional<UnfairPair>> found;
@@ -233,7 +230,7 @@ void BoxDecider::search() {
           start == 0 ? box.id : hash_word(box.id, static_cast<std::uint64_t>(start));
       tasks.push_back({id, box.box, variants(i), steps, start == 0});
       of.push_back(i);
-      if (tasks.size() == lanes) flush();
+      if (tasks.size() == search_.lanes()) flush();
     }
   }
   if (!tasks.empty()) flush();
@@ -255,17 +252,17 @@ void BoxDecider::bound_variants(bool waits) {
     if (!domain_.relaxed()) continue;
     for (int const v : variants(i)) tasks.push_back({i, v, true});
   }
-  auto const lanes = static_cast<std::size_t>(kernels_.lanes);
+  std::size_t const lanes = bounds_.lanes();
   by_variant_.resize(tasks.size());
   for (std::size_t first = 0; first < tasks.size(); first += lanes) {
     std::size_t const count = std::min(lanes, tasks.size() - first);
-    for (std::size_t i = 0; i < lanes; ++i) {
-      Task const& task = tasks[first + std::min(i, count - 1)];
+    for (std::size_t i = 0; i < count; ++i) {
+      Task const& task = tasks[first + i];
       int const only[] = {task.variant};
       auto const& box = boxes[task.box].box;
       bounds_.load(static_cast<int>(i), task.beside ? domain_.widened(box) : box, only);
     }
-    bounds_.bound();
+    bounds_.bound(count);
     for (std::size_t i = 0; i < count; ++i)
       by_variant_[first + i] = bounds_.read(static_cast<int>(i));
   }

@@ -1,6 +1,6 @@
 // Whether a box of groups holds a discriminatory one: searched for, disproved, or left open.
 //
-// Steps, from cheap to dear, each on as many boxes at once as a register takes: bounds of all
+// Steps, from cheap to dear, each on as many boxes at once as the backend takes: bounds of all
 // variants together; a search for an example; bounds of each variant and of pairs of variants
 // jointly; units looked at by their two sides while the box is narrowed to what a pair leaves of
 // it; evaluation of every group, where these are few.
@@ -18,8 +18,7 @@
 #include "engine/verify/open_box.h"
 #include "engine/verify/pair_prover.h"
 #include "engine/verify/verify_query.h"
-#include "kernels/boxes/box_network.h"
-#include "kernels/row_describer.h"
+#include "kernels/backend.h"
 
 namespace fairlane {
 
@@ -56,9 +55,9 @@ struct CertainGroups {
 /// Decides boxes; one thread's. What it says of a box depends on that box alone.
 class BoxDecider {
  public:
-  /// All outlive it. rows: evaluates what bounds leave open, in float32
-  BoxDecider(BoxDomain const& domain, BoundNetwork const& network, BoxKernels const& kernels,
-             RowDescriber& rows, VerifyQuery const& query);
+  /// All outlive it. Throws as Backend::make_box_batch does.
+  BoxDecider(BoxDomain const& domain, BoundNetwork const& network, Backend& backend,
+             VerifyQuery const& query);
 
   /// decisions [boxes]
   void decide(std::span<OpenBox const> boxes, std::span<Decision> decisions);
@@ -93,7 +92,6 @@ class BoxDecider {
 
   BoxDomain const& domain_;
   BoundNetwork const& networks_;
-  BoxKernels const& kernels_;
   VerifyQuery const& query_;
   BoxSearch search_;
   HalfSpaceCounter counter_;

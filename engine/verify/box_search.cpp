@@ -22,21 +22,20 @@ std::int32_t draw_below(std::uint64_t id, std::uint32_t draw, std::int32_t size)
 
 }  // namespace
 
-BoxSearch::BoxSearch(BoxDomain const& domain, BoundNetwork const& network,
-                     BoxKernels const& kernels, RowDescriber& rows, VerifyQuery const& query)
+BoxSearch::BoxSearch(BoxDomain const& domain, BoundNetwork const& network, Backend& backend,
+                     VerifyQuery const& query)
     : domain_(domain),
       networks_(network),
-      network_(&network.get()),
-      kernels_(kernels),
-      rows_(rows),
+      rows_(backend),
       query_(query),
-      memory_(network.get(), kernels.lanes),
-      lanes_(static_cast<std::size_t>(kernels.lanes)),
+      batch_(backend.make_box_batch(network)),
+      memory_(batch_->memory()),
+      lanes_(static_cast<std::size_t>(memory_.lanes())),
       inputs_(static_cast<std::size_t>(network.get().inputs)) {}
 
 void BoxSearch::search(std::span<Task const> tasks, int classes,
                        std::span<std::optional<UnfairPair>> found) {
-  network_ = &networks_.get(classes);
+  classes_ = classes;
   begin(tasks);
   int steps = 0;
   for (Task const& task : tasks) steps = std::max(steps, task.steps);
@@ -104,7 +103,7 @@ void BoxSearch::place(int lane, std::span<std::int32_t const> entries, int varia
   }
   int const only[] = {variant};
   domain_.enclose_variants(only, inputs_.data());
-  for (int k = 0; k < network_->inputs; ++k)
+  for (int k = 0; k < networks_.get().inputs; ++k)
     memory_.at(memory_.get().low, k, lane) = inputs_[static_cast<std::size_t>(k)].low;
 }
 
@@ -132,7 +131,7 @@ void BoxSearch::evaluate(std::span<Task const> tasks) {
         place(static_cast<int>(i), kind == 0 ? lane.entries : beside(lane, kind == 1),
               variants[std::min(v, variants.size() - 1)]);
       }
-      kernels_.probe(*network_, memory_.get(), false);
+      batch_->probe(classes_, static_cast<int>(tasks.size()), false);
       for (std::size_t i = 0; i < tasks.size(); ++i) {
         std::size_t const count = tasks[i].variants.size();
         if (v < count) {
@@ -178,7 +177,7 @@ bool BoxSearch::holds_in_double(Lane const& lane, Task const& task, VariantPair 
 void BoxSearch::evaluate_rows(std::span<std::int32_t const> entries,
                               std::span<int const> variants) {
   std::size_t const width = domain_.attributes();
-  auto const outputs = static_cast<std::size_t>(network_->outputs);
+  auto const outputs = static_cast<std::size_t>(networks_.get().outputs);
   row_.resize(width * variants.size());
   logits_.resize(outputs * variants.size());
   outcomes_.labels.resize(variants.size());
@@ -260,12 +259,11 @@ void BoxSearch::move(std::span<Task const> tasks) {
     auto const [low, high] = std::minmax_element(outputs.begin(), outputs.end());
     lanes_[i].middle = (*low + *high) / 2.0 - query_.threshold;
   }
-  kernels_.probe(*network_, memory_.get(), true);
+  batch_->probe(classes_, static_cast<int>(tasks.size()), true);
   for (std::size_t i = 0; i < tasks.size(); ++i) step_lane(static_cast<int>(i), tasks[i]);
 }
 
 void BoxSearch::find_rises(int number) {
-  double const* const slopes = memory_.get().below;
   Lane& lane = lanes_[static_cast<std::size_t>(number)];
   for (std::size_t a = 0; a < domain_.axes(); ++a) {
     AxisRange const near = domain_.near(a, lane.entries[a]);
@@ -273,7 +271,7 @@ void BoxSearch::find_rises(int number) {
     auto const last = domain_.values(a, near.last);
     double rise = 0.0;
     for (std::size_t k = 0; k < first.size(); ++k)
-      rise += slopes[domain_.axis_inputs(a)[k] * kernels_.lanes + number] * (last[k] - first[k]);
+      rise += slope_of(domain_.axis_inputs(a)[k], number) * (last[k] - first[k]);
     lane.rises[a] = rise >= 0.0;
   }
 }
@@ -291,7 +289,6 @@ void BoxSearch::step_lane(int number, Task const& task) {
   double least = std::numeric_limits<double>::infinity();
   std::size_t axis = 0;
   std::int32_t entry = -1;
-  double const* const slopes = memory_.get().below;
   auto const is_kept = [&](std::size_t a, std::int32_t e) {
     if (!domain_.limited()) return true;
     std::int32_t const here = std::exchange(lane.entries[a], e);
@@ -309,7 +306,7 @@ void BoxSearch::step_lane(int number, Task const& task) {
       auto const to = domain_.values(a, e);
       double rise = 0.0;
       for (std::size_t k = 0; k < to.size(); ++k)
-        rise += slopes[inputs[k] * kernels_.lanes + number] * (to[k] - from[k]);
+        rise += slope_of(inputs[k], number) * (to[k] - from[k]);
       return std::abs(lane.middle + rise);
     };
     auto const consider = [&](std::int32_t e) {
@@ -327,8 +324,8 @@ void BoxSearch::step_lane(int number, Task const& task) {
       continue;
     }
     std::int32_t const beside = here < range.last ? here + 1 : here - 1;
-    double const rise = slopes[inputs[0] * kernels_.lanes + number] *
-                        (domain_.values(a, beside)[0] - from[0]) * (beside - here);
+    double const rise =
+        slope_of(inputs[0], number) * (domain_.values(a, beside)[0] - from[0]) * (beside - here);
     double const steps = rise == 0.0 ? 0.0 : -lane.middle / rise;
     double const reach = range.last - range.first;
     auto const whole = static_cast<std::int32_t>(std::floor(std::clamp(steps, -reach, reach)));

@@ -3,14 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "engine/verify/box_domain.h"
 #include "engine/verify/verify_query.h"
-#include "kernels/boxes/box_network.h"
-#include "kernels/row_describer.h"
+#include "kernels/backend.h"
 
 namespace fairlane {
 
@@ -27,8 +27,11 @@ struct UnfairPair {
 class BoxSearch {
  public:
   /// All outlive it.
-  BoxSearch(BoxDomain const& domain, BoundNetwork const& network, BoxKernels const& kernels,
-            RowDescriber& rows, VerifyQuery const& query);
+  BoxSearch(BoxDomain const& domain, BoundNetwork const& network, Backend& backend,
+            VerifyQuery const& query);
+
+  /// Tasks at once.
+  std::size_t lanes() const { return lanes_.size(); }
 
   /// A box to search, and where.
   /// id      from which its random numbers come
@@ -40,7 +43,7 @@ class BoxSearch {
     int steps = 0;
     bool middle = true;
   };
-  /// found [tasks], at most as many as kernels take lanes. classes: between whose outputs to look
+  /// found [tasks], at most lanes(). classes: between whose outputs to look
   void search(std::span<Task const> tasks, int classes, std::span<std::optional<UnfairPair>> found);
 
   /// The first two people with different labels, in float32, of whom one is of a group, and the
@@ -85,14 +88,17 @@ class BoxSearch {
   void place(int lane, std::span<std::int32_t const> entries, int variant);
   void find_rises(int lane);
   void step_lane(int lane, Task const& task);
+  double slope_of(int input, int lane) const {
+    return memory_.at(memory_.get().below, input, lane);
+  }
 
   BoxDomain const& domain_;
   BoundNetwork const& networks_;
-  BoxNetwork const* network_;
-  BoxKernels const& kernels_;
+  int classes_ = 0;
   RowDescriber& rows_;
   VerifyQuery const& query_;
-  BoxMemory memory_;
+  std::unique_ptr<BoxBatch> batch_;
+  BoxMemory& memory_;
   std::vector<Lane> lanes_;
   /// Of the variants of a group.
   struct Outcomes {

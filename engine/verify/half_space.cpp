@@ -12,10 +12,10 @@ constexpr double kSlack = 0x1p-40;            // more than sums of contributions
 
 }  // namespace
 
-HalfSpaceCounter::HalfSpaceCounter(BoxDomain const& domain, BoxKernels const& kernels)
+HalfSpaceCounter::HalfSpaceCounter(BoxDomain const& domain)
     : domain_(domain),
-      kernels_(kernels),
-      groups_(kMostBins + static_cast<std::size_t>(kernels.lanes)),
+      kernels_(box_kernels()),
+      groups_(kMostBins + static_cast<std::size_t>(kernels_.lanes)),
       next_(groups_.size()),
       tail_(groups_.size()) {}
 

@@ -21,8 +21,8 @@ struct LinearForm {
 /// true count, up to roundings of the count itself, a double.
 class HalfSpaceCounter {
  public:
-  /// Both outlive it.
-  HalfSpaceCounter(BoxDomain const& domain, BoxKernels const& kernels);
+  /// domain  outlives it
+  explicit HalfSpaceCounter(BoxDomain const& domain);
 
   /// Groups of a box where the form lies above a threshold, or does not.
   double above(std::span<AxisRange const> box, LinearForm const& form, double threshold) {

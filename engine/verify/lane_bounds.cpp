@@ -9,50 +9,50 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-LaneBounds::LaneBounds(BoxDomain const& domain, BoundNetwork const& network,
-                       BoxKernels const& kernels)
+LaneBounds::LaneBounds(BoxDomain const& domain, BoundNetwork const& network, Backend& backend)
     : domain_(domain),
-      all_(network),
-      network_(&network.get()),
-      kernels_(kernels),
-      memory_(network.get(), kernels.lanes),
+      networks_(network),
+      batch_(backend.make_box_batch(network)),
       inputs_(static_cast<std::size_t>(network.get().inputs)) {}
 
 void LaneBounds::load_inputs(int lane, std::span<AxisRange const> box,
                              std::span<int const> variants) {
   domain_.enclose(box, inputs_.data());
   domain_.enclose_variants(variants, inputs_.data());
-  BoxLanes const& b = memory_.get();
-  for (int k = 0; k < network_->inputs; ++k) {
-    memory_.at(b.low, k, lane) = inputs_[static_cast<std::size_t>(k)].low;
-    memory_.at(b.high, k, lane) = inputs_[static_cast<std::size_t>(k)].high;
+  BoxMemory& memory = batch_->memory();
+  BoxLanes const& b = memory.get();
+  for (int k = 0; k < network().inputs; ++k) {
+    memory.at(b.low, k, lane) = inputs_[static_cast<std::size_t>(k)].low;
+    memory.at(b.high, k, lane) = inputs_[static_cast<std::size_t>(k)].high;
   }
 }
 
 void LaneBounds::load(int lane, std::span<AxisRange const> box, std::span<int const> variants) {
   load_inputs(lane, box, variants);
-  BoxLanes const& b = memory_.get();
-  for (int u = 0; u < network_->units; ++u) {
-    memory_.at(b.sum_low, u, lane) = -kInfinity;
-    memory_.at(b.sum_high, u, lane) = kInfinity;
+  BoxMemory& memory = batch_->memory();
+  BoxLanes const& b = memory.get();
+  for (int u = 0; u < network().units; ++u) {
+    memory.at(b.sum_low, u, lane) = -kInfinity;
+    memory.at(b.sum_high, u, lane) = kInfinity;
   }
 }
 
 OutputLines LaneBounds::read(int lane) {
-  BoxLanes const& b = memory_.get();
+  BoxMemory& memory = batch_->memory();
+  BoxLanes const& b = memory.get();
   OutputLines bounds;
-  bounds.least = memory_.at(b.least, 0, lane);
-  bounds.most = memory_.at(b.most, 0, lane);
-  bounds.below_constant = memory_.at(b.below_constant, 0, lane);
-  bounds.above_constant = memory_.at(b.above_constant, 0, lane);
-  for (int k = 0; k < network_->inputs; ++k) {
-    bounds.below.push_back(memory_.at(b.below, k, lane));
-    bounds.above.push_back(memory_.at(b.above, k, lane));
+  bounds.least = memory.at(b.least, 0, lane);
+  bounds.most = memory.at(b.most, 0, lane);
+  bounds.below_constant = memory.at(b.below_constant, 0, lane);
+  bounds.above_constant = memory.at(b.above_constant, 0, lane);
+  for (int k = 0; k < network().inputs; ++k) {
+    bounds.below.push_back(memory.at(b.below, k, lane));
+    bounds.above.push_back(memory.at(b.above, k, lane));
   }
   for (int const input : domain_.variant_inputs()) {
     auto const k = static_cast<std::size_t>(input);
-    double const low = memory_.at(b.low, input, lane);
-    double const high = memory_.at(b.high, input, lane);
+    double const low = memory.at(b.low, input, lane);
+    double const high = memory.at(b.high, input, lane);
     bounds.below_constant += bounds.below[k] * (bounds.below[k] < 0.0 ? high : low);
     bounds.above_constant += bounds.above[k] * (bounds.above[k] < 0.0 ? low : high);
     bounds.below[k] = 0.0;

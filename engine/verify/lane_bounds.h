@@ -2,11 +2,12 @@
 #pragma once
 
 #include <cmath>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "engine/verify/box_domain.h"
-#include "kernels/boxes/box_network.h"
+#include "kernels/backend.h"
 
 namespace fairlane {
 
@@ -26,31 +27,34 @@ struct OutputLines {
   bool has_lines() const { return std::isfinite(least) && std::isfinite(most); }
 };
 
-/// The lanes of one set of kernels; one thread's.
+/// A batch of boxes; one thread's.
 class LaneBounds {
  public:
   /// All outlive it.
-  LaneBounds(BoxDomain const& domain, BoundNetwork const& network, BoxKernels const& kernels);
+  LaneBounds(BoxDomain const& domain, BoundNetwork const& network, Backend& backend);
 
   /// Makes a box of groups, with some variants, a lane's; its sums may be anything.
   void load(int lane, std::span<AxisRange const> box, std::span<int const> variants);
   /// The same, with what is known of its sums.
   void load_inputs(int lane, std::span<AxisRange const> box, std::span<int const> variants);
   /// The output is that of a pair of classes from now on.
-  void compare_classes(int pair) { network_ = &all_.get(pair); }
-  void bound() { kernels_.bound(*network_, memory_.get()); }
-  void narrow(double threshold) { kernels_.narrow(*network_, threshold, memory_.get()); }
+  void compare_classes(int pair) { pair_ = pair; }
+  /// Of the first `count` lanes.
+  void bound(std::size_t count) { batch_->bound(pair_, static_cast<int>(count)); }
+  void narrow(double threshold, std::size_t count) {
+    batch_->narrow(pair_, threshold, static_cast<int>(count));
+  }
   /// After bound().
   OutputLines read(int lane);
-  BoxMemory& memory() { return memory_; }
-  BoxNetwork const& network() const { return *network_; }
+  BoxMemory& memory() { return batch_->memory(); }
+  std::size_t lanes() const { return static_cast<std::size_t>(batch_->memory().lanes()); }
+  BoxNetwork const& network() const { return networks_.get(pair_); }
 
  private:
   BoxDomain const& domain_;
-  BoundNetwork const& all_;
-  BoxNetwork const* network_;
-  BoxKernels const& kernels_;
-  BoxMemory memory_;
+  BoundNetwork const& networks_;
+  int pair_ = 0;
+  std::unique_ptr<BoxBatch> batch_;
   std::vector<Interval> inputs_;
 };
 

@@ -4,8 +4,7 @@
 
 namespace fairlane {
 
-std::vector<double> find_gaps(BoxNetwork const& network, int lanes, BoxMemory const& memory,
-                              int lane) {
+std::vector<double> find_gaps(BoxNetwork const& network, BoxMemory const& memory, int lane) {
   BoxLanes const& b = memory.get();
   auto const units = static_cast<std::size_t>(network.units);
   std::vector<double> effects(units);  // of a unit's sum on the output
@@ -25,9 +24,8 @@ std::vector<double> find_gaps(BoxNetwork const& network, int lanes, BoxMemory co
       }
     }
     for (int u = 0; u < layer.outputs; ++u) {
-      long const at = static_cast<long>(layer.first_unit + u) * lanes + lane;
-      double const low = b.sum_low[at];
-      double const high = b.sum_high[at];
+      double const low = memory.at(b.sum_low, layer.first_unit + u, lane);
+      double const high = memory.at(b.sum_high, layer.first_unit + u, lane);
       double slope = 1.0;
       double bend = layer.straight ? 1.0 - layer.slope : 1.0;
       if (layer.straight && low >= 0.0) {

@@ -20,13 +20,12 @@ bool is_possible(LaneBounds& bounds, int lane) {
 
 }  // namespace
 
-PairProver::PairProver(BoxDomain const& domain, BoundNetwork const& network,
-                       BoxKernels const& kernels, VerifyQuery const& query)
+PairProver::PairProver(BoxDomain const& domain, BoundNetwork const& network, Backend& backend,
+                       VerifyQuery const& query)
     : domain_(domain),
       query_(query),
-      lanes_(kernels.lanes),
-      upper_(domain, network, kernels),
-      lower_(domain, network, kernels),
+      upper_(domain, network, backend),
+      lower_(domain, network, backend),
       inputs_(static_cast<std::size_t>(network.get().inputs)),
       other_inputs_(inputs_) {}
 
@@ -135,7 +134,7 @@ bool PairProver::excluded(OutputLines const& upper, OutputLines const& lower,
 }
 
 void PairProver::step() {
-  auto const lanes = static_cast<std::size_t>(lanes_);
+  std::size_t const lanes = upper_.lanes();
   std::vector<PairNode> nodes;
   while (nodes.size() < lanes && !nodes_.empty()) {
     PairNode node = std::move(nodes_.back());
@@ -147,15 +146,15 @@ void PairProver::step() {
     nodes.push_back(std::move(node));
   }
   if (nodes.empty()) return;
-  for (std::size_t i = 0; i < lanes; ++i) {
-    PairNode const& node = nodes[std::min(i, nodes.size() - 1)];
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    PairNode const& node = nodes[i];
     int const lane = static_cast<int>(i);
     for (bool const above : {true, false}) {
       int const variant[] = {above ? node.pair.upper : node.pair.lower};
       (above ? upper_ : lower_).load(lane, node.box_of(above), variant);
     }
-    upper_.memory().at(upper_.memory().wanted(), 0, lane) = 1.0;
-    lower_.memory().at(lower_.memory().wanted(), 0, lane) = -1.0;
+    upper_.memory().at(upper_.memory().get().wanted, 0, lane) = 1.0;
+    lower_.memory().at(lower_.memory().get().wanted, 0, lane) = -1.0;
     if (node.sums.empty()) continue;
     double const* sum = node.sums.data();
     for (BoxMemory* memory : {&upper_.memory(), &lower_.memory()}) {
@@ -168,8 +167,8 @@ void PairProver::step() {
   std::vector<bool> closed(nodes.size());
   std::vector<bool> goes_on(nodes.size(), true);
   for (int turn = 0; turn < kNarrowings; ++turn) {
-    upper_.bound();
-    lower_.bound();
+    upper_.bound(nodes.size());
+    lower_.bound(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (closed[i]) continue;
       int const lane = static_cast<int>(i);
@@ -180,8 +179,8 @@ void PairProver::step() {
           of_lower.least > query_.most_lower() || excluded(of_upper, of_lower, nodes[i]))
         closed[i] = true;
     }
-    upper_.narrow(query_.least_upper());
-    lower_.narrow(query_.most_lower());
+    upper_.narrow(query_.least_upper(), nodes.size());
+    lower_.narrow(query_.most_lower(), nodes.size());
     bool any = false;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (closed[i]) continue;
@@ -276,8 +275,8 @@ PairProver::UnitSplit PairProver::choose_unit(int lane) {
       if (layer.slope == 1.0) continue;
       for (int o = 0; o < layer.outputs; ++o) {
         int const u = layer.first_unit + o;
-        double const low = b.sum_low[u * lanes_ + lane];
-        double const high = b.sum_high[u * lanes_ + lane];
+        double const low = memory->at(b.sum_low, u, lane);
+        double const high = memory->at(b.sum_high, u, lane);
         if (!(low < 0.0 && high > 0.0)) continue;
         double const gap = -low * high / (high - low) * fan_out_[static_cast<std::size_t>(u)];
         if (gap > widest) {

@@ -19,7 +19,7 @@ namespace fairlane {
 class PairProver {
  public:
   /// All outlive it.
-  PairProver(BoxDomain const& domain, BoundNetwork const& network, BoxKernels const& kernels,
+  PairProver(BoxDomain const& domain, BoundNetwork const& network, Backend& backend,
              VerifyQuery const& query);
 
   /// Forgets all pairs; boxes are numbered below `boxes`. classes: whose outputs are compared
@@ -71,7 +71,6 @@ class PairProver {
 
   BoxDomain const& domain_;
   VerifyQuery const& query_;
-  int lanes_;
   LaneBounds upper_;  // of the variants above the threshold
   LaneBounds lower_;
   std::vector<Interval> inputs_;

@@ -50,25 +50,21 @@ NetworkView bounded_network(TestSubject const& subject) {
   return view;
 }
 
-/// Boxes are bounded on the CPU alone so far.
-Execution on_cpu(Execution execution) {
+/// Most of a verification is the host's own work, of which a GPU takes nothing: it is used where it
+/// is asked for.
+Execution verify_execution(Execution execution, TestSubject const& subject,
+                           BoxNetwork const& network) {
   if (execution.backend == "auto") {
     execution.backend = "cpu";
-    execution.backend_reason = "`verify` bounds boxes on the CPU";
+    execution.backend_reason = "`verify` uses a GPU where --backend asks for it";
   }
-  if (!execution.backend.starts_with("cpu")) {
+  if (!execution.backend.starts_with("cpu") && !network.straight) {
     throw Error(ExitCode::kUnavailable,
-                fmt::format("--backend is {}; `verify` bounds boxes on the CPU so far, expected "
-                            "auto or cpu",
-                            in_quotes(execution.backend)));
+                fmt::format("{}: has smooth hidden layers, which are bounded on the CPU alone so "
+                            "far; --backend is {}, expected cpu",
+                            escaped(subject.model().source()), in_quotes(execution.backend)));
   }
   return execution;
-}
-
-/// "avx2" of "cpu:avx2"; empty: the best one.
-std::string instruction_set(Execution const& execution) {
-  std::size_t const colon = execution.backend.find(':');
-  return colon == std::string::npos ? std::string() : execution.backend.substr(colon + 1);
 }
 
 /// Who is compared with whom, as a subject numbers attributes.
@@ -125,11 +121,10 @@ class Verification : private JobTask {
   Verification(RunConfig const& config, VerifyOptions const& options)
       : config_(config),
         options_(options),
-        execution_(on_cpu(options.execution)),
         subject_(config, options.execution.model),
         network_(bounded_network(subject_)),
+        execution_(verify_execution(options.execution, subject_, network_.get())),
         rules_(region_rules(subject_, options)),
-        kernels_(box_kernels(instruction_set(execution_).c_str())),
         out_(config.output.dir, manifest(), options.overwrite),
         backend_(make_backend(subject_, execution_, config.seed, {}, options.notice)),
         domain_(subject_.view(), backend_->subject(), region_lists(subject_, options.region),
@@ -200,11 +195,10 @@ class Verification : private JobTask {
 
   RunConfig const& config_;
   VerifyOptions const& options_;
-  Execution execution_;
   TestSubject const subject_;
   BoundNetwork network_;
+  Execution execution_;
   RegionRules rules_;
-  BoxKernels const& kernels_;
   OutputDir out_;
   std::unique_ptr<Backend> backend_;
   BoxDomain domain_;
@@ -222,8 +216,7 @@ class Verification : private JobTask {
 void Verification::work() {
   job_.progress().begin(0, cells_.count(), queue_.decided());
   for (int t = 0; t < threads_; ++t) {
-    deciders_.push_back(
-        std::make_unique<BoxDecider>(domain_, network_, kernels_, *backend_, query_));
+    deciders_.push_back(std::make_unique<BoxDecider>(domain_, network_, *backend_, query_));
   }
   decide_cells();
   if (options_.quantify > 0) count_shares();
@@ -231,7 +224,11 @@ void Verification::work() {
 
 template <class Work>
 void Verification::share_boxes(std::size_t boxes, Work const& work) {
-  pool_.share(threads_, 0, static_cast<std::int64_t>(boxes), kPiece,
+  auto const all = static_cast<std::int64_t>(boxes);
+  // A device is given as many as there are.
+  std::int64_t const piece =
+      execution_.backend.starts_with("cpu") ? kPiece : (all + threads_ - 1) / threads_;
+  pool_.share(threads_, 0, all, std::max(piece, kPiece),
               [&](int thread, std::int64_t first, std::int64_t count) {
                 work(*deciders_[static_cast<std::size_t>(thread)], static_cast<std::size_t>(first),
                      static_cast<std::size_t>(count));
@@ -262,7 +259,7 @@ void Verification::count_shares() {
 
 void Verification::sample_groups(CertainShares& shares) {
   constexpr std::int64_t kSamples = 1 << 15;
-  BoxSearch search(domain_, network_, kernels_, *backend_, query_);
+  BoxSearch search(domain_, network_, *backend_, query_);
   std::vector<int> const& all = query_.variants.front();
   std::vector<std::int32_t> entries(domain_.axes());
   for (std::int64_t i = 0; i < kSamples; ++i) {

@@ -1,7 +1,8 @@
 // Bounds of a network over many boxes of inputs at once: what the kernels take and give.
 //
-// Arrays have a row of `lanes` doubles for each input or unit: value i of lane n is [i * lanes + n].
-// Every lane is a box of its own. What is proven, and why, says kernels/boxes/network_bounds.h.
+// Arrays have a row of `block` doubles for each input or unit: value i of lane n is
+// [i * block + n]. Every lane is a box of its own; further blocks follow, each with all its arrays.
+// What is proven, and why, says kernels/boxes/network_bounds.h.
 #pragma once
 
 #include "kernels/core/pack.h"
@@ -66,9 +67,20 @@ struct BoxLanes {
   double* least = nullptr;
   double* most = nullptr;
   double* possible = nullptr;
-  double const* wanted = nullptr;
+  double* wanted = nullptr;
   double* work = nullptr;  // [box_work(network)] rows of working memory
+
+  /// Arrays that lie so much further on.
+  FL_HD BoxLanes moved(long by, long work_by) const {
+    return {low + by,      high + by,           sum_low + by,  sum_high + by,
+            below + by,    below_constant + by, above + by,    above_constant + by,
+            least + by,    most + by,           possible + by, wanted + by,
+            work + work_by};
+  }
 };
+
+/// Rows of a block, beside its working memory.
+inline int box_rows(BoxNetwork const& n) { return 4 * n.inputs + 2 * n.units + 6; }
 
 /// Rows of working memory.
 inline int box_work(BoxNetwork const& n) {
@@ -78,7 +90,32 @@ inline int box_work(BoxNetwork const& n) {
   return kOfUnit * n.units + 2 * kOfInput * n.widest + kConstants;
 }
 
-/// Functions of one instruction set, for `lanes` boxes at a time.
+/// The arrays of the first block. values [blocks][box_rows(network)][block],
+/// work [blocks][box_work(network)][block]
+inline BoxLanes lay_out_boxes(BoxNetwork const& n, int block, double* values, double* work) {
+  auto const take = [&](int rows) {
+    double* const begin = values;
+    values += static_cast<long>(rows) * block;
+    return begin;
+  };
+  BoxLanes b;
+  b.low = take(n.inputs);
+  b.high = take(n.inputs);
+  b.sum_low = take(n.units);
+  b.sum_high = take(n.units);
+  b.wanted = take(1);
+  b.below = take(n.inputs);
+  b.above = take(n.inputs);
+  b.below_constant = take(1);
+  b.above_constant = take(1);
+  b.least = take(1);
+  b.most = take(1);
+  b.possible = take(1);
+  b.work = work;
+  return b;
+}
+
+/// Functions of one instruction set of the host, for `lanes` boxes at a time: blocks of so many.
 struct BoxKernels {
   int lanes = 0;
   /// Bounds all sums and the output over the lanes' boxes.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 
 namespace fairlane {
 
@@ -89,34 +88,6 @@ BoxLayer BoundNetwork::layer_of(LayerView const& view, ClassPair const& pair) {
   layer.bias = keep(std::move(bias));
   layer.bias_magnitudes = keep(std::move(sizes));
   return layer;
-}
-
-BoxMemory::BoxMemory(BoxNetwork const& network, int lanes) : count_(lanes) {
-  constexpr std::size_t kLine = 64;
-  auto const rows =
-      static_cast<std::size_t>(4 * network.inputs + 2 * network.units + 6 + box_work(network));
-  memory_.assign(rows * static_cast<std::size_t>(lanes) + kLine / sizeof(double), 0.0);
-  auto const address = reinterpret_cast<std::uintptr_t>(memory_.data());
-  double* p = memory_.data() + (kLine - address % kLine) % kLine / sizeof(double);
-  auto const take = [&](int count) {
-    double* const begin = p;
-    p += static_cast<std::ptrdiff_t>(count) * lanes;
-    return begin;
-  };
-  lanes_.low = take(network.inputs);
-  lanes_.high = take(network.inputs);
-  lanes_.sum_low = take(network.units);
-  lanes_.sum_high = take(network.units);
-  lanes_.below = take(network.inputs);
-  lanes_.above = take(network.inputs);
-  lanes_.below_constant = take(1);
-  lanes_.above_constant = take(1);
-  lanes_.least = take(1);
-  lanes_.most = take(1);
-  lanes_.possible = take(1);
-  wanted_ = take(1);
-  lanes_.wanted = wanted_;
-  lanes_.work = take(box_work(network));
 }
 
 }  // namespace fairlane

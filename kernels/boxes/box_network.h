@@ -37,21 +37,4 @@ class BoundNetwork {
   std::vector<BoxNetwork> networks_;  // [pairs]
 };
 
-/// Memory of the lanes of one call.
-class BoxMemory {
- public:
-  BoxMemory(BoxNetwork const& network, int lanes);
-  BoxLanes const& get() const { return lanes_; }
-  int count() const { return count_; }
-  /// Value i of a lane in an array of BoxLanes.
-  double& at(double* rows, int i, int lane) { return rows[i * count_ + lane]; }
-  double* wanted() { return wanted_; }
-
- private:
-  std::vector<double> memory_;
-  BoxLanes lanes_;
-  double* wanted_ = nullptr;
-  int count_;
-};
-
 }  // namespace fairlane

@@ -1,7 +1,9 @@
 // The pack of doubles that boxes are bounded with: a lane is a box of inputs.
 //
-// Its members are those of kernels/core/pack.h, in double. No result depends on kLanes, since lanes
-// never meet.
+// Its members are those of kernels/core/pack.h, in double, and
+//   kStride  lanes from one value of a row to the next
+//   kCurved  whether it bounds smooth activations, whose functions are the host's
+// No result depends on kLanes, since lanes never meet.
 #pragma once
 
 #include <cmath>
@@ -11,9 +13,11 @@
 
 namespace fairlane {
 
-/// One box at a time: the reference, and a CUDA thread's view.
+/// One box at a time: the reference.
 struct ScalarBoxPack {
   static constexpr int kLanes = 1;
+  static constexpr int kStride = 1;
+  static constexpr bool kCurved = true;
   using F = double;
   using M = bool;
 
@@ -35,6 +39,15 @@ struct ScalarBoxPack {
   static FL_HD M lor(M a, M b) { return a || b; }
   static FL_HD M lnot(M a) { return !a; }
   static FL_HD bool any(M m) { return m; }
+};
+
+/// Boxes of a device that share a block of rows: neighbours read and write side by side.
+inline constexpr int kBoxBlock = 32;
+
+/// One box of such a block: a thread's view.
+struct BlockBoxPack : ScalarBoxPack {
+  static constexpr int kStride = kBoxBlock;
+  static constexpr bool kCurved = false;
 };
 
 }  // namespace fairlane

@@ -12,6 +12,8 @@ struct SimdBoxPack {
   using F = hn::Vec<D>;
   using M = hn::Mask<D>;
   static constexpr int kLanes = static_cast<int>(hn::MaxLanes(D()));
+  static constexpr int kStride = kLanes;
+  static constexpr bool kCurved = true;
 
   static FL_HD F splat(double x) { return hn::Set(D(), x); }
   static FL_HD F load(double const* p) { return hn::LoadU(D(), p); }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "kernels/backend.h"
 #include "kernels/cpu/cpu_block.h"
+#include "kernels/cpu/cpu_boxes.h"
 #include "kernels/cpu/cpu_walk.h"
 #include "kernels/k_means.h"
 
@@ -65,6 +66,9 @@ class CpuBackend final : public Backend {
 
   std::unique_ptr<Walker> make_walker(std::vector<ValueList> lists) override {
     return make_cpu_walker(*subject_, kernels_, std::move(lists));
+  }
+  std::unique_ptr<BoxBatch> make_box_batch(BoundNetwork const& network) override {
+    return make_cpu_box_batch(network, kernels_.isa);
   }
 
   void describe(std::int32_t const* rows, std::size_t count, Description* out) override {

@@ -30,9 +30,15 @@ __global__ void __launch_bounds__(kLaneThreads, kLeastLaneBlocks)
 template <class K>
 cudaError_t launch_lanes(K const& kernel, Range range, int multiprocessors, cudaStream_t stream) {
   if (range.most <= 0) return cudaSuccess;
-  std::int64_t const blocks = std::min((range.most + kLaneThreads - 1) / kLaneThreads,
-                                       static_cast<std::int64_t>(multiprocessors) * kLaneBlocks);
-  run_lanes<K><<<static_cast<unsigned>(blocks), kLaneThreads, 0, stream>>>(kernel, range);
+  int threads = kLaneThreads;
+  // Few indices over as many multiprocessors as they reach.
+  while (threads > kWarpLanes && range.most <= static_cast<std::int64_t>(multiprocessors) * threads)
+    threads /= 2;
+  std::int64_t const blocks =
+      std::min((range.most + threads - 1) / threads,
+               static_cast<std::int64_t>(multiprocessors) * kLaneBlocks * (kLaneThreads / threads));
+  run_lanes<K>
+      <<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), 0, stream>>>(kernel, range);
   return cudaGetLastError();
 }
 

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "kernels/device/boxes/device_boxes.h"
 #include "kernels/device/device_block.h"
 #include "kernels/device/device_k_means.h"
 #include "kernels/device/less_memory.h"
@@ -56,7 +57,7 @@ struct Member {
   Arithmetic arithmetic;
   std::unique_ptr<Evaluator> evaluator;
   DeviceTable table;
-  std::mutex walking;
+  std::mutex walking;  // and bounding boxes
 };
 
 /// Backend on one or several devices: a block uses one of them, and each records what its blocks
@@ -214,6 +215,10 @@ class DeviceBackend final : public Backend {
   void logits(std::int32_t const* rows, std::size_t count, float* out) override {
     if (scorer_ != nullptr) return score_rows(*packed_, *scorer_, rows, count, out);
     host_->logits(rows, count, out);
+  }
+  std::unique_ptr<BoxBatch> make_box_batch(BoundNetwork const& network) override {
+    Member& member = *members_[next_.fetch_add(1) % members_.size()];
+    return make_device_box_batch(network, *member.device, member.walking, options_.lanes);
   }
   std::vector<std::int32_t> k_means(RowTable const& rows, int clusters,
                                     std::uint64_t seed) override {

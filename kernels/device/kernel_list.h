@@ -3,6 +3,7 @@
 
 #include <variant>
 
+#include "kernels/device/boxes/box_kernels.h"
 #include "kernels/device/dense_blocks.h"
 #include "kernels/device/k_means_kernels.h"
 #include "kernels/device/record/findings_kernels.h"
@@ -15,18 +16,17 @@
 namespace fairlane {
 
 /// Kernels that do a lane's, a place's or a slot's work at every index.
-using LaneKernel =
-    std::variant<PlaceLanes, DrawLanes, MoveLanes, PackRows, RecordProbed, PairRows, AdvanceLanes,
-                 MarkOrigins, WeighLanes, MarkDue, DrawPartners, StepLanes, FindLanes, GatherRows,
-                 KeepStage, NextStage, RecordClassified, SettleLanes, StepByOdds, SettleByOdds,
-                 BeginMargin, RecordMargin, NewtonLanes, MarkStale, PairSides, RenewMargin,
-                 MoveMargin, SettleMargin, BeginLattice, PlanLattice, TryMove, SettleTrial,
-                 RehashSlots, MarkOwned, GatherSlots, MergeSlots, CountVisits, PickFindings,
-                 TakeColumn, PackRecords, LoadMembers, LoadRows, StoreScores, ProbeStored,
-                 ClassifyStored, ClassifySomeStored, MarginStored, PairMarginStored,
-                 TryPartnerStored, CountPartnerStored, DifferenceStored, StepGradients,
-                 LogitGradients, FinishDense, ActivateSums, MarkSuspects, ForgetLabels,
-                 LowerWeights, AssignRows, RaiseFarthest, NameFarthest, LoadWalkHeads, CopyMembers>;
+using LaneKernel = std::variant<
+    PlaceLanes, DrawLanes, MoveLanes, PackRows, RecordProbed, PairRows, AdvanceLanes, MarkOrigins,
+    WeighLanes, MarkDue, DrawPartners, StepLanes, FindLanes, GatherRows, KeepStage, NextStage,
+    RecordClassified, SettleLanes, StepByOdds, SettleByOdds, BeginMargin, RecordMargin, NewtonLanes,
+    MarkStale, PairSides, RenewMargin, MoveMargin, SettleMargin, BeginLattice, PlanLattice, TryMove,
+    SettleTrial, RehashSlots, MarkOwned, GatherSlots, MergeSlots, CountVisits, PickFindings,
+    TakeColumn, PackRecords, LoadMembers, LoadRows, StoreScores, ProbeStored, ClassifyStored,
+    ClassifySomeStored, MarginStored, PairMarginStored, TryPartnerStored, CountPartnerStored,
+    DifferenceStored, StepGradients, LogitGradients, FinishDense, ActivateSums, MarkSuspects,
+    ForgetLabels, LowerWeights, AssignRows, RaiseFarthest, NameFarthest, LoadWalkHeads, CopyMembers,
+    BoundBoxes, NarrowBoxes, ProbeBoxes>;
 
 /// Kernels that evaluate the network for a tile of lanes.
 using TileKernel =

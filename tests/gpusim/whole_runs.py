@@ -37,6 +37,8 @@ SUBJECTS = {
     "keys of two words": ("beyond", "protected=[group]"),
     "keys of many words": ("vast", "protected=[group, sex]"),
 }
+# These have hidden layers of straight lines, and so bounds on a GPU; --cells of them.
+VERIFIED = {"one attribute": "fairify:3", "three attributes": "fairify:3", "list of values": "fairify:3"}
 # Of these a part is walked, or nothing: the whole domain is too large.
 TOO_LARGE = ("encodings", "keys of two words", "keys of many words")
 SHARDS = {"wide network": "1/40"}
@@ -50,11 +52,17 @@ class Case:
         self.subject, self.verb, self.way, self.method = subject, verb, way, method
         self.name = f"{subject}, {method if verb == 'run' else verb}, {way}"
 
+    def exits(self):
+        """Exit codes of a run that did what it was asked for: a few boxes leave cells unknown."""
+        return (0, 3) if self.verb == "verify" else (0,)
+
     def arguments(self, folder):
         config, protected = SUBJECTS[self.subject]
         words = [self.verb, pathlib.Path(folder, f"{config}.yaml"), "--json", "--set", protected]
         if self.verb == "enumerate":
             return [*words, "--instances", "200", "--shard", SHARDS.get(self.subject, "1/1")]
+        if self.verb == "verify":
+            return [*words, "--cells", VERIFIED[self.subject], "--boxes", "20"]
         settings = {"method": self.method, "seed": 7, "global.num": 30, "local.num": 8, "aequitas.lanes": 20,
                     "output.format": "csv", "output.trace": "true"}
         return words + [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
@@ -71,6 +79,8 @@ def short_list():
         cases.append(Case(subject, "run", next(ways), "eidig"))
         if subject not in TOO_LARGE:
             cases.append(Case(subject, "enumerate", next(ways)))
+        if subject in VERIFIED:
+            cases.append(Case(subject, "verify", next(ways)))
     return cases + [Case(subject, "enumerate", "races") for subject in ("one attribute", "several outputs")]
 
 
@@ -99,7 +109,7 @@ class Runner:
         command = [program, *case.arguments(self.subjects), "--backend", backend, "--out", out, *extra]
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True, errors="replace", check=False,
                               env={**os.environ, **environment}, timeout=PATIENCE)
-        if done.returncode != 0:
+        if done.returncode not in case.exits():
             return f"exit status {done.returncode}: {done.stderr[-1500:]}", done.stderr
         return json.loads(done.stdout), done.stderr
 

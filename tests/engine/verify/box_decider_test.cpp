@@ -25,7 +25,7 @@ class DecidedSubject {
         network_(view_.network),
         query_({{}, {}, view_.outputs() == 1 ? static_cast<double>(view_.threshold) : 0.0, margin}),
         rules_(std::move(rules)),
-        decider_(domain_, network_, box_kernels(), *backend_, query_) {
+        decider_(domain_, network_, *backend_, query_) {
     query_.variants.emplace_back();
     for (int v = 0; v < domain_.variants(); ++v) query_.variants[0].push_back(v);
     query_.compares = [this, all_differ](int v, int w) { return differs(v, w, all_differ); };

@@ -50,7 +50,7 @@ TEST(HalfSpaceCounter, CountsNoneTooManyAndFewTooFew) {
     RandomSubject subject(shape);
     auto const backend = make_cpu_backend(subject.view, {});
     BoxDomain const domain(subject.view, backend->subject(), free_lists(subject.view));
-    HalfSpaceCounter counter(domain, box_kernels());
+    HalfSpaceCounter counter(domain);
     SCOPED_TRACE("seed " + std::to_string(seed));
     for (int i = 0; i < 50; ++i) {
       GroupBox box = domain.whole();

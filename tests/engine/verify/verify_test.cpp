@@ -10,6 +10,7 @@
 #include "tests/benchmarks.h"
 #include "tests/engine/count/enumeration_output.h"
 #include "tests/engine/search/run_search.h"
+#include "tests/models/expect_error.h"
 
 namespace fairlane {
 namespace {
@@ -410,12 +411,16 @@ TEST(Verify, WritesFairifysTable) {
   EXPECT_EQ(running, cells);
 }
 
-TEST(Verify, RefusesWhatItCannotProve) {
+TEST(Verify, BoundsSmoothNetworksOnTheCpuAlone) {
   TemporaryFolder const folder;
-  RunConfig config = verified_config(folder, 1);
+  SmallShape shape;
+  shape.activation = Activation::kTanh;
+  RunConfig config = small_config(folder, shape);
   VerifyOptions options = by_threads(1);
   options.execution.backend = "cuda";
-  EXPECT_THROW(verify(to(config, folder.file("out")), options), Error);
+  expect_error(ExitCode::kUnavailable, {"smooth hidden layers", "\"cuda\"", "expected cpu"},
+               [&] { verify(to(config, folder.file("out")), options); });
+  EXPECT_FALSE(std::filesystem::exists(folder.file("out")));
 }
 
 }  // namespace

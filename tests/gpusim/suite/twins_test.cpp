@@ -10,6 +10,7 @@
 #include "tests/engine/search/encoded_subject.h"
 #include "tests/engine/search/network_scorer.h"
 #include "tests/engine/search/run_search.h"
+#include "tests/engine/verify/decided_boxes.h"
 #include "tests/gpusim/suite/simulated_device.h"
 
 namespace fairlane {
@@ -160,6 +161,13 @@ void search_everywhere(Twins& twins, RunConfig config, std::vector<char const*> 
   }
 }
 
+void decide_boxes(Twins& twins) {
+  RandomSubject::Shape shape;
+  shape.counts = {2};  // few enough pairs to be looked at one by one
+  RandomSubject const subject(shape);
+  decided_boxes(subject.view, *twins.backend(subject.view, {}));
+}
+
 /// Whatever launches a kernel, on small subjects.
 void reach_every_kernel(Twins& twins) {
   TemporaryFolder const folder;
@@ -201,6 +209,7 @@ void reach_every_kernel(Twins& twins) {
   run_search_on(config, network, [&](VisitSink overflow) {
     return twins.backend(network.view(), {.devices = 2, .overflow = std::move(overflow)});
   });
+  decide_boxes(twins);
   // Clusters that are empty at first.
   SimulatedDevice device(&twins.tallies());
   std::vector<std::int32_t> const codes = {5, 9, 9, 5};

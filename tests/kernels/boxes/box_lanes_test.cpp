@@ -5,85 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "kernels/boxes/box_network.h"
 #include "kernels/boxes/network_bounds.h"
-#include "tests/kernels/random_subject.h"
+#include "kernels/cpu/cpu_boxes.h"
+#include "tests/kernels/boxes/batch_bounds.h"
 
 namespace fairlane {
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::infinity();
-
 constexpr Activation kBoxActivations[] = {Activation::kLinear,    Activation::kRelu,
                                           Activation::kLeakyRelu, Activation::kTanh,
                                           Activation::kSigmoid,   Activation::kGelu};
-
-/// A box of one of the subject's inputs, which are codes.
-std::vector<Interval> some_box(RandomSubject& subject) {
-  std::vector<Interval> box;
-  for (std::size_t a = 0; a < subject.view.low.size(); ++a) {
-    std::int32_t const low = subject.uniform(subject.view.low[a], subject.view.high[a]);
-    box.push_back({static_cast<double>(low),
-                   static_cast<double>(subject.uniform(low, subject.view.high[a]))});
-  }
-  return box;
-}
-
-/// What the kernels of an instruction set say of boxes, a lane after the other.
-struct LaneBounds {
-  std::vector<double> least;
-  std::vector<double> most;
-  std::vector<double> all;  // everything else: lines, sums, and the boxes after narrowing
-};
-
-LaneBounds bounds_of(char const* isa, BoxNetwork const& network,
-                     std::vector<std::vector<Interval>> const& boxes, double threshold) {
-  BoxKernels const& kernels = box_kernels(isa);
-  BoxMemory memory(network, kernels.lanes);
-  BoxLanes const& b = memory.get();
-  LaneBounds result;
-  auto const lanes = static_cast<std::size_t>(kernels.lanes);
-  for (std::size_t first = 0; first < boxes.size(); first += lanes) {
-    for (std::size_t i = 0; i < lanes; ++i) {
-      int const lane = static_cast<int>(i);
-      std::size_t const at = std::min(first + i, boxes.size() - 1);
-      for (int k = 0; k < network.inputs; ++k) {
-        memory.at(b.low, k, lane) = boxes[at][static_cast<std::size_t>(k)].low;
-        memory.at(b.high, k, lane) = boxes[at][static_cast<std::size_t>(k)].high;
-      }
-      for (int u = 0; u < network.units; ++u) {
-        memory.at(b.sum_low, u, lane) = -kUnknown;
-        memory.at(b.sum_high, u, lane) = kUnknown;
-      }
-      memory.at(memory.wanted(), 0, lane) = at % 2 == 0 ? 1.0 : -1.0;
-    }
-    kernels.bound(network, b);
-    std::size_t const count = std::min(lanes, boxes.size() - first);
-    std::vector<double> lines;
-    for (std::size_t i = 0; i < count; ++i) {
-      int const lane = static_cast<int>(i);
-      result.least.push_back(memory.at(b.least, 0, lane));
-      result.most.push_back(memory.at(b.most, 0, lane));
-    }
-    kernels.narrow(network, threshold, b);
-    for (std::size_t i = 0; i < count; ++i) {
-      int const lane = static_cast<int>(i);
-      bool const possible = memory.at(b.possible, 0, lane) != 0.0;
-      result.all.push_back(possible ? 1.0 : 0.0);
-      for (int k = 0; k < network.inputs; ++k) {
-        for (double* rows : {b.below, b.above, b.low, b.high}) {
-          // What is narrowed to nothing has no values of its own.
-          result.all.push_back(possible ? memory.at(rows, k, lane) : 0.0);
-        }
-      }
-      for (int u = 0; u < network.units; ++u) {
-        result.all.push_back(possible ? memory.at(b.sum_low, u, lane) : 0.0);
-        result.all.push_back(possible ? memory.at(b.sum_high, u, lane) : 0.0);
-      }
-    }
-  }
-  return result;
-}
 
 RandomSubject::Shape box_shape(Activation activation, std::uint32_t seed) {
   RandomSubject::Shape shape;
@@ -102,10 +33,12 @@ TEST(BoxLanes, AllInstructionSetsGiveTheSameBits) {
       BoundNetwork const network(subject.view.network);
       std::vector<std::vector<Interval>> boxes;
       for (int i = 0; i < 37; ++i) boxes.push_back(some_box(subject));
-      auto const reference = bounds_of("portable", network.get(), boxes, 0.0);
+      auto const reference =
+          bounds_of(*make_cpu_box_batch(network, "portable"), network.get(), boxes, 0.0);
       for (auto const& isa : cpu_instruction_sets()) {
         SCOPED_TRACE(isa + ", seed " + std::to_string(seed));
-        auto const bounds = bounds_of(isa.c_str(), network.get(), boxes, 0.0);
+        auto const bounds =
+            bounds_of(*make_cpu_box_batch(network, isa.c_str()), network.get(), boxes, 0.0);
         EXPECT_EQ(bounds.least, reference.least);
         EXPECT_EQ(bounds.most, reference.most);
         EXPECT_EQ(bounds.all, reference.all);
@@ -128,7 +61,7 @@ TEST(BoxLanes, SumsThatMayOverflowHaveNoBoundsAndNarrowNothing) {
     BoxBounds reference(bounded);
     std::vector<std::vector<Interval>> boxes;
     for (int i = 0; i < 20; ++i) boxes.push_back(some_box(subject));
-    auto const bounds = bounds_of("", network.get(), boxes, 0.0);
+    auto const bounds = bounds_of(*make_cpu_box_batch(network, ""), network.get(), boxes, 0.0);
     std::size_t const numbers = bounds.all.size() / boxes.size();
     for (std::size_t i = 0; i < boxes.size(); ++i) {
       if (reference.enclose(boxes[i])) continue;
@@ -160,7 +93,7 @@ TEST(BoxLanes, BoundsAreThoseOfOneBox) {
       BoxBounds reference(bounded);
       std::vector<std::vector<Interval>> boxes;
       for (int i = 0; i < 20; ++i) boxes.push_back(some_box(subject));
-      auto const bounds = bounds_of("", network.get(), boxes, 0.0);
+      auto const bounds = bounds_of(*make_cpu_box_batch(network, ""), network.get(), boxes, 0.0);
       for (std::size_t i = 0; i < boxes.size(); ++i) {
         ASSERT_TRUE(reference.enclose(boxes[i]));
         Interval const z = reference.logit(0);
@@ -187,7 +120,8 @@ TEST(BoxLanes, NarrowingKeepsWhatIsWanted) {
       naive::Row const row = subject.row();
       float threshold = 0.0F;
       backend->logits(row.data(), 1, &threshold);
-      auto const bounds = bounds_of("", network.get(), boxes, static_cast<double>(threshold));
+      auto const bounds = bounds_of(*make_cpu_box_batch(network, ""), network.get(), boxes,
+                                    static_cast<double>(threshold));
       auto const inputs = static_cast<std::size_t>(network.get().inputs);
       std::size_t const of_box = 1 + 4 * inputs + 2 * static_cast<std::size_t>(network.get().units);
       for (std::size_t i = 0; i < boxes.size(); ++i) {

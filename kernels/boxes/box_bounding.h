@@ -1,0 +1,370 @@
+// Bounds of a network over boxes of inputs, a box a lane: intervals, and lines merged through the
+// layers. The proof is that of kernels/boxes/network_bounds.h, whose BoxBounds is the reference that
+// one box is compared with.
+//
+// Beyond it, sums may be known to lie in bounds that a caller has set (a unit's two sides are
+// looked at one after the other): an input that breaks them is none that the lane speaks of, so the
+// lines hold for the others.
+#pragma once
+
+#include "kernels/boxes/box_rows.h"
+#include "kernels/boxes/relaxation.h"
+#include "kernels/core/dense.h"
+
+namespace fairlane {
+
+/// Bounds over a pack.
+template <class P>
+struct BoxBounding {
+  using F = typename P::F;
+  using M = typename P::M;
+  using Rows = BoxRows<P>;
+  using Work = typename Rows::Work;
+
+  /// Lines in a layer's inputs, as they are moved down.
+  struct Lines {
+    F below = P::splat(0.0);  // constants
+    F above = P::splat(0.0);
+    F below_size = P::splat(0.0);  // sums of magnitudes
+    F above_size = P::splat(0.0);
+
+    FL_HD void add_below(F x) {
+      below = below + x;
+      below_size = below_size + P::abs(x);
+    }
+    FL_HD void add_above(F x) {
+      above = above + x;
+      above_size = above_size + P::abs(x);
+    }
+  };
+
+  /// What enters layer l: the box, or the ranges of the layer before.
+  static FL_HD F input_low(BoxNetwork const& n, BoxLanes const& b, Work const& w, int l, int k) {
+    return l == 0 ? Rows::get(b.low, k) : Rows::get(w.range_low, n.layer[l - 1].first_unit + k);
+  }
+  static FL_HD F input_high(BoxNetwork const& n, BoxLanes const& b, Work const& w, int l, int k) {
+    return l == 0 ? Rows::get(b.high, k) : Rows::get(w.range_high, n.layer[l - 1].first_unit + k);
+  }
+
+  /// Intervals of kCount of a layer's sums from w.centre, radius and reach. Returns where they are
+  /// finite.
+  template <int kCount>
+  static FL_HD M enclose_outputs(BoxLayer const& layer, BoxLanes const& b, Work const& w,
+                                 int first) {
+    F sum[kCount];
+    F spread[kCount];
+    F size[kCount];
+    for (int i = 0; i < kCount; ++i) {
+      sum[i] = P::splat(layer.bias[first + i]);
+      spread[i] = P::splat(0.0);
+      size[i] = P::splat(layer.bias_magnitudes[first + i]);
+    }
+    for (int k = 0; k < layer.inputs; ++k) {
+      F const centre = Rows::get(w.centre, k);
+      F const radius = Rows::get(w.radius, k);
+      F const reach = Rows::get(w.reach, k);
+      double const* const weight = layer.weights + static_cast<long>(k) * layer.outputs + first;
+      double const* const magnitude =
+          layer.magnitudes + static_cast<long>(k) * layer.outputs + first;
+      FL_UNROLL
+      for (int i = 0; i < kCount; ++i) {
+        F const x = P::splat(weight[i]);
+        sum[i] = P::fma(x, centre, sum[i]);
+        spread[i] = P::fma(P::abs(x), radius, spread[i]);
+        size[i] = P::fma(P::splat(magnitude[i]), reach, size[i]);
+      }
+    }
+    M finite = size[0] < P::splat(BoxError::kLargest);
+    for (int i = 0; i < kCount; ++i) {
+      int const u = layer.first_unit + first + i;
+      F const error = P::splat(layer.inputs * BoxError::kRounding) * size[i] +
+                      P::splat(layer.inputs * BoxError::kSubnormal);
+      Rows::put(w.error, u, error);
+      Rows::put(b.sum_low, u, P::max(Rows::get(b.sum_low, u), sum[i] - spread[i] - error));
+      Rows::put(b.sum_high, u, P::min(Rows::get(b.sum_high, u), sum[i] + spread[i] + error));
+      finite = P::land(finite, size[i] < P::splat(BoxError::kLargest));
+    }
+    return finite;
+  }
+
+  /// Intervals of a layer's sums. Returns where they are finite.
+  static FL_HOST_DEVICE M enclose(BoxNetwork const& n, BoxLanes const& b, Work const& w, int l) {
+    constexpr int kBlock = 4;
+    BoxLayer const& layer = n.layer[l];
+    F const largest = P::splat(BoxError::kLargest);
+    F most = P::splat(0.0);
+    for (int k = 0; k < layer.inputs; ++k) {
+      F const low = input_low(n, b, w, l, k);
+      F const high = input_high(n, b, w, l, k);
+      F const centre = low + (high - low) * P::splat(0.5);
+      Rows::put(w.centre, k, centre);
+      Rows::put(w.radius, k, P::max(high - centre, centre - low));
+      F const reach = P::max(P::abs(low), P::abs(high));
+      Rows::put(w.reach, k, reach);
+      most = P::max(reach, most);
+    }
+    M finite = P::lnot(most > largest);
+    int o = 0;
+    for (; o + kBlock <= layer.outputs; o += kBlock)
+      finite = P::land(finite, enclose_outputs<kBlock>(layer, b, w, o));
+    for (; o < layer.outputs; ++o) finite = P::land(finite, enclose_outputs<1>(layer, b, w, o));
+    return finite;
+  }
+
+  /// The extreme of what takes its extremes at an interval's ends, or is 0 at 0, where that lies in
+  /// it.
+  static FL_HOST_DEVICE F extreme(M crosses, F first, F last, bool least) {
+    F const end = least ? P::min(first, last) : P::max(first, last);
+    F const zero = P::splat(0.0);
+    return P::select(crosses, least ? P::min(end, zero) : P::max(end, zero), end);
+  }
+
+  /// Lines and ranges of a layer's activations.
+  static FL_HOST_DEVICE void activate(BoxNetwork const& n, BoxLanes const& b, Work const& w,
+                                      int l) {
+    BoxLayer const& layer = n.layer[l];
+    for (int o = 0; o < layer.outputs; ++o) {
+      int const u = layer.first_unit + o;
+      if (!layer.straight) {
+        if constexpr (P::kCurved) activate_curved(layer, b, w, u);
+        continue;
+      }
+      F const zero = P::splat(0.0);
+      F const one = P::splat(1.0);
+      F const slope = P::splat(layer.slope);
+      F const low = Rows::get(b.sum_low, u);
+      F const high = Rows::get(b.sum_high, u);
+      F const at_low = P::select(low < zero, slope * low, low);
+      F const at_high = P::select(high < zero, slope * high, high);
+      F const reach = P::max(P::abs(low), P::abs(high));
+      F const width = high - low;
+      M const apart = width > P::splat(BoxError::kNarrow) * reach;
+      F const slope_low = P::select(low < zero, slope, one);
+      F const chord = P::select(apart, (at_high - at_low) / width, slope_low);
+      M const crosses = P::land(zero > low, high > zero);
+      F const near = P::select(high > Rows::negative(low), one, slope);
+      M const convex = chord > slope;
+      F const below = P::select(P::land(crosses, convex), near, chord);
+      F const above = P::select(P::land(crosses, P::lnot(convex)), near, chord);
+      F const least = extreme(crosses, at_low, at_high, true);
+      F const most = extreme(crosses, at_low, at_high, false);
+      F const largest = P::max(P::abs(least), P::abs(most));
+      bool const exact = layer.slope == 0.0 || layer.slope == 1.0;
+      F const error =
+          exact ? zero : P::splat(BoxError::kProduct) * largest + P::splat(BoxError::kTiny);
+      F const line = P::splat(BoxError::kLine);
+      F const below_pad = error + line * (largest + P::abs(below) * reach);
+      F const above_pad = error + line * (largest + P::abs(above) * reach);
+      F const range_pad = exact ? zero : error + line * largest;
+      Rows::put(w.below_slope, u, below);
+      Rows::put(w.above_slope, u, above);
+      Rows::put(w.below_offset, u,
+                extreme(crosses, at_low - below * low, at_high - below * high, true) - below_pad);
+      Rows::put(w.above_offset, u,
+                extreme(crosses, at_low - above * low, at_high - above * high, false) + above_pad);
+      Rows::put(w.range_low, u, least - range_pad);
+      Rows::put(w.range_high, u, most + range_pad);
+    }
+  }
+
+  static void activate_curved(BoxLayer const& layer, BoxLanes const& b, Work const& w, int u) {
+    for (int lane = 0; lane < P::kLanes; ++lane) {
+      long const at = static_cast<long>(u) * P::kStride + lane;
+      Interval z{b.sum_low[at], b.sum_high[at]};
+      if (!(z.low <= z.high) || !(z.high - z.low <= BoxError::kLargest)) z = {};
+      Relaxation const lines = relax(layer.activation, layer.alpha, z);
+      w.below_slope[at] = lines.below.slope;
+      w.below_offset[at] = lines.below.offset;
+      w.above_slope[at] = lines.above.slope;
+      w.above_offset[at] = lines.above.offset;
+      w.range_low[at] = lines.range.low;
+      w.range_high[at] = lines.range.high;
+    }
+  }
+
+  /// Moves lines in the sums of layer l down to the network's inputs: from w.sums_* to w.inputs_*.
+  static FL_HOST_DEVICE void move_down(BoxNetwork const& n, Work const& w, int l, Lines& lines) {
+    for (;; --l) {
+      BoxLayer const& layer = n.layer[l];
+      for (int o = 0; o < layer.outputs; ++o) {
+        F const below = Rows::get(w.sums_below, o);
+        F const above = Rows::get(w.sums_above, o);
+        F const bias = P::splat(layer.bias[o]);
+        F const error = Rows::get(w.error, layer.first_unit + o);
+        lines.add_below(below * bias);
+        lines.add_below(Rows::negative(P::abs(below) * error));
+        lines.add_above(above * bias);
+        lines.add_above(P::abs(above) * error);
+      }
+      multiply(layer, w);
+      if (l == 0) return;
+      through_activation(n.layer[l - 1], w, lines);
+    }
+  }
+
+  /// Coefficients of a layer's inputs from those of its sums.
+  static FL_HOST_DEVICE void multiply(BoxLayer const& layer, Work const& w) {
+    constexpr int kBlock = 8;
+    for (int first = 0; first < layer.inputs; first += kBlock) {
+      F below[kBlock];
+      F above[kBlock];
+      for (int i = 0; i < kBlock; ++i) below[i] = above[i] = P::splat(0.0);
+      if (first + kBlock <= layer.inputs) {
+        for (int o = 0; o < layer.outputs; ++o) {
+          F const of_below = Rows::get(w.sums_below, o);
+          F const of_above = Rows::get(w.sums_above, o);
+          double const* const weight =
+              layer.transposed + static_cast<long>(o) * layer.inputs + first;
+          FL_UNROLL
+          for (int i = 0; i < kBlock; ++i) {
+            F const x = P::splat(weight[i]);
+            below[i] = P::fma(of_below, x, below[i]);
+            above[i] = P::fma(of_above, x, above[i]);
+          }
+        }
+        for (int i = 0; i < kBlock; ++i) {
+          Rows::put(w.inputs_below, first + i, below[i]);
+          Rows::put(w.inputs_above, first + i, above[i]);
+        }
+        continue;
+      }
+      for (int k = first; k < layer.inputs; ++k) {
+        F x = P::splat(0.0);
+        F y = P::splat(0.0);
+        for (int o = 0; o < layer.outputs; ++o) {
+          F const weight = P::splat(layer.transposed[static_cast<long>(o) * layer.inputs + k]);
+          x = P::fma(Rows::get(w.sums_below, o), weight, x);
+          y = P::fma(Rows::get(w.sums_above, o), weight, y);
+        }
+        Rows::put(w.inputs_below, k, x);
+        Rows::put(w.inputs_above, k, y);
+      }
+    }
+  }
+
+  /// Coefficients of a layer's sums from those of its activations.
+  static FL_HOST_DEVICE void through_activation(BoxLayer const& layer, Work const& w,
+                                                Lines& lines) {
+    F const zero = P::splat(0.0);
+    for (int o = 0; o < layer.outputs; ++o) {
+      int const u = layer.first_unit + o;
+      F const below = Rows::get(w.inputs_below, o);
+      F const above = Rows::get(w.inputs_above, o);
+      F const below_slope = Rows::get(w.below_slope, u);
+      F const above_slope = Rows::get(w.above_slope, u);
+      F const below_offset = Rows::get(w.below_offset, u);
+      F const above_offset = Rows::get(w.above_offset, u);
+      M const turns_below = below < zero;
+      M const turns_above = above < zero;
+      lines.add_below(below * P::select(turns_below, above_offset, below_offset));
+      lines.add_above(above * P::select(turns_above, below_offset, above_offset));
+      Rows::put(w.sums_below, o, below * P::select(turns_below, above_slope, below_slope));
+      Rows::put(w.sums_above, o, above * P::select(turns_above, below_slope, above_slope));
+    }
+  }
+
+  /// Least and most that lines in the inputs can be over the box, padded; the constants, too.
+  static FL_HOST_DEVICE void finish(BoxNetwork const& n, BoxLanes const& b, Work const& w,
+                                    Lines& lines, F& least, F& most) {
+    F const zero = P::splat(0.0);
+    F low = lines.below;
+    F high = lines.above;
+    for (int k = 0; k < n.inputs; ++k) {
+      F const from = Rows::get(b.low, k);
+      F const to = Rows::get(b.high, k);
+      F const reach = P::max(P::abs(from), P::abs(to));
+      F const below = Rows::get(w.inputs_below, k);
+      F const above = Rows::get(w.inputs_above, k);
+      low = P::fma(below, P::select(below < zero, to, from), low);
+      high = P::fma(above, P::select(above < zero, from, to), high);
+      lines.below_size = P::fma(P::abs(below), reach, lines.below_size);
+      lines.above_size = P::fma(P::abs(above), reach, lines.above_size);
+    }
+    F const pad = P::splat(n.terms * BoxError::kConstant);
+    F const spare = P::splat(BoxError::kUnderflow);
+    F const pad_below = pad * lines.below_size + spare;
+    F const pad_above = pad * lines.above_size + spare;
+    lines.below = lines.below - pad_below;
+    lines.above = lines.above + pad_above;
+    least = low - pad_below;
+    most = high + pad_above;
+  }
+
+  /// Bounds of a hidden layer's sums by lines, where intervals leave both sides of 0.
+  static FL_HOST_DEVICE void tighten(BoxNetwork const& n, BoxLanes const& b, Work const& w, int l) {
+    BoxLayer const& layer = n.layer[l];
+    if (layer.straight && layer.slope == 1.0) return;
+    F const zero = P::splat(0.0);
+    for (int o = 0; o < layer.outputs; ++o) {
+      int const u = layer.first_unit + o;
+      M const open = P::land(Rows::get(b.sum_low, u) < zero, Rows::get(b.sum_high, u) > zero);
+      if (layer.straight && !P::any(open)) continue;
+      for (int k = 0; k < layer.inputs; ++k) {
+        F const weight = P::splat(layer.transposed[static_cast<long>(o) * layer.inputs + k]);
+        Rows::put(w.inputs_below, k, weight);
+        Rows::put(w.inputs_above, k, weight);
+      }
+      Lines lines;
+      F const bias = P::splat(layer.bias[o]);
+      F const error = Rows::get(w.error, u);
+      lines.add_below(bias);
+      lines.add_above(bias);
+      lines.add_below(Rows::negative(error));
+      lines.add_above(error);
+      through_activation(n.layer[l - 1], w, lines);
+      move_down(n, w, l - 1, lines);
+      F least;
+      F most;
+      finish(n, b, w, lines, least, most);
+      // Lanes without need keep theirs: what a lane gets must not depend on its neighbours.
+      M const takes = layer.straight ? open : P::lnot(zero > zero);
+      Rows::put(b.sum_low, u,
+                P::select(takes, P::max(Rows::get(b.sum_low, u), least), Rows::get(b.sum_low, u)));
+      Rows::put(b.sum_high, u,
+                P::select(takes, P::min(Rows::get(b.sum_high, u), most), Rows::get(b.sum_high, u)));
+    }
+  }
+
+  static FL_HOST_DEVICE void bound(BoxNetwork const& n, BoxLanes const& b) {
+    Work const w(n, b.work);
+    F const zero = P::splat(0.0);
+    M bounded = P::lnot(zero > zero);
+    int const last = n.layers - 1;
+    for (int l = 0; l <= last; ++l) {
+      bounded = P::land(bounded, enclose(n, b, w, l));
+      if (l == last) break;
+      if (l > 0) tighten(n, b, w, l);
+      activate(n, b, w, l);
+    }
+    int const output = n.last().first_unit;
+    Rows::put(w.sums_below, 0, P::splat(1.0));
+    Rows::put(w.sums_above, 0, P::splat(1.0));
+    Lines lines;
+    move_down(n, w, last, lines);
+    F least;
+    F most;
+    finish(n, b, w, lines, least, most);
+    Rows::put(b.sum_low, output, P::max(Rows::get(b.sum_low, output), least));
+    Rows::put(b.sum_high, output, P::min(Rows::get(b.sum_high, output), most));
+    M impossible = zero > zero;
+    F const none = P::splat(Rows::kInfinity);
+    for (int u = 0; u < n.units; ++u) {
+      F const low = P::select(bounded, Rows::get(b.sum_low, u), Rows::negative(none));
+      F const high = P::select(bounded, Rows::get(b.sum_high, u), none);
+      Rows::put(b.sum_low, u, low);
+      Rows::put(b.sum_high, u, high);
+      impossible = P::lor(impossible, low > high);
+    }
+    Rows::put(b.possible, 0, P::select(impossible, zero, P::splat(1.0)));
+    Rows::put(b.least, 0, Rows::get(b.sum_low, output));
+    Rows::put(b.most, 0, Rows::get(b.sum_high, output));
+    Rows::put(b.below_constant, 0, lines.below);
+    Rows::put(b.above_constant, 0, lines.above);
+    for (int k = 0; k < n.inputs; ++k) {
+      Rows::put(b.below, k, Rows::get(w.inputs_below, k));
+      Rows::put(b.above, k, Rows::get(w.inputs_above, k));
+    }
+  }
+};
+
+}  // namespace fairlane
