@@ -418,7 +418,7 @@ TEST(Verify, BoundsSmoothNetworksOnTheCpuAlone) {
   RunConfig config = small_config(folder, shape);
   VerifyOptions options = by_threads(1);
   options.execution.backend = "cuda";
-  expect_error(ExitCode::kUnavailable, {"smooth hidden layers", "\"cuda\"", "expected cpu"},
+  expect_error(ExitCode::kUnavailable, {"smooth hidden layers", "'cuda'", "expected cpu"},
                [&] { verify(to(config, folder.file("out")), options); });
   EXPECT_FALSE(std::filesystem::exists(folder.file("out")));
 }
