@@ -5,20 +5,12 @@
 #include <limits>
 #include <utility>
 
-#include "kernels/core/philox.h"
+#include "engine/verify/box_draws.h"
 
 namespace fairlane {
 namespace {
 
 constexpr int kPatience = 4;  // steps without progress before the search starts anew
-
-/// A number below `size` for a box's draw.
-std::int32_t draw_below(std::uint64_t id, std::uint32_t draw, std::int32_t size) {
-  auto const words =
-      philox<ScalarPack>(static_cast<std::uint32_t>(id), static_cast<std::uint32_t>(Phase::kSample),
-                         draw, 0, id >> 32);
-  return static_cast<std::int32_t>(words.w[0] % static_cast<std::uint32_t>(size));
-}
 
 }  // namespace
 
@@ -26,7 +18,7 @@ BoxSearch::BoxSearch(BoxDomain const& domain, BoundNetwork const& network, Backe
                      VerifyQuery const& query)
     : domain_(domain),
       networks_(network),
-      rows_(backend),
+      groups_(domain, backend, query, network.get().outputs),
       query_(query),
       batch_(backend.make_box_batch(network)),
       memory_(batch_->memory()),
@@ -150,17 +142,15 @@ std::optional<UnfairPair> BoxSearch::pair_at(std::size_t i, Task const& task) {
   for (double const z : lane.outputs) (z > query_.threshold ? above : below) = true;
   if (!above || !below || domain_.excess(lane.entries) > 0) return std::nullopt;
   if (!domain_.relaxed()) {
-    auto found = certain_pair(lane.entries, task.variants);
+    auto found = groups_.certain_pair(lane.entries, task.variants);
     // An example that float32 alone has is worth less than another one nearby.
     return found && holds_in_double(lane, task, found->pair) ? found : std::nullopt;
   }
-  evaluate_rows(lane.entries, task.variants);
-  own_ = outcomes_;
+  groups_.take_own(lane.entries, task.variants);
   for (bool const greatest : {true, false}) {
     auto const other = beside(lane, greatest);
     if (domain_.excess(other) > 0) continue;
-    evaluate_rows(other, task.variants);
-    if (auto found = compare(lane.entries, other, task.variants)) return found;
+    if (auto found = groups_.compare(lane.entries, other, task.variants)) return found;
   }
   return std::nullopt;
 }
@@ -172,77 +162,6 @@ bool BoxSearch::holds_in_double(Lane const& lane, Task const& task, VariantPair 
                                                  task.variants.begin())];
   };
   return output(pair.upper) > query_.threshold && output(pair.lower) <= query_.threshold;
-}
-
-void BoxSearch::evaluate_rows(std::span<std::int32_t const> entries,
-                              std::span<int const> variants) {
-  std::size_t const width = domain_.attributes();
-  auto const outputs = static_cast<std::size_t>(networks_.get().outputs);
-  row_.resize(width * variants.size());
-  logits_.resize(outputs * variants.size());
-  outcomes_.labels.resize(variants.size());
-  outcomes_.leads.resize(variants.size());
-  for (std::size_t i = 0; i < variants.size(); ++i)
-    domain_.row(entries, variants[i], &row_[i * width]);
-  rows_.logits(row_.data(), variants.size(), logits_.data());
-  for (std::size_t i = 0; i < variants.size(); ++i) {
-    float const* const z = &logits_[i * outputs];
-    bool finite = true;
-    for (std::size_t o = 0; o < outputs; ++o) finite = finite && std::isfinite(z[o]);
-    // Of equal outputs the first is the greatest.
-    double const lead = outputs == 1 ? static_cast<double>(z[0])
-                                     : static_cast<double>(z[1]) - static_cast<double>(z[0]);
-    auto const label = static_cast<std::int32_t>(
-        outputs == 1 ? (lead > query_.threshold ? 1 : 0) : std::max_element(z, z + outputs) - z);
-    outcomes_.labels[i] = finite ? label : -1;
-    outcomes_.leads[i] = lead;
-  }
-}
-
-std::optional<UnfairPair> BoxSearch::compare(std::span<std::int32_t const> entries,
-                                             std::span<std::int32_t const> other,
-                                             std::span<int const> variants) {
-  auto const found = [&](bool own_is_upper, std::size_t i, std::size_t j) {
-    std::vector<std::int32_t> own(entries.begin(), entries.end());
-    std::vector<std::int32_t> beside(other.begin(), other.end());
-    if (own_is_upper) return UnfairPair{own, beside, {variants[i], variants[j]}};
-    return UnfairPair{beside, own, {variants[j], variants[i]}};
-  };
-  for (std::int32_t const label : outcomes_.labels) undefined_ = undefined_ || label < 0;
-  for (std::size_t i = 0; i < variants.size(); ++i) {
-    for (std::size_t j = 0; j < variants.size(); ++j) {
-      std::int32_t const own = own_.labels[i];
-      std::int32_t const label = outcomes_.labels[j];
-      if (own < 0 || label < 0) continue;
-      auto const [least, most] = std::minmax(own_.leads[i], outcomes_.leads[j]);
-      bool const close =
-          query_.margin > 0.0 && most > query_.least_upper() && least <= query_.most_lower();
-      if ((own == label && !close) || !query_.compares(variants[i], variants[j])) continue;
-      if (own != label) return found(own > label, i, j);
-      within_margin_ = true;
-    }
-  }
-  return std::nullopt;
-}
-
-std::optional<UnfairPair> BoxSearch::certain_pair(std::span<std::int32_t const> entries,
-                                                  std::span<int const> variants) {
-  undefined_ = false;
-  within_margin_ = false;
-  if (domain_.excess(entries) > 0) return std::nullopt;
-  evaluate_rows(entries, variants);
-  own_ = outcomes_;
-  if (!domain_.relaxed()) return compare(entries, entries, variants);
-  GroupBox wide;
-  for (std::size_t a = 0; a < entries.size(); ++a) wide.push_back(domain_.near(a, entries[a]));
-  std::optional<UnfairPair> pair;
-  each_point(wide, [&](std::vector<std::int32_t> const& other) {
-    if (domain_.excess(other) > 0) return true;
-    evaluate_rows(other, variants);
-    pair = compare(entries, other, variants);
-    return !pair;
-  });
-  return pair;
 }
 
 void BoxSearch::move(std::span<Task const> tasks) {

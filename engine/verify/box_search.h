@@ -9,19 +9,11 @@
 #include <vector>
 
 #include "engine/verify/box_domain.h"
+#include "engine/verify/group_pairs.h"
 #include "engine/verify/verify_query.h"
 #include "kernels/backend.h"
 
 namespace fairlane {
-
-/// Two people who are compared and have different labels.
-/// entries  [axes] of the one with the higher label, and `other` of the one with the lower: the
-///          same where no axis is relaxed
-struct UnfairPair {
-  std::vector<std::int32_t> entries;
-  std::vector<std::int32_t> other;
-  VariantPair pair;
-};
 
 /// One thread's.
 class BoxSearch {
@@ -46,16 +38,6 @@ class BoxSearch {
   /// found [tasks], at most lanes(). classes: between whose outputs to look
   void search(std::span<Task const> tasks, int classes, std::span<std::optional<UnfairPair>> found);
 
-  /// The first two people with different labels, in float32, of whom one is of a group, and the
-  /// other too or of one that it is compared with.
-  std::optional<UnfairPair> certain_pair(std::span<std::int32_t const> entries,
-                                         std::span<int const> variants);
-
-  /// Of the group evaluated last, where it has no such pair: whether an output is not finite, and
-  /// whether one could be without the margin.
-  bool undefined() const { return undefined_; }
-  bool within_margin() const { return within_margin_; }
-
  private:
   struct Lane {
     std::vector<std::int32_t> entries;  // [axes]
@@ -75,12 +57,6 @@ class BoxSearch {
   /// Entries of whoever is compared with a lane's group and has the greatest output, or the least,
   /// by its slopes.
   std::vector<std::int32_t> beside(Lane const& lane, bool greatest) const;
-  /// Labels of a group's variants as the subject has them, and of at most two outputs their leads.
-  void evaluate_rows(std::span<std::int32_t const> entries, std::span<int const> variants);
-  /// Compares a group's leads with those of a group beside it.
-  std::optional<UnfairPair> compare(std::span<std::int32_t const> entries,
-                                    std::span<std::int32_t const> other,
-                                    std::span<int const> variants);
   /// Whether a pair of a lane's group has different labels in double precision, too.
   bool holds_in_double(Lane const& lane, Task const& task, VariantPair const& pair) const;
   std::optional<UnfairPair> pair_at(std::size_t i, Task const& task);
@@ -95,22 +71,11 @@ class BoxSearch {
   BoxDomain const& domain_;
   BoundNetwork const& networks_;
   int classes_ = 0;
-  RowDescriber& rows_;
+  GroupPairs groups_;
   VerifyQuery const& query_;
   std::unique_ptr<BoxBatch> batch_;
   BoxMemory& memory_;
   std::vector<Lane> lanes_;
-  /// Of the variants of a group.
-  struct Outcomes {
-    std::vector<std::int32_t> labels;  // [variants] -1: undefined
-    std::vector<double> leads;         // [variants] what is compared with the threshold
-  };
-  Outcomes outcomes_;  // of the group evaluated last
-  Outcomes own_;       // of the one that others are compared with
-  bool undefined_ = false;
-  bool within_margin_ = false;
-  std::vector<std::int32_t> row_;
-  std::vector<float> logits_;
   std::vector<Interval> inputs_;
 };
 

@@ -18,9 +18,9 @@
 #include "engine/verify/box_queue.h"
 #include "engine/verify/certain_shares.h"
 #include "engine/verify/fairify_csv.h"
+#include "engine/verify/provable_model.h"
 #include "engine/verify/recorded_query.h"
 #include "engine/verify/verify_report.h"
-#include "kernels/boxes/network_bounds.h"
 #include "kernels/core/philox.h"
 
 namespace fairlane {
@@ -28,39 +28,18 @@ namespace {
 
 constexpr std::int64_t kPiece = 32;  // boxes that a thread decides at once
 constexpr int kStarts = 16;          // of the search where all depends on one cell
-constexpr int kMostClasses = 32;     // each two of which are compared
-
-/// The network, where something can be proven of it.
-NetworkView bounded_network(TestSubject const& subject) {
-  subject.model().network("verify");  // throws for a scorer
-  NetworkView const view = subject.view().network;
-  if (view.back().outputs > kMostClasses) {
-    throw Error(ExitCode::kUnavailable,
-                fmt::format("{}: has {} outputs, expected at most {}; `fairlane enumerate` and "
-                            "`fairlane estimate` take any",
-                            escaped(subject.model().source()), view.back().outputs, kMostClasses));
-  }
-  for (LayerView const& layer : view) {
-    if (layer.inputs > kMostInputs) {
-      throw Error(ExitCode::kUnavailable,
-                  fmt::format("{}: has a layer of {} inputs, expected at most {}",
-                              escaped(subject.model().source()), layer.inputs, kMostInputs));
-    }
-  }
-  return view;
-}
 
 /// Most of a verification is the host's own work, of which a GPU takes nothing: it is used where it
 /// is asked for.
 Execution verify_execution(Execution execution, TestSubject const& subject,
-                           BoxNetwork const& network) {
+                           ProvableModel const& model) {
   if (execution.backend == "auto") {
     execution.backend = "cpu";
     execution.backend_reason = "`verify` uses a GPU where --backend asks for it";
   }
-  if (!execution.backend.starts_with("cpu") && !network.straight) {
+  if (!execution.backend.starts_with("cpu") && !model.takes_devices()) {
     throw Error(ExitCode::kUnavailable,
-                fmt::format("{}: has smooth hidden layers, which are bounded on the CPU alone so "
+                fmt::format("{}: trees and smooth hidden layers are bounded on the CPU alone so "
                             "far; --backend is {}, expected cpu",
                             escaped(subject.model().source()), in_quotes(execution.backend)));
   }
@@ -68,7 +47,8 @@ Execution verify_execution(Execution execution, TestSubject const& subject,
 }
 
 /// Who is compared with whom, as a subject numbers attributes.
-RegionRules region_rules(TestSubject const& subject, VerifyOptions const& options) {
+RegionRules region_rules(TestSubject const& subject, ProvableModel const& model,
+                         VerifyOptions const& options) {
   RegionRules rules;
   Domain const& domain = subject.domain();
   std::vector<std::string> names;
@@ -99,13 +79,8 @@ RegionRules region_rules(TestSubject const& subject, VerifyOptions const& option
     for (LinearLimit& limit : parse_limit(text, domain, subject.selected()))
       rules.limits.push_back(std::move(limit));
   }
-  int const outputs = subject.model().outputs();
-  if (outputs > 2 && (options.quantify > 0 || options.margin > 0.0)) {
-    throw Error(ExitCode::kUnavailable,
-                fmt::format("{}: has {} outputs; --quantify and --margin take networks of one or "
-                            "two so far",
-                            escaped(subject.model().source()), outputs));
-  }
+  if (options.quantify > 0) model.check_quantify(subject);
+  if (options.margin > 0.0) model.check_margin(subject);
   bool const plain = rules.relaxed.empty() && rules.limits.empty() && options.margin == 0.0;
   if (options.quantify > 0 && !plain) {
     throw Error(ExitCode::kUsage,
@@ -122,9 +97,9 @@ class Verification : private JobTask {
       : config_(config),
         options_(options),
         subject_(config, options.execution.model),
-        network_(bounded_network(subject_)),
-        execution_(verify_execution(options.execution, subject_, network_.get())),
-        rules_(region_rules(subject_, options)),
+        model_(subject_),
+        execution_(verify_execution(options.execution, subject_, model_)),
+        rules_(region_rules(subject_, model_, options)),
         out_(config.output.dir, manifest(), options.overwrite),
         backend_(make_backend(subject_, execution_, config.seed, {}, options.notice)),
         domain_(subject_.view(), backend_->subject(), region_lists(subject_, options.region),
@@ -134,15 +109,14 @@ class Verification : private JobTask {
                    : Cells(subject_.view(), domain_,
                            read_cell_bounds(options.cell_file, subject_.domain()),
                            subject_.domain())),
-        queue_(cells_, network_.pairs().size(), options.most_boxes),
+        queue_(cells_, model_.class_pairs(), options.most_boxes),
         share_queue_(domain_),
         threads_(thread_count(options.execution)),
         job_(*this, job_options()) {
     query_.variants = cells_.variant_lists();
     query_.threshold = static_cast<double>(subject_.view().threshold);
     if (subject_.model().outputs() > 1) query_.threshold = 0.0;
-    // Of two outputs that are off, their difference is off by twice as much.
-    query_.margin = subject_.model().outputs() == 2 ? 2.0 * options.margin : options.margin;
+    query_.margin = model_.margin(options.margin);
     if (cells_.count() == 1) query_.starts = kStarts;
     query_.compares = [this](int v, int w) {
       if (options_.semantics == PairSemantics::kAny) return v != w;
@@ -196,7 +170,7 @@ class Verification : private JobTask {
   RunConfig const& config_;
   VerifyOptions const& options_;
   TestSubject const subject_;
-  BoundNetwork network_;
+  ProvableModel model_;
   Execution execution_;
   RegionRules rules_;
   OutputDir out_;
@@ -216,7 +190,7 @@ class Verification : private JobTask {
 void Verification::work() {
   job_.progress().begin(0, cells_.count(), queue_.decided());
   for (int t = 0; t < threads_; ++t) {
-    deciders_.push_back(std::make_unique<BoxDecider>(domain_, network_, *backend_, query_));
+    deciders_.push_back(model_.make_decider(domain_, *backend_, query_));
   }
   decide_cells();
   if (options_.quantify > 0) count_shares();
@@ -259,7 +233,7 @@ void Verification::count_shares() {
 
 void Verification::sample_groups(CertainShares& shares) {
   constexpr std::int64_t kSamples = 1 << 15;
-  BoxSearch search(domain_, network_, *backend_, query_);
+  GroupPairs groups(domain_, *backend_, query_, subject_.model().outputs());
   std::vector<int> const& all = query_.variants.front();
   std::vector<std::int32_t> entries(domain_.axes());
   for (std::int64_t i = 0; i < kSamples; ++i) {
@@ -271,10 +245,10 @@ void Verification::sample_groups(CertainShares& shares) {
       auto const size = static_cast<std::uint64_t>(domain_.axis(a).size());
       entries[a] = static_cast<std::int32_t>(words.w[0] * size >> 32);
     }
-    bool const unfair = search.certain_pair(entries, all).has_value();
+    bool const unfair = groups.certain_pair(entries, all).has_value();
     ++shares.sampled;
     shares.unfair_samples += unfair ? 1 : 0;
-    shares.defined_samples += unfair || !search.undefined() ? 1 : 0;
+    shares.defined_samples += unfair || !groups.undefined() ? 1 : 0;
   }
 }
 

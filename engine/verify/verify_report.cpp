@@ -69,7 +69,11 @@ std::string counterexamples_csv(VerifyReport const& report, std::int64_t& float3
   for (std::int32_t const a : beside)
     text += "," + csv_cell("pair_" + name_of(report, static_cast<std::size_t>(a)));
   text += ",label,pair_label,logit,pair_logit,double_logit,pair_double_logit,double_agrees\n";
-  DoubleEvaluator evaluator(subject.model().network("verify"), &subject.domain());
+  // An ensemble adds up in the precision of its library; there is no second opinion.
+  std::optional<DoubleEvaluator> evaluator;
+  if (!subject.model().scorer()) {
+    evaluator.emplace(subject.model().network("verify"), &subject.domain());
+  }
   std::size_t const width = report.domain.attributes();
   int const outputs = subject.model().outputs();
   double const threshold = outputs == 1 ? static_cast<double>(subject.view().threshold) : 0.0;
@@ -95,10 +99,14 @@ std::string counterexamples_csv(VerifyReport const& report, std::int64_t& float3
       float const* const z = &logits[static_cast<std::size_t>(side * outputs)];
       fmt::format_to(std::back_inserter(text), ",{:.9g}", lead_of(z, outputs, labels));
     }
+    if (!evaluator) {
+      text += ",,,\n";
+      continue;
+    }
     bool agrees = true;
     for (std::size_t side = 0; side < 2; ++side) {
-      evaluator.evaluate(&rows[side * width]);
-      double const* const z = evaluator.logits().data();
+      evaluator->evaluate(&rows[side * width]);
+      double const* const z = evaluator->logits().data();
       fmt::format_to(std::back_inserter(text), ",{:.17g}", lead_of(z, outputs, labels));
       agrees = agrees && label_of(z, outputs, threshold) == labels[side];
     }

@@ -92,6 +92,12 @@ void round_scores(std::span<Real const> sums, float* scores) {
 
 }  // namespace
 
+float score_of(TreeEnsemble const& trees, std::span<double const> sums) {
+  if (sums.size() == 2) return keep_label(static_cast<float>(sums[1]), sums[1] > sums[0], 0.5F);
+  float const threshold = trees.kind == ScoreKind::kProbabilities ? 0.5F : 0.0F;
+  return keep_label(static_cast<float>(sums[0]), sums[0] > trees.decision_threshold, threshold);
+}
+
 class TreeScorer::Program {
  public:
   virtual ~Program() = default;
@@ -210,12 +216,10 @@ class TreeScorer::TypedProgram : public TreeScorer::Program {
   void finish(std::span<Real> sums, float* scores) const {
     auto const divisor = static_cast<Real>(source_.divisor);
     for (Real& sum : sums) sum /= divisor;
-    if (sums.size() == 1) {
-      float const threshold = source_.kind == ScoreKind::kProbabilities ? 0.5F : 0.0F;
-      scores[0] = keep_label(static_cast<float>(sums[0]),
-                             static_cast<double>(sums[0]) > source_.decision_threshold, threshold);
-    } else if (source_.outputs() == 1) {
-      scores[0] = keep_label(static_cast<float>(sums[1]), sums[1] > sums[0], 0.5F);
+    if (source_.outputs() == 1) {
+      double exact[2];
+      std::copy(sums.begin(), sums.end(), exact);
+      scores[0] = score_of(source_, {exact, sums.size()});
     } else {
       round_scores<Real>(sums, scores);
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,11 @@
 #include "models/trees/trees.h"
 
 namespace fairlane {
+
+/// The score of an ensemble of one output from its sums, quotients already, as TreeScorer gives it:
+/// rounded to float32, and on its label's side of the threshold. Never falls where the last sum
+/// rises or, of two, the first one falls. sums [1 or 2]
+float score_of(TreeEnsemble const& trees, std::span<double const> sums);
 
 /// Scores rows by an ensemble: the sums of its library, in the library's order and precision,
 /// rounded to float32.

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/verify/box_decider.h"
+#include "engine/verify/network_decider.h"
 #include "tests/kernels/random_subject.h"
 
 namespace fairlane {
@@ -20,7 +20,7 @@ inline std::vector<std::string> decided_boxes(SubjectView const& view, Backend& 
   for (int v = 0; v < domain.variants(); ++v) query.variants[0].push_back(v);
   query.compares = [](int v, int w) { return v != w; };
   if (view.outputs() == 1) query.threshold = static_cast<double>(view.threshold);
-  BoxDecider decider(domain, network, backend, query);
+  NetworkDecider decider(domain, network, backend, query);
   std::vector<OpenBox> open;
   for (std::size_t p = 0; p < network.pairs().size(); ++p) {
     open.push_back({p, 0, 0, static_cast<std::int32_t>(p), 0, 0, domain.whole()});

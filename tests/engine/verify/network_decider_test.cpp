@@ -1,4 +1,4 @@
-#include "engine/verify/box_decider.h"
+#include "engine/verify/network_decider.h"
 
 #include <gtest/gtest.h>
 
@@ -316,7 +316,7 @@ class DecidedSubject {
   BoundNetwork network_;
   VerifyQuery query_;
   RegionRules rules_;
-  BoxDecider decider_;
+  NetworkDecider decider_;
   std::vector<bool> unfair_;                                              // [groups]
   std::vector<std::set<std::pair<std::int32_t, std::int32_t>>> between_;  // [groups] labels
   std::vector<bool> close_;      // [groups] unfair, could outputs be off by the margin
@@ -369,7 +369,7 @@ void for_subjects(Test const& test) {
 }
 
 // On thousands of boxes, against every group evaluated by itself.
-TEST(BoxDecider, AgreesWithEvaluatingEveryGroup) {
+TEST(NetworkDecider, AgreesWithEvaluatingEveryGroup) {
   constexpr int kBoxes = 250;  // of each subject
   std::array<int, 9> all{};
   for_subjects([&](RandomSubject& subject, DecidedSubject& decided, std::uint32_t seed) {
@@ -388,7 +388,7 @@ TEST(BoxDecider, AgreesWithEvaluatingEveryGroup) {
 }
 
 // Outputs that are no numbers make a box neither fair nor unfair.
-TEST(BoxDecider, LeavesWhatOverflowsUndefined) {
+TEST(NetworkDecider, LeavesWhatOverflowsUndefined) {
   constexpr int kBoxes = 40;  // of each subject
   int undefined = 0;
   for (std::uint32_t seed = 1; seed <= 6; ++seed) {
@@ -420,7 +420,7 @@ TEST(BoxDecider, LeavesWhatOverflowsUndefined) {
   EXPECT_GT(undefined, 0);
 }
 
-TEST(BoxDecider, CountsNoGroupThatIsNotCertain) {
+TEST(NetworkDecider, CountsNoGroupThatIsNotCertain) {
   constexpr int kBoxes = 60;  // of each subject
   double counted = 0.0;
   double counted_unfair = 0.0;
@@ -439,7 +439,7 @@ TEST(BoxDecider, CountsNoGroupThatIsNotCertain) {
 }
 
 // Beside what every query has: values that may differ, limits, a margin, more than two classes.
-TEST(BoxDecider, ComparesAlsoRelaxedAttributesAndSeveralClasses) {
+TEST(NetworkDecider, ComparesAlsoRelaxedAttributesAndSeveralClasses) {
   constexpr int kBoxes = 30;  // of each query
   std::array<int, 9> all{};
   std::array<int, 9> of_several{};
