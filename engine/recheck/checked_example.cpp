@@ -49,13 +49,15 @@ ExampleChecker::ExampleChecker(TestSubject const& subject, BoxDomain const& doma
       domain_(domain),
       cells_(cells),
       compares_(std::move(compares)),
-      network_(subject.model().network("verify --check")),
       threshold_(threshold),
-      has_smooth_(
-          std::ranges::any_of(network_.layers.begin(), network_.layers.end() - 1,
-                              [](DenseLayer const& layer) { return is_smooth(layer.activation); })),
-      in_double_(network_, &subject.domain()),
-      contract_(network_, subject.domain(), subject.selected(), subject.view().threshold) {}
+      contract_(make_contract_label(subject)) {
+  if (subject.model().scorer()) return;
+  network_ = &subject.model().network("verify --check");
+  has_smooth_ =
+      std::ranges::any_of(network_->layers.begin(), network_->layers.end() - 1,
+                          [](DenseLayer const& layer) { return is_smooth(layer.activation); });
+  in_double_.emplace(*network_, &subject.domain());
+}
 
 std::string ExampleChecker::header() const {
   auto const& attributes = subject_.domain().attributes;
@@ -150,20 +152,19 @@ std::string ExampleChecker::compare_outputs(std::string_view const* words,
                                             ExampleOutcome& outcome) {
   std::int32_t labels[2];
   std::vector<float> outputs[2];
-  std::vector<double> in_double[2];
-  bool certain[2];
   for (int side = 0; side < 2; ++side) {
-    std::int32_t const* const row = rows_[side].data();
-    labels[side] = contract_(row).label;
-    outputs[side] = contract_.outputs();
-    in_double_.evaluate(row);
-    in_double[side] = in_double_.logits();
-    CertainLabel const found = in_double_.label(threshold_);
-    certain[side] = found.certain;
-    if (found.certain && found.label != labels[side]) {
-      return fmt::format("label {} in float32, but {} in double precision beyond any rounding",
-                         labels[side], found.label);
-    }
+    labels[side] = (*contract_)(rows_[side].data()).label;
+    outputs[side] = contract_->outputs();
+  }
+  std::vector<std::string> expected;
+  for (auto const& of_side : outputs)
+    expected.push_back(fmt::format("{:.9g}", lead_of(of_side, labels)));
+  if (network_ == nullptr) {
+    expected.insert(expected.end(), 3, "");
+  } else if (std::string problem = compare_in_double(labels, expected, outcome); !problem.empty()) {
+    return problem;
+  }
+  for (int side = 0; side < 2; ++side) {
     if (code_of(words[side]) != labels[side] || labels[side] < 0) {
       return fmt::format("{} is {}, expected {}, the label of its outputs",
                          side == 0 ? "label" : "pair_label", in_quotes(words[side]), labels[side]);
@@ -171,33 +172,41 @@ std::string ExampleChecker::compare_outputs(std::string_view const* words,
   }
   if (labels[0] <= labels[1])
     return fmt::format("label {} and {}, expected the higher one first", labels[0], labels[1]);
+  constexpr char const* kColumns[] = {"logit", "pair_logit", "double_logit", "pair_double_logit",
+                                      "double_agrees"};
+  for (std::size_t i = 0; i < std::size(kColumns); ++i) {
+    if (!is_number(words[2 + i], expected[i])) {
+      return fmt::format("{} is {}, expected {}", kColumns[i], in_quotes(words[2 + i]),
+                         in_quotes(expected[i]));
+    }
+  }
+  return "";
+}
+
+std::string ExampleChecker::compare_in_double(std::int32_t const* labels,
+                                              std::vector<std::string>& expected,
+                                              ExampleOutcome& outcome) {
   for (int side = 0; side < 2; ++side) {
-    bool const one = in_double[side].size() == 1;
-    std::int32_t const label =
-        one ? (in_double[side][0] > threshold_ ? 1 : 0)
-            : static_cast<std::int32_t>(std::ranges::max_element(in_double[side]) -
-                                        in_double[side].begin());
+    in_double_->evaluate(rows_[side].data());
+    std::vector<double> const z = in_double_->logits();
+    CertainLabel const found = in_double_->label(threshold_);
+    if (found.certain && found.label != labels[side]) {
+      return fmt::format("label {} in float32, but {} in double precision beyond any rounding",
+                         labels[side], found.label);
+    }
+    expected.push_back(fmt::format("{:.17g}", lead_of(z, labels)));
+    auto const label = z.size() == 1
+                           ? static_cast<std::int32_t>(z[0] > threshold_ ? 1 : 0)
+                           : static_cast<std::int32_t>(std::ranges::max_element(z) - z.begin());
     outcome.disagrees = outcome.disagrees || label != labels[side];
-    if (certain[side]) continue;
+    if (found.certain) continue;
     outcome.marginal = true;
     std::vector<double> inputs;
     subject_.domain().encode(rows_[side].data(), inputs);
-    std::int32_t const real = has_smooth_ ? label : exact_label(network_, inputs, threshold_);
+    std::int32_t const real = has_smooth_ ? label : exact_label(*network_, inputs, threshold_);
     outcome.float32_only = outcome.float32_only || real != labels[side];
   }
-  constexpr char const* kColumns[] = {"logit", "pair_logit", "double_logit", "pair_double_logit",
-                                      "double_agrees"};
-  std::string const expected[] = {fmt::format("{:.9g}", lead_of(outputs[0], labels)),
-                                  fmt::format("{:.9g}", lead_of(outputs[1], labels)),
-                                  fmt::format("{:.17g}", lead_of(in_double[0], labels)),
-                                  fmt::format("{:.17g}", lead_of(in_double[1], labels)),
-                                  outcome.disagrees ? "no" : "yes"};
-  for (std::size_t i = 0; i < std::size(expected); ++i) {
-    if (!is_number(words[2 + i], expected[i])) {
-      return fmt::format("{} is {}, expected {}", kColumns[i], in_quotes(words[2 + i]),
-                         expected[i]);
-    }
-  }
+  expected.emplace_back(outcome.disagrees ? "no" : "yes");
   return "";
 }
 

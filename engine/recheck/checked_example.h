@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,16 +49,20 @@ class ExampleChecker {
   /// Whether a row's group is one of the cell's.
   bool is_group_of(std::int64_t cell, std::vector<std::int32_t> const& row) const;
   std::string compare_outputs(std::string_view const* words, ExampleOutcome& outcome);
+  /// What real numbers say of both rows of a network.
+  std::string compare_in_double(std::int32_t const* labels, std::vector<std::string>& expected,
+                                ExampleOutcome& outcome);
 
   TestSubject const& subject_;
   BoxDomain const& domain_;
   Cells const& cells_;
   std::function<bool(std::size_t)> compares_;
-  Network const& network_;
+  Network const* network_ = nullptr;  // null: an ensemble
   double threshold_;
-  bool has_smooth_;  // activations, of which real numbers are known as double precision only
-  DoubleEvaluator in_double_;
-  ContractLabel contract_;
+  bool has_smooth_ =
+      false;  // activations, of which real numbers are known as double precision only
+  std::optional<DoubleEvaluator> in_double_;  // of a network
+  std::unique_ptr<ContractLabel> contract_;
   std::vector<std::int32_t> rows_[2];
 };
 

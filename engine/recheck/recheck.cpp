@@ -22,7 +22,8 @@
 #include "engine/recheck/checked_example.h"
 #include "engine/recheck/checked_inputs.h"
 #include "engine/recheck/contract_label.h"
-#include "engine/recheck/leaf_prover.h"
+#include "engine/recheck/ensemble_leaf_prover.h"
+#include "engine/recheck/network_leaf_prover.h"
 #include "engine/recheck/proof_walk.h"
 #include "engine/results/changed_inputs.h"
 #include "engine/results/manifest.h"
@@ -31,6 +32,7 @@
 #include "engine/verify/linear_limit.h"
 #include "engine/verify/proof_tree.h"
 #include "engine/verify/recorded_query.h"
+#include "models/trees/scorer.h"
 
 namespace fairlane {
 namespace {
@@ -83,6 +85,8 @@ class Recheck {
   Cells cells_of() const;
   /// What is wrong with a result whose digest the certificate has; empty: nothing.
   std::string changed_file(std::string const& name) const;
+  /// Throws Error(kUnavailable) for a network of which no proof can be checked.
+  void check_network() const;
   void check_head();
   void check_cells_csv();
   void check_examples();
@@ -109,7 +113,8 @@ class Recheck {
   RecheckOptions const& options_;
   RecordedRun recorded_;
   TestSubject subject_;
-  Network const& network_;
+  TreeEnsemble const* trees_;  // null: a network
+  Network const* network_;
   VerifyOptions query_options_;
   PackedSubject packed_;
   BoxDomain domain_;
@@ -170,12 +175,19 @@ Cells Recheck::cells_of() const {
                subject_.domain());
 }
 
+/// Of a subject that is an ensemble; null of others.
+TreeEnsemble const* trees_of(TestSubject const& subject) {
+  auto const* const scorer = dynamic_cast<TreeScorer const*>(subject.model().scorer().get());
+  return scorer == nullptr ? nullptr : &scorer->trees();
+}
+
 Recheck::Recheck(std::string dir, RecheckOptions const& options)
     : dir_(std::move(dir)),
       options_(options),
       recorded_(checked_manifest(dir_)),
       subject_(recorded_.config, options.model),
-      network_(subject_.model().network("verify --check")),
+      trees_(trees_of(subject_)),
+      network_(trees_ != nullptr ? nullptr : &subject_.model().network("verify --check")),
       query_options_(query_of()),
       packed_(subject_.view(), kTile),
       domain_(subject_.view(), packed_, region_lists(subject_, query_options_.region),
@@ -183,8 +195,17 @@ Recheck::Recheck(std::string dir, RecheckOptions const& options)
       certificate_(read_certificate(dir_ + "/certificate.txt")),
       cells_(cells_of()) {
   check_tables(domain_, subject_);
-  for (std::size_t l = 0; l + 1 < network_.layers.size(); ++l) {
-    DenseLayer const& layer = network_.layers[l];
+  if (network_ != nullptr) check_network();
+  int const outputs = subject_.model().outputs();
+  query_.threshold = outputs == 1 ? static_cast<double>(subject_.view().threshold) : 0.0;
+  query_.margin = (outputs == 2 ? 2.0 : 1.0) * query_options_.margin;
+  query_.variants = cells_.variant_lists();
+  query_.compares = [this](int v, int w) { return compares(v, w); };
+}
+
+void Recheck::check_network() const {
+  for (std::size_t l = 0; l + 1 < network_->layers.size(); ++l) {
+    DenseLayer const& layer = network_->layers[l];
     if (CheckedNetwork::takes(layer)) continue;
     throw Error(
         ExitCode::kUnavailable,
@@ -192,15 +213,11 @@ Recheck::Recheck(std::string dir, RecheckOptions const& options)
                     "so far, expected relu, leaky_relu, elu, tanh, sigmoid, silu, gelu or linear",
                     shown(recorded_.config.model), l, activation_name(layer.activation)));
   }
-  if (network_.outputs() > 2 && query_options_.margin > 0.0) {
+  if (network_->outputs() > 2 && query_options_.margin > 0.0) {
     throw Error(ExitCode::kUnavailable,
                 fmt::format("{}: has {} outputs; a margin is of networks of one or two",
-                            shown(recorded_.config.model), network_.outputs()));
+                            shown(recorded_.config.model), network_->outputs()));
   }
-  query_.threshold = network_.outputs() == 1 ? static_cast<double>(subject_.view().threshold) : 0.0;
-  query_.margin = (network_.outputs() == 2 ? 2.0 : 1.0) * query_options_.margin;
-  query_.variants = cells_.variant_lists();
-  query_.compares = [this](int v, int w) { return compares(v, w); };
 }
 
 std::int32_t Recheck::value_of(int variant, std::size_t selected) const {
@@ -377,7 +394,8 @@ void Recheck::check_proof(std::int64_t cell, LeafProver& prover) {
   auto const wrong = [&](std::string const& what) {
     fail(fmt::format("{}, character {} of its proof: {}", place_of(cell), walk.place(), what));
   };
-  int const classes = network_.outputs();
+  // Of an ensemble all classes are proven at once.
+  int const classes = network_ != nullptr ? network_->outputs() : 1;
   for (int first = 0; first < std::max(classes - 1, 1); ++first) {
     for (int second = first + 1; second < std::max(classes, 2); ++second) {
       walk.plant(cells_.box(cell));
@@ -427,12 +445,16 @@ void Recheck::check_proofs() {
   std::vector<std::unique_ptr<ContractLabel>> labels;
   std::vector<std::unique_ptr<LeafProver>> provers;
   for (int t = 0; t < threads; ++t) {
-    labels.push_back(std::make_unique<ContractLabel>(
-        network_, subject_.domain(), subject_.selected(), subject_.view().threshold));
-    provers.push_back(std::make_unique<LeafProver>(
-        domain_, network_, query_,
-        [label = labels.back().get()](std::int32_t const* row) { return (*label)(row); },
-        options_.effort));
+    labels.push_back(make_contract_label(subject_));
+    ContractLabel& label = *labels.back();
+    if (trees_ != nullptr) {
+      provers.push_back(
+          std::make_unique<EnsembleLeafProver>(domain_, *trees_, query_, label, options_.effort));
+    } else {
+      provers.push_back(std::make_unique<NetworkLeafProver>(
+          domain_, *network_, query_, [&label](std::int32_t const* row) { return label(row); },
+          options_.effort));
+    }
     provers.back()->stop_at(options_.stop);
   }
   constexpr std::int64_t kRound = 512;  // cells, after which progress is told

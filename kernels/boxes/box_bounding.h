@@ -1,6 +1,6 @@
 // Bounds of a network over boxes of inputs, a box a lane: intervals, and lines merged through the
-// layers. The proof is that of kernels/boxes/network_bounds.h, whose BoxBounds is the reference that
-// one box is compared with.
+// layers. The proof is that of kernels/boxes/network_bounds.h, whose BoxBounds is the reference
+// that one box is compared with.
 //
 // Beyond it, sums may be known to lie in bounds that a caller has set (a unit's two sides are
 // looked at one after the other): an input that breaks them is none that the lane speaks of, so the

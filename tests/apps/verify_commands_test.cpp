@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/apps/bad_input.h"
+#include "tests/checkout.h"
 
 namespace fairlane {
 namespace {
@@ -121,6 +122,57 @@ TEST(VerifyCheck, NamesWhatItDoesNotLookAt) {
   Outcome const outcome = run_fairlane({"verify", "--check", "proven", "--json"});
   EXPECT_EQ(nlohmann::json::parse(outcome.out)["not_checked"], nlohmann::json({"shares"}));
 }
+
+class TreeFiles : public testing::TestWithParam<char const*> {};
+
+// The same groups by full evaluation, by boxes, and by the checker, which shares no sum with them.
+TEST_P(TreeFiles, AreVerifiedAndChecked) {
+  WorkingFolder const here;
+  fs::copy(source_dir() + "/tests/models/trees/" + GetParam(), GetParam());
+  std::ofstream("codes.yaml") << "name: codes\nattributes:\n"
+                                 "  - {name: age, low: -5, high: 60}\n"
+                                 "  - {name: job, low: 0, high: 11}\n"
+                                 "  - {name: degree, low: 1, high: 4}\n"
+                                 "  - {name: sex, low: 0, high: 1, protected: true}\n";
+  std::ofstream("trees.yaml") << "model: " << GetParam()
+                              << "\ndomain: codes.yaml\nprotected: [sex]\nmethod: themis\n"
+                                 "output: {dir: unused}\n";
+  auto const json_of = [](Words words) {
+    words.insert(words.end(), {"--json", "-q"});
+    Outcome const outcome = run_fairlane(words);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out);
+  };
+  auto const counted = json_of({"enumerate", "trees.yaml", "--out", "all"});
+  auto const shares =
+      json_of({"verify", "trees.yaml", "--out", "shares", "--quantify", "3000"})["shares"];
+  EXPECT_EQ(shares["undecided"], 0.0);
+  EXPECT_NEAR(shares["unfair"].get<double>() * shares["groups"].get<double>(),
+              counted["counts"]["unique_groups"].get<double>(), 1e-6);
+  auto const cells =
+      json_of({"verify", "trees.yaml", "--out", "cells", "--cells", "fairify:2"})["cells"];
+  EXPECT_GT(cells["sat"], 10);
+  EXPECT_GT(cells["unsat"], 10);
+  EXPECT_EQ(cells["unknown"], 0);
+  auto const checked = json_of({"verify", "--check", "cells"});
+  EXPECT_EQ(checked["unproven"], 0);
+  EXPECT_EQ(checked["failed"], 0);
+  EXPECT_EQ(checked["leaves"], cells["unsat"]);
+  // A cell that is said to be fair and is not, signed again by nobody.
+  std::string csv = slurp("cells/cells.csv");
+  auto const at = csv.find(",sat,");
+  ASSERT_NE(at, std::string::npos);
+  csv.replace(at, 5, ",unsat,");
+  std::ofstream("cells/cells.csv", std::ios::binary) << csv;
+  EXPECT_EQ(run_fairlane({"verify", "--check", "cells", "-q"}).code,
+            static_cast<int>(ExitCode::kIntegrity));
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, TreeFiles,
+                         testing::Values("lightgbm_binary.txt", "lightgbm_categories.txt",
+                                         "lightgbm_ova.txt", "sklearn_boosting3.json",
+                                         "sklearn_forest.json", "xgboost_logistic.json",
+                                         "xgboost_partition.json", "xgboost_softprob.json"));
 
 }  // namespace
 }  // namespace fairlane

@@ -1,4 +1,4 @@
-#include "engine/recheck/leaf_prover.h"
+#include "engine/recheck/network_leaf_prover.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,8 +14,9 @@ constexpr double kDoubleUnit = 0x1p-53;
 
 }  // namespace
 
-LeafProver::LeafProver(BoxDomain const& domain, Network const& network, VerifyQuery const& query,
-                       OutcomeOfRow outcome_of, int effort, double few)
+NetworkLeafProver::NetworkLeafProver(BoxDomain const& domain, Network const& network,
+                                     VerifyQuery const& query, OutcomeOfRow outcome_of, int effort,
+                                     double few)
     : domain_(domain),
       classes_(network.outputs()),
       query_(query),
@@ -25,12 +26,11 @@ LeafProver::LeafProver(BoxDomain const& domain, Network const& network, VerifyQu
       network_(network),
       inputs_(domain) {}
 
-LeafOutcome LeafProver::prove(GroupBox const& box, std::span<int const> variants, int first,
-                              int second) {
+LeafOutcome NetworkLeafProver::prove(GroupBox const& box, std::span<int const> variants, int first,
+                                     int second) {
   std::vector<GroupBox> open = {box};
   for (int looks = 0; !open.empty(); ++looks) {
-    bool const stopped = stop_ != nullptr && stop_->load();
-    if (stopped || looks == effort_) return LeafOutcome::kUnproven;
+    if (is_stopped() || looks == effort_) return LeafOutcome::kUnproven;
     GroupBox part = std::move(open.back());
     open.pop_back();
     if (!domain_.keep_limits(part)) continue;
@@ -55,8 +55,8 @@ LeafOutcome LeafProver::prove(GroupBox const& box, std::span<int const> variants
   return LeafOutcome::kProven;
 }
 
-LeafProver::Step LeafProver::look_at(GroupBox& box, std::span<int const> variants,
-                                     std::size_t& axis) {
+NetworkLeafProver::Step NetworkLeafProver::look_at(GroupBox& box, std::span<int const> variants,
+                                                   std::size_t& axis) {
   double const least_upper = query_.least_upper();
   double const most_lower = query_.most_lower();
   CheckedBox const merged = bounded(box, variants);
@@ -120,8 +120,8 @@ LeafProver::Step LeafProver::look_at(GroupBox& box, std::span<int const> variant
   return Step::kOpen;
 }
 
-bool LeafProver::is_outdone(GroupBox const& box, std::span<int const> variants, int first,
-                            int second) {
+bool NetworkLeafProver::is_outdone(GroupBox const& box, std::span<int const> variants, int first,
+                                   int second) {
   for (int const own : {first, second}) {
     for (int other = 0; other < classes_; ++other) {
       if (other == own) continue;
@@ -136,7 +136,8 @@ bool LeafProver::is_outdone(GroupBox const& box, std::span<int const> variants, 
   return false;
 }
 
-LeafProver::Step LeafProver::evaluate(GroupBox const& box, std::span<int const> variants) const {
+NetworkLeafProver::Step NetworkLeafProver::evaluate(GroupBox const& box,
+                                                    std::span<int const> variants) const {
   std::vector<std::int32_t> row(domain_.attributes());
   std::vector<ContractOutcome> outcomes(variants.size());
   Step step = Step::kFair;
@@ -160,13 +161,13 @@ LeafProver::Step LeafProver::evaluate(GroupBox const& box, std::span<int const> 
   return step;
 }
 
-CheckedBox LeafProver::bounded(GroupBox const& box, std::span<int const> variants) const {
+CheckedBox NetworkLeafProver::bounded(GroupBox const& box, std::span<int const> variants) const {
   CheckedBox bounds = network_.box_of(inputs_.enclose(box, variants));
   network_.bound(bounds);
   return bounds;
 }
 
-CheckedLine LeafProver::folded(CheckedLine line, int variant) const {
+CheckedLine NetworkLeafProver::folded(CheckedLine line, int variant) const {
   auto const& of_variants = domain_.variant_inputs();
   for (std::size_t i = 0; i < of_variants.size(); ++i) {
     double& slope = line.slopes[static_cast<std::size_t>(of_variants[i])];
@@ -175,8 +176,9 @@ CheckedLine LeafProver::folded(CheckedLine line, int variant) const {
   return line;
 }
 
-bool LeafProver::excluded(CheckedLine const& upper_line, CheckedLine const& lower_line,
-                          CheckedRange const& inputs, int upper_variant, int lower_variant) const {
+bool NetworkLeafProver::excluded(CheckedLine const& upper_line, CheckedLine const& lower_line,
+                                 CheckedRange const& inputs, int upper_variant,
+                                 int lower_variant) const {
   // f_a > t >= f_e makes every mean of f_a - t and t - f_e at least 0.
   CheckedLine const upper = folded(upper_line, upper_variant);
   CheckedLine const lower = folded(lower_line, lower_variant);
@@ -219,7 +221,7 @@ bool LeafProver::excluded(CheckedLine const& upper_line, CheckedLine const& lowe
   return most(0.0) < 0.0 || most(1.0) < 0.0;
 }
 
-bool LeafProver::clip(CheckedLine const& line, double least, CheckedRange& inputs) const {
+bool NetworkLeafProver::clip(CheckedLine const& line, double least, CheckedRange& inputs) const {
   // line >= least: an input may take no more from the greatest value than there is beyond.
   double const room = most_of(line, inputs) - least;
   if (room < 0.0) return false;
@@ -238,7 +240,7 @@ bool LeafProver::clip(CheckedLine const& line, double least, CheckedRange& input
   return true;
 }
 
-bool LeafProver::close(Pair& pair, int splits) const {
+bool NetworkLeafProver::close(Pair& pair, int splits) const {
   for (int round = 0; round < kRounds; ++round) {
     if (!pair.upper.possible || !pair.lower.possible) return true;
     if (!pair.upper.finite || !pair.lower.finite) return false;

@@ -1,4 +1,4 @@
-#include "engine/recheck/leaf_prover.h"
+#include "engine/recheck/network_leaf_prover.h"
 
 #include <gtest/gtest.h>
 
@@ -216,7 +216,7 @@ class ProvenSubject {
     auto const of_row = [this](std::int32_t const* row) {
       return outcome_of({row, row + domain_.attributes()});
     };
-    LeafProver prover(domain_, network_, query_, of_row, effort, 1.0);
+    NetworkLeafProver prover(domain_, network_, query_, of_row, effort, 1.0);
     return prover.prove(box, variants_, first, second);
   }
 
@@ -252,7 +252,7 @@ class ProvenSubject {
 
 // A leaf is proven only where every group evaluated by itself is fair, and with effort everywhere
 // there.
-TEST(LeafProver, AgreesWithEvaluatingEveryGroup) {
+TEST(NetworkLeafProver, AgreesWithEvaluatingEveryGroup) {
   std::array<int, 3> outcomes{};
   int at_once = 0;
   for (std::uint32_t seed = 1; seed <= 72; ++seed) {
@@ -301,7 +301,7 @@ TEST(LeafProver, AgreesWithEvaluatingEveryGroup) {
 }
 
 // Nothing is proven of groups whose outputs are no numbers.
-TEST(LeafProver, RefutesWhatOverflows) {
+TEST(NetworkLeafProver, RefutesWhatOverflows) {
   int refuted = 0;
   for (std::uint32_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
