@@ -31,6 +31,7 @@ constexpr double kSlack = 1.0 + 1.0e-9;  // roundings in the bound itself
 constexpr double kEluError = 6.0 * kFloatUnit;      // 2 ulp of expm1, one product
 constexpr double kTanhError = 6.0 * kFloatUnit;     // 3 ulp
 constexpr double kSigmoidError = 4.0 * kFloatUnit;  // 1 ulp, and one in reserve
+constexpr double kSigmoidTiny = 0x1p-126;           // float32's is 0 where exp(-z) overflows
 // SiLU and GELU, relative to 1, or to the sum or the result where those are less and more: at most
 // 3 unit roundoffs are measured. Beyond, a share that float32 does not hold: below e^-88.7, of less
 // than 128.
@@ -114,6 +115,7 @@ void DoubleEvaluator::activate(Layer const& layer) {
     double& e = error_[i];
     double lipschitz = 1.0;
     double relative = 0.0;
+    double absolute = kTiny;
     switch (layer.activation) {
       case Activation::kRelu:
         if (x < 0.0) e = std::max(0.0, x + e);
@@ -136,6 +138,7 @@ void DoubleEvaluator::activate(Layer const& layer) {
       case Activation::kSigmoid:
         lipschitz = 0.25;
         relative = kSigmoidError + kLibmError;
+        absolute = kSigmoidTiny;
         x = sigmoid_of(x);
         break;
       case Activation::kSilu:
@@ -152,7 +155,7 @@ void DoubleEvaluator::activate(Layer const& layer) {
         break;
     }
     e *= lipschitz;
-    if (relative > 0.0) e = (e + relative * (std::abs(x) + e) + kTiny) * kSlack;
+    if (relative > 0.0) e = (e + relative * (std::abs(x) + e) + absolute) * kSlack;
   }
 }
 

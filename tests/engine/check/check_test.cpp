@@ -58,6 +58,27 @@ TEST(EvaluateDouble, BoundsTheErrorOfFloat) {
   }
 }
 
+TEST(EvaluateDouble, BoundsWhatFloatTakesForZero) {
+  SmallShape shape;
+  shape.widths = {1, 1};
+  shape.activation = Activation::kSigmoid;
+  SmallSubject subject(shape);
+  for (float& w : subject.network.layers[0].weights) w = 0.0F;
+  subject.network.layers[0].bias[0] = -88.75F;
+  subject.network.layers[1].weights[0] = 1.0e38F;
+  subject.network.layers[1].bias[0] = 0.0F;
+  auto const backend = make_cpu_backend(subject.view, {});
+  std::vector<std::int32_t> const row(subject.view.low.begin(), subject.view.low.end());
+  float lane = 1.0F;
+  backend->logits(row.data(), 1, &lane);
+  std::vector<double> logits;
+  std::vector<double> bound;
+  evaluate_double(subject.network, row.data(), logits, bound);
+  EXPECT_EQ(lane, 0.0F);
+  EXPECT_GT(logits[0], 0.2);
+  EXPECT_LE(logits[0], bound[0]);
+}
+
 TEST(EvaluateDouble, IsUnboundedWhereFloatOverflows) {
   SmallShape shape;
   shape.widths = {2, 2, 1};
