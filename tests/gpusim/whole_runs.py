@@ -87,6 +87,7 @@ def short_list():
 def long_list():
     """Every method on every subject in every way."""
     cases = [Case(subject, "run", way, method) for subject in SUBJECTS for way in WAYS for method in METHODS]
+    cases += [Case(subject, "verify", way) for subject in VERIFIED for way in WAYS]
     return cases + [Case(subject, "enumerate", way) for subject in SUBJECTS for way in WAYS
                     if subject not in TOO_LARGE]
 
