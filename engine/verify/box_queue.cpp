@@ -1,6 +1,7 @@
 #include "engine/verify/box_queue.h"
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 
 #include "kernels/core/lattice.h"
@@ -9,6 +10,8 @@ namespace fairlane {
 namespace {
 
 constexpr std::size_t kRoundBoxes = 2048;
+constexpr double kHelps = 0.8;  // of its groups that a closer look leaves, or less
+
 LeafProof proof_of(BoxVerdict verdict) {
   switch (verdict) {
     case BoxVerdict::kMerged:
@@ -118,6 +121,11 @@ void BoxQueue::settle(std::int64_t cell, CellVerdict verdict, CellReason reason)
 void BoxQueue::split(std::int64_t cell, OpenBox const& box, Decision const& decision) {
   OpenBox left = box;
   left.box = decision.box;
+  auto const groups = [](GroupBox const& of) {
+    return std::accumulate(of.begin(), of.end(), 1.0,
+                           [](double n, AxisRange const& range) { return n * range.size(); });
+  };
+  pace(left, groups(left.box) <= kHelps * groups(box.box), 0);
   std::size_t const axis = decision.axis;
   std::int32_t const number =
       trees_.cut(cell, box.number, box.box, left.box, axis, middle_of(left.box[axis]));

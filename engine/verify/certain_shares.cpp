@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kShareRoundBoxes = 512;
 constexpr std::int32_t kFirstPause = 2;  // halvings after a look that did not help
-constexpr double kHelps = 0.8;  // of its undecided groups that a thorough look leaves, or less
+constexpr double kSettles = 0.8;  // of its undecided groups that a thorough look leaves, or less
 constexpr double kCountRounding = 1e-9;  // of the groups, more than sums of counts are rounded by
 
 /// The heap's order: the most undecided groups first, then the least id.
@@ -66,14 +66,7 @@ void ShareQueue::take(std::span<Decision const> decisions, std::span<CertainGrou
     fair_ += all - left;
     OpenBox rest = round_[i];
     rest.box = decisions[i].box;
-    if (rest.wait > 0) {
-      --rest.wait;
-    } else if (undecided < kHelps * (all - certain[i].by_merged)) {
-      rest.pause = kFirstPause;
-    } else {
-      rest.wait = rest.pause;
-      rest.pause *= 2;
-    }
+    pace(rest, undecided < kSettles * (all - certain[i].by_merged), kFirstPause);
     heap_.push_back({std::move(rest),
                      {certain[i].fair - (all - left), certain[i].unfair},
                      decisions[i].axis,

@@ -12,6 +12,7 @@ namespace fairlane {
 namespace {
 
 constexpr int kSteps = 8;            // of the search in a part of a cell
+constexpr int kSearchDepth = 10;     // of parts that are searched though they wait
 constexpr double kSlopeShare = 0.1;  // of slopes beside gaps, where groups are counted
 
 }  // namespace
@@ -63,7 +64,7 @@ void NetworkDecider::decide_alike(std::span<OpenBox const> boxes, std::span<Deci
   bound_merged(false);
   if (networks_.pairs().size() > 1) leave_out_classes();
   search();
-  bound_variants(false);
+  bound_variants();
   prove_pairs();
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     Decision& decision = decisions_[i];
@@ -80,7 +81,7 @@ void NetworkDecider::measure(std::span<OpenBox const> boxes, std::span<Decision>
                              std::span<CertainGroups> certain) {
   begin(boxes, decisions);
   bound_merged(true);
-  bound_variants(true);
+  bound_variants();
   prove_pairs();
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     double const all = domain_.groups(boxes[i].box);
@@ -213,6 +214,7 @@ void NetworkDecider::search() {
   for (std::size_t i = 0; i < boxes_.size(); ++i) {
     if (decisions_[i].verdict != BoxVerdict::kOpen) continue;
     OpenBox const& box = boxes_[i];
+    if (box.wait > 0 && box.depth > kSearchDepth) continue;
     int const steps = box.depth == 0 ? kFirstSteps : kSteps;
     for (int start = 0; start < query_.starts && decisions_[i].verdict == BoxVerdict::kOpen;
          ++start) {
@@ -226,7 +228,7 @@ void NetworkDecider::search() {
   if (!tasks.empty()) flush();
 }
 
-void NetworkDecider::bound_variants(bool waits) {
+void NetworkDecider::bound_variants() {
   auto const& boxes = boxes_;
   pairs_.begin(boxes.size(), boxes.front().classes);
   first_by_variant_.assign(boxes.size(), 0);
@@ -237,7 +239,7 @@ void NetworkDecider::bound_variants(bool waits) {
   };
   std::vector<Task> tasks;
   for (std::size_t i = 0; i < boxes.size(); ++i) {
-    if (decisions_[i].verdict != BoxVerdict::kOpen || (waits && boxes[i].wait > 0)) continue;
+    if (decisions_[i].verdict != BoxVerdict::kOpen || boxes[i].wait > 0) continue;
     for (int const v : variants(i)) tasks.push_back({i, v, false});
     if (!domain_.relaxed()) continue;
     for (int const v : variants(i)) tasks.push_back({i, v, true});

@@ -50,8 +50,8 @@ class NetworkDecider final : public BoxDecider {
   bool reaches_both(OutputLines const& bounds) const;
   void bound_merged(bool with_gaps);
   void search();
-  /// waits: leaves out boxes that are to wait
-  void bound_variants(bool waits);
+  /// Leaves out boxes that are to wait.
+  void bound_variants();
   void prove_pairs();
   void choose_axis(std::size_t i);
 

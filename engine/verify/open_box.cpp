@@ -1,5 +1,6 @@
 #include "engine/verify/open_box.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "kernels/core/lattice.h"
@@ -14,6 +15,17 @@ OpenBox half_of(OpenBox const& box, std::size_t axis, bool upper, std::uint64_t 
   std::int32_t const middle = middle_of(whole);
   half.box[axis] = upper ? AxisRange{middle + 1, whole.last} : AxisRange{whole.first, middle};
   return half;
+}
+
+void pace(OpenBox& box, bool helped, std::int32_t first_pause) {
+  if (box.wait > 0) {
+    --box.wait;
+  } else if (helped) {
+    box.pause = first_pause;
+  } else {
+    box.wait = box.pause;
+    box.pause = std::max(2 * box.pause, 1);
+  }
 }
 
 void append_box(OpenBox const& box, std::vector<std::int64_t>& to) {

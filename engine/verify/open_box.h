@@ -16,8 +16,8 @@ namespace fairlane {
 /// depth     halvings since its cell
 /// variants  that are compared, a place in VerifyQuery::variants
 /// classes   whose outputs are compared, a place in BoundNetwork::pairs()
-/// wait      halvings until measure() looks at single variants
-/// pause     halvings that it waits for after a look that does not help
+/// wait      halvings until single variants and pairs of them are looked at again
+/// pause     halvings to wait for after the next look that does not help
 struct OpenBox {
   std::uint64_t id = 0;
   std::int32_t depth = 0;
@@ -36,6 +36,10 @@ inline std::int32_t middle_of(AxisRange const& range) {
 
 /// A half of a box. number: 0 or 1, what tells the halves' ids apart
 OpenBox half_of(OpenBox const& box, std::size_t axis, bool upper, std::uint64_t number);
+
+/// Sets when the halves of a box are looked at more closely: later and later where that has not
+/// helped. helped: whether it did, where the box was
+void pace(OpenBox& box, bool helped, std::int32_t first_pause);
 
 /// A box as numbers of a saved state, and the box whose numbers begin at `at`, which is moved on.
 void append_box(OpenBox const& box, std::vector<std::int64_t>& to);
