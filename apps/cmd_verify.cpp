@@ -173,7 +173,7 @@ Action add_verify(Arguments& app) {
   app.add_flag("--fairify-csv", arguments->fairify_csv,
                "also write fairify.csv, with the columns of Fairify's program");
   app.add_option("--boxes", arguments->boxes,
-                 "boxes of a cell after which it is left unknown (default 1000000)")
+                 "boxes of a cell after which it is left unknown (default 5000000)")
       ->type_name("N");
   app.add_option("--quantify", arguments->quantify,
                  "also count which share of all groups is certainly fair and certainly unfair, by "

@@ -64,7 +64,7 @@ struct VerifyOptions {
   std::string cell_file;
   std::string against;
   bool fairify_csv = false;
-  std::int64_t most_boxes = 1'000'000;
+  std::int64_t most_boxes = 5'000'000;
   std::int64_t quantify = 0;
   bool overwrite = false;
   CheckpointClock::Now now;
