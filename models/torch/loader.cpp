@@ -40,7 +40,9 @@ TorchPlugin const& torch_plugin(std::string const& folder) {
   };
   std::error_code ec;
   if (!std::filesystem::exists(path, ec))
-    throw unavailable("no such file; build with -DFAIRLANE_TORCH=ON, or set FAIRLANE_PLUGIN_DIR");
+    throw unavailable(
+        "no such file; install LibTorch (libtorch-dev; scripts/setup) and build with "
+        "-DFAIRLANE_TORCH=ON, or set FAIRLANE_PLUGIN_DIR");
   // Never unloaded: what its libraries register and start does not end before the process.
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) throw unavailable(escaped(dlerror(), kLongestMessage));

@@ -17,8 +17,8 @@ class SmallTable {
     for (int i = 0; i < 600; ++i) {
       int const skill = i % 10;
       int const side = i / 30 % 2;
-      text += std::to_string(skill) + "," + std::to_string(i / 10 % 3) + "," + std::to_string(side) +
-              "," + (skill + 2 * side > 5 ? "1" : "0") + "\n";
+      text += std::to_string(skill) + "," + std::to_string(i / 10 % 3) + "," +
+              std::to_string(side) + "," + (skill + 2 * side > 5 ? "1" : "0") + "\n";
     }
     folder_.write("table.csv", text);
     folder_.write("domain.yaml",

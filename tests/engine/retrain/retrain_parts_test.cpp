@@ -1,0 +1,188 @@
+// What a retraining is made of: voters that are blind, instances that are picked, hidden attributes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "engine/results/run.h"
+#include "engine/retrain/electorate.h"
+#include "engine/retrain/found_instances.h"
+#include "engine/retrain/recipe.h"
+#include "engine/retrain/retraining_set.h"
+#include "models/safetensors.h"
+#include "models/train/voter.h"
+#include "tests/engine/train/small_table.h"
+#include "tests/models/expect_error.h"
+#include "tests/plugin_dir.h"
+
+namespace fairlane {
+namespace {
+
+/// The small table with the network skill + 2 side > 5.5, which is its rule.
+class RuledTable {
+ public:
+  explicit RuledTable(std::string const& more = "") {
+    Network rule;
+    DenseLayer layer;
+    layer.inputs = 4;
+    layer.outputs = 1;
+    layer.activation = Activation::kSigmoid;
+    layer.weights = {1.0F, 0.0F, 0.0F, 2.0F};
+    layer.bias = {-5.5F};
+    rule.layers.push_back(layer);
+    write_safetensors(rule, small.file("model.safetensors"));
+    config = small.config("model: model.safetensors\nmethod: themis\nglobal: {num: 60}\n" + more);
+    subject.emplace(config);
+    table = read_training_table(config);
+  }
+
+  SmallTable small;
+  RunConfig config;
+  std::optional<TestSubject> subject;
+  TrainingTable table;
+};
+
+TEST(Electorate, IsBlindToProtectedAttributes) {
+  FL_NEED_TORCH(dir);
+  if (!has_voters()) GTEST_SKIP() << "this plug-in was built without OpenCV (libopencv-ml-dev)";
+  RuledTable const ruled;
+  Electorate const electorate(*ruled.subject, ruled.table, 42, nullptr);
+  ASSERT_EQ(electorate.members().size(), 5U);
+  for (auto const& member : electorate.members()) {
+    EXPECT_EQ(member.held_out.rows, 120);
+    EXPECT_GT(member.held_out.accuracy, 0.8) << member.name;  // skill alone tells 9 of 10
+  }
+  for (Vote const vote : {Vote::kHard, Vote::kSoft}) {
+    for (std::int32_t skill = 0; skill < 10; ++skill) {
+      std::vector<std::int32_t> rows;
+      for (std::int32_t member = 0; member < 6; ++member)
+        rows.insert(rows.end(), {skill, member % 3, member / 3});
+      Votes const votes = electorate.vote(rows, vote);
+      ASSERT_EQ(votes.labels.size(), 6U);
+      for (std::size_t i = 0; i < 6; ++i) {
+        EXPECT_EQ(votes.labels[i], votes.labels[0]);
+        EXPECT_EQ(votes.shares[i], votes.shares[0]);
+      }
+      EXPECT_GE(votes.shares[0], vote == Vote::kHard ? 0.6F : 0.5F);
+      bool const is_clear = skill <= 3 || skill >= 6;  // on both sides
+      if (is_clear) {
+        EXPECT_EQ(votes.labels[0], skill >= 6 ? 1 : 0);
+      }
+    }
+  }
+}
+
+TEST(FoundInstances, AreThoseOfTheRun) {
+  RuledTable const ruled;
+  run(ruled.config, {});
+  FoundInstances const found = read_instances(ruled.config.output.dir, *ruled.subject);
+  ASSERT_EQ(found.count(), 12U);  // skill 4 and 5 in three groups on both sides
+  for (std::size_t i = 0; i < found.count(); ++i) {
+    std::int32_t const* const a = &found.pairs.first[i * 3];
+    std::int32_t const* const b = &found.pairs.second[i * 3];
+    EXPECT_TRUE(a[0] == 4 || a[0] == 5);
+    EXPECT_EQ(a[0], b[0]);
+    EXPECT_EQ(a[1], b[1]);
+    EXPECT_EQ(a[2], 1 - b[2]);
+    EXPECT_GT(found.severity[i], 0.0F);
+  }
+}
+
+TEST(FoundInstances, ArePickedAsAsked) {
+  RuledTable const ruled;
+  run(ruled.config, {});
+  FoundInstances const found = read_instances(ruled.config.output.dir, *ruled.subject);
+  auto const picked = [&](Picking picking) { return pick(found, *ruled.subject, picking, 42); };
+  for (Picking const picking : {Picking::kRandom, Picking::kGroups, Picking::kSeverity}) {
+    auto sorted = picked(picking);
+    std::ranges::sort(sorted);
+    for (std::uint32_t i = 0; i < sorted.size(); ++i) EXPECT_EQ(sorted[i], i);
+  }
+  std::set<std::pair<int, int>> groups;
+  auto const by_group = picked(Picking::kGroups);
+  for (std::size_t i = 0; i < 6; ++i) {
+    groups.insert({found.pairs.first[by_group[i] * 3], found.pairs.first[by_group[i] * 3 + 1]});
+  }
+  EXPECT_EQ(groups.size(), 6U);  // all of them before any a second time
+  auto const by_severity = picked(Picking::kSeverity);
+  for (std::size_t i = 1; i < by_severity.size(); ++i)
+    EXPECT_GE(found.severity[by_severity[i - 1]], found.severity[by_severity[i]]);
+}
+
+TEST(FoundInstances, BringTheirSimilarSets) {
+  RuledTable const ruled("protected: [side]\n");
+  FoundInstances found;
+  found.pairs = {{4, 1, 0}, {4, 1, 1}};
+  found.severity = {0.5F};
+  using Rows = std::vector<std::int32_t>;
+  EXPECT_EQ(added_members(found, 0, *ruled.subject, AddedMembers::kInstance), (Rows{4, 1, 0}));
+  EXPECT_EQ(added_members(found, 0, *ruled.subject, AddedMembers::kPair), (Rows{4, 1, 0, 4, 1, 1}));
+  EXPECT_EQ(added_members(found, 0, *ruled.subject, AddedMembers::kAll), (Rows{4, 1, 0, 4, 1, 1}));
+}
+
+TEST(FoundInstances, OfAnotherQuestionAreRefused) {
+  RuledTable const ruled;
+  run(ruled.config, {});
+  RunConfig other = ruled.config;
+  other.protected_attributes = {{"group", {}}};
+  TestSubject const subject(other);
+  expect_error(ExitCode::kData, {"compares other protected values"},
+               [&] { read_instances(ruled.config.output.dir, subject); });
+  RunConfig none = ruled.config;
+  none.output.format = OutputFormat::kNone;
+  none.output.dir = ruled.small.file("none");
+  run(none, {});
+  expect_error(ExitCode::kData, {"none", "no instances"},
+               [&] { read_instances(none.output.dir, *ruled.subject); });
+  expect_error(ExitCode::kNoInput, {"manifest.json"},
+               [&] { read_instances(ruled.small.file("absent"), *ruled.subject); });
+}
+
+TEST(RetrainingSet, ForgetsProtectedAttributesBitForBit) {
+  RuledTable const ruled;
+  LabelledRows rows = ruled.table.train;
+  hide_protected(*ruled.subject, rows);
+  for (std::size_t i = 0; i < rows.count(); ++i) {
+    EXPECT_EQ(rows.inputs[i * 4], ruled.table.train.inputs[i * 4]);
+    EXPECT_EQ(rows.inputs[i * 4 + 1], ruled.table.train.inputs[i * 4 + 1]);
+    EXPECT_EQ(rows.inputs[i * 4 + 2], 0.0F);
+    EXPECT_EQ(rows.inputs[i * 4 + 3], 0.0F);
+  }
+  Network network = initial_network(TrainConfig{}, 4, 1, 3);
+  std::vector<float> const before = network.layers[0].weights;
+  forget_protected(*ruled.subject, network);
+  std::vector<float> const& weights = network.layers[0].weights;
+  auto const outputs = static_cast<std::size_t>(network.layers[0].outputs);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    EXPECT_EQ(weights[i], i / outputs < 2 ? before[i] : 0.0F);
+}
+
+TEST(RetrainingSet, IsWrittenWithWhatWasAdded) {
+  RuledTable const ruled;
+  AddedRows added;
+  added.set(ruled.table, {4, 1, 0, 5, 2, 1}, {0, 1}, {0.6F, 1.0F});
+  EXPECT_EQ(added_csv(ruled.table.domain, added),
+            "skill,group,side,hired,vote\n4,1,0,0,0.6000\n5,2,1,1,1.0000\n");
+  LabelledRows rows;
+  rows.attributes = 3;
+  rows.columns = 4;
+  std::int32_t const row[] = {9, 0, 1};
+  rows.add(ruled.table.domain, row, 1);
+  EXPECT_EQ(labelled_csv(ruled.table.domain, rows, 1), "skill,group,side,hired\n9,0,1,1\n");
+  added.append_to(rows);
+  EXPECT_EQ(labelled_csv(ruled.table.domain, rows, 1),
+            "skill,group,side,hired,added\n9,0,1,1,0\n4,1,0,0,1\n5,2,1,1,1\n");
+  EXPECT_EQ(rows.inputs, (std::vector<float>{9, 0, 0, 1, 4, 1, 1, 0, 5, 2, 0, 1}));
+}
+
+TEST(Recipes, AreFoundByTheirNames) {
+  for (Recipe const& recipe : recipes()) EXPECT_EQ(&find_recipe(recipe.name), &recipe);
+  EXPECT_EQ(candidate_strength(2.0, 0), 2.0);
+  EXPECT_EQ(candidate_strength(2.0, 2), 18.0);
+}
+
+}  // namespace
+}  // namespace fairlane
