@@ -240,23 +240,14 @@ std::string pair_words(Domain const& domain, std::vector<int> const& protected_c
     other += fmt::format("{}{} {}", i == 0 ? "" : ", ", name, value_words(attribute, pair.pair[i]));
   }
   return fmt::format("- {}\n    {}: decision {};  {}: decision {}\n",
-                     row_words(domain, pair.row, protected_columns), own, pair.label, other,
-                     pair.pair_label);
+                     row_words(domain, pair.row, protected_columns), own,
+                     decision_words(domain, pair.label), other,
+                     decision_words(domain, pair.pair_label));
 }
 
 bool is_there(std::filesystem::path const& path) {
   std::error_code ec;
   return std::filesystem::exists(path, ec) || ec;  // whoever opens it says what is wrong
-}
-
-/// The domain of a run as it was then. Throws Error(kNoInput) where that is gone.
-Domain recorded_domain(RecordedRun const& recorded) {
-  std::string const& path = recorded.config.domain;
-  if (sha256_file(path) != recorded.domain_sha256) {
-    throw Error(ExitCode::kNoInput,
-                fmt::format("{}: has changed since the run", escaped(path, path.size())));
-  }
-  return read_domain_yaml(path);
 }
 
 /// The first findings in words; empty where there are none.

@@ -30,7 +30,32 @@ Range range_of(Dataset const& data, std::size_t column) {
   return range;
 }
 
+/// A bin's whole numbers, "45-59", where its edges are whole; else "over 1.5 to 2.5".
+std::string bin_text(double above, double last) {
+  constexpr double kMost = 1e15;  // doubles below are exact, and so is their successor
+  bool const whole = above == std::trunc(above) && last == std::trunc(last) &&
+                     std::fabs(above) < kMost && std::fabs(last) < kMost;
+  if (!whole) return fmt::format("over {} to {}", above, last);
+  double const first = above + 1.0;
+  if (first == last) return fmt::format("{:.0f}", last);
+  return fmt::format("{:.0f}{}{:.0f}", first, first < 0.0 ? " to " : "-", last);
+}
+
 }  // namespace
+
+std::string Attribute::word(std::int32_t code) const {
+  std::int64_t const index = categories.empty() && bins.empty() ? -1 : index_of(code);
+  auto const i = static_cast<std::size_t>(index);
+  if (index >= 0 && i < categories.size()) return categories[i];
+  if (index >= 0 && i + 1 < bins.size()) return bin_text(bins[i], bins[i + 1]);
+  return std::to_string(code);
+}
+
+std::optional<std::int32_t> Attribute::bin_code(double number) const {
+  auto const edge = std::lower_bound(bins.begin(), bins.end(), number);
+  if (edge == bins.begin() || edge == bins.end()) return std::nullopt;
+  return code_at(edge - bins.begin() - 1);
+}
 
 std::int64_t Attribute::code_count() const {
   return values.empty() ? std::int64_t{*high} - *low + 1 : static_cast<std::int64_t>(values.size());
@@ -108,6 +133,12 @@ void Domain::encode(std::int32_t const* row, std::vector<double>& inputs) const 
         break;
     }
   }
+}
+
+std::string Domain::label_word(std::int32_t label_class) const {
+  auto const found = std::find_if(labels.begin(), labels.end(),
+                                  [&](LabelName const& one) { return one.label == label_class; });
+  return found == labels.end() ? std::to_string(label_class) : found->text;
 }
 
 int Domain::find(std::string const& wanted) const {
