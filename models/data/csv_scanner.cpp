@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -174,6 +176,14 @@ CodeCell parse_code(std::string_view text, std::int32_t& value) {
   if (magnitude > kMaxCode) return CodeCell::kTooLarge;
   value = static_cast<std::int32_t>(negative ? -magnitude : magnitude);
   return CodeCell::kYes;
+}
+
+std::optional<double> number_in(std::string_view text) {
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
+  double value = 0.0;
+  auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  bool const whole = failure == std::errc() && end == text.data() + text.size();
+  return whole && std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
 CsvHeader read_csv_header(CsvScanner& scanner, RepeatedNames repeated) {

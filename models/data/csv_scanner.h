@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -83,6 +84,8 @@ class CsvScanner {
 enum class CodeCell { kYes, kNo, kTooLarge };
 /// Reads "-3" or "3.0"; a value that float32 cannot hold exactly is too large.
 CodeCell parse_code(std::string_view text, std::int32_t& value);
+/// A cell's finite number, "+3" and "1e3" too; nothing where it is something else.
+std::optional<double> number_in(std::string_view text);
 
 /// Names of the columns, and where each first stands.
 struct CsvHeader {

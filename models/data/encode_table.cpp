@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <limits>
 #include <map>
-#include <optional>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -22,24 +20,12 @@ namespace {
 constexpr std::int32_t kMissing = std::numeric_limits<std::int32_t>::min();
 constexpr int kNobody = -1;
 constexpr int kLabelColumn = -2;
-/// Words that often stand for a missing value, for a hint.
-constexpr std::string_view kUsualMarks[] = {"?", "NA", "N/A", "NaN", "nan", "null", "NULL", "-"};
-
 /// How a raw column is read.
 /// codes  of the words: categories, and bins as `prepare --decode` writes them
 struct RawColumn {
   int slot = kNobody;  // index of the attribute, or one of the above
   std::unordered_map<std::string, std::int32_t> codes;
 };
-
-/// A finite number, "+3" too; nothing where the cell is something else.
-std::optional<double> number_in(std::string_view text) {
-  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
-  double value = 0.0;
-  auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  bool const whole = failure == std::errc() && end == text.data() + text.size();
-  return whole && std::isfinite(value) ? std::optional(value) : std::nullopt;
-}
 
 [[noreturn]] void fail_domain(Domain const& domain, std::string const& what) {
   throw Error(ExitCode::kConfig, fmt::format("{}: {}", escaped(domain.source, 4096), what));
@@ -135,7 +121,7 @@ bool is_missing(std::string_view text, Domain const& domain) {
 
 /// "; `raw: {missing: ["?"]}` ..." for a word that often stands for a missing value.
 std::string mark_hint(std::string_view text) {
-  if (std::ranges::count(kUsualMarks, text) == 0) return {};
+  if (std::ranges::count(kUsualMissing, text) == 0) return {};
   return fmt::format("; `raw: {{missing: [\"{}\"]}}` in the domain file makes it a missing value",
                      text);
 }
