@@ -184,7 +184,10 @@ void inspect_dataset(std::string const& path, std::string const& domain_path, bo
   for (auto const& [label, count] : classes) {
     json["classes"][fmt::format("{}", label)] = count;
     double const share = static_cast<double>(count) / static_cast<double>(data.count());
-    balance.push_back(fmt::format("{}: {} ({})", label, with_commas(count), percent(share)));
+    std::string const word = decision_words(domain, label);
+    std::string const name = std::to_string(label);
+    balance.push_back(fmt::format("{}{}: {} ({})", name, word == name ? "" : " (" + word + ")",
+                                  with_commas(count), percent(share)));
   }
   std::vector<std::vector<std::string>> rows = {
       {"attribute", "protected", "domain", "in the data", "outside"}};

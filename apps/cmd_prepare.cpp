@@ -48,7 +48,14 @@ void check_out(PrepareArguments const& arguments) {
 /// Writes what `fill` gives to its sink; the file appears under its name complete or not at all.
 void write_in_parts(std::string const& path, std::function<void(TextSink const&)> const& fill) {
   refuse_no_file(path);
+  fs::path const folder = fs::path(path).parent_path();
+  std::error_code ec;
+  if (!folder.empty()) fs::create_directories(folder, ec);
   std::string const partial = fmt::format("{}.{}.partial", path, getpid());
+  if (ec) {
+    throw Error(ExitCode::kOutput, fmt::format("{}: its folder cannot be created: {}",
+                                               escaped(path, path.size()), ec.message()));
+  }
   try {
     FileWriter file(partial);
     fill([&](std::string_view part) { file.write(part.data(), part.size()); });
@@ -89,9 +96,10 @@ ExitCode encode(PrepareArguments const& arguments, Console const& console) {
                                                                 : in_quotes(domain.label)));
   for (ImputedColumn const& one : table.imputed) {
     Attribute const& attribute = attribute_of(one);
-    facts.add(&one == table.imputed.data() ? "imputed" : "",
-              fmt::format("{}: {} missing values by {}", escaped(attribute.name),
-                          with_commas(one.cells), in_quotes(attribute.word(one.code))));
+    facts.add(
+        &one == table.imputed.data() ? "imputed" : "",
+        fmt::format("{}: {} missing value{} by {}", escaped(attribute.name), with_commas(one.cells),
+                    one.cells == 1 ? "" : "s", in_quotes(attribute.word(one.code))));
   }
   if (!table.left_out.empty()) {
     std::string names;

@@ -46,16 +46,9 @@ std::vector<double> quantile_edges(RawTableColumn const& column) {
   return edges;
 }
 
-void propose_codes(RawTableColumn const& column, Attribute& attribute) {
-  attribute.low = static_cast<std::int32_t>(column.numbers.front());
-  attribute.high = static_cast<std::int32_t>(column.numbers.back());
-  if (attribute.code_count() <= kFewNumbers) return;
-  std::vector<std::int32_t> values;
-  for (double const number : column.numbers) {
-    auto const value = static_cast<std::int32_t>(number);
-    if (values.empty() || values.back() != value) values.push_back(value);
-  }
-  attribute.values = std::move(values);
+/// Whether integers lie so close together that they may be their own codes.
+bool are_few(RawTableColumn const& column) {
+  return column.integer && column.numbers.back() - column.numbers.front() < kFewNumbers;
 }
 
 /// Words by frequency; numbers among them keep their own codes, if they can. False where they
@@ -110,8 +103,9 @@ Attribute propose_attribute(RawTable const& table, RawTableColumn const& column,
   attribute.imputes = column.missing > 0;
   reason = reason_against(table, column);
   if (!reason.empty()) return attribute;
-  if (column.integer && column.distinct <= kFewNumbers) {
-    propose_codes(column, attribute);
+  if (are_few(column)) {
+    attribute.low = static_cast<std::int32_t>(column.numbers.front());
+    attribute.high = static_cast<std::int32_t>(column.numbers.back());
   } else if (column.numeric) {
     attribute.bins = quantile_edges(column);
     attribute.low = 0;

@@ -10,8 +10,9 @@
 
 namespace fairlane {
 
-/// Numbers of more different values than kFewNumbers are cut into kProposedBins bins.
-inline constexpr std::int64_t kFewNumbers = 16;
+/// Integers that all lie among kFewNumbers codes are these; other numbers are cut into kProposedBins
+/// bins.
+inline constexpr int kFewNumbers = 16;
 inline constexpr int kProposedBins = 4;
 
 /// A domain, and why it has no attribute for some columns.
@@ -22,8 +23,8 @@ struct ProposedDomain {
   bool label_by_place = false;  // no column has the name of a label: it is the last one
 };
 
-/// Proposes a domain: few integers are their own codes; other numbers are cut at their quantiles,
-/// into bins of about equally many rows; words are categories, the most frequent first; where values
+/// Proposes a domain: integers close together are their own codes; other numbers are cut at
+/// their quantiles, into bins of about equally many rows; words are categories, the most frequent first; where values
 /// are missing, the most frequent one takes their place. label: the label column, or empty.
 /// drop: columns that are no attributes. Throws Error(kUsage | kData).
 ProposedDomain propose_domain(RawTable const& table, std::string const& label,

@@ -121,41 +121,64 @@ std::int32_t read_code(CsvScanner const& scanner, CsvCell const& cell, Column co
   return found->second;
 }
 
-// The class of a cell that the domain's labels name, as it stands or as the same number.
-std::int32_t read_named_label(CsvScanner const& scanner, CsvCell const& cell,
-                              Domain const& domain) {
-  std::int32_t number = 0;
-  bool const is_number = parse_code(cell.text, number) == CodeCell::kYes;
-  bool const is_class = is_number && std::ranges::any_of(domain.labels, [&](LabelName const& one) {
-                          return one.label == number;
-                        });
-  // The words are then those of another table's column: `prepare` has written classes here.
-  bool const is_prepared = domain.raw_label() != domain.label;
-  if (is_class && is_prepared) return number;
-  std::vector<std::string> names;
-  std::optional<std::int32_t> same_number;
-  for (LabelName const& one : domain.labels) {
-    if (one.text == cell.text) return one.label;
-    std::int32_t named = 0;
-    if (is_number && parse_code(one.text, named) == CodeCell::kYes && named == number)
-      same_number = one.label;
-    names.push_back(one.text);
-  }
-  if (same_number) return *same_number;
-  if (is_class) return number;
-  scanner.fail(cell,
-               fmt::format("column {} is {}, expected one of the {} labels of the domain {}{}",
-                           in_quotes(domain.label), in_quotes(cell.text), names.size(),
-                           escaped(domain.source), did_you_mean(std::string(cell.text), names)));
-}
+// Finds the classes of the label column's cells. Where the domain's labels name them, they are words
+// of a raw table, as they stand or as the same number, or classes of one that is prepared.
+class LabelReader {
+ public:
+  explicit LabelReader(Domain const& domain)
+      : domain_(domain), words_(domain.raw_label() == domain.label), classes_(true) {}
 
-std::int32_t read_label(CsvScanner const& scanner, CsvCell const& cell, Domain const& domain) {
-  if (!domain.labels.empty()) return read_named_label(scanner, cell, domain);
-  std::int32_t value = 0;
-  CodeCell const kind = parse_code(cell.text, value);
-  if (kind != CodeCell::kYes || value < 0) fail_cell(scanner, cell, domain.label, nullptr, kind);
-  return value;
-}
+  std::int32_t read(CsvScanner const& scanner, CsvCell const& cell) {
+    std::int32_t number = 0;
+    CodeCell const kind = parse_code(cell.text, number);
+    if (domain_.labels.empty()) {
+      if (kind != CodeCell::kYes || number < 0)
+        fail_cell(scanner, cell, domain_.label, nullptr, kind);
+      return number;
+    }
+    bool const is_class = classes_ && kind == CodeCell::kYes &&
+                          std::ranges::any_of(domain_.labels, [&](LabelName const& one) {
+                            return one.label == number;
+                          });
+    auto const word = words_ ? class_of(cell.text, kind, number) : std::nullopt;
+    if (!word && !is_class) fail(scanner, cell);
+    // A cell that can be but one of the two says what the table's other cells are.
+    if (!word || (is_class && *word != number)) {
+      if (word) return *word;  // of two meanings the raw table's
+      words_ = false;
+    } else if (!is_class) {
+      classes_ = false;
+    }
+    return word.value_or(number);
+  }
+
+ private:
+  std::optional<std::int32_t> class_of(std::string_view text, CodeCell kind,
+                                       std::int32_t number) const {
+    std::optional<std::int32_t> same_number;
+    for (LabelName const& one : domain_.labels) {
+      if (one.text == text) return one.label;
+      std::int32_t named = 0;
+      if (kind == CodeCell::kYes && parse_code(one.text, named) == CodeCell::kYes &&
+          named == number)
+        same_number = one.label;
+    }
+    return same_number;
+  }
+
+  [[noreturn]] void fail(CsvScanner const& scanner, CsvCell const& cell) const {
+    std::vector<std::string> names;
+    for (LabelName const& one : domain_.labels) names.push_back(one.text);
+    scanner.fail(cell,
+                 fmt::format("column {} is {}, expected one of the {} labels of the domain {}{}",
+                             in_quotes(domain_.label), in_quotes(cell.text), names.size(),
+                             escaped(domain_.source), did_you_mean(std::string(cell.text), names)));
+  }
+
+  Domain const& domain_;
+  bool words_;    // cells may be words of a raw table
+  bool classes_;  // cells may be classes
+};
 
 }  // namespace
 
@@ -171,6 +194,7 @@ Dataset parse_csv(std::string_view text, std::string const& source, Domain const
   bool const has_label = std::any_of(columns.begin(), columns.end(),
                                      [](Column const& c) { return c.slot == Column::kLabel; });
 
+  LabelReader labels_read(domain);
   Dataset data;
   data.source = source;
   data.attributes = domain.size();
@@ -189,7 +213,7 @@ Dataset parse_csv(std::string_view text, std::string const& source, Domain const
         auto const slot = static_cast<std::size_t>(column.slot);
         row[slot] = read_code(scanner, cell, column, domain.attributes[slot]);
       } else if (has_label && column.slot == Column::kLabel) {
-        data.labels.push_back(read_label(scanner, cell, domain));
+        data.labels.push_back(labels_read.read(scanner, cell));
       }
       if (cell.last) break;
     }

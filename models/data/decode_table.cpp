@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <unordered_map>
 
 #include "base/text.h"
@@ -17,8 +16,9 @@ struct Affixes {
   std::string_view before;
   std::string_view behind;
 };
-constexpr std::array<Affixes, 5> kAffixes = {
-    {{"pair_", ""}, {"", "_low"}, {"", "_high"}, {"greater_", ""}, {"lesser_", ""}}};
+constexpr Affixes kPairColumn = {"pair_", ""};
+constexpr Affixes kAffixes[] = {
+    kPairColumn, {"", "_low"}, {"", "_high"}, {"greater_", ""}, {"lesser_", ""}};
 
 /// What a column holds: codes of an attribute, classes, or neither.
 struct CodedColumn {
@@ -27,38 +27,42 @@ struct CodedColumn {
   std::unordered_map<std::int32_t, std::string> words = {};  // as cells, of those met so far
 };
 
-CodedColumn column_named(std::string const& name, Domain const& domain) {
-  for (auto const& [before, behind] : kAffixes) {
-    if (!name.starts_with(before) || !name.ends_with(behind)) continue;
-    if (name.size() < before.size() + behind.size()) continue;
-    int const index =
-        domain.find(name.substr(before.size(), name.size() - before.size() - behind.size()));
-    if (index >= 0) return {&domain.attributes[static_cast<std::size_t>(index)]};
-  }
-  return {nullptr, name == "label" || name == "pair_label"};
+/// An attribute's codes under a name that says what they are of.
+Attribute const* affixed(std::string const& name, Affixes const& affixes, Domain const& domain) {
+  auto const& [before, behind] = affixes;
+  if (!name.starts_with(before) || !name.ends_with(behind)) return nullptr;
+  if (name.size() < before.size() + behind.size()) return nullptr;
+  int const index =
+      domain.find(name.substr(before.size(), name.size() - before.size() - behind.size()));
+  return index < 0 ? nullptr : &domain.attributes[static_cast<std::size_t>(index)];
+}
+
+CodedColumn label_column(std::string const& name, Domain const& domain) {
+  return {nullptr, name == "label" || name == "pair_label" || name == domain.label};
 }
 
 std::vector<CodedColumn> coded_columns(CsvHeader const& header, Domain const& domain) {
-  std::vector<std::string> names;
-  for (Attribute const& attribute : domain.attributes) names.push_back(attribute.name);
-  auto const run =
-      std::search(header.names.begin(), header.names.end(), names.begin(), names.end());
-  bool const has_run = run != header.names.end();
-  bool const is_table = !has_run && std::ranges::any_of(header.names, [&](auto const& name) {
-    return domain.find(name) >= 0;
-  });
-  std::vector<CodedColumn> columns(header.names.size());
-  auto const first = static_cast<std::size_t>(run - header.names.begin());
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    std::string const& name = header.names[i];
-    bool const in_run = has_run && i >= first && i < first + names.size();
-    int const index = in_run ? static_cast<int>(i - first) : is_table ? domain.find(name) : -1;
-    if (index >= 0) {
-      columns[i].attribute = &domain.attributes[static_cast<std::size_t>(index)];
-    } else {
-      columns[i] = column_named(name, domain);
-      columns[i].is_label |= name == domain.label;
+  auto const& names = header.names;
+  std::vector<std::string> attributes;
+  for (Attribute const& attribute : domain.attributes) attributes.push_back(attribute.name);
+  auto const run = std::search(names.begin(), names.end(), attributes.begin(), attributes.end());
+  std::vector<CodedColumn> columns(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) columns[i] = label_column(names[i], domain);
+  if (run != names.end()) {
+    auto i = static_cast<std::size_t>(run - names.begin());
+    for (Attribute const& attribute : domain.attributes) columns[i++] = {&attribute};
+    // Behind them a counterpart's; pair_score further behind is none of an attribute `score`.
+    for (Attribute const* pair = nullptr;
+         i < names.size() && (pair = affixed(names[i], kPairColumn, domain)) != nullptr;)
+      columns[i++] = {pair};
+    return columns;
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    Attribute const* attribute = affixed(names[i], {}, domain);
+    for (Affixes const& affixes : kAffixes) {
+      if (attribute == nullptr) attribute = affixed(names[i], affixes, domain);
     }
+    if (attribute != nullptr) columns[i] = {attribute};
   }
   return columns;
 }

@@ -93,10 +93,12 @@ std::vector<RawColumn> match_raw_columns(CsvScanner const& scanner, CsvHeader co
     Attribute const& attribute = domain.attributes[static_cast<std::size_t>(i)];
     auto const found = header.index.find(attribute.raw_column());
     if (found == header.index.end()) {
-      scanner.fail(1, 1,
-                   fmt::format("has no column {} of the domain {}{}",
-                               in_quotes(attribute.raw_column()), escaped(domain.source),
-                               header_hint(scanner, header, attribute.raw_column())));
+      bool const is_one = !separator_hint(scanner, header).empty();
+      scanner.fail(
+          1, 1,
+          fmt::format("has no column {} of the domain {}{}{}", in_quotes(attribute.raw_column()),
+                      escaped(domain.source), header_hint(scanner, header, attribute.raw_column()),
+                      is_one ? "; `raw: {separator: ...}` there says which" : ""));
     }
     columns[found->second] = attribute_column(attribute, i);
   }
