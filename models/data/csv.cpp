@@ -126,7 +126,9 @@ std::int32_t read_code(CsvScanner const& scanner, CsvCell const& cell, Column co
 class LabelReader {
  public:
   explicit LabelReader(Domain const& domain)
-      : domain_(domain), words_(domain.raw_label() == domain.label), classes_(true) {}
+      : domain_(domain),
+        words_(domain.raw_label() == domain.label),
+        classes_(!words_ || domain.clashing_label() == nullptr) {}
 
   std::int32_t read(CsvScanner const& scanner, CsvCell const& cell) {
     std::int32_t number = 0;
@@ -136,19 +138,12 @@ class LabelReader {
         fail_cell(scanner, cell, domain_.label, nullptr, kind);
       return number;
     }
-    bool const is_class = classes_ && kind == CodeCell::kYes &&
-                          std::ranges::any_of(domain_.labels, [&](LabelName const& one) {
-                            return one.label == number;
-                          });
+    bool const is_class = classes_ && kind == CodeCell::kYes && domain_.has_class(number);
     auto const word = words_ ? class_of(cell.text, kind, number) : std::nullopt;
     if (!word && !is_class) fail(scanner, cell);
-    // A cell that can be but one of the two says what the table's other cells are.
-    if (!word || (is_class && *word != number)) {
-      if (word) return *word;  // of two meanings the raw table's
-      words_ = false;
-    } else if (!is_class) {
-      classes_ = false;
-    }
+    // A cell that can be but one of the two says what the table's others are.
+    if (!is_class) classes_ = false;
+    if (!word) words_ = false;
     return word.value_or(number);
   }
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "models/data/csv_scanner.h"
 #include "models/data/dataset.h"
 
 namespace fairlane {
@@ -139,6 +140,20 @@ std::string Domain::label_word(std::int32_t label_class) const {
   auto const found = std::find_if(labels.begin(), labels.end(),
                                   [&](LabelName const& one) { return one.label == label_class; });
   return found == labels.end() ? std::to_string(label_class) : found->text;
+}
+
+bool Domain::has_class(std::int32_t label_class) const {
+  return std::ranges::any_of(labels,
+                             [&](LabelName const& one) { return one.label == label_class; });
+}
+
+LabelName const* Domain::clashing_label() const {
+  auto const found = std::ranges::find_if(labels, [&](LabelName const& one) {
+    std::int32_t number = 0;
+    bool const is_number = parse_code(one.text, number) == CodeCell::kYes;
+    return is_number && number != one.label && has_class(number);
+  });
+  return found == labels.end() ? nullptr : &*found;
 }
 
 int Domain::find(std::string const& wanted) const {

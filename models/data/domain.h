@@ -71,6 +71,10 @@ struct Domain {
   std::string const& raw_label() const { return raw.label.empty() ? label : raw.label; }
   /// What a cell of the label column says for a class: the first that stands for it, or the number.
   std::string label_word(std::int32_t label_class) const;
+  /// Whether a word of the labels stands for that class.
+  bool has_class(std::int32_t label_class) const;
+  /// A word of the labels that is the number of another one's class, or null.
+  LabelName const* clashing_label() const;
 
   int size() const { return static_cast<int>(attributes.size()); }
   /// Index of the attribute of that name, or -1.

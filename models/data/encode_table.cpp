@@ -46,20 +46,13 @@ void check_names(Domain const& domain) {
                                       code, number));
     }
   }
-  if (domain.raw_label() != domain.label) return;
-  for (LabelName const& one : domain.labels) {
-    std::int32_t number = 0;
-    bool const is_number = parse_code(one.text, number) == CodeCell::kYes;
-    if (!is_number || number == one.label) continue;
-    if (std::ranges::none_of(domain.labels,
-                             [&](LabelName const& other) { return other.label == number; }))
-      continue;
-    fail_domain(domain,
-                fmt::format("labels gives {} the class {}, and {} is another class, "
-                            "expected the label column to have another name than that of "
-                            "the raw table; `raw: {{label: {}}}` names that one",
-                            in_quotes(one.text), one.label, number, in_quotes(domain.label)));
-  }
+  LabelName const* const clash = domain.clashing_label();
+  if (clash == nullptr || domain.raw_label() != domain.label) return;
+  fail_domain(domain, fmt::format("labels gives {} the class {}, and {} is another class, expected "
+                                  "the label column to have another name than that of the raw "
+                                  "table; `raw: {{label: {}}}` names that one",
+                                  in_quotes(clash->text), clash->label, in_quotes(clash->text),
+                                  in_quotes(domain.label)));
 }
 
 /// Names of the raw columns, from the header or the domain file.

@@ -112,6 +112,7 @@ TEST(Csv, LabelsOfTheDomainNameClasses) {
   Domain const raw =
       parse_domain_yaml("label: y\nlabels: {1: 0, 2: 1}\nattributes: [{name: a}]", "d");
   EXPECT_EQ(parse_csv("a,y\n1,1\n2,2\n", "t.csv", raw).labels, (Codes{0, 1}));
+  expect_error(ExitCode::kData, {"'0'"}, [&] { parse_csv("a,y\n1,1\n2,0\n", "t.csv", raw); });
   Domain const prepared = parse_domain_yaml(
       "label: y\nlabels: {1: 0, 2: 1}\nraw: {label: z}\nattributes: [{name: a}]", "d");
   EXPECT_EQ(parse_csv("a,y\n1,1\n2,0\n", "t.csv", prepared).labels, (Codes{1, 0}));
