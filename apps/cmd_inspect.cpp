@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "apps/arguments.h"
@@ -303,9 +304,16 @@ void inspect_results(std::string const& dir, Console const& console, bool as_jso
                                                           : "summary.json"))
                                        .string();
   std::string const summary = read_file(summary_path, kMaxSummaryBytes);
+  std::optional<Domain> domain;
+  try {
+    domain = recorded_domain(recorded);
+  } catch (Error const&) {
+    // Numbers stay codes; where people are to be shown it is said below.
+  }
   std::string const shown = is_comparison ? compare_text(summary, summary_path)
-                            : is_estimate ? recorded_estimate(summary, summary_path)
-                                          : summary_text(summary, summary_path);
+                            : is_estimate
+                                ? recorded_estimate(summary, summary_path)
+                                : summary_text(summary, summary_path, domain ? &*domain : nullptr);
   if (as_json) {
     print(summary);
     return;

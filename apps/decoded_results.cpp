@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "apps/console.h"
+#include "apps/files.h"
 #include "apps/text/words.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -90,19 +91,33 @@ void decode_findings(std::string const& dir, RecordedRun const& recorded, Domain
   }
 }
 
+constexpr std::string_view kFindings = "instances.csv";
+/// What holds codes in an output directory, or may: `compare` writes nothing that does.
+constexpr std::string_view kCoded[] = {kFindings,   "global.csv", "values.csv",
+                                       "pairs.csv", "cells.csv",  "counterexamples.csv"};
+
 /// Names of the files of a directory that are put into words, in order.
 std::vector<std::string> coded_files(fs::path const& dir) {
-  // Of `compare` there is nothing in codes; the others' bytes are theirs or other programs'.
-  static constexpr std::string_view kTables[] = {"global.csv", "values.csv", "pairs.csv",
-                                                 "cells.csv", "counterexamples.csv"};
   std::vector<std::string> names;
   std::error_code ec;
-  if (fs::exists(dir / "instances.csv", ec) || fs::exists(dir / "instances.npy", ec))
-    names.emplace_back("instances.csv");
-  for (std::string_view const name : kTables) {
-    if (fs::exists(dir / name, ec)) names.emplace_back(name);
+  for (std::string_view const name : kCoded) {
+    bool const is_array = name == kFindings && fs::exists(dir / "instances.npy", ec);
+    if (is_array || fs::exists(dir / name, ec)) names.emplace_back(name);
   }
   return names;
+}
+
+/// Refuses to replace a directory that holds more than what this command writes.
+void check_replaced(std::string const& out) {
+  std::error_code ec;
+  if (!fs::is_directory(out, ec)) return refuse_no_file(out);
+  for (auto const& entry : fs::directory_iterator(out, ec)) {
+    std::string const name = entry.path().filename().string();
+    if (std::ranges::count(kCoded, name) > 0 && !entry.is_directory(ec)) continue;
+    throw Error(ExitCode::kOutput,
+                fmt::format("{}: holds {}, expected nothing but tables in words to replace",
+                            escaped(out, out.size()), in_quotes(name)));
+  }
 }
 
 /// A directory beside its later name, removed unless it gets that.
@@ -157,14 +172,16 @@ std::vector<std::string> decode_results(std::string const& dir, std::string cons
                             "verify with findings",
                             escaped(dir, dir.size())));
   }
-  Domain domain = domain_path.empty() ? recorded_domain(recorded) : read_domain_yaml(domain_path);
+  check_replaced(out);
+  Domain const domain =
+      domain_path.empty() ? recorded_domain(recorded) : read_domain_yaml(domain_path);
   StagedFolder const folder(out);
   std::vector<std::string> files;
   for (std::string const& name : names) {
     std::string const source = (fs::path(dir) / name).string();
     FileWriter file(folder.file(name));
     TextSink const sink = [&](std::string_view part) { file.write(part.data(), part.size()); };
-    if (name == "instances.csv") {
+    if (name == kFindings) {
       decode_findings(dir, recorded, domain, sink);
     } else if (name == "values.csv") {
       decode_values(read_file(source, kMaxTableBytes), source, domain, sink);

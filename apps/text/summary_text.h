@@ -3,10 +3,13 @@
 
 #include <string>
 
+#include "models/data/domain.h"
+
 namespace fairlane {
 
 /// The text of summary.json as a short table. Throws Error(kIntegrity) naming `source` when it is
-/// malformed.
-std::string summary_text(std::string const& json, std::string const& source);
+/// malformed. domain: for words, or null: codes.
+std::string summary_text(std::string const& json, std::string const& source,
+                         Domain const* domain = nullptr);
 
 }  // namespace fairlane

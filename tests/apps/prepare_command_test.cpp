@@ -158,6 +158,15 @@ TEST_F(PrepareTest, PutsResultsIntoWords) {
   EXPECT_EQ(slurp("found-csv.words/instances.csv"), words);
   for (std::string const& name : files_here()) EXPECT_FALSE(contains(name, "partial")) << name;
 
+  // What somebody else put there is not deleted.
+  write_file("found-csv.words/notes.txt", "mine");
+  Outcome const notes = run_fairlane({"prepare", "--decode", "found-csv", "--force"});
+  EXPECT_EQ(notes.code, 73);
+  EXPECT_TRUE(contains(notes.err, "holds 'notes.txt'")) << notes.err;
+  EXPECT_EQ(run_fairlane({"prepare", "--decode", "found-csv", "--force", "--out", "."}).code, 73);
+  EXPECT_TRUE(fs::exists("found-csv/DONE"));
+  fs::remove("found-csv.words/notes.txt");
+
   write_file("domain.yaml", slurp("domain.yaml") + "# changed\n");
   Outcome const changed = run_fairlane({"prepare", "--decode", "found-csv", "--force"});
   EXPECT_EQ(changed.code, 66);
@@ -185,6 +194,10 @@ TEST_F(PrepareTest, PeopleAreShownInWords) {
   Outcome const found = run_fairlane({"inspect", "found"});
   EXPECT_TRUE(contains(found.out, "- age 0-9, income ")) << found.out;
   EXPECT_TRUE(contains(found.out, "sex female: decision no;  sex male: decision yes")) << found.out;
+  Outcome const counted = run_fairlane({"enumerate", "config.yaml", "--out", "counted"});
+  EXPECT_TRUE(contains(counted.out, "sex male over female: ")) << counted.out;
+  Outcome const counts = run_fairlane({"inspect", "counted"});
+  EXPECT_TRUE(contains(counts.out, "sex male over female: ")) << counts.out;
   ASSERT_EQ(run_fairlane({"verify", "config.yaml", "--out", "proven"}).code, 0);
   Outcome const proven = run_fairlane({"inspect", "proven"});
   EXPECT_TRUE(contains(proven.out, "decision yes")) << proven.out;
