@@ -21,7 +21,10 @@ namespace {
 
 constexpr Command kCommands[] = {
     {"run", "search a model for discrimination as a configuration says", add_run},
-    {"init", "write a domain file and a configuration for a model and a table", add_init},
+    {"init",
+     "write a domain file and a configuration for a model and a table, or a domain file for a raw "
+     "table",
+     add_init},
     {"prepare", "encode a raw table as a domain file says, and decode tables and results",
      add_prepare},
     {"config", "print the reference of the configuration, or its schema", add_config},

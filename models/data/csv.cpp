@@ -31,6 +31,8 @@ struct Column {
                              Domain const& domain) {
   constexpr std::size_t kShown = 5;
   std::string hint = did_you_mean(domain.label, others);
+  if (domain.raw_label() != domain.label && std::ranges::count(others, domain.raw_label()) > 0)
+    hint = "; this seems to be the raw table, which `fairlane prepare` encodes";
   bool const lists = hint.empty();
   for (std::size_t i = 0; lists && i < std::min(kShown, others.size()); ++i)
     hint += (i == 0 ? "; the columns of no attribute are " : ", ") + in_quotes(others[i]);

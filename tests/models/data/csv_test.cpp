@@ -119,6 +119,13 @@ TEST(Csv, LabelsOfTheDomainNameClasses) {
   expect_error(ExitCode::kData, {"'2'"}, [&] { parse_csv("a,y\n1,2\n", "t.csv", prepared); });
 }
 
+TEST(Csv, SaysWhereATableIsRaw) {
+  Domain const domain =
+      parse_domain_yaml("label: y\nraw: {label: income}\nattributes: [{name: a}]", "d.yaml");
+  expect_error(ExitCode::kData, {"no label column 'y'", "raw table, which `fairlane prepare`"},
+               [&] { parse_csv("a,income\n1,2\n", "t.csv", domain); });
+}
+
 TEST(Csv, NumbersAsCategoryNamesMustAgree) {
   Domain const shifted =
       parse_domain_yaml("attributes: [{name: a, categories: ['1', '2']}]", "d.yaml");

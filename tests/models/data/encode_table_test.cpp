@@ -56,6 +56,18 @@ TEST(EncodeTable, BinsAreRightClosed) {
   }
 }
 
+TEST(EncodeTable, BinsTakeTheCodesThatOccur) {
+  Domain const domain = parse_domain_yaml(
+      "attributes:\n  - {name: a, values: [2, 4, 8], bins: [0, 1, 2, 3]}\n"
+      "  - {name: b, high: 9, bins: [0, 1, 2, 3]}\n"
+      "  - {name: c, bins: [0, 1, 2], categories: [young, old]}\n",
+      "d.yaml");
+  EXPECT_EQ(domain.attributes[1].low, 7);
+  auto const table =
+      parse_raw_table("a,b,c\n1,1,1\n2,2,1.5\n3,3,old\n1,2,young\n1,1,2\n", "t", domain);
+  EXPECT_EQ(table.data.rows, (Rows{2, 7, 0, 4, 8, 1, 8, 9, 1, 2, 8, 0, 2, 7, 1}));
+}
+
 TEST(EncodeTable, ReadsEveryForm) {
   Rows const rows = {2, 1, 3, 1, 0, 0};
   auto const expect = [&](std::string const& head, std::string const& text) {
