@@ -196,6 +196,8 @@ void inspect_dataset(std::string const& path, std::string const& domain_path, bo
                                  [](Attribute const& attribute) { return attribute.immutable; });
   if (fixes) rows.front().push_back("immutable");
   if (domain.encodes()) rows.front().push_back("encoding");
+  bool const words = std::ranges::any_of(domain.attributes, has_words);
+  if (words) rows.front().push_back("words");
   for (std::size_t i = 0; i < domain.attributes.size(); ++i) {
     Attribute const& attribute = domain.attributes[i];
     ColumnRange const range = range_of(data, attribute, i);
@@ -204,6 +206,7 @@ void inspect_dataset(std::string const& path, std::string const& domain_path, bo
                     with_commas(range.outside)});
     if (fixes) rows.back().push_back(attribute.immutable ? "yes" : "");
     if (domain.encodes()) rows.back().push_back(attribute.encoding.text());
+    if (words) rows.back().push_back(all_words(attribute));
     Json entry = {{"name", attribute.name},
                   {"protected", attribute.is_protected},
                   {"low", attribute.low.value_or(range.low)},
@@ -228,7 +231,7 @@ void inspect_dataset(std::string const& path, std::string const& domain_path, bo
   facts.add("label", balance.empty()
                          ? fmt::format("no column {}", in_quotes(domain.label))
                          : fmt::format("{}, {}", escaped(domain.label), fmt::join(balance, ", ")));
-  print(facts.text() + "\n" + aligned(rows, {"encoding"}));
+  print(facts.text() + "\n" + aligned(rows, {"encoding", "words"}));
 }
 
 std::string pair_words(Domain const& domain, std::vector<int> const& protected_columns,

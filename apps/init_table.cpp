@@ -10,6 +10,7 @@
 #include "apps/init/propose_domain.h"
 #include "apps/init/protected_columns.h"
 #include "apps/init/written_files.h"
+#include "apps/text/words.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -60,16 +61,6 @@ std::string proposal_text(RawTable const& table, Domain const& domain, bool gues
   if (guessed)
     text += "# protected was guessed from the names: correct it, one `protected: true` each.\n";
   return text + format_domain_yaml(domain);
-}
-
-/// "16-25, 26-45, ...": the words of an attribute's codes.
-std::string words_text(Attribute const& attribute) {
-  constexpr std::int64_t kShown = 5;
-  if (attribute.bins.empty() && attribute.categories.empty()) return attribute.codes_text();
-  std::string text;
-  for (std::int64_t i = 0; i < std::min(kShown, attribute.code_count()); ++i)
-    text += (i == 0 ? "" : ", ") + escaped(attribute.word(attribute.code_at(i)), 24);
-  return text + (attribute.code_count() > kShown ? ", ..." : "");
 }
 
 char const* kind_of(Attribute const& attribute) {
@@ -135,7 +126,8 @@ void print_proposal(InitTableArguments const& arguments, RawTable const& table,
   for (Attribute const& attribute : domain.attributes) {
     auto const column = std::ranges::find(table.columns, attribute.name, &RawTableColumn::name);
     rows.push_back({escaped(attribute.name), with_commas(attribute.code_count()),
-                    with_commas(column->missing), kind_of(attribute), words_text(attribute)});
+                    with_commas(column->missing), kind_of(attribute),
+                    has_words(attribute) ? all_words(attribute) : attribute.codes_text()});
   }
   Facts facts;
   facts.add("domain", escaped(arguments.domain, arguments.domain.size()));

@@ -7,13 +7,15 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "models/data/csv.h"
 #include "models/data/csv_scanner.h"
 
 namespace fairlane {
 namespace {
 
-constexpr std::size_t kFirstRows = 100;   // that a separator must cut alike
+constexpr std::size_t kFirstRows = 100;                    // that a separator must cut alike
+constexpr std::size_t kFirstCells = std::size_t{1} << 20;  // and no more cells than these
 constexpr std::size_t kRowsBelow = 1000;  // among which a cell of the first row may occur again
 
 using Row = std::vector<std::string>;
@@ -23,13 +25,15 @@ std::vector<Row> first_rows(std::string_view text, std::string const& source, ch
                             std::size_t most) {
   CsvScanner scanner(text, source, separator);
   std::vector<Row> rows;
-  while (rows.size() < most && !scanner.no_more_records()) {
+  std::size_t cells = 0;
+  while (rows.size() < most && cells < kFirstCells && !scanner.no_more_records()) {
     Row& row = rows.emplace_back();
     for (bool last = false; !last;) {
       CsvCell const cell = scanner.next();
       row.emplace_back(cell.text);
       last = cell.last;
     }
+    cells += row.size();
   }
   return rows;
 }
@@ -70,6 +74,27 @@ bool has_header(std::vector<Row> const& rows) {
     }
   }
   return true;
+}
+
+/// Domain files are UTF-8, and hold the table's words.
+void check_utf8(CsvScanner const& scanner, std::string_view text) {
+  std::int64_t line = 1;
+  std::size_t line_start = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t const length =
+        static_cast<unsigned char>(text[at]) < 0x80 ? 1 : utf8_length(text.substr(at));
+    if (length == 0) {
+      scanner.fail(line, at - line_start + 1,
+                   fmt::format("byte {} is not UTF-8, expected a table in UTF-8; iconv -f latin1 "
+                               "-t utf-8 turns others into it",
+                               in_quotes(text.substr(at, 1))));
+    }
+    if (text[at] == '\n') {
+      ++line;
+      line_start = at + 1;
+    }
+    at += length;
+  }
 }
 
 /// Collects a column's cells.
@@ -119,6 +144,7 @@ class ColumnDescriber {
 }  // namespace
 
 RawTable describe_raw_table(std::string_view text, std::string const& source) {
+  check_utf8(CsvScanner(text, source), text);
   RawTable table;
   table.source = source;
   table.form.separator = find_separator(text, source);

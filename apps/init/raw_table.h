@@ -35,7 +35,8 @@ struct RawTable {
 
 /// Finds the form out: the separator is the one that cuts the first rows into equally many cells,
 /// most of them, blanks only where no other does; the first row is a header unless it holds a
-/// number, or a cell that occurs again below it. Throws Error(kData) with file:line:column.
+/// number, or a cell that occurs again below it. Throws Error(kData) with file:line:column, also
+/// where the text is not UTF-8.
 RawTable describe_raw_table(std::string_view text, std::string const& source);
 
 }  // namespace fairlane

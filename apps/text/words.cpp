@@ -17,6 +17,21 @@ std::string value_words(Attribute const& attribute, std::int32_t code) {
   return escaped(attribute.word(code));
 }
 
+bool has_words(Attribute const& attribute) {
+  return !attribute.categories.empty() || !attribute.bins.empty();
+}
+
+std::string all_words(Attribute const& attribute) {
+  constexpr std::int64_t kShown = 5;
+  constexpr std::size_t kShownBytes = 24;  // of each
+  if (!has_words(attribute)) return {};
+  std::string text;
+  for (std::int64_t i = 0; i < std::min(kShown, attribute.code_count()); ++i) {
+    text += (i == 0 ? "" : ", ") + escaped(attribute.word(attribute.code_at(i)), kShownBytes);
+  }
+  return text + (attribute.code_count() > kShown ? ", ..." : "");
+}
+
 std::string decision_words(Domain const& domain, std::int32_t label) {
   return escaped(domain.label_word(label));
 }

@@ -14,6 +14,10 @@ namespace fairlane {
 
 /// Attribute::word() as a message may hold it.
 std::string value_words(Attribute const& attribute, std::int32_t code);
+/// Whether an attribute's codes have words, not numbers alone.
+bool has_words(Attribute const& attribute);
+/// "16-25, 26-45, ...": the words of the first codes, where it has any; else nothing.
+std::string all_words(Attribute const& attribute);
 /// Domain::label_word() as a message may hold it.
 std::string decision_words(Domain const& domain, std::int32_t label);
 

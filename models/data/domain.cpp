@@ -31,15 +31,18 @@ Range range_of(Dataset const& data, std::size_t column) {
   return range;
 }
 
-/// A bin's whole numbers, "45-59", where its edges are whole; else "over 1.5 to 2.5".
-std::string bin_text(double above, double last) {
-  constexpr double kMost = 1e15;  // doubles below are exact, and so is their successor
-  bool const whole = above == std::trunc(above) && last == std::trunc(last) &&
-                     std::fabs(above) < kMost && std::fabs(last) < kMost;
+/// The bin between two edges: "45-59" where all edges are whole numbers, else "over 1.5 to 2.5".
+std::string bin_text(double above, double last, bool whole) {
   if (!whole) return fmt::format("over {} to {}", above, last);
   double const first = above + 1.0;
   if (first == last) return fmt::format("{:.0f}", last);
   return fmt::format("{:.0f}{}{:.0f}", first, first < 0.0 ? " to " : "-", last);
+}
+
+bool are_whole(std::vector<double> const& edges) {
+  constexpr double kMost = 1e15;  // doubles below are exact, and so is their successor
+  return std::ranges::all_of(
+      edges, [](double edge) { return edge == std::trunc(edge) && std::fabs(edge) < kMost; });
 }
 
 }  // namespace
@@ -48,7 +51,7 @@ std::string Attribute::word(std::int32_t code) const {
   std::int64_t const index = categories.empty() && bins.empty() ? -1 : index_of(code);
   auto const i = static_cast<std::size_t>(index);
   if (index >= 0 && i < categories.size()) return categories[i];
-  if (index >= 0 && i + 1 < bins.size()) return bin_text(bins[i], bins[i + 1]);
+  if (index >= 0 && i + 1 < bins.size()) return bin_text(bins[i], bins[i + 1], are_whole(bins));
   return std::to_string(code);
 }
 

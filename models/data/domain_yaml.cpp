@@ -45,6 +45,9 @@ std::int32_t read_code(std::string const& source, YamlNode const& node, std::str
   return static_cast<std::int32_t>(*value);
 }
 
+/// More edges than a person tells apart.
+constexpr std::size_t kMaxEdges = 4096;
+
 std::vector<double> read_bins(std::string const& source, YamlNode const& node,
                               std::string const& what) {
   if (node.kind != YamlNode::Kind::kSequence || node.items.size() < 2) {
@@ -53,6 +56,11 @@ std::vector<double> read_bins(std::string const& source, YamlNode const& node,
                           node.kind == YamlNode::Kind::kSequence
                               ? fmt::format("a list of {}", node.items.size())
                               : node.shown()));
+  }
+  if (node.items.size() > kMaxEdges) {
+    fail_yaml(
+        source, node,
+        fmt::format("{} lists {} edges, expected at most {}", what, node.items.size(), kMaxEdges));
   }
   std::vector<double> edges;
   for (YamlNode const& item : node.items) {

@@ -12,6 +12,9 @@
 namespace fairlane {
 namespace {
 
+/// Words that are looked through for every cell.
+constexpr std::size_t kMaxMissing = 100;
+
 std::string read_word(std::string const& source, YamlNode const& node, std::string const& what) {
   if (node.kind != YamlNode::Kind::kScalar || node.scalar.empty())
     fail_yaml(source, node, fmt::format("{} is {}, expected a name", what, node.shown()));
@@ -48,16 +51,6 @@ void check_mark(std::string const& source, YamlNode const& node, std::string con
   }
 }
 
-/// Fails where a table without a header row has no column of that name.
-void check_named(std::string const& source, YamlNode const& node, std::string const& what,
-                 std::string const& column, Domain const& domain) {
-  auto const& columns = domain.raw.columns;
-  if (columns.empty() || std::ranges::count(columns, column) > 0) return;
-  fail_yaml(source, node,
-            fmt::format("{} has the raw column {}, which raw: columns does not list{}", what,
-                        in_quotes(column), did_you_mean(column, columns)));
-}
-
 bool is_plain(std::string const& text) {
   std::unordered_set<std::string> const kReserved = {"null", "true", "false", "yes", "no",
                                                      "on",   "off",  "y",     "n"};
@@ -89,6 +82,11 @@ RawForm read_raw_form_yaml(std::string const& source, YamlNode const& node) {
     form.columns = read_names_yaml(source, *columns, "raw: columns");
   if (YamlNode const* const missing = node.find("missing"))
     form.missing = read_names_yaml(source, *missing, "raw: missing");
+  if (form.missing.size() > kMaxMissing) {
+    fail_yaml(source, *node.find("missing"),
+              fmt::format("raw: missing lists {} words, expected at most {}", form.missing.size(),
+                          kMaxMissing));
+  }
   if (YamlNode const* const label = node.find("label"))
     form.label = read_word(source, *label, "raw: label");
   return form;
@@ -120,6 +118,16 @@ void read_raw_keys_yaml(std::string const& source, YamlNode const& node, std::st
 void check_raw_form_yaml(std::string const& source, YamlNode const& root, Domain const& domain) {
   YamlNode const* const raw = root.find("raw");
   YamlNode const& attributes = *root.find("attributes");
+  auto const& columns = domain.raw.columns;
+  std::unordered_set<std::string> const listed(columns.begin(), columns.end());
+  // A table without a header row has the columns that the file lists.
+  auto const check_listed = [&](YamlNode const& place, std::string const& what,
+                                std::string const& column) {
+    if (columns.empty() || listed.contains(column)) return;
+    fail_yaml(source, place,
+              fmt::format("{} has the raw column {}, which raw: columns does not list{}", what,
+                          in_quotes(column), did_you_mean(column, columns)));
+  };
   std::map<std::string, std::string> owners;
   if (domain.names_label) owners[domain.raw_label()] = "the label";
   for (std::size_t i = 0; i < domain.attributes.size(); ++i) {
@@ -134,12 +142,12 @@ void check_raw_form_yaml(std::string const& source, YamlNode const& root, Domain
                 fmt::format("{} has the raw column {} of {}, expected one of its own", what,
                             in_quotes(attribute.raw_column()), owner->second));
     }
-    check_named(source, place, what, attribute.raw_column(), domain);
+    check_listed(place, what, attribute.raw_column());
   }
   if (raw == nullptr) return;
   YamlNode const* const label = raw->find("label");
   if (domain.names_label)
-    check_named(source, label != nullptr ? *label : *raw, "the label", domain.raw_label(), domain);
+    check_listed(label != nullptr ? *label : *raw, "the label", domain.raw_label());
   if (YamlNode const* const missing = raw->find("missing")) {
     for (YamlNode const& item : missing->items) check_mark(source, item, item.scalar, domain);
   }

@@ -50,6 +50,12 @@ TEST(InitRawTable, FindsTheFormOut) {
   EXPECT_EQ(describe_raw_table("a,b\n?,1\nNA,0\n,0\n", "t").form.missing, (Words{"?", "NA"}));
 }
 
+TEST(InitRawTable, WantsUtf8) {
+  EXPECT_EQ(proposed("t\xC3\xA4t,b\nx,1\ny,0\n").attributes[0].name, "t\xC3\xA4t");
+  expect_error(ExitCode::kData, {"t.csv:2:2", "'\\xe4' is not UTF-8", "iconv"},
+               [] { proposed("a,b\nt\xE4t,1\ny,0\n"); });
+}
+
 TEST(InitRawTable, CutsNumbersAtTheirQuantiles) {
   // 100 values 1..100: 25 rows a bin.
   std::vector<std::string> cells;

@@ -203,6 +203,7 @@ TEST_F(PrepareTest, PeopleAreShownInWords) {
   EXPECT_TRUE(contains(proven.out, "decision yes")) << proven.out;
   Outcome const table = run_fairlane({"inspect", "data.csv", "domain.yaml"});
   EXPECT_TRUE(contains(table.out, "0 (no): ")) << table.out;
+  EXPECT_TRUE(contains(table.out, "0-9, 10-19, 20-29, 30-39, 40-49, ...")) << table.out;
 }
 
 }  // namespace

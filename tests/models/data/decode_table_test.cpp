@@ -13,7 +13,7 @@ Domain people() {
       "label: income\nlabels: {low: 0, \"50, or more\": 1}\nattributes:\n"
       "  - {name: sex, protected: true, categories: [Female, Male]}\n"
       "  - {name: job, categories: [Prof-specialty, \"Cook, sous\"]}\n"
-      "  - {name: age, low: 1, bins: [-10, -1, 44, 59, 60, 60.5]}\n"
+      "  - {name: age, low: 1, bins: [-10, -1, 44, 59, 60, 99]}\n"
       "  - {name: score, low: 0, high: 9}\n",
       "d.yaml");
 }
@@ -31,8 +31,12 @@ TEST(DecodeTable, SaysCodesInWords) {
   EXPECT_EQ(age.word(2), "0-44");
   EXPECT_EQ(age.word(3), "45-59");
   EXPECT_EQ(age.word(4), "60");
-  EXPECT_EQ(age.word(5), "over 60 to 60.5");
+  EXPECT_EQ(age.word(5), "61-99");
   EXPECT_EQ(age.word(6), "6") << "a code that does not occur";
+  Attribute fractions = age;
+  fractions.bins = {0, 1, 1.5, 2, 7, 8};
+  EXPECT_EQ(fractions.word(1), "over 0 to 1") << "where some numbers have fractions, all may";
+  EXPECT_EQ(fractions.word(2), "over 1 to 1.5");
   EXPECT_EQ(domain.attributes[0].word(1), "Male");
   EXPECT_EQ(domain.attributes[3].word(7), "7");
   EXPECT_EQ(domain.label_word(1), "50, or more");

@@ -63,6 +63,12 @@ TEST(RawFormYaml, RefusesWithPlaceAndHint) {
   expect_bad_form("", "  - {name: a}\n  - {name: b, column: a}\n",
                   {"d.yaml:4:", "attribute 'b'", "attribute 'a'"});
   expect_bad_form("", "  - {name: b, column: y}\n", {"the label"});
+  std::string many = "w0";
+  for (int i = 1; i <= 100; ++i) many += ", w" + std::to_string(i);
+  expect_bad_form("raw: {missing: [" + many + "]}\n", a, {"101 words", "at most 100"});
+  std::string edges = "0";
+  for (int i = 1; i <= 4096; ++i) edges += ", " + std::to_string(i);
+  expect_bad_form("", "  - {name: a, bins: [" + edges + "]}\n", {"4097 edges", "at most 4096"});
   expect_bad_form("", "  - {name: a, bins: [0, 1, 2], categories: [low, \"7\"]}\n",
                   {"'7'", "no numbers"});
 }
