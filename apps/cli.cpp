@@ -32,6 +32,7 @@ constexpr Command kCommands[] = {
     {"enumerate", "count every individual discriminatory instance of a domain", add_enumerate},
     {"estimate", "estimate the share of discrimination by sampling", add_estimate},
     {"verify", "prove cells of a domain fair, or show an example of unfair treatment", add_verify},
+    {"train", "train a classifier on a table", add_train},
     {"compare", "compare methods with one equal budget over several seeds", add_compare},
     {"check", "evaluate every reported pair of a run again, independently", add_check},
     {"demo", "search a small census with known discrimination in it", add_demo},
@@ -42,7 +43,7 @@ constexpr Command kCommands[] = {
 };
 
 /// Commands of later versions.
-constexpr char const* kPlanned[] = {"train", "retrain", "sweep", "report"};
+constexpr char const* kPlanned[] = {"retrain", "sweep", "report"};
 
 std::string general_help() {
   std::string text =

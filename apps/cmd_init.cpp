@@ -23,7 +23,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "engine/config/config_yaml.h"
-#include "engine/subject/label_agreement.h"
+#include "engine/subject/row_labels.h"
 #include "engine/subject/subject.h"
 #include "models/data/csv.h"
 #include "models/data/domain_yaml.h"

@@ -9,7 +9,6 @@
 #include "apps/console.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "engine/config/config_yaml.h"
 #include "kernels/backend.h"
 #include "kernels/devices.h"
 #include "models/exec/scorer.h"
@@ -64,7 +63,7 @@ void ConfigOptions::add_to(Arguments& app, bool config_required, char const* out
       ->one_at_a_time();
 }
 
-RunConfig ConfigOptions::config() const {
+RunConfig ConfigOptions::config(ModelUse use) const {
   if (std::filesystem::path(path).filename() == "manifest.json") {
     throw usage_error(
         fmt::format("CONFIG is {}, which only `fairlane run` takes, expected a "
@@ -75,7 +74,7 @@ RunConfig ConfigOptions::config() const {
   for (std::string const& argument : set) overrides.push_back(parse_set(argument));
   if (!seed.empty()) overrides.push_back({"--seed", "seed", seed, false});
   if (!out.empty()) overrides.push_back({"--out", "output.dir", out, false});
-  return read_run_config(path, overrides);
+  return read_run_config(path, overrides, use);
 }
 
 Execution ConfigOptions::execution() const {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/config/config_yaml.h"
 #include "engine/config/run_config.h"
 
 namespace fairlane {
@@ -39,7 +40,7 @@ struct ConfigOptions {
   void add_to(Arguments& app, bool config_required = true,
               char const* out_help = "directory for the results, instead of output.dir");
   /// The file with all overrides. Throws Error.
-  RunConfig config() const;
+  RunConfig config(ModelUse use = ModelUse::kTested) const;
   /// Throws Error(kUsage | kUnavailable).
   Execution execution() const;
 };

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "bench/contender.h"
 #include "engine/check/double_evaluator.h"
+#include "models/torch/layers.h"
 #include "models/torch/loader.h"
 
 namespace fairlane {
@@ -23,31 +24,6 @@ constexpr double kMarginalBounds = 4.0;
 
 void require(TorchStatus status) {
   if (status != nullptr) throw Error(ExitCode::kUnavailable, std::string("LibTorch: ") + status);
-}
-
-TorchActivation torch_activation(Activation activation) {
-  switch (activation) {
-    case Activation::kRelu:
-      return kTorchRelu;
-    case Activation::kLeakyRelu:
-      return kTorchLeakyRelu;
-    case Activation::kElu:
-      return kTorchElu;
-    case Activation::kTanh:
-      return kTorchTanh;
-    case Activation::kSigmoid:
-      return kTorchSigmoid;
-    case Activation::kSilu:
-      return kTorchSilu;
-    case Activation::kGelu:
-      return kTorchGelu;
-    case Activation::kGeluTanh:
-      return kTorchGeluTanh;
-    case Activation::kLinear:
-    case Activation::kSoftmax:
-      break;
-  }
-  return kTorchLinear;
 }
 
 TorchGradient torch_gradient(GradientKind kind) {
@@ -121,11 +97,7 @@ class LibTorch : public Contender {
                               "immutable, which the baseline does not know; use --libtorch off",
                               in_quotes(attribute.name)));
     }
-    std::vector<TorchLayer> layers;
-    for (LayerView const& layer : view.network) {
-      layers.push_back({layer.inputs, layer.outputs, torch_activation(layer.activation),
-                        layer.alpha, layer.weights.data(), layer.bias.data()});
-    }
+    std::vector<TorchLayer> const layers = torch_layers(view.network);
     auto const& packed = backend_->subject();
     int const variants = packed.get().variants;
     std::vector<std::int32_t> values;

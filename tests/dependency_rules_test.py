@@ -31,6 +31,7 @@ KERNELS = (*CORE, "kernels/layout/*", *FACES, "kernels/k_means.h")
 # What every format of models shares.
 MODELS = (*CORE, "models/model.h", "models/network.h", "models/layer_chain.h", "models/improbable.h",
           "models/data/*")
+TORCH_HOST = ("models/torch/layers.h", "models/torch/loader.h", "models/torch/plugin_api.h")
 ENGINE = (*KERNELS, "kernels/boxes/*", "models/*")
 JOB = (*ENGINE, "engine/config/*", "engine/subject/*", "engine/record/*", "engine/job/*")
 OWN_HEADERS = (
@@ -48,6 +49,7 @@ OWN_HEADERS = (
     ("models/data/*", (*CORE, "models/data/*", "models/network.h")),
     *((f"models/{kind}/*", (*MODELS, f"models/{kind}/*"))
       for kind in ("keras", "onnx", "tensorflow", "trees", "exec", "torch")),
+    ("models/train/*", (*MODELS, *TORCH_HOST, "models/train/*")),
     ("models/*", (*CORE, "models/*")),
     # Only the table of keys asks for the methods' names.
     ("engine/config/config_keys.cpp", (*ENGINE, "engine/config/*", "engine/search/method.h")),
@@ -58,6 +60,7 @@ OWN_HEADERS = (
     ("engine/search/*", (*JOB, "engine/search/*")),
     ("engine/results/*", (*JOB, "engine/search/*", "engine/results/*")),
     ("engine/count/*", (*JOB, "engine/search/*", "engine/results/*", "engine/count/*")),
+    ("engine/train/*", (*JOB, "engine/search/*", "engine/results/*", "engine/count/*", "engine/train/*")),
     ("engine/compare/*", (*JOB, "engine/search/*", "engine/results/*", "engine/pictures/*",
                           "engine/compare/*")),
     ("engine/check/*", (*ENGINE, "engine/config/*", "engine/subject/*", "engine/results/*",
@@ -87,13 +90,14 @@ LIBRARIES = {
     "CLI/": ("apps/arguments.cpp",),
     "spdlog/": ("apps/console.cpp",),
     "yaml-cpp/": ("base/strict_yaml.cpp",),
-    "hdf5": (),  # only tests write such files; models/keras/hdf5_file.cpp reads them itself
+    "hdf5": ("models/keras/h5_writer.cpp",),  # writes; models/keras/hdf5_file.cpp reads by itself
     "H5": (),
     "openssl/": ("base/sha256.cpp",),
     "zlib.h": ("base/zip_archive.cpp",),
     "torch/": TORCH,
     "ATen/": TORCH,
     "c10/": TORCH,
+    "opencv2/": ("models/torch/plugin/voter.cpp",),
     "nlohmann/": ("base/json.cpp", "base/strict_json.cpp"),
     "fmt/": ("base/*", "models/*", "engine/*", "apps/*"),
     "gtest/": (),

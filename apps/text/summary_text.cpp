@@ -77,25 +77,6 @@ std::string undefined_text(Members const& summary) {
   return text;
 }
 
-/// The share of the domain as a run has measured it.
-std::string domain_share_text(Json const& json) {
-  Members const share(json);
-  if (std::string const skipped = share.text("skipped"); !skipped.empty())
-    return "not measured: " + skipped;
-  double const low = share.number("low");
-  double const high = share.number("high");
-  std::string text = fine_percent(share.number("share"));
-  if (low != high) text += fmt::format("  ({} to {})", fine_percent(low), fine_percent(high));
-  text += share.text("source") == "sample"
-              ? fmt::format("  of all inputs are IDIs, by a sample of {}",
-                            with_commas(share.count("groups")))
-              : fmt::format("  of all inputs are IDIs, in {} groups",
-                            with_commas(share.count("groups")));
-  if (std::int64_t const undefined = share.count("undefined_groups"); undefined > 0)
-    text += fmt::format("; {} groups are undefined and may be either", with_commas(undefined));
-  return text;
-}
-
 /// A count that may exceed every integer.
 std::string domain_count(double count) {
   constexpr double kMostShown = 1e15;
@@ -128,6 +109,24 @@ std::string enumeration_cost_text(Members const& little, Members const& summary)
 }
 
 }  // namespace
+
+std::string domain_share_text(Json const& json) {
+  Members const share(json);
+  if (std::string const skipped = share.text("skipped"); !skipped.empty())
+    return "not measured: " + skipped;
+  double const low = share.number("low");
+  double const high = share.number("high");
+  std::string text = fine_percent(share.number("share"));
+  if (low != high) text += fmt::format("  ({} to {})", fine_percent(low), fine_percent(high));
+  text += share.text("source") == "sample"
+              ? fmt::format("  of all inputs are IDIs, by a sample of {}",
+                            with_commas(share.count("groups")))
+              : fmt::format("  of all inputs are IDIs, in {} groups",
+                            with_commas(share.count("groups")));
+  if (std::int64_t const undefined = share.count("undefined_groups"); undefined > 0)
+    text += fmt::format("; {} groups are undefined and may be either", with_commas(undefined));
+  return text;
+}
 
 std::string summary_text(std::string const& json, std::string const& source, Domain const* domain) {
   Json document;

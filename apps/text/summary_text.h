@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/json.h"
 #include "models/data/domain.h"
 
 namespace fairlane {
@@ -11,5 +12,8 @@ namespace fairlane {
 /// malformed. domain: for words, or null: codes.
 std::string summary_text(std::string const& json, std::string const& source,
                          Domain const* domain = nullptr);
+
+/// The share of the domain as a run has measured it: `domain_share` of summary.json.
+std::string domain_share_text(Json const& json);
 
 }  // namespace fairlane

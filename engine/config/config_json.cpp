@@ -12,6 +12,15 @@ Json recorded_config(RunConfig const& config) {
   return json;
 }
 
+Json recorded_section(RunConfig const& config, std::string const& section) {
+  Json json;
+  for (ConfigKey const& key : config_keys()) {
+    auto const [own, last] = split_key(key.name);
+    if (own == section) key.value->record(config, last, json);
+  }
+  return json;
+}
+
 RunConfig restored_config(Json const& json, std::string const& dir) {
   RunConfig config;
   config.source = dir + "/manifest.json";

@@ -19,10 +19,16 @@ constexpr std::int64_t kMaxIterations = 1'000'000;
 constexpr std::int64_t kMaxSamples = 100'000;
 constexpr std::int64_t kMaxFrontier = 65'536;
 constexpr std::int64_t kMaxPopulations = 1'000'000;
+constexpr std::int64_t kMaxBatchRows = 1 << 20;
+constexpr std::int64_t kMaxEpochs = 1'000'000;
+constexpr double kMaxConsistency = 1e6;
+constexpr double kLargestPart = 0.9;  // of the rows, so that some are left to learn from
 
 NumberKind share() { return {0.0, 1.0, "a number 0..1"}; }
 
 NumberKind inner_share() { return {0.0, 1.0, "a number between 0 and 1, both excluded", true}; }
+
+NumberKind part() { return {0.0, kLargestPart, "a number 0..0.9"}; }
 
 // Steps and differences are float32 in the lanes.
 NumberKind positive_float() {
@@ -199,6 +205,78 @@ std::vector<ConfigKey> all_keys() {
        .help = "stop after so many seconds",
        .unit = "s"},
 
+      {.name = "train.layers",
+       .value = value(IntegersKind{{1, kMaxUnits}, kMaxLayers - 1}, &Config::train,
+                      &TrainConfig::layers),
+       .help = "units of the hidden layers; null: those of `model`, or [64, 32, 16, 8, 4]",
+       .recorded = false},
+      {.name = "train.activation",
+       .value = value(EnumKind<Activation>{}, &Config::train, &TrainConfig::activation),
+       .help = "of the hidden layers that `layers` lists",
+       .recorded = false},
+      {.name = "train.optimizer",
+       .value =
+           value(EnumKind<Optimizer>{}, &Config::train, &TrainConfig::descent, &Descent::optimizer),
+       .help = "how weights follow gradients",
+       .recorded = false},
+      {.name = "train.learning_rate",
+       .value =
+           value(positive_float(), &Config::train, &TrainConfig::descent, &Descent::learning_rate),
+       .help = "length of a step",
+       .recorded = false},
+      {.name = "train.momentum",
+       .value = value(share(), &Config::train, &TrainConfig::descent, &Descent::momentum),
+       .help = "of sgd: what remains of the steps before",
+       .recorded = false},
+      {.name = "train.weight_decay",
+       .value = value(share(), &Config::train, &TrainConfig::descent, &Descent::weight_decay),
+       .help = "times the weights, added to their gradients",
+       .recorded = false},
+      {.name = "train.batch",
+       .value = value(IntegerKind{1, kMaxBatchRows}, &Config::train, &TrainConfig::batch),
+       .help = "rows of one step",
+       .recorded = false},
+      {.name = "train.epochs",
+       .value = value(IntegerKind{1, kMaxEpochs}, &Config::train, &TrainConfig::epochs),
+       .help = "passes over the rows, at most",
+       .recorded = false},
+      {.name = "train.patience",
+       .value = value(OptionalKind<IntegerKind>{{1, kMaxEpochs}}, &Config::train,
+                      &TrainConfig::patience),
+       .help =
+           "epochs in a row without a smaller loss on the validation rows, after which training "
+           "ends; null: all epochs",
+       .recorded = false},
+      {.name = "train.validation",
+       .value = value(part(), &Config::train, &TrainConfig::validation),
+       .help = "share of the rows by which the best epoch is chosen",
+       .recorded = false},
+      {.name = "train.test",
+       .value = value(part(), &Config::train, &TrainConfig::test),
+       .help = "share of the rows that are held out, and tell how good the model is",
+       .recorded = false},
+      {.name = "train.class_weights",
+       .value = value(EnumKind<ClassWeights>{}, &Config::train, &TrainConfig::class_weights),
+       .help = "how much rows weigh",
+       .recorded = false},
+      {.name = "train.standardise",
+       .value = value(SwitchKind{}, &Config::train, &TrainConfig::standardise),
+       .help = "learn from inputs less their means, over their deviations; the network that is "
+               "written takes plain inputs all the same",
+       .recorded = false},
+      {.name = "train.consistency",
+       .value = value(NumberKind{0.0, kMaxConsistency, "a number 0..1e6"}, &Config::train,
+                      &TrainConfig::consistency),
+       .help = "weight of the fairness term: of the mean squared difference between the "
+               "probabilities of two members of a similar set; 0: none",
+       .recorded = false},
+      {.name = "train.random_pairs",
+       .value = value(share(), &Config::train, &TrainConfig::random_pairs),
+       .help =
+           "share of the fairness term's similar sets that are random inputs of the domain; the "
+           "others are rows of the table",
+       .recorded = false},
+
       {.name = "output.dir",
        .value = value(ResultsKind{}, &Config::output, &OutputConfig::dir),
        .help = "directory for the results",
@@ -228,6 +306,7 @@ constexpr ConfigSection kSections[] = {
     {.name = "budget",
      .help = "Limits on a run, checked where a seed ends; null: none. It ends at the first one "
              "that it reaches."},
+    {.name = "train", .help = "Training and retraining alone.", .in_every_manifest = false},
     {.name = "output", .help = "What is written."},
 };
 

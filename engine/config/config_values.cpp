@@ -116,6 +116,28 @@ std::string IntegerKind::expected() const {
                           : fmt::format("an integer {}..{}", low, high);
 }
 
+std::vector<int> IntegersKind::read(ConfigPlace const& at, YamlNode const& node) const {
+  std::vector<int> values;
+  if (node.kind == YamlNode::Kind::kNull) return values;
+  if (node.kind != YamlNode::Kind::kSequence || node.items.empty() || node.items.size() > most)
+    at.expected(node, expected());
+  for (YamlNode const& item : node.items) values.push_back(static_cast<int>(each.read(at, item)));
+  return values;
+}
+
+Json IntegersKind::schema() const {
+  Json schema;
+  schema["type"] = Json::array({"array", "null"});
+  schema["items"] = each.schema();
+  schema["minItems"] = 1;
+  schema["maxItems"] = most;
+  return schema;
+}
+
+std::string IntegersKind::expected() const {
+  return fmt::format("a list of 1 to {} numbers, each {}, or null", most, each.expected());
+}
+
 std::uint64_t SeedKind::read(ConfigPlace const& at, YamlNode const& node) const {
   std::string_view const digits = node.scalar;
   bool const plain = node.kind == YamlNode::Kind::kScalar && !node.quoted;

@@ -34,6 +34,16 @@ struct IntegerKind {
   std::string expected() const;
 };
 
+/// A list of integers, such as [64, 32], or null for none.
+struct IntegersKind {
+  IntegerKind each;
+  std::size_t most = 0;
+
+  std::vector<int> read(ConfigPlace const& at, YamlNode const& node) const;
+  Json schema() const;
+  std::string expected() const;
+};
+
 /// Any integer of 64 bits, for the seed of random numbers.
 struct SeedKind {
   std::uint64_t read(ConfigPlace const& at, YamlNode const& node) const;

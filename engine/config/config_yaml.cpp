@@ -94,9 +94,10 @@ void read_override(Override const& change, RunConfig& config) {
   read_value(at, change.key, node, config);
 }
 
-void require(RunConfig const& config, YamlNode const& root) {
+void require(RunConfig const& config, YamlNode const& root, ModelUse use) {
   for (ConfigKey const& key : config_keys()) {
     if (key.required == nullptr || config.positions.contains(key.name)) continue;
+    if (use == ModelUse::kMade && std::string_view(key.name) == "model") continue;
     fail_yaml(config.source, root,
               fmt::format("has no {}, expected {}", in_quotes(key.name), key.required));
   }
@@ -115,13 +116,15 @@ Override parse_set(std::string const& argument) {
   return {"--set " + escaped(key), std::move(key), argument.substr(equals + 1), true};
 }
 
-RunConfig read_run_config(std::string const& path, std::vector<Override> const& overrides) {
+RunConfig read_run_config(std::string const& path, std::vector<Override> const& overrides,
+                          ModelUse use) {
   std::string const base = std::filesystem::path(path).parent_path().string();
-  return parse_run_config(read_file(path, kMaxBytes), path, base, overrides);
+  return parse_run_config(read_file(path, kMaxBytes), path, base, overrides, use);
 }
 
 RunConfig parse_run_config(std::string_view text, std::string const& source,
-                           std::string const& base, std::vector<Override> const& overrides) {
+                           std::string const& base, std::vector<Override> const& overrides,
+                           ModelUse use) {
   RunConfig config;
   config.source = source;
   YamlNode root = parse_strict_yaml(text, source, {.bytes = kMaxBytes});
@@ -132,7 +135,7 @@ RunConfig parse_run_config(std::string_view text, std::string const& source,
   at.base = base;
   read_value(at, "", root, config);
   for (Override const& change : overrides) read_override(change, config);
-  require(config, root);
+  require(config, root, use);
   return config;
 }
 

@@ -23,12 +23,17 @@ struct Override {
 /// Splits the "key=value" of a --set. Throws Error(kUsage).
 Override parse_set(std::string const& argument);
 
+/// Whether a command tests a model, or makes one: then no `model` is required.
+enum class ModelUse { kTested, kMade };
+
 /// Reads a configuration file; overrides apply in order and pass the same checks as the file.
 /// Throws Error(kNoInput | kConfig | kUsage) with file:line:column, or the flag.
-RunConfig read_run_config(std::string const& path, std::vector<Override> const& overrides);
+RunConfig read_run_config(std::string const& path, std::vector<Override> const& overrides,
+                          ModelUse use = ModelUse::kTested);
 
 /// Same, from text. `source` names it in messages; paths in it are relative to `base`.
 RunConfig parse_run_config(std::string_view text, std::string const& source,
-                           std::string const& base, std::vector<Override> const& overrides);
+                           std::string const& base, std::vector<Override> const& overrides,
+                           ModelUse use = ModelUse::kTested);
 
 }  // namespace fairlane

@@ -18,6 +18,7 @@
 #include "kernels/core/adaptive_steps.h"
 #include "models/data/dataset.h"
 #include "models/model.h"
+#include "models/train/network_trainer.h"
 
 namespace fairlane {
 
@@ -150,6 +151,54 @@ struct OutputConfig {
   bool path_coverage = false;
 };
 
+template <>
+inline constexpr std::array kEnumWords<Activation> = std::to_array<Word<Activation>>(
+    {{Activation::kRelu, "relu", "max(x, 0)"},
+     {Activation::kLeakyRelu, "leaky_relu", "x, or 0.01 x below 0"},
+     {Activation::kElu, "elu", "x, or exp(x) - 1 below 0"},
+     {Activation::kTanh, "tanh", "the hyperbolic tangent"},
+     {Activation::kSigmoid, "sigmoid", "1 / (1 + exp(-x))"},
+     {Activation::kSilu, "silu", "x sigmoid(x)"},
+     {Activation::kGelu, "gelu", "x times the normal distribution at x"}});
+
+template <>
+inline constexpr std::array kEnumWords<Optimizer> =
+    std::to_array<Word<Optimizer>>({{Optimizer::kSgd, "sgd", "gradients, with momentum"},
+                                    {Optimizer::kAdam, "adam", "Kingma and Ba, ICLR 2015"},
+                                    {Optimizer::kNadam, "nadam", "Dozat, ICLR Workshop 2016"}});
+
+/// How much a row of each class weighs in training.
+enum class ClassWeights { kNone, kBalanced };
+template <>
+inline constexpr std::array kEnumWords<ClassWeights> = std::to_array<Word<ClassWeights>>(
+    {{ClassWeights::kNone, "none", "every row the same"},
+     {ClassWeights::kBalanced, "balanced", "every class the same, however many rows it has"}});
+
+/// layers         hidden units; empty: those of the model, or kDefaultLayers
+/// patience       epochs without a smaller loss on the validation rows; absent: no end before the
+///                last one
+/// validation     share of the rows that say when to stop, and which epoch was best
+/// test           share of the rows that are held out
+/// standardise    learn from inputs less their means over their deviations, which the network's first
+///                layer then takes in
+/// consistency    weight of what makes similar sets agree: of the mean squared difference between
+///                the probabilities of a row and of another member of its similar set
+/// random_pairs   share of these whose row is no row of the table but a random input of the domain
+struct TrainConfig {
+  std::vector<int> layers;
+  Activation activation = Activation::kRelu;
+  Descent descent;
+  int batch = 128;
+  int epochs = 30;
+  std::optional<int> patience = 5;
+  double validation = 0.1;
+  double test = 0.2;
+  ClassWeights class_weights = ClassWeights::kNone;
+  bool standardise = true;
+  double consistency = 0.0;
+  double random_pairs = 0.5;
+};
+
 /// Paths are resolved (relative to the YAML file, or to the working directory for command-line
 /// values).
 struct RunConfig {
@@ -172,6 +221,7 @@ struct RunConfig {
   SymbolicConfig sg;
   ExpgaConfig expga;
   BudgetConfig budget;
+  TrainConfig train;
   OutputConfig output;
   std::map<std::string, std::string> positions;  // key -> file:line:column, for messages
 };

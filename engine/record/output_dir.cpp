@@ -37,7 +37,9 @@ constexpr std::array kResults = {"instances.csv", "instances.npy", "instances.co
                                  "report.html",   "compare.csv",   "summary.csv",
                                  "compare.json",  "compare.svg",   "curves.csv",
                                  "curves.svg",    "values.csv",    "pairs.csv",
-                                 "counts.json",   "estimate.json"};
+                                 "counts.json",   "estimate.json", "model.safetensors",
+                                 "model.h5",      "model.onnx",    "run.yaml",
+                                 "history.csv",   "split.csv"};
 
 std::string shown(std::string const& path) { return escaped(path, 4096); }
 

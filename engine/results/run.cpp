@@ -17,7 +17,7 @@
 #include "engine/results/trace.h"
 #include "engine/search/symbolic/path_coverage.h"
 #include "engine/search/workload.h"
-#include "engine/subject/label_agreement.h"
+#include "engine/subject/row_labels.h"
 
 namespace fairlane {
 namespace {

@@ -7,17 +7,6 @@
 namespace fairlane {
 namespace {
 
-Json domain_share_json(DomainShare const& found) {
-  if (!found.skipped.empty()) return {{"share", nullptr}, {"skipped", found.skipped}};
-  return {{"share", found.share},
-          {"low", found.low},
-          {"high", found.high},
-          {"confidence", found.confidence},
-          {"source", found.source},
-          {"groups", found.groups},
-          {"undefined_groups", found.undefined_groups}};
-}
-
 /// Counts of a domain may exceed every integer.
 Json whole_or_double(double count) {
   constexpr double kMostExact = 9007199254740992.0;  // 2^53
@@ -40,6 +29,17 @@ Json little_found_json(LittleFound const& little) {
 }
 
 }  // namespace
+
+Json domain_share_json(DomainShare const& found) {
+  if (!found.skipped.empty()) return {{"share", nullptr}, {"skipped", found.skipped}};
+  return {{"share", found.share},
+          {"low", found.low},
+          {"high", found.high},
+          {"confidence", found.confidence},
+          {"source", found.source},
+          {"groups", found.groups},
+          {"undefined_groups", found.undefined_groups}};
+}
 
 std::string summary_json(Summary const& summary) {
   auto const& search = summary.search;

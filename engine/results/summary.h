@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "engine/config/run_config.h"
 #include "engine/record/findings.h"
 #include "engine/search/search.h"
@@ -75,6 +76,8 @@ struct Summary {
   std::string cut;  // the budget that ended the run, or empty
 };
 std::string summary_json(Summary const& summary);
+/// `domain_share` of it.
+Json domain_share_json(DomainShare const& found);
 
 /// The method that an enumeration's summary.json names.
 inline std::string const kEnumerateMethod = "enumerate";

@@ -155,9 +155,17 @@ TestSubject::TestSubject(RunConfig const& config, ModelOptions const& options)
     : TestSubject(config, options, read_domain_yaml(config.domain)) {}
 
 TestSubject::TestSubject(RunConfig const& config, ModelOptions const& options, Domain domain)
-    : domain_(std::move(domain)),
-      data_(read_data(config, domain_)),
-      model_(load_model(config.model, domain_.columns(), in_folder(options, config.model_folder))) {
+    : TestSubject(config, std::move(domain), [&](Domain const& resolved) {
+        return load_model(config.model, resolved.columns(),
+                          in_folder(options, config.model_folder));
+      }) {}
+
+TestSubject::TestSubject(RunConfig const& config, Model model, Domain domain)
+    : TestSubject(config, std::move(domain), [&](Domain const&) { return std::move(model); }) {}
+
+TestSubject::TestSubject(RunConfig const& config, Domain domain,
+                         std::function<Model(Domain const&)> const& load)
+    : domain_(std::move(domain)), data_(read_data(config, domain_)), model_(load(domain_)) {
   check_inputs(config);
   check_features(model_, domain_);
   if (!(config.threshold > 0.0 && config.threshold < 1.0)) {

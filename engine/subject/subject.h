@@ -27,6 +27,8 @@ class TestSubject {
   explicit TestSubject(RunConfig const& config, ModelOptions const& options = {});
   /// Same, with a domain that is not yet in the file that the configuration names.
   TestSubject(RunConfig const& config, ModelOptions const& options, Domain domain);
+  /// Same, with a model that is in no file.
+  TestSubject(RunConfig const& config, Model model, Domain domain);
   TestSubject(TestSubject const&) = delete;
   TestSubject& operator=(TestSubject const&) = delete;
 
@@ -47,6 +49,9 @@ class TestSubject {
   bool can_move() const;
 
  private:
+  /// load: gives the model for a domain with resolved bounds
+  TestSubject(RunConfig const& config, Domain domain,
+              std::function<Model(Domain const&)> const& load);
   void check_inputs(RunConfig const& config) const;
   void describe_attributes(RunConfig const& config);
   void select_protected(RunConfig const& config);

@@ -10,7 +10,7 @@
 
 namespace fairlane {
 
-inline constexpr std::uint32_t kTorchPluginVersion = 3;
+inline constexpr std::uint32_t kTorchPluginVersion = 4;
 inline constexpr char const* kTorchPluginFile = "fairlane_torch.so";
 inline constexpr char const* kTorchPluginSymbol = "fairlane_torch_plugin";
 
@@ -113,6 +113,48 @@ struct TorchModuleFacts {
 /// A TorchScript module that the plug-in has loaded.
 struct TorchModule;
 
+/// How weights follow gradients: as torch.optim's SGD, Adam and NAdam, with their other defaults.
+enum TorchOptimizer : std::int32_t { kTorchSgd, kTorchAdam, kTorchNadam };
+
+/// A network to be trained.
+/// layer         [layers] with the weights to begin with; the last one gives logits
+/// momentum      of kTorchSgd
+/// weight_decay  times the weights, added to their gradients
+struct TorchTraining {
+  std::int32_t layers;
+  TorchLayer const* layer;
+  std::int32_t optimizer;  // TorchOptimizer
+  double learning_rate;
+  double momentum;
+  double weight_decay;
+};
+
+/// Rows for one step. The loss is the weighted mean of the rows' cross-entropies, and pair_weight
+/// times the mean squared difference of the pairs' probabilities.
+/// inputs         [rows][inputs]
+/// labels         [rows] classes
+/// weights        [rows]
+/// first, second  [pairs][inputs] whose outputs are to agree
+struct TorchBatch {
+  std::int64_t rows;
+  float const* inputs;
+  std::int32_t const* labels;
+  float const* weights;
+  std::int64_t pairs;
+  float const* first;
+  float const* second;
+  float pair_weight;
+};
+
+/// A network that is being trained.
+struct TorchTrainer;
+
+/// Kinds of classifiers that vote on labels.
+enum TorchVoterKind : std::int32_t { kTorchForest, kTorchNeighbours, kTorchLogistic };
+
+/// A classifier that has been fitted.
+struct TorchVoter;
+
 /// nullptr: done. Otherwise one line that says what failed, valid until the next call on the same
 /// thread.
 using TorchStatus = char const*;
@@ -140,6 +182,27 @@ struct TorchPlugin {
   /// scores.
   TorchStatus (*score)(TorchModule* module, float const* rows, std::int64_t count,
                        std::int32_t threads, float* scores);
+  /// Begins to train. Steps on a CPU use one thread and are a function of what they were given;
+  /// trainers of several threads may step side by side.
+  TorchStatus (*make_trainer)(TorchTraining const* training, char const* device,
+                              TorchTrainer** trainer);
+  void (*free_trainer)(TorchTrainer* trainer);
+  /// One step; its loss, before it.
+  TorchStatus (*train)(TorchTrainer* trainer, TorchBatch const* batch, float* loss);
+  /// inputs [count][inputs], logits [count][outputs] of the network as it is.
+  TorchStatus (*trainer_logits)(TorchTrainer* trainer, float const* inputs, std::int64_t count,
+                                float* logits);
+  /// values: weights and biases, layer by layer, as in TorchLayer.
+  TorchStatus (*trained_values)(TorchTrainer const* trainer, float* values);
+  /// Fits a classifier of two or more classes to inputs [rows][inputs] and labels [rows]; a
+  /// function of these and the seed. nullptr in a build without OpenCV.
+  TorchStatus (*fit_voter)(std::int32_t kind, float const* inputs, std::int32_t const* labels,
+                           std::int64_t rows, std::int32_t columns, std::int32_t classes,
+                           std::uint64_t seed, TorchVoter** voter);
+  void (*free_voter)(TorchVoter* voter);
+  /// shares [count][classes]: how much speaks for each class, adding up to 1.
+  TorchStatus (*vote)(TorchVoter const* voter, float const* inputs, std::int64_t count,
+                      float* shares);
 };
 
 /// The symbol that a plug-in exports: returns its table, which lives as long as the process.

@@ -4,10 +4,15 @@
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
+#include <memory>
 #include <string>
 
 #include "bench/torch/lockstep_search.h"
 #include "models/torch/plugin/scripted_module.h"
+#include "models/torch/plugin/trained_network.h"
+#ifdef FAIRLANE_OPENCV
+#include "models/torch/plugin/voter.h"
+#endif
 
 // OpenBLAS has threads of its own where it was built so; torch does not know about them.
 extern "C" void openblas_set_num_threads(int) __attribute__((weak));
@@ -22,6 +27,16 @@ struct TorchLoaded {
 struct TorchModule {
   ScriptedModule scripted;
 };
+
+struct TorchTrainer {
+  TrainedNetwork network;
+};
+
+#ifdef FAIRLANE_OPENCV
+struct TorchVoter {
+  std::unique_ptr<Voter> voter;
+};
+#endif
 
 namespace {
 
@@ -106,6 +121,56 @@ TorchStatus score(TorchModule* module, float const* rows, std::int64_t count, st
   });
 }
 
+TorchStatus make_trainer(TorchTraining const* training, char const* device,
+                         TorchTrainer** trainer) {
+  return guarded([&] {
+    use_threads(1);
+    *trainer = new TorchTrainer{TrainedNetwork(*training, torch::Device(std::string(device)))};
+  });
+}
+
+void free_trainer(TorchTrainer* trainer) { delete trainer; }
+
+TorchStatus train(TorchTrainer* trainer, TorchBatch const* batch, float* loss) {
+  return guarded([&] {
+    use_threads(1);  // of each thread that trains
+    *loss = trainer->network.step(*batch);
+  });
+}
+
+TorchStatus trainer_logits(TorchTrainer* trainer, float const* inputs, std::int64_t count,
+                           float* logits) {
+  return guarded([&] {
+    use_threads(1);
+    trainer->network.logits(inputs, count, logits);
+  });
+}
+
+TorchStatus trained_values(TorchTrainer const* trainer, float* values) {
+  return guarded([&] { trainer->network.values(values); });
+}
+
+#ifdef FAIRLANE_OPENCV
+TorchStatus make_voter(std::int32_t kind, float const* inputs, std::int32_t const* labels,
+                       std::int64_t rows, std::int32_t columns, std::int32_t classes,
+                       std::uint64_t seed, TorchVoter** voter) {
+  return guarded([&] {
+    *voter = new TorchVoter{
+        fit_voter(static_cast<TorchVoterKind>(kind), inputs, labels, rows, columns, classes, seed)};
+  });
+}
+
+void free_voter(TorchVoter* voter) { delete voter; }
+
+TorchStatus vote(TorchVoter const* voter, float const* inputs, std::int64_t count, float* shares) {
+  return guarded([&] { voter->voter->vote(inputs, count, shares); });
+}
+#else
+constexpr decltype(TorchPlugin::fit_voter) make_voter = nullptr;
+constexpr decltype(TorchPlugin::free_voter) free_voter = nullptr;
+constexpr decltype(TorchPlugin::vote) vote = nullptr;
+#endif
+
 /// Which library multiplies matrices on the CPU: torch's own description tells only what it was
 /// built with.
 std::string blas_name() {
@@ -139,6 +204,14 @@ fairlane_torch_plugin() {
                                   instances,
                                   load_module,
                                   unload_module,
-                                  score};
+                                  score,
+                                  make_trainer,
+                                  free_trainer,
+                                  train,
+                                  trainer_logits,
+                                  trained_values,
+                                  make_voter,
+                                  free_voter,
+                                  vote};
   return &plugin;
 }

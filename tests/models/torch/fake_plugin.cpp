@@ -53,6 +53,10 @@ TorchStatus score(TorchModule*, float const*, std::int64_t count, std::int32_t, 
   return nullptr;
 }
 
+TorchStatus make_trainer(TorchTraining const*, char const*, TorchTrainer**) {
+  return "the fake trains nothing";
+}
+
 }  // namespace
 
 }  // namespace fairlane
@@ -60,7 +64,25 @@ TorchStatus score(TorchModule*, float const*, std::int64_t count, std::int32_t, 
 extern "C" fairlane::TorchPlugin const* FAKE_ENTRY();
 extern "C" fairlane::TorchPlugin const* FAKE_ENTRY() {
   using namespace fairlane;
-  static TorchPlugin const plugin{FAKE_VERSION, "fake",    0,           load,          unload,
-                                  search,       instances, load_module, unload_module, score};
+  static TorchPlugin const plugin{
+      .version = FAKE_VERSION,
+      .name = "fake",
+      .cuda_devices = 0,
+      .load = load,
+      .unload = unload,
+      .search = search,
+      .instances = instances,
+      .load_module = load_module,
+      .unload_module = unload_module,
+      .score = score,
+      .make_trainer = make_trainer,
+      .free_trainer = nullptr,
+      .train = nullptr,
+      .trainer_logits = nullptr,
+      .trained_values = nullptr,
+      .fit_voter = nullptr,
+      .free_voter = nullptr,
+      .vote = nullptr,
+  };
   return &plugin;
 }

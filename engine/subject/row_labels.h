@@ -1,12 +1,26 @@
-// Whether a model decides as the labels of its table say.
+// What a model decides about rows, and whether that is as the labels of its table say.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "engine/subject/subject.h"
 
 namespace fairlane {
+
+/// What a subject says of rows.
+/// scores  [rows][outputs]
+/// labels  [rows] decided classes; -1: a score is no finite number
+struct RowLabels {
+  std::vector<float> scores;
+  std::vector<std::int32_t> labels;
+};
+
+/// rows: [count][attributes] codes. Throws Error where a scorer fails.
+RowLabels label_rows(TestSubject const& subject, Backend& backend,
+                     std::span<std::int32_t const> rows);
 
 /// Rows with a label, and those of them whose label the model gives.
 struct LabelAgreement {

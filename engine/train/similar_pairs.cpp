@@ -1,0 +1,86 @@
+#include "engine/train/similar_pairs.h"
+
+#include <algorithm>
+
+#include "engine/train/training_draws.h"
+
+namespace fairlane {
+namespace {
+
+constexpr std::uint32_t kWords = 4;  // of one draw
+
+/// A random input of the domain.
+void draw_input(Domain const& domain, std::uint32_t number, std::uint32_t batch, std::uint64_t seed,
+                std::int32_t* row) {
+  TrainingWords words{};
+  auto const width = static_cast<std::uint32_t>(domain.size());
+  for (std::uint32_t a = 0; a < width; ++a) {
+    if (a % kWords == 0) {
+      words = training_words(TrainingDraw::kInput,
+                             number * ((width + kWords - 1) / kWords) + a / kWords, batch, seed);
+    }
+    Attribute const& attribute = domain.attributes[a];
+    auto const codes = static_cast<std::uint32_t>(attribute.code_count());
+    row[a] = attribute.code_at(below_count(words.w[a % kWords], codes));
+  }
+}
+
+void append(Domain const& domain, std::vector<std::int32_t> const& row,
+            std::vector<double>& encoded, std::vector<float>& inputs) {
+  encoded.clear();
+  domain.encode(row.data(), encoded);
+  for (double const value : encoded) inputs.push_back(static_cast<float>(value));
+}
+
+}  // namespace
+
+SimilarPairs::SimilarPairs(TestSubject const& subject, LabelledRows const& rows,
+                           double random_share, std::uint64_t seed)
+    : subject_(subject), rows_(rows), random_share_(random_share), seed_(seed) {}
+
+void SimilarPairs::draw(std::uint32_t batch, std::size_t pairs, std::vector<float>& first,
+                        std::vector<float>& second) const {
+  first.clear();
+  second.clear();
+  Domain const& domain = subject_.domain();
+  auto const width = static_cast<std::size_t>(domain.size());
+  std::vector<std::int32_t> row(width);
+  std::vector<double> encoded;
+  for (std::uint32_t k = 0; k < pairs; ++k) {
+    auto const words = training_words(TrainingDraw::kPairRow, k, batch, seed_);
+    if (unit_number(words.w[0]) < random_share_ || rows_.count() == 0) {
+      draw_input(domain, k, batch, seed_, row.data());
+    } else {
+      std::size_t const at = below_count(words.w[1], static_cast<std::uint32_t>(rows_.count()));
+      std::copy_n(&rows_.rows[at * width], width, row.begin());
+    }
+    append(domain, row, encoded, first);
+    draw_other_member(subject_, words.w[2], row.data());
+    append(domain, row, encoded, second);
+  }
+}
+
+void draw_other_member(TestSubject const& subject, std::uint32_t word, std::int32_t* row) {
+  auto const& selected = subject.selected();
+  auto const& values = subject.values();
+  // The row's own number among the combinations; none where it has a value that is not compared.
+  std::int64_t own = 0;
+  for (std::size_t s = 0; s < selected.size(); ++s) {
+    auto const at = std::ranges::lower_bound(values[s], row[selected[s]]);
+    bool const is_compared = at != values[s].end() && *at == row[selected[s]];
+    if (!is_compared) own = -1;
+    if (own < 0) break;
+    own = own * static_cast<std::int64_t>(values[s].size()) + (at - values[s].begin());
+  }
+  std::int64_t const variants = subject.variants();
+  std::int64_t drawn =
+      below_count(word, static_cast<std::uint32_t>(own < 0 ? variants : variants - 1));
+  if (own >= 0 && drawn >= own) ++drawn;
+  for (std::size_t s = selected.size(); s-- > 0;) {
+    auto const size = static_cast<std::int64_t>(values[s].size());
+    row[selected[s]] = values[s][static_cast<std::size_t>(drawn % size)];
+    drawn /= size;
+  }
+}
+
+}  // namespace fairlane
