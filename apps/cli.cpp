@@ -33,6 +33,7 @@ constexpr Command kCommands[] = {
     {"estimate", "estimate the share of discrimination by sampling", add_estimate},
     {"verify", "prove cells of a domain fair, or show an example of unfair treatment", add_verify},
     {"train", "train a classifier on a table", add_train},
+    {"retrain", "make a model fairer, and say what that gained and cost", add_retrain},
     {"compare", "compare methods with one equal budget over several seeds", add_compare},
     {"check", "evaluate every reported pair of a run again, independently", add_check},
     {"demo", "search a small census with known discrimination in it", add_demo},
@@ -43,7 +44,7 @@ constexpr Command kCommands[] = {
 };
 
 /// Commands of later versions.
-constexpr char const* kPlanned[] = {"retrain", "sweep", "report"};
+constexpr char const* kPlanned[] = {"sweep", "report"};
 
 std::string general_help() {
   std::string text =

@@ -30,6 +30,7 @@ Action add_estimate(Arguments& app);
 Action add_verify(Arguments& app);
 Action add_prepare(Arguments& app);
 Action add_train(Arguments& app);
+Action add_retrain(Arguments& app);
 Action add_init(Arguments& app);
 Action add_config(Arguments& app);
 Action add_inspect(Arguments& app);

@@ -51,8 +51,9 @@ OWN_HEADERS = (
       for kind in ("keras", "onnx", "tensorflow", "trees", "exec", "torch")),
     ("models/train/*", (*MODELS, *TORCH_HOST, "models/train/*")),
     ("models/*", (*CORE, "models/*")),
-    # Only the table of keys asks for the methods' names.
-    ("engine/config/config_keys.cpp", (*ENGINE, "engine/config/*", "engine/search/method.h")),
+    # Only the table of keys asks for the methods' and recipes' names.
+    ("engine/config/config_keys.cpp", (*ENGINE, "engine/config/*", "engine/retrain/recipe.h",
+                                       "engine/search/method.h")),
     ("engine/config/*", (*ENGINE, "engine/config/*")),
     ("engine/subject/*", (*ENGINE, "engine/config/*", "engine/subject/*")),
     ("engine/record/*", (*CORE, "kernels/layout/*", "kernels/visits.h", "engine/record/*")),
@@ -61,6 +62,8 @@ OWN_HEADERS = (
     ("engine/results/*", (*JOB, "engine/search/*", "engine/results/*")),
     ("engine/count/*", (*JOB, "engine/search/*", "engine/results/*", "engine/count/*")),
     ("engine/train/*", (*JOB, "engine/search/*", "engine/results/*", "engine/count/*", "engine/train/*")),
+    ("engine/retrain/*", (*JOB, "engine/search/*", "engine/results/*", "engine/count/*", "engine/train/*",
+                          "engine/retrain/*")),
     ("engine/compare/*", (*JOB, "engine/search/*", "engine/results/*", "engine/pictures/*",
                           "engine/compare/*")),
     ("engine/check/*", (*ENGINE, "engine/config/*", "engine/subject/*", "engine/results/*",

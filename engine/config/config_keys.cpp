@@ -5,6 +5,7 @@
 
 #include "engine/config/config_values.h"
 #include "engine/config/protected_value.h"
+#include "engine/retrain/recipe.h"
 #include "engine/search/method.h"
 
 namespace fairlane {
@@ -21,6 +22,9 @@ constexpr std::int64_t kMaxFrontier = 65'536;
 constexpr std::int64_t kMaxPopulations = 1'000'000;
 constexpr std::int64_t kMaxBatchRows = 1 << 20;
 constexpr std::int64_t kMaxEpochs = 1'000'000;
+constexpr std::int64_t kMaxCandidates = 100;
+constexpr std::int64_t kMaxCheck = 1'000'000'000'000;
+constexpr double kMaxCountSeconds = 1e6;
 constexpr double kMaxConsistency = 1e6;
 constexpr double kLargestPart = 0.9;  // of the rows, so that some are left to learn from
 
@@ -44,6 +48,12 @@ WordKind method_names() {
   for (MethodSpec const& method : methods()) {
     kind.words.push_back({method.name, std::string(method.algorithm) + "; " + method.paper});
   }
+  return kind;
+}
+
+WordKind recipe_names() {
+  WordKind kind;
+  for (Recipe const& recipe : recipes()) kind.words.push_back({recipe.name, recipe.help});
   return kind;
 }
 
@@ -277,6 +287,58 @@ std::vector<ConfigKey> all_keys() {
            "others are rows of the table",
        .recorded = false},
 
+      {.name = "retrain.recipe",
+       .value = value(recipe_names(), &Config::retrain, &RetrainConfig::recipe),
+       .help = "what makes the model fairer",
+       .recorded = false},
+      {.name = "retrain.instances",
+       .value = value(PathKind{.optional = true}, &Config::retrain, &RetrainConfig::instances),
+       .help = "results of `run` or `enumerate` on the same domain whose IDIs are added; null: "
+               "those that the configured search finds",
+       .recorded = false},
+      {.name = "retrain.share",
+       .value = value(share(), &Config::retrain, &RetrainConfig::share),
+       .help = "of eidig and --export: the share of the found IDIs that is added",
+       .recorded = false},
+      {.name = "retrain.picking",
+       .value = value(EnumKind<Picking>{}, &Config::retrain, &RetrainConfig::picking),
+       .help = "which of the IDIs are added",
+       .recorded = false},
+      {.name = "retrain.members",
+       .value = value(EnumKind<AddedMembers>{}, &Config::retrain, &RetrainConfig::members),
+       .help = "which members of their similar sets are added with them, with the same label",
+       .recorded = false},
+      {.name = "retrain.vote",
+       .value = value(EnumKind<Vote>{}, &Config::retrain, &RetrainConfig::vote),
+       .help = "how classifiers that do not see the protected attributes decide their labels",
+       .recorded = false},
+      {.name = "retrain.candidates",
+       .value = value(OptionalKind<IntegerKind>{{1, kMaxCandidates}}, &Config::retrain,
+                      &RetrainConfig::candidates),
+       .help = "models that are trained, of which the best is taken; null: as many as the recipe "
+               "says",
+       .recorded = false},
+      {.name = "retrain.target",
+       .value = value(OptionalKind<NumberKind>{share()}, &Config::retrain, &RetrainConfig::target),
+       .help = "share of IDIs among all inputs at which no further model is trained; null: none",
+       .recorded = false},
+      {.name = "retrain.accuracy_lost",
+       .value = value(share(), &Config::retrain, &RetrainConfig::accuracy_lost),
+       .help = "accuracy on the validation rows that a fairer model may lose",
+       .recorded = false},
+      {.name = "retrain.check_evaluations",
+       .value =
+           value(IntegerKind{0, kMaxCheck}, &Config::retrain, &RetrainConfig::check_evaluations),
+       .help = "model evaluations of the `margin` search that looks for IDIs in both models; 0: "
+               "none",
+       .recorded = false},
+      {.name = "retrain.count_seconds",
+       .value = value(NumberKind{0.0, kMaxCountSeconds, "a number 0..1e6"}, &Config::retrain,
+                      &RetrainConfig::count_seconds),
+       .help = "the domain is counted where that takes no longer, about, and sampled otherwise",
+       .unit = "s",
+       .recorded = false},
+
       {.name = "output.dir",
        .value = value(ResultsKind{}, &Config::output, &OutputConfig::dir),
        .help = "directory for the results",
@@ -307,6 +369,7 @@ constexpr ConfigSection kSections[] = {
      .help = "Limits on a run, checked where a seed ends; null: none. It ends at the first one "
              "that it reaches."},
     {.name = "train", .help = "Training and retraining alone.", .in_every_manifest = false},
+    {.name = "retrain", .help = "Retraining alone.", .in_every_manifest = false},
     {.name = "output", .help = "What is written."},
 };
 

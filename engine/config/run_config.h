@@ -199,6 +199,50 @@ struct TrainConfig {
   double random_pairs = 0.5;
 };
 
+/// How votes decide the label of an added row.
+enum class Vote { kHard, kSoft };
+template <>
+inline constexpr std::array kEnumWords<Vote> = std::to_array<Word<Vote>>(
+    {{Vote::kHard, "hard", "the class that most voters decide; the lowest of equal ones"},
+     {Vote::kSoft, "soft", "the class with the greatest sum of the voters' probabilities"}});
+
+/// Which of the found instances are added first.
+enum class Picking { kRandom, kGroups, kSeverity };
+template <>
+inline constexpr std::array kEnumWords<Picking> = std::to_array<Word<Picking>>(
+    {{Picking::kRandom, "random", "any, each as likely as any other"},
+     {Picking::kGroups, "groups", "random ones, of a similar set that has none yet before others"},
+     {Picking::kSeverity, "severity", "those with the largest difference in output"}});
+
+/// Which members of an instance's similar set are added with it.
+enum class AddedMembers { kInstance, kPair, kAll };
+template <>
+inline constexpr std::array kEnumWords<AddedMembers> = std::to_array<Word<AddedMembers>>(
+    {{AddedMembers::kInstance, "instance", "none, as in the papers"},
+     {AddedMembers::kPair, "pair", "the one with another label that it was reported with"},
+     {AddedMembers::kAll, "all", "all of them"}});
+
+/// recipe            name of a row of engine/retrain/recipe.cpp
+/// share             of the found IDIs that are added, by a first candidate
+/// candidates        models that are trained; absent: the recipe's own number
+/// target            share of IDIs at which no further candidate is trained; absent: none
+/// accuracy_lost     that is accepted at most, of the validation rows
+/// check_evaluations of the model, for what `margin` finds before and after
+/// count_seconds     up to which the domain is counted instead of sampled
+struct RetrainConfig {
+  std::string recipe = "consistency";
+  std::string instances;  // a directory of results; empty: searched for as the configuration says
+  double share = 0.05;
+  Picking picking = Picking::kRandom;
+  AddedMembers members = AddedMembers::kInstance;
+  Vote vote = Vote::kHard;
+  std::optional<int> candidates;
+  std::optional<double> target;
+  double accuracy_lost = 0.01;
+  std::int64_t check_evaluations = 200'000;
+  double count_seconds = 60.0;
+};
+
 /// Paths are resolved (relative to the YAML file, or to the working directory for command-line
 /// values).
 struct RunConfig {
@@ -222,6 +266,7 @@ struct RunConfig {
   ExpgaConfig expga;
   BudgetConfig budget;
   TrainConfig train;
+  RetrainConfig retrain;
   OutputConfig output;
   std::map<std::string, std::string> positions;  // key -> file:line:column, for messages
 };

@@ -136,8 +136,13 @@ float alpha_of(Activation activation) {
 }  // namespace
 
 Network initial_network(TrainConfig const& train, int columns, int outputs, std::uint64_t seed) {
-  std::vector<int> units = train.layers;
-  if (units.empty()) units.assign(std::begin(kDefaultLayers), std::end(kDefaultLayers));
+  std::vector<int> layers = train.layers;
+  if (layers.empty()) layers.assign(std::begin(kDefaultLayers), std::end(kDefaultLayers));
+  return initial_network(std::move(layers), train.activation, columns, outputs, seed);
+}
+
+Network initial_network(std::vector<int> units, Activation activation, int columns, int outputs,
+                        std::uint64_t seed) {
   units.push_back(outputs);
   Network network;
   network.source = "a network in training";
@@ -148,7 +153,7 @@ Network initial_network(TrainConfig const& train, int columns, int outputs, std:
     layer.name = fmt::format("dense_{}", l + 1);
     layer.inputs = inputs;
     layer.outputs = units[l];
-    layer.activation = is_last ? output_activation(outputs) : train.activation;
+    layer.activation = is_last ? output_activation(outputs) : activation;
     layer.alpha = alpha_of(layer.activation);
     network.layers.push_back(std::move(layer));
     inputs = units[l];

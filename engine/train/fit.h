@@ -18,6 +18,10 @@ inline constexpr int kDefaultLayers[] = {64, 32, 16, 8, 4};
 
 /// A network to begin with: Glorot's uniform weights, biases of 0.
 /// Source: Glorot and Bengio, AISTATS 2010.
+/// layers: hidden units
+Network initial_network(std::vector<int> layers, Activation activation, int columns, int outputs,
+                        std::uint64_t seed);
+/// Same, as a configuration says.
 Network initial_network(TrainConfig const& train, int columns, int outputs, std::uint64_t seed);
 /// Same, with the layers of another network.
 Network initial_network(Network const& like, int columns, int outputs, std::uint64_t seed);

@@ -7,7 +7,8 @@
 namespace fairlane {
 namespace {
 
-constexpr std::uint32_t kWords = 4;  // of one draw
+constexpr std::uint32_t kWords = 4;   // of one draw
+constexpr double kKnownShare = 0.25;  // of pairs, where some are known
 
 /// A random input of the domain.
 void draw_input(Domain const& domain, std::uint32_t number, std::uint32_t batch, std::uint64_t seed,
@@ -35,8 +36,8 @@ void append(Domain const& domain, std::vector<std::int32_t> const& row,
 }  // namespace
 
 SimilarPairs::SimilarPairs(TestSubject const& subject, LabelledRows const& rows,
-                           double random_share, std::uint64_t seed)
-    : subject_(subject), rows_(rows), random_share_(random_share), seed_(seed) {}
+                           double random_share, std::uint64_t seed, KnownPairs const& known)
+    : subject_(subject), rows_(rows), random_share_(random_share), seed_(seed), known_(known) {}
 
 void SimilarPairs::draw(std::uint32_t batch, std::size_t pairs, std::vector<float>& first,
                         std::vector<float>& second) const {
@@ -48,6 +49,15 @@ void SimilarPairs::draw(std::uint32_t batch, std::size_t pairs, std::vector<floa
   std::vector<double> encoded;
   for (std::uint32_t k = 0; k < pairs; ++k) {
     auto const words = training_words(TrainingDraw::kPairRow, k, batch, seed_);
+    if (!known_.first.empty() && unit_number(words.w[3]) < kKnownShare) {
+      auto const count = static_cast<std::uint32_t>(known_.first.size() / width);
+      std::size_t const at = below_count(words.w[1], count) * width;
+      std::copy_n(&known_.first[at], width, row.begin());
+      append(domain, row, encoded, first);
+      std::copy_n(&known_.second[at], width, row.begin());
+      append(domain, row, encoded, second);
+      continue;
+    }
     if (unit_number(words.w[0]) < random_share_ || rows_.count() == 0) {
       draw_input(domain, k, batch, seed_, row.data());
     } else {
@@ -57,6 +67,15 @@ void SimilarPairs::draw(std::uint32_t batch, std::size_t pairs, std::vector<floa
     append(domain, row, encoded, first);
     draw_other_member(subject_, words.w[2], row.data());
     append(domain, row, encoded, second);
+  }
+}
+
+void set_variant(TestSubject const& subject, std::int64_t variant, std::int32_t* row) {
+  for (std::size_t s = subject.selected().size(); s-- > 0;) {
+    auto const& values = subject.values()[s];
+    auto const size = static_cast<std::int64_t>(values.size());
+    row[subject.selected()[s]] = values[static_cast<std::size_t>(variant % size)];
+    variant /= size;
   }
 }
 
@@ -76,11 +95,7 @@ void draw_other_member(TestSubject const& subject, std::uint32_t word, std::int3
   std::int64_t drawn =
       below_count(word, static_cast<std::uint32_t>(own < 0 ? variants : variants - 1));
   if (own >= 0 && drawn >= own) ++drawn;
-  for (std::size_t s = selected.size(); s-- > 0;) {
-    auto const size = static_cast<std::int64_t>(values[s].size());
-    row[selected[s]] = values[s][static_cast<std::size_t>(drawn % size)];
-    drawn /= size;
-  }
+  set_variant(subject, drawn, row);
 }
 
 }  // namespace fairlane

@@ -10,14 +10,23 @@
 
 namespace fairlane {
 
-/// Random members of random similar sets: of the table's rows, and of inputs of the whole domain.
+/// Pairs of members of similar sets that somebody has found.
+/// first, second  [pairs][attributes] codes
+struct KnownPairs {
+  std::vector<std::int32_t> first;
+  std::vector<std::int32_t> second;
+};
+
+/// Random members of random similar sets: of the table's rows, and of inputs of the whole domain;
+/// a quarter of them are known pairs where there are any.
 class SimilarPairs final : public PairSource {
  public:
   /// subject       the domain and the compared protected values; outlives this
   /// rows          of the table; outlive this
-  /// random_share  of pairs whose first member is a random input of the domain
+  /// random_share  of the other pairs, whose first member is a random input of the domain
+  /// known         may be empty; outlives this
   SimilarPairs(TestSubject const& subject, LabelledRows const& rows, double random_share,
-               std::uint64_t seed);
+               std::uint64_t seed, KnownPairs const& known);
 
   void draw(std::uint32_t batch, std::size_t pairs, std::vector<float>& first,
             std::vector<float>& second) const override;
@@ -27,10 +36,14 @@ class SimilarPairs final : public PairSource {
   LabelledRows const& rows_;
   double random_share_;
   std::uint64_t seed_;
+  KnownPairs const& known_;
 };
 
+/// Sets the protected values of a row of codes to combination `variant`, in product order.
+void set_variant(TestSubject const& subject, std::int64_t variant, std::int32_t* row);
+
 /// Sets the protected values of a row of codes to a random combination other than its own.
-/// words: random
+/// word: random
 void draw_other_member(TestSubject const& subject, std::uint32_t word, std::int32_t* row);
 
 }  // namespace fairlane

@@ -100,9 +100,10 @@ std::string train(RunConfig const& asked, TrainOptions const& options) {
                 manifest_json(config, before, Cut{}, {{"train", section.dump()}}),
                 options.overwrite);
 
+  KnownPairs const none;
   std::optional<SimilarPairs> pairs;
   if (config.train.consistency > 0.0)
-    pairs.emplace(before, table.train, config.train.random_pairs, config.seed);
+    pairs.emplace(before, table.train, config.train.random_pairs, config.seed, none);
   FitOptions fitting;
   fitting.weights = row_weights(table.train, table.classes, config.train.class_weights);
   fitting.pairs = pairs ? &*pairs : nullptr;

@@ -30,9 +30,9 @@ struct TrainOptions {
 };
 
 /// Trains a network on the configured table and writes the output directory: the model as
-/// model.safetensors, model.h5 (where Keras 2 has words for it) and model.onnx, run.yaml, a
-/// configuration with which it can be tested at once, history.csv, a row an epoch, split.csv, which
-/// rows were held out, and summary.json:
+/// model.safetensors and model.h5 (where Keras 2 has words for it), run.yaml, a
+/// configuration with which it can be tested at once, history.csv, a row an epoch, and
+/// summary.json:
 ///   rows      learnt from, for validation, held out
 ///   metrics   accuracy, precision, recall, f1, auc on these, by what was written
 ///   epochs, best_epoch, parameters
@@ -45,7 +45,7 @@ std::string train(RunConfig const& config, TrainOptions const& options);
 Metrics measure_on(TestSubject const& subject, Backend& backend, LabelledRows const& rows,
                    int classes);
 
-/// Writes a network in every form that it has: NAME.safetensors, NAME.h5, NAME.onnx; `place` makes
+/// Writes a network in every form that it has: NAME.safetensors, NAME.h5; `place` makes
 /// a path of a file's name. Throws Error.
 void write_network(Network const& network, std::string const& name,
                    std::function<std::string(std::string const&)> const& place);

@@ -8,14 +8,13 @@ namespace fairlane {
 
 /// What is drawn.
 enum class TrainingDraw : std::uint32_t {
-  kSplit = 1,   // which rows are held out
-  kWeights,     // the weights to begin with
-  kOrder,       // the order of the rows in an epoch
-  kPairRow,     // the row of a pair
-  kPairMember,  // the other member of its similar set
-  kInput,       // a random input of the domain
-  kSample,      // which instances are added
-  kVoter        // seeds of voters
+  kSplit = 1,  // which rows are held out
+  kWeights,    // the weights to begin with
+  kOrder,      // the order of the rows in an epoch
+  kPairRow,    // the row of a pair
+  kInput,      // a random input of the domain
+  kSample,     // which instances are added
+  kShare,      // how many
 };
 
 /// Random words for item `number` of a thing, in `round` of it.

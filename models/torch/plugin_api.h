@@ -150,7 +150,7 @@ struct TorchBatch {
 struct TorchTrainer;
 
 /// Kinds of classifiers that vote on labels.
-enum TorchVoterKind : std::int32_t { kTorchForest, kTorchNeighbours, kTorchLogistic };
+enum TorchVoterKind : std::int32_t { kTorchForest, kTorchNeighbours };
 
 /// A classifier that has been fitted.
 struct TorchVoter;

@@ -1,7 +1,6 @@
 #include "models/torch/plugin/voter.h"
 
 #include <algorithm>
-#include <cmath>
 #include <opencv2/core.hpp>
 #include <opencv2/ml.hpp>
 #include <stdexcept>
@@ -14,8 +13,6 @@ constexpr int kTrees = 50;
 constexpr int kMostDepth = 12;
 constexpr int kLeastLeaf = 5;  // rows
 constexpr int kNeighbours = 15;
-constexpr int kRegressionSteps = 300;
-constexpr double kRegressionRate = 0.1;
 
 /// Rows as OpenCV has them, which takes no const memory but does not write to it.
 cv::Mat matrix(float const* inputs, std::int64_t rows, std::int32_t columns) {
@@ -87,72 +84,6 @@ class Neighbours final : public Voter {
   cv::Ptr<cv::ml::KNearest> nearest_;
 };
 
-/// One logistic regression for each class against the others; of two classes, one.
-class Logistic final : public Voter {
- public:
-  Logistic(cv::Mat const& inputs, cv::Mat const& labels, std::int32_t classes)
-      : columns_(inputs.cols), classes_(classes) {
-    for (std::int32_t c = classes == 2 ? 1 : 0; c < classes; ++c) {
-      cv::Mat is_class;
-      cv::Mat(labels == c).convertTo(is_class, CV_32F, 1.0 / 255.0);
-      double least = 0.0;
-      double most = 0.0;
-      cv::minMaxLoc(is_class, &least, &most);
-      weights_.push_back(least < most ? fitted(inputs, is_class) : constant(most));
-    }
-  }
-
-  void vote(float const* inputs, std::int64_t count, float* shares) const override {
-    for (std::int64_t i = 0; i < count; ++i) {
-      float const* const row = inputs + i * columns_;
-      float* const share = shares + i * classes_;
-      double sum = 0.0;
-      for (std::size_t c = 0; c < weights_.size(); ++c) {
-        double z = weights_[c][0];
-        for (std::int32_t k = 0; k < columns_; ++k)
-          z += weights_[c][static_cast<std::size_t>(k) + 1] * static_cast<double>(row[k]);
-        double const p = 1.0 / (1.0 + std::exp(-z));
-        share[classes_ == 2 ? 1 : c] = static_cast<float>(p);
-        sum += p;
-      }
-      if (classes_ == 2) {
-        share[0] = 1.0F - share[1];
-      } else {
-        for (std::int32_t c = 0; c < classes_; ++c)
-          share[c] = sum > 0.0 ? static_cast<float>(static_cast<double>(share[c]) / sum)
-                               : 1.0F / static_cast<float>(classes_);
-      }
-    }
-  }
-
- private:
-  /// The intercept, then a weight for each column.
-  static std::vector<double> fitted(cv::Mat const& inputs, cv::Mat const& is_class) {
-    auto const model = cv::ml::LogisticRegression::create();
-    model->setLearningRate(kRegressionRate);
-    model->setIterations(kRegressionSteps);
-    model->setRegularization(cv::ml::LogisticRegression::REG_L2);
-    model->setTrainMethod(cv::ml::LogisticRegression::BATCH);
-    model->train(inputs, cv::ml::ROW_SAMPLE, is_class);
-    cv::Mat const thetas = model->get_learnt_thetas();
-    std::vector<double> weights;
-    for (int k = 0; k < thetas.cols; ++k)
-      weights.push_back(static_cast<double>(thetas.at<float>(0, k)));
-    return weights;
-  }
-  /// Of a class that no row has, or every one.
-  std::vector<double> constant(double share) const {
-    constexpr double kCertain = 30.0;
-    std::vector<double> weights(static_cast<std::size_t>(columns_) + 1, 0.0);
-    weights[0] = share > 0.5 ? kCertain : -kCertain;
-    return weights;
-  }
-
-  std::int32_t columns_;
-  std::int32_t classes_;
-  std::vector<std::vector<double>> weights_;
-};
-
 }  // namespace
 
 std::unique_ptr<Voter> fit_voter(TorchVoterKind kind, float const* inputs,
@@ -169,8 +100,6 @@ std::unique_ptr<Voter> fit_voter(TorchVoterKind kind, float const* inputs,
       return std::make_unique<Forest>(table, classes_of_rows, classes);
     case kTorchNeighbours:
       return std::make_unique<Neighbours>(table, classes_of_rows, classes);
-    case kTorchLogistic:
-      return std::make_unique<Logistic>(table, classes_of_rows, classes);
   }
   throw std::invalid_argument("no such kind of classifier");
 }

@@ -1,4 +1,4 @@
-// Classifiers that vote on labels: a forest, neighbours, a logistic regression, by OpenCV.
+// Classifiers that vote on labels: a forest, neighbours, by OpenCV.
 #pragma once
 
 #include <cstdint>

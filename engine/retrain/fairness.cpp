@@ -1,0 +1,103 @@
+#include "engine/retrain/fairness.h"
+
+#include <algorithm>
+
+#include "engine/count/domain_share.h"
+#include "engine/count/enumerate.h"
+#include "engine/results/run.h"
+
+namespace fairlane {
+namespace {
+
+constexpr std::int64_t kCandidateSamples = 20'000;
+constexpr std::int64_t kReportSamples = 100'000;
+
+DomainShare sampled(RunConfig const& config, TestSubject const& subject, std::int64_t samples,
+                    FairnessOptions const& options) {
+  DomainShareOptions sampling;
+  sampling.execution = options.execution;
+  sampling.samples = samples;
+  sampling.stop = options.stop;
+  return measure_domain_share(config, subject, sampling);
+}
+
+/// Without what ends a run, into a folder of its own.
+RunConfig in_folder(RunConfig config, std::string const& folder) {
+  config.budget = {};
+  config.output = {};
+  config.output.dir = folder;
+  return config;
+}
+
+DomainShare counted(RunConfig const& config, FairnessOptions const& options, Json& json) {
+  EnumerateOptions enumeration;
+  enumeration.execution = options.execution;
+  enumeration.execution.checkpoint = 0.0;
+  enumeration.overwrite = true;
+  enumeration.stop = options.stop;
+  Json const counted =
+      Json::parse(enumerate(in_folder(config, options.folder + "/count"), enumeration));
+  DomainShare share;
+  share.source = "count";
+  share.groups = counted.at("counts").at("groups").get<std::int64_t>();
+  share.undefined_groups = counted.at("counts").at("undefined_groups").get<std::int64_t>();
+  share.share = share.low = counted.at("success_rate").get<double>();
+  share.high = counted.at("success_rate_high").get<double>();
+  if (counted.contains("subsets")) {
+    for (auto const& subset : counted.at("subsets"))
+      json["subsets"].push_back(
+          {{"protected", subset.at("protected")}, {"share", subset.at("rate")}});
+  }
+  return share;
+}
+
+}  // namespace
+
+bool counts_domain(RunConfig const& config, TestSubject const& subject,
+                   Execution const& execution) {
+  auto const seconds = walk_seconds(config, subject, execution);
+  return seconds && *seconds <= config.retrain.count_seconds;
+}
+
+DomainShare sample_share(RunConfig const& config, TestSubject const& subject,
+                         FairnessOptions const& options) {
+  return sampled(config, subject, kCandidateSamples, options);
+}
+
+Fairness measure_fairness(RunConfig const& config, bool counts, FairnessOptions const& options) {
+  Fairness fairness;
+  TestSubject const subject(config, options.execution.model);
+  fairness.joint = counts ? counted(config, options, fairness.json)
+                          : sampled(config, subject, kReportSamples, options);
+  fairness.json["joint"] = domain_share_json(fairness.joint);
+  Json others = Json::array();
+  for (std::int32_t a = 0; a < subject.domain().size(); ++a) {
+    Attribute const& attribute = subject.domain().attributes[static_cast<std::size_t>(a)];
+    bool const is_tested = std::ranges::count(subject.selected(), a) > 0;
+    if (!attribute.is_protected || is_tested || attribute.code_count() < 2) continue;
+    RunConfig own = config;
+    own.protected_attributes = {{attribute.name, {}}};
+    TestSubject const alone(own, options.execution.model);
+    others.push_back({{"protected", Json::array({attribute.name})},
+                      {"share", domain_share_json(sampled(own, alone, kReportSamples, options))}});
+  }
+  fairness.json["others"] = std::move(others);
+  fairness.json["margin"] = nullptr;
+  if (config.retrain.check_evaluations > 0 && subject.can_move()) {
+    RunConfig searching = in_folder(config, options.folder + "/margin");
+    searching.method = "margin";
+    searching.budget.evaluations = config.retrain.check_evaluations;
+    searching.output.format = OutputFormat::kNone;
+    RunOptions run_options;
+    run_options.execution = options.execution;
+    run_options.overwrite = true;
+    run_options.search.stop = options.stop;
+    Summary const summary = run(searching, run_options);
+    fairness.json["margin"] = {{"evaluations", summary.search.model_evaluations},
+                               {"unique_groups", summary.found.unique_groups},
+                               {"unique_instances", summary.found.unique_instances}};
+  }
+  return fairness;
+}
+
+}  // namespace fairlane

@@ -1,0 +1,37 @@
+// The IDIs of a results directory as retraining takes them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/config/run_config.h"
+#include "engine/subject/subject.h"
+#include "engine/train/similar_pairs.h"
+
+namespace fairlane {
+
+/// pairs     the instances, and the member of its similar set that each was reported with
+/// severity  [instances] difference of their scores
+struct FoundInstances {
+  KnownPairs pairs;
+  std::vector<float> severity;
+
+  std::size_t count() const { return severity.size(); }
+};
+
+/// Reads the instances of a finished directory of `run` or `enumerate`.
+/// subject  whose domain they are of
+/// Throws Error(kNoInput | kData) where they are of another domain, protected selection or model,
+/// or where they were not written.
+FoundInstances read_instances(std::string const& dir, TestSubject const& subject);
+
+/// Numbers of the instances in the order in which they are added.
+std::vector<std::uint32_t> pick(FoundInstances const& found, TestSubject const& subject,
+                                Picking picking, std::uint64_t seed);
+
+/// Rows of the members of an instance's similar set that are added: [members][attributes].
+std::vector<std::int32_t> added_members(FoundInstances const& found, std::uint32_t number,
+                                        TestSubject const& subject, AddedMembers members);
+
+}  // namespace fairlane

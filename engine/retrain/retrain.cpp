@@ -1,0 +1,421 @@
+#include "engine/retrain/retrain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/stopwatch.h"
+#include "base/text.h"
+#include "engine/config/config_json.h"
+#include "engine/record/output_dir.h"
+#include "engine/results/manifest.h"
+#include "engine/results/run.h"
+#include "engine/retrain/electorate.h"
+#include "engine/retrain/fairness.h"
+#include "engine/retrain/found_instances.h"
+#include "engine/retrain/recipe.h"
+#include "engine/retrain/retraining_set.h"
+#include "engine/train/train.h"
+#include "engine/train/training_draws.h"
+
+namespace fairlane {
+namespace {
+
+constexpr double kFirstStrength = 1.0;  // of the consistency term
+constexpr double kPercent = 0.01;
+constexpr char const* kCandidate = "candidate";
+
+/// One model that was trained, or given to be judged.
+struct Candidate {
+  double strength = 0.0;  // of the consistency term
+  std::size_t added = 0;  // rows
+  Network network;
+  std::string model;  // its file, where it was not trained here
+  Metrics validation;
+  Metrics test;
+  DomainShare share;
+  bool is_pareto = true;
+};
+
+/// What candidates are chosen by: the validation rows, or those held out where there are none.
+double accuracy_of(Metrics const& validation, Metrics const& test) {
+  return validation.rows > 0 ? validation.accuracy : test.accuracy;
+}
+
+/// The table, with the classes that the model decides on, which may not all occur.
+TrainingTable table_of(RunConfig const& config, Model const& model) {
+  TrainingTable table = read_training_table(config);
+  int const classes = std::max(2, model.outputs());
+  if (table.classes > classes) {
+    throw Error(ExitCode::kData,
+                fmt::format("{}: has {} classes, but {} decides on {}, expected no more",
+                            escaped(config.data), table.classes, escaped(config.model), classes));
+  }
+  table.classes = classes;
+  return table;
+}
+
+/// One retraining on its way.
+class Retraining {
+ public:
+  Retraining(RunConfig const& config, RetrainOptions const& options)
+      : config_(config),
+        options_(options),
+        recipe_(find_recipe(config.retrain.recipe)),
+        subject_(config, options.execution.model),
+        table_(table_of(config, subject_.model())),
+        out_(config.output.dir, manifest(), options.overwrite) {
+    work_folder_ = out_.partial("work");
+    std::filesystem::create_directories(work_folder_);
+    fairness_.execution = options.execution;
+    fairness_.execution.backend = "cpu";
+    fairness_.folder = work_folder_;
+    fairness_.stop = options.stop;
+  }
+
+  std::string run();
+
+ private:
+  std::string manifest() const;
+  void tell(std::string const& line) const {
+    if (options_.notice) options_.notice(line);
+  }
+  void show(std::string const& what) const {
+    if (options_.progress) options_.progress({what, watch_.seconds()});
+  }
+  bool needs_votes() const {
+    return recipe_.kind == RecipeKind::kAddedRows || recipe_.kind == RecipeKind::kGrowingRows;
+  }
+  /// Instances that so many times retrain.share is.
+  double share_of_found(int times) const {
+    return std::min(1.0, config_.retrain.share * times) * static_cast<double>(found_.count());
+  }
+  bool needs_instances() const { return recipe_.kind != RecipeKind::kUnaware; }
+  void find_instances();
+  /// Adds the first so many instances.
+  void add_rows(double instances);
+  Network initial(std::uint64_t seed) const;
+  /// Trains candidate `number`; false where the recipe has no more.
+  bool train_next(int number);
+  void judge(Candidate& candidate);
+  Metrics measured(std::string const& model, LabelledRows const& rows) const;
+  RunConfig with_model(std::string const& model) const;
+  std::optional<std::size_t> choose();
+  Json candidates_json() const;
+  std::string write_set();
+
+  Stopwatch const watch_;
+  RunConfig const& config_;
+  RetrainOptions const& options_;
+  Recipe const& recipe_;
+  TestSubject const subject_;
+  TrainingTable const table_;
+  OutputDir out_;
+  std::string work_folder_;
+  FairnessOptions fairness_;
+  FoundInstances found_;
+  std::vector<std::uint32_t> order_;  // in which instances are added
+  Json found_json_;
+  std::unique_ptr<Electorate> electorate_;
+  AddedRows added_;
+  DomainShare before_;
+  Metrics before_validation_;
+  Metrics before_test_;
+  std::vector<Candidate> candidates_;
+};
+
+std::string Retraining::manifest() const {
+  Json section = recorded_section(config_, "retrain");
+  section["train"] = recorded_section(config_, "train");
+  section["export"] = options_.export_set;
+  section["evaluate"] = options_.evaluate;
+  return manifest_json(config_, subject_, Cut{}, {{"retrain", section.dump()}});
+}
+
+RunConfig Retraining::with_model(std::string const& model) const {
+  RunConfig config = config_;
+  config.model = model;
+  return config;
+}
+
+Metrics Retraining::measured(std::string const& model, LabelledRows const& rows) const {
+  RunConfig const config = with_model(model);
+  TestSubject const subject(config, options_.execution.model);
+  auto const backend = make_backend(subject, fairness_.execution, config.seed, {});
+  return measure_on(subject, *backend, rows, table_.classes);
+}
+
+void Retraining::find_instances() {
+  std::string dir = config_.retrain.instances;
+  if (dir.empty()) {
+    show("searching for IDIs with " + config_.method);
+    RunConfig searching = config_;
+    searching.output = {};
+    searching.output.dir = dir = work_folder_ + "/search";
+    RunOptions run_options;
+    run_options.execution = options_.execution;
+    run_options.overwrite = true;
+    run_options.search.stop = options_.stop;
+    Summary const summary = fairlane::run(searching, run_options);
+    found_json_ = {{"method", config_.method},
+                   {"model_evaluations", summary.search.model_evaluations}};
+  } else {
+    found_json_ = {{"directory", std::filesystem::path(dir).filename().string()}};
+  }
+  found_ = read_instances(dir, subject_);
+  found_json_["unique_instances"] = found_.count();
+  order_ = pick(found_, subject_, config_.retrain.picking, config_.seed);
+  if (found_.count() == 0)
+    tell("no IDI was found: there is nothing to add; another method may find some (see compare)");
+}
+
+void Retraining::add_rows(double instances) {
+  auto const wanted = static_cast<std::size_t>(std::lround(instances));
+  std::vector<std::int32_t> rows;
+  added_.instances = std::min(wanted, order_.size());
+  for (std::size_t i = 0; i < added_.instances; ++i) {
+    auto const members = added_members(found_, order_[i], subject_, config_.retrain.members);
+    rows.insert(rows.end(), members.begin(), members.end());
+  }
+  Votes const votes = electorate_->vote(rows, config_.retrain.vote);
+  added_.set(table_, std::move(rows), votes.labels, votes.shares);
+  if (added_.instances < wanted) {
+    tell(fmt::format("only {} IDIs are there of the {} that the recipe adds", added_.instances,
+                     wanted));
+  }
+}
+
+Network Retraining::initial(std::uint64_t seed) const {
+  int const columns = table_.domain.columns();
+  if (!config_.train.layers.empty())
+    return initial_network(config_.train, columns, subject_.model().outputs(), seed);
+  if (subject_.model().scorer()) {
+    throw Error(
+        ExitCode::kUnavailable,
+        fmt::format("{}: is no network, so that its own program has to train it; --export writes "
+                    "the set, --evaluate MODEL judges the result, train.layers trains a network "
+                    "in its place",
+                    escaped(config_.model)));
+  }
+  return initial_network(subject_.model().network("retraining"), columns,
+                         subject_.model().outputs(), seed);
+}
+
+bool Retraining::train_next(int number) {
+  Candidate candidate;
+  candidate.strength = config_.train.consistency;
+  LabelledRows rows = table_.train;
+  LabelledRows validation = table_.validation;
+  switch (recipe_.kind) {
+    case RecipeKind::kAddedRows:
+      add_rows(share_of_found(number + 1));
+      break;
+    case RecipeKind::kGrowingRows: {
+      // p ~ U(2^i, 2^(i+1)) percent.
+      double const u = unit_number(
+          training_words(TrainingDraw::kShare, static_cast<std::uint32_t>(number), 0, config_.seed)
+              .w[0]);
+      add_rows(kPercent * std::ldexp(1.0 + u, number) * static_cast<double>(table_.train.count()));
+      break;
+    }
+    case RecipeKind::kConsistency:
+      candidate.strength = candidate_strength(
+          config_.train.consistency > 0.0 ? config_.train.consistency : kFirstStrength, number);
+      break;
+    case RecipeKind::kUnaware:
+      hide_protected(subject_, rows);
+      hide_protected(subject_, validation);
+      break;
+  }
+  added_.append_to(rows);
+  candidate.added = added_.rows.count();
+  TrainConfig training = config_.train;
+  training.consistency = candidate.strength;
+  // Instances teach once: as rows where they are labelled, otherwise as pairs.
+  KnownPairs const none;
+  SimilarPairs const pairs(subject_, table_.train, training.random_pairs, config_.seed,
+                           recipe_.kind == RecipeKind::kConsistency ? found_.pairs : none);
+  FitOptions fitting;
+  fitting.weights = row_weights(rows, table_.classes, training.class_weights);
+  fitting.pairs = training.consistency > 0.0 ? &pairs : nullptr;
+  fitting.on_gpu = options_.execution.backend.starts_with("cuda");
+  fitting.stop = options_.stop;
+  fitting.progress = [&](Epoch const& epoch) {
+    show(fmt::format("candidate {}: epoch {} of {}, loss {:.4f}", number + 1, epoch.number,
+                     training.epochs, epoch.loss));
+  };
+  candidate.network =
+      fit(initial(config_.seed), rows, validation, training, config_.seed, fitting).network;
+  if (recipe_.kind == RecipeKind::kUnaware) forget_protected(subject_, candidate.network);
+  candidates_.push_back(std::move(candidate));
+  judge(candidates_.back());
+  std::size_t const last = candidates_.size() - 1;
+  if (recipe_.kind == RecipeKind::kGrowingRows && last > 0)
+    return candidates_[last].share.share < candidates_[last - 1].share.share;
+  return added_.instances < order_.size() || !needs_votes();
+}
+
+void Retraining::judge(Candidate& candidate) {
+  std::string model = candidate.model;
+  if (model.empty()) {
+    write_network(candidate.network, kCandidate,
+                  [&](std::string const& name) { return work_folder_ + "/" + name; });
+    model = work_folder_ + "/" + kCandidate + ".safetensors";
+  }
+  candidate.validation = measured(model, table_.validation);
+  candidate.test = measured(model, table_.test);
+  RunConfig const config = with_model(model);
+  TestSubject const subject(config, options_.execution.model);
+  candidate.share = sample_share(config, subject, fairness_);
+}
+
+std::optional<std::size_t> Retraining::choose() {
+  for (Candidate& one : candidates_) {
+    one.is_pareto = std::ranges::none_of(candidates_, [&](Candidate const& other) {
+      bool const is_no_worse =
+          other.share.share <= one.share.share &&
+          accuracy_of(other.validation, other.test) >= accuracy_of(one.validation, one.test);
+      bool const is_better =
+          other.share.share < one.share.share ||
+          accuracy_of(other.validation, other.test) > accuracy_of(one.validation, one.test);
+      return is_no_worse && is_better;
+    });
+  }
+  double const least =
+      accuracy_of(before_validation_, before_test_) - config_.retrain.accuracy_lost;
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    Candidate const& one = candidates_[i];
+    bool const is_accurate = accuracy_of(one.validation, one.test) >= least;
+    if (!is_accurate || !(one.share.share < before_.share)) continue;
+    if (!best || one.share.share < candidates_[*best].share.share) best = i;
+  }
+  return best;
+}
+
+Json Retraining::candidates_json() const {
+  Json all = Json::array();
+  for (Candidate const& one : candidates_) {
+    all.push_back({{"consistency", one.strength},
+                   {"added_rows", one.added},
+                   {"domain_share", domain_share_json(one.share)},
+                   {"validation", metrics_json(one.validation)},
+                   {"test", metrics_json(one.test)},
+                   {"is_pareto", one.is_pareto}});
+  }
+  return all;
+}
+
+std::string Retraining::write_set() {
+  find_instances();
+  electorate_ = std::make_unique<Electorate>(subject_, table_, config_.seed, options_.stop);
+  add_rows(share_of_found(1));
+  LabelledRows rows = table_.train;
+  added_.append_to(rows);
+  out_.write("retraining.csv", labelled_csv(table_.domain, rows, table_.train.count()));
+  out_.write("validation.csv",
+             labelled_csv(table_.domain, table_.validation, table_.validation.count()));
+  out_.write("test.csv", labelled_csv(table_.domain, table_.test, table_.test.count()));
+  Json json;
+  json["method"] = "retrain";
+  json["exported"] = {{"rows", table_.train.count()}, {"added_rows", added_.rows.count()}};
+  json["found"] = found_json_;
+  json["timing"] = {{"total_seconds", watch_.seconds()}};
+  std::string const text = json.dump(2) + "\n";
+  out_.write("summary.json", text);
+  out_.finish();
+  return text;
+}
+
+std::string Retraining::run() {
+  for (std::string const& notice : table_.notices) tell(notice);
+  if (options_.export_set) return write_set();
+  if (options_.evaluate.empty()) initial(config_.seed);  // says what cannot be trained at once
+  bool const counts = counts_domain(config_, subject_, fairness_.execution);
+  show("measuring the model as it is");
+  Fairness const before = measure_fairness(config_, counts, fairness_);
+  before_ = sample_share(config_, subject_, fairness_);
+  before_validation_ = measured(config_.model, table_.validation);
+  before_test_ = measured(config_.model, table_.test);
+  if (!options_.evaluate.empty()) {
+    Candidate given;
+    given.model = options_.evaluate;
+    candidates_.push_back(std::move(given));
+    judge(candidates_.back());
+  } else {
+    if (needs_instances()) find_instances();
+    if (needs_votes())
+      electorate_ = std::make_unique<Electorate>(subject_, table_, config_.seed, options_.stop);
+    int const most = config_.retrain.candidates.value_or(recipe_.candidates);
+    for (int number = 0; number < most; ++number) {
+      if (!train_next(number)) break;
+      double const target = config_.retrain.target.value_or(-1.0);
+      if (candidates_.back().share.high <= target) break;
+    }
+  }
+  std::optional<std::size_t> const taken = choose();
+
+  Json json;
+  json["method"] = "retrain";
+  json["recipe"] = options_.evaluate.empty() ? Json(recipe_.name) : Json(nullptr);
+  json["protected"] = Json::array();
+  for (std::int32_t const a : subject_.selected())
+    json["protected"].push_back(subject_.domain().attributes[static_cast<std::size_t>(a)].name);
+  json["rows"] = {{"train", table_.train.count()},
+                  {"validation", table_.validation.count()},
+                  {"test", table_.test.count()}};
+  json["found"] = found_json_;
+  json["voters"] = Json::array();
+  if (electorate_) {
+    for (auto const& member : electorate_->members())
+      json["voters"].push_back({{"name", member.name}, {"test", metrics_json(member.held_out)}});
+  }
+  json["candidates"] = candidates_json();
+  json["taken"] = taken ? Json(*taken) : Json(nullptr);
+  auto const side = [](Fairness const& fairness, Metrics const& test, Metrics const& validation) {
+    return Json{{"fairness", fairness.json},
+                {"test", metrics_json(test)},
+                {"validation", metrics_json(validation)}};
+  };
+  json["before"] = side(before, before_test_, before_validation_);
+  json["after"] = nullptr;
+  json["target_reached"] = nullptr;
+  if (taken) {
+    Candidate const& best = candidates_[*taken];
+    std::string model = best.model;
+    if (model.empty()) {
+      write_network(best.network, "model",
+                    [&](std::string const& name) { return out_.partial(name); });
+      model = out_.partial("model.safetensors");
+      out_.write("run.yaml", test_config_text(config_, subject_, "model.safetensors"));
+    }
+    show("measuring the model that was taken");
+    Fairness const after = measure_fairness(with_model(model), counts, fairness_);
+    json["after"] = side(after, best.test, best.validation);
+    if (config_.retrain.target)
+      json["target_reached"] = after.joint.high <= *config_.retrain.target;
+  } else if (config_.retrain.target) {
+    json["target_reached"] = false;
+  }
+  json["timing"] = {{"total_seconds", watch_.seconds()}};
+  std::string const text = json.dump(2) + "\n";
+  if (added_.rows.count() > 0) out_.write("added.csv", added_csv(table_.domain, added_));
+  out_.write("summary.json", text);
+  out_.finish();
+  return text;
+}
+
+}  // namespace
+
+std::string retrain(RunConfig const& config, RetrainOptions const& options) {
+  return Retraining(config, options).run();
+}
+
+}  // namespace fairlane

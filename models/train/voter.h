@@ -1,0 +1,39 @@
+// Classifiers by OpenCV, through the LibTorch plug-in.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "models/torch/plugin_api.h"
+
+namespace fairlane {
+
+/// A random forest, the nearest neighbours.
+enum class VoterKind { kForest, kNeighbours };
+
+/// A fitted classifier: a function of what it was given.
+class FittedVoter {
+ public:
+  /// inputs  [rows][columns]
+  /// labels  [rows] 0..classes-1
+  /// Throws Error(kUnavailable) without the plug-in, or where it has no OpenCV.
+  FittedVoter(VoterKind kind, std::span<float const> inputs, std::span<std::int32_t const> labels,
+              int classes, std::uint64_t seed);
+
+  /// inputs: [rows][columns]. Returns [rows][classes] shares that add up to 1.
+  /// Throws Error(kUnavailable).
+  std::vector<float> vote(std::span<float const> inputs) const;
+
+ private:
+  TorchPlugin const& plugin_;
+  int columns_;
+  int classes_;
+  std::unique_ptr<TorchVoter, void (*)(TorchVoter*)> voter_;
+};
+
+/// Whether the plug-in has OpenCV. Throws Error(kUnavailable) without the plug-in.
+bool has_voters();
+
+}  // namespace fairlane
