@@ -21,7 +21,12 @@ namespace {
 
 constexpr Command kCommands[] = {
     {"run", "search a model for discrimination as a configuration says", add_run},
-    {"init", "write a domain file and a configuration for a model and a table", add_init},
+    {"init",
+     "write a domain file and a configuration for a model and a table, or a domain file for a raw "
+     "table",
+     add_init},
+    {"prepare", "encode a raw table as a domain file says, and decode tables and results",
+     add_prepare},
     {"config", "print the reference of the configuration, or its schema", add_config},
     {"inspect", "show a model, a table with its domain, or the results of a command", add_inspect},
     {"enumerate", "count every individual discriminatory instance of a domain", add_enumerate},
@@ -39,7 +44,7 @@ constexpr Command kCommands[] = {
 };
 
 /// Commands of later versions.
-constexpr char const* kPlanned[] = {"prepare", "sweep", "report"};
+constexpr char const* kPlanned[] = {"sweep", "report"};
 
 std::string general_help() {
   std::string text =

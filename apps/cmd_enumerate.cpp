@@ -12,6 +12,7 @@
 #include "apps/text/count_text.h"
 #include "base/text.h"
 #include "engine/count/enumerate.h"
+#include "models/data/domain_yaml.h"
 
 namespace fairlane {
 namespace {
@@ -77,7 +78,8 @@ ExitCode run_enumerate(EnumerateArguments const& arguments) {
   if (arguments.console.json) {
     print(json);
   } else {
-    print(enumeration_text(json));
+    Domain const domain = read_domain_yaml(config.domain);
+    print(enumeration_text(json, &domain));
     print(results_place(config.output.dir));
   }
   if (nothing_defined(json)) {

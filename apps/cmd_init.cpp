@@ -1,4 +1,5 @@
-// fairlane init MODEL DATA: a domain file and a configuration that can be run at once.
+// fairlane init MODEL DATA: a domain file and a configuration that can be run at once; init TABLE: a
+// domain file for `prepare`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include "apps/init/input_trials.h"
 #include "apps/init/protected_columns.h"
 #include "apps/init/written_files.h"
+#include "apps/init_table.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "engine/config/config_yaml.h"
@@ -30,6 +32,9 @@ namespace fairlane {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// What the name of a table ends with, of tables without a model.
+constexpr std::string_view kTableExtensions[] = {".csv", ".tsv", ".data", ".dat", ".test"};
 
 struct InitArguments {
   std::string model;
@@ -269,8 +274,32 @@ void print_facts(InitArguments const& arguments, DrawnDomain const& drawn, Chose
                   next_step(arguments)));
 }
 
+/// A raw table alone, where MODEL stands otherwise.
+ExitCode init_alone(InitArguments const& arguments, Console const& console) {
+  std::string const extension = lower_extension(arguments.model);
+  bool const is_table = std::ranges::count(kTableExtensions, extension) > 0;
+  if (is_command(arguments.model) || !is_table) {
+    throw usage_error(
+        fmt::format("DATA is missing, expected the table behind MODEL ({}), or a raw "
+                    "table ({}) alone",
+                    in_quotes(arguments.model), fmt::join(kTableExtensions, " ")));
+  }
+  if (!arguments.out.empty() || arguments.standardise) {
+    throw usage_error(
+        fmt::format("{} needs a model, expected init MODEL DATA; --domain names the "
+                    "file that is written for a table",
+                    arguments.out.empty() ? "--standardise" : "--out"));
+  }
+  return init_table(
+      {arguments.model, arguments.domain, arguments.label, split_names("--drop", arguments.drop),
+       split_names("--protected", arguments.protected_names), arguments.force,
+       arguments.console.json},
+      console);
+}
+
 ExitCode init(InitArguments arguments) {
   Console const console(arguments.console);
+  if (arguments.data.empty()) return init_alone(arguments, console);
   std::string const stem = fs::path(arguments.data).stem().string();
   if (arguments.out.empty()) arguments.out = stem + ".yaml";
   if (arguments.domain.empty()) {
@@ -345,11 +374,11 @@ ExitCode init(InitArguments arguments) {
 
 Action add_init(Arguments& app) {
   auto const arguments = std::make_shared<InitArguments>();
-  app.add_option("MODEL", arguments->model, "the model: a file (network, trees) or exec:COMMAND")
+  app.add_option("MODEL", arguments->model,
+                 "the model: a file (network, trees) or exec:COMMAND; or a raw table alone")
       ->required()
       ->type_name("");
-  app.add_option("DATA", arguments->data, "the table (.csv) that it was trained on")
-      ->required()
+  app.add_option("DATA", arguments->data, "the table (.csv) that the model was trained on")
       ->type_name("");
   app.add_option("--out", arguments->out, "configuration to write (default: DATA's name, .yaml)")
       ->type_name("FILE");

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "apps/arguments.h"
@@ -184,7 +185,10 @@ void inspect_dataset(std::string const& path, std::string const& domain_path, bo
   for (auto const& [label, count] : classes) {
     json["classes"][fmt::format("{}", label)] = count;
     double const share = static_cast<double>(count) / static_cast<double>(data.count());
-    balance.push_back(fmt::format("{}: {} ({})", label, with_commas(count), percent(share)));
+    std::string const word = decision_words(domain, label);
+    std::string const name = std::to_string(label);
+    balance.push_back(fmt::format("{}{}: {} ({})", name, word == name ? "" : " (" + word + ")",
+                                  with_commas(count), percent(share)));
   }
   std::vector<std::vector<std::string>> rows = {
       {"attribute", "protected", "domain", "in the data", "outside"}};
@@ -192,6 +196,8 @@ void inspect_dataset(std::string const& path, std::string const& domain_path, bo
                                  [](Attribute const& attribute) { return attribute.immutable; });
   if (fixes) rows.front().push_back("immutable");
   if (domain.encodes()) rows.front().push_back("encoding");
+  bool const words = std::ranges::any_of(domain.attributes, has_words);
+  if (words) rows.front().push_back("words");
   for (std::size_t i = 0; i < domain.attributes.size(); ++i) {
     Attribute const& attribute = domain.attributes[i];
     ColumnRange const range = range_of(data, attribute, i);
@@ -200,6 +206,7 @@ void inspect_dataset(std::string const& path, std::string const& domain_path, bo
                     with_commas(range.outside)});
     if (fixes) rows.back().push_back(attribute.immutable ? "yes" : "");
     if (domain.encodes()) rows.back().push_back(attribute.encoding.text());
+    if (words) rows.back().push_back(all_words(attribute));
     Json entry = {{"name", attribute.name},
                   {"protected", attribute.is_protected},
                   {"low", attribute.low.value_or(range.low)},
@@ -224,7 +231,7 @@ void inspect_dataset(std::string const& path, std::string const& domain_path, bo
   facts.add("label", balance.empty()
                          ? fmt::format("no column {}", in_quotes(domain.label))
                          : fmt::format("{}, {}", escaped(domain.label), fmt::join(balance, ", ")));
-  print(facts.text() + "\n" + aligned(rows, {"encoding"}));
+  print(facts.text() + "\n" + aligned(rows, {"encoding", "words"}));
 }
 
 std::string pair_words(Domain const& domain, std::vector<int> const& protected_columns,
@@ -240,23 +247,14 @@ std::string pair_words(Domain const& domain, std::vector<int> const& protected_c
     other += fmt::format("{}{} {}", i == 0 ? "" : ", ", name, value_words(attribute, pair.pair[i]));
   }
   return fmt::format("- {}\n    {}: decision {};  {}: decision {}\n",
-                     row_words(domain, pair.row, protected_columns), own, pair.label, other,
-                     pair.pair_label);
+                     row_words(domain, pair.row, protected_columns), own,
+                     decision_words(domain, pair.label), other,
+                     decision_words(domain, pair.pair_label));
 }
 
 bool is_there(std::filesystem::path const& path) {
   std::error_code ec;
   return std::filesystem::exists(path, ec) || ec;  // whoever opens it says what is wrong
-}
-
-/// The domain of a run as it was then. Throws Error(kNoInput) where that is gone.
-Domain recorded_domain(RecordedRun const& recorded) {
-  std::string const& path = recorded.config.domain;
-  if (sha256_file(path) != recorded.domain_sha256) {
-    throw Error(ExitCode::kNoInput,
-                fmt::format("{}: has changed since the run", escaped(path, path.size())));
-  }
-  return read_domain_yaml(path);
 }
 
 /// The first findings in words; empty where there are none.
@@ -309,9 +307,16 @@ void inspect_results(std::string const& dir, Console const& console, bool as_jso
                                                           : "summary.json"))
                                        .string();
   std::string const summary = read_file(summary_path, kMaxSummaryBytes);
+  std::optional<Domain> domain;
+  try {
+    domain = recorded_domain(recorded);
+  } catch (Error const&) {
+    // Numbers stay codes; where people are to be shown it is said below.
+  }
   std::string const shown = is_comparison ? compare_text(summary, summary_path)
-                            : is_estimate ? recorded_estimate(summary, summary_path)
-                                          : summary_text(summary, summary_path);
+                            : is_estimate
+                                ? recorded_estimate(summary, summary_path)
+                                : summary_text(summary, summary_path, domain ? &*domain : nullptr);
   if (as_json) {
     print(summary);
     return;

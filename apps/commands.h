@@ -28,6 +28,7 @@ Action add_run(Arguments& app);
 Action add_enumerate(Arguments& app);
 Action add_estimate(Arguments& app);
 Action add_verify(Arguments& app);
+Action add_prepare(Arguments& app);
 Action add_train(Arguments& app);
 Action add_retrain(Arguments& app);
 Action add_init(Arguments& app);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "apps/console.h"
+#include "apps/text/words.h"
 #include "base/json.h"
 #include "base/text.h"
 
@@ -79,7 +80,7 @@ std::string estimate_progress_text(EstimateProgress const& progress) {
   return line;
 }
 
-std::string enumeration_text(std::string const& text) {
+std::string enumeration_text(std::string const& text, Domain const* domain) {
   Json const json = Json::parse(text);
   auto const& counts = json.at("counts");
   auto const count = [&](char const* name) { return counts.at(name).get<std::int64_t>(); };
@@ -111,11 +112,16 @@ std::string enumeration_text(std::string const& text) {
     for (auto const& treatment : treatments) {
       auto const pairs = treatment.at("pairs").get<std::int64_t>();
       if (pairs == 0 || shown++ == kShownTreatments) break;
+      std::string const name = treatment.at("attribute").get<std::string>();
+      int const index = domain == nullptr ? -1 : domain->find(name);
+      auto const word = [&](char const* key) {
+        auto const code = treatment.at(key).get<std::int32_t>();
+        return index < 0 ? std::to_string(code)
+                         : value_words(domain->attributes[static_cast<std::size_t>(index)], code);
+      };
       facts.add(shown == 1 ? "greater label" : "",
-                fmt::format("{} {} over {}: {} pairs",
-                            escaped(treatment.at("attribute").get<std::string>()),
-                            treatment.at("greater").get<std::int32_t>(),
-                            treatment.at("lesser").get<std::int32_t>(), with_commas(pairs)));
+                fmt::format("{} {} over {}: {} pairs", escaped(name), word("greater"),
+                            word("lesser"), with_commas(pairs)));
     }
   }
   auto const& timing = json.at("timing");

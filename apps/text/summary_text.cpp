@@ -128,7 +128,7 @@ std::string domain_share_text(Json const& json) {
   return text;
 }
 
-std::string summary_text(std::string const& json, std::string const& source) {
+std::string summary_text(std::string const& json, std::string const& source, Domain const* domain) {
   Json document;
   try {
     document = Json::parse(json);
@@ -141,7 +141,7 @@ std::string summary_text(std::string const& json, std::string const& source) {
   Members const summary(document);
   if (summary.text("method") == kEnumerateMethod) {
     try {
-      return enumeration_text(json);
+      return enumeration_text(json, domain);
     } catch (JsonError const& e) {
       throw Error(ExitCode::kData, fmt::format("{}: is no enumeration's summary: {}",
                                                escaped(source), escaped(e.what())));

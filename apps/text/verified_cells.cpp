@@ -132,6 +132,9 @@ std::string pairs_text(std::string const& path, Domain const& domain,
     std::vector<std::int32_t> row;
     for (std::size_t a = 0; a < width; ++a)
       row.push_back(number_of<std::int32_t>(path, i, lines[i][1 + a]));
+    auto const decision = [&, line = i](std::size_t column) {
+      return decision_words(domain, number_of<std::int32_t>(path, line, lines[line][column]));
+    };
     std::string own;
     std::string other;
     for (std::size_t c = 0; c < compared.size(); ++c) {
@@ -145,8 +148,8 @@ std::string pairs_text(std::string const& path, Domain const& domain,
       other += fmt::format("{}{} {}", comma, name, value_words(attribute, value));
     }
     text += fmt::format("- {}\n    {}: decision {};  {}: decision {};  outputs {:.4g} apart\n",
-                        row_words(domain, row, compared), own, lines[i][labels], other,
-                        lines[i][labels + 1], -gap);
+                        row_words(domain, row, compared), own, decision(labels), other,
+                        decision(labels + 1), -gap);
   }
   return text;
 }

@@ -5,18 +5,35 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "engine/results/instances.h"
 #include "engine/results/instances_reader.h"
+#include "models/data/domain_yaml.h"
 
 namespace fairlane {
 
 std::string value_words(Attribute const& attribute, std::int32_t code) {
-  std::int64_t const index = attribute.categories.empty() ? -1 : attribute.index_of(code);
-  if (index < 0 || index >= static_cast<std::int64_t>(attribute.categories.size())) {
-    return fmt::format("{}", code);
+  return escaped(attribute.word(code));
+}
+
+bool has_words(Attribute const& attribute) {
+  return !attribute.categories.empty() || !attribute.bins.empty();
+}
+
+std::string all_words(Attribute const& attribute) {
+  constexpr std::int64_t kShown = 5;
+  constexpr std::size_t kShownBytes = 24;  // of each
+  if (!has_words(attribute)) return {};
+  std::string text;
+  for (std::int64_t i = 0; i < std::min(kShown, attribute.code_count()); ++i) {
+    text += (i == 0 ? "" : ", ") + escaped(attribute.word(attribute.code_at(i)), kShownBytes);
   }
-  return escaped(attribute.categories[static_cast<std::size_t>(index)]);
+  return text + (attribute.code_count() > kShown ? ", ..." : "");
+}
+
+std::string decision_words(Domain const& domain, std::int32_t label) {
+  return escaped(domain.label_word(label));
 }
 
 std::string row_words(Domain const& domain, std::span<std::int32_t const> row,
@@ -44,6 +61,15 @@ std::vector<int> attribute_indices(Domain const& domain, std::span<std::string c
   }
   std::sort(indices.begin(), indices.end());
   return indices;
+}
+
+Domain recorded_domain(RecordedRun const& recorded) {
+  std::string const& path = recorded.config.domain;
+  if (sha256_file(path) != recorded.domain_sha256) {
+    throw Error(ExitCode::kNoInput,
+                fmt::format("{}: has changed since the run", escaped(path, path.size())));
+  }
+  return read_domain_yaml(path);
 }
 
 std::vector<ReportedPair> read_pairs(std::string const& dir, Domain const& domain,

@@ -7,12 +7,19 @@
 #include <string>
 #include <vector>
 
+#include "engine/results/manifest.h"
 #include "models/data/domain.h"
 
 namespace fairlane {
 
-/// A code's category name, or the code itself.
+/// Attribute::word() as a message may hold it.
 std::string value_words(Attribute const& attribute, std::int32_t code);
+/// Whether an attribute's codes have words, not numbers alone.
+bool has_words(Attribute const& attribute);
+/// "16-25, 26-45, ...": the words of the first codes, where it has any; else nothing.
+std::string all_words(Attribute const& attribute);
+/// Domain::label_word() as a message may hold it.
+std::string decision_words(Domain const& domain, std::int32_t label);
 
 /// "age 45-59, education master, ..." without the columns of `left_out`.
 /// row       [attributes] codes
@@ -22,6 +29,9 @@ std::string row_words(Domain const& domain, std::span<std::int32_t const> row,
 
 /// Names of `names` in the domain's order, as indices. Throws Error(kBug) for a name that it lacks.
 std::vector<int> attribute_indices(Domain const& domain, std::span<std::string const> names);
+
+/// The domain of a run as it was then. Throws Error(kNoInput) where that is gone.
+Domain recorded_domain(RecordedRun const& recorded);
 
 /// One reported pair.
 /// row   [attributes] codes

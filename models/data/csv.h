@@ -20,6 +20,7 @@ enum class Labels { kWanted, kUnused };
 /// column, that is an error unless the table has no other column that could be meant.
 /// Cells are integers (also written 3.0), or category names where the domain lists them. UTF-8 BOM
 /// and CRLF are accepted, RFC 4180 quotes too.
+/// Where the domain has words for the labels, these or their classes stand for all of them.
 /// Columns that the domain does not name are ignored; a table without rows is an error.
 /// Absent bounds of the domain are not checked here. Throws Error(kNoInput | kData) with
 /// file:line:column.

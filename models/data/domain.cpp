@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "models/data/csv_scanner.h"
 #include "models/data/dataset.h"
 
 namespace fairlane {
@@ -30,7 +31,35 @@ Range range_of(Dataset const& data, std::size_t column) {
   return range;
 }
 
+/// The bin between two edges: "45-59" where all edges are whole numbers, else "over 1.5 to 2.5".
+std::string bin_text(double above, double last, bool whole) {
+  if (!whole) return fmt::format("over {} to {}", above, last);
+  double const first = above + 1.0;
+  if (first == last) return fmt::format("{:.0f}", last);
+  return fmt::format("{:.0f}{}{:.0f}", first, first < 0.0 ? " to " : "-", last);
+}
+
+bool are_whole(std::vector<double> const& edges) {
+  constexpr double kMost = 1e15;  // doubles below are exact, and so is their successor
+  return std::ranges::all_of(
+      edges, [](double edge) { return edge == std::trunc(edge) && std::fabs(edge) < kMost; });
+}
+
 }  // namespace
+
+std::string Attribute::word(std::int32_t code) const {
+  std::int64_t const index = categories.empty() && bins.empty() ? -1 : index_of(code);
+  auto const i = static_cast<std::size_t>(index);
+  if (index >= 0 && i < categories.size()) return categories[i];
+  if (index >= 0 && i + 1 < bins.size()) return bin_text(bins[i], bins[i + 1], are_whole(bins));
+  return std::to_string(code);
+}
+
+std::optional<std::int32_t> Attribute::bin_code(double number) const {
+  auto const edge = std::lower_bound(bins.begin(), bins.end(), number);
+  if (edge == bins.begin() || edge == bins.end()) return std::nullopt;
+  return code_at(edge - bins.begin() - 1);
+}
 
 std::int64_t Attribute::code_count() const {
   return values.empty() ? std::int64_t{*high} - *low + 1 : static_cast<std::int64_t>(values.size());
@@ -108,6 +137,26 @@ void Domain::encode(std::int32_t const* row, std::vector<double>& inputs) const 
         break;
     }
   }
+}
+
+std::string Domain::label_word(std::int32_t label_class) const {
+  auto const found = std::find_if(labels.begin(), labels.end(),
+                                  [&](LabelName const& one) { return one.label == label_class; });
+  return found == labels.end() ? std::to_string(label_class) : found->text;
+}
+
+bool Domain::has_class(std::int32_t label_class) const {
+  return std::ranges::any_of(labels,
+                             [&](LabelName const& one) { return one.label == label_class; });
+}
+
+LabelName const* Domain::clashing_label() const {
+  auto const found = std::ranges::find_if(labels, [&](LabelName const& one) {
+    std::int32_t number = 0;
+    bool const is_number = parse_code(one.text, number) == CodeCell::kYes;
+    return is_number && number != one.label && has_class(number);
+  });
+  return found == labels.end() ? nullptr : &*found;
 }
 
 int Domain::find(std::string const& wanted) const {

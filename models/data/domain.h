@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/data/encoding.h"
+#include "models/data/raw_form.h"
 
 namespace fairlane {
 
@@ -22,10 +23,20 @@ struct Attribute {
   std::optional<std::int32_t> high;
   bool is_protected = false;
   std::vector<std::string> categories;  // names of the codes, ascending; empty when numeric
-  std::vector<double> bins;  // right-closed bin edges of a binned raw column; kept for `prepare`
+  std::vector<double> bins;  // edges of a binned raw column: the i-th code's cells lie above the
+                             // i-th edge, up to the next
   bool immutable = false;    // no search changes it
   std::vector<std::int32_t> values = {};  // the codes that may occur, ascending; empty: low..high
   Encoding encoding = {};
+  std::string column = {};  // of the raw table; empty: the attribute's own name
+  bool imputes = false;     // a missing raw value becomes the most frequent code
+
+  std::string const& raw_column() const { return column.empty() ? name : column; }
+  /// A code as people say it: its category, its bin as a range such as 45-59, or the number; of a
+  /// code that may not occur, the number.
+  std::string word(std::int32_t code) const;
+  /// Code of the bin that a number lies in, or nothing where it lies in none.
+  std::optional<std::int32_t> bin_code(double number) const;
 
   /// How many codes there are, and the i-th of them. Bounds are resolved.
   std::int64_t code_count() const;
@@ -54,6 +65,16 @@ struct Domain {
   bool names_label = false;            // the file says so: a table of other columns must have it
   std::vector<LabelName> labels = {};  // of the label column's cells; empty: they are class numbers
   std::vector<Attribute> attributes;
+  RawForm raw = {};
+
+  /// The label column of the raw table.
+  std::string const& raw_label() const { return raw.label.empty() ? label : raw.label; }
+  /// What a cell of the label column says for a class: the first that stands for it, or the number.
+  std::string label_word(std::int32_t label_class) const;
+  /// Whether a word of the labels stands for that class.
+  bool has_class(std::int32_t label_class) const;
+  /// A word of the labels that is the number of another one's class, or null.
+  LabelName const* clashing_label() const;
 
   int size() const { return static_cast<int>(attributes.size()); }
   /// Index of the attribute of that name, or -1.

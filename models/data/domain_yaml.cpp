@@ -1,5 +1,5 @@
-// Domain files: name, label, labels?, attributes: [{name, low, high, values?, protected,
-// immutable?, encoding?, categories?, bins?}].
+// Domain files: name, label, labels?, raw?, attributes: [{name, low, high, values?, protected,
+// immutable?, encoding?, categories?, bins?, column?, missing?}].
 #include "models/data/domain_yaml.h"
 
 #include <fmt/format.h>
@@ -13,6 +13,7 @@
 #include "base/strict_yaml.h"
 #include "base/text.h"
 #include "models/data/encoding_yaml.h"
+#include "models/data/raw_form_yaml.h"
 #include "models/network.h"
 
 namespace fairlane {
@@ -44,23 +45,8 @@ std::int32_t read_code(std::string const& source, YamlNode const& node, std::str
   return static_cast<std::int32_t>(*value);
 }
 
-std::vector<std::string> read_categories(std::string const& source, YamlNode const& node,
-                                         std::string const& what) {
-  if (node.kind != YamlNode::Kind::kSequence || node.items.empty()) {
-    fail_yaml(source, node,
-              fmt::format("{} is {}, expected a list of names", what,
-                          node.kind == YamlNode::Kind::kSequence ? "an empty list" : node.shown()));
-  }
-  std::vector<std::string> names;
-  std::unordered_set<std::string> seen;
-  for (YamlNode const& item : node.items) {
-    names.push_back(read_name(source, item, fmt::format("{}[{}]", what, names.size())));
-    if (!seen.insert(names.back()).second) {
-      fail_yaml(source, item, fmt::format("{} lists {} twice", what, in_quotes(names.back())));
-    }
-  }
-  return names;
-}
+/// More edges than a person tells apart.
+constexpr std::size_t kMaxEdges = 4096;
 
 std::vector<double> read_bins(std::string const& source, YamlNode const& node,
                               std::string const& what) {
@@ -70,6 +56,11 @@ std::vector<double> read_bins(std::string const& source, YamlNode const& node,
                           node.kind == YamlNode::Kind::kSequence
                               ? fmt::format("a list of {}", node.items.size())
                               : node.shown()));
+  }
+  if (node.items.size() > kMaxEdges) {
+    fail_yaml(
+        source, node,
+        fmt::format("{} lists {} edges, expected at most {}", what, node.items.size(), kMaxEdges));
   }
   std::vector<double> edges;
   for (YamlNode const& item : node.items) {
@@ -117,16 +108,16 @@ bool read_flag(std::string const& source, YamlNode const& node, std::string cons
   return *value;
 }
 
-// Categories name the codes low, low + 1, ..., so they settle whichever bound is absent.
-void settle_categories(std::string const& source, YamlNode const& node, std::string const& what,
-                       Attribute& attribute) {
-  auto const count = static_cast<std::int64_t>(attribute.categories.size());
+// Categories name the codes low, low + 1, ..., and bins number them, so they settle whichever bound
+// is absent. key: "categories" or "bins"; things: what there are `count` of.
+void settle_bounds(std::string const& source, YamlNode const& node, std::string const& what,
+                   char const* key, char const* things, std::int64_t count, Attribute& attribute) {
   if (attribute.low && attribute.high) {
     std::int64_t const codes = attribute.code_count();
     if (count != codes) {
       fail_yaml(source, node,
-                fmt::format("{}.categories lists {} names, expected {} for the codes {}", what,
-                            count, codes, attribute.codes_text()));
+                fmt::format("{}.{} lists {} {}, expected {} for the codes {}", what, key, count,
+                            things, codes, attribute.codes_text()));
     }
     return;
   }
@@ -136,7 +127,7 @@ void settle_categories(std::string const& source, YamlNode const& node, std::str
   std::int64_t const high = low + count - 1;
   if (low < -kMaxCode || high > kMaxCode) {
     fail_yaml(source, node,
-              fmt::format("{}.categories gives codes {}..{}, expected {}..{}", what, low, high,
+              fmt::format("{}.{} gives codes {}..{}, expected {}..{}", what, key, low, high,
                           -kMaxCode, kMaxCode));
   }
   attribute.low = static_cast<std::int32_t>(low);
@@ -166,8 +157,9 @@ std::vector<LabelName> read_labels(std::string const& source, YamlNode const& no
 }
 
 Attribute read_attribute(std::string const& source, YamlNode const& node, std::size_t index) {
-  static std::vector<std::string> const kKeys = {
-      "name", "low", "high", "values", "protected", "immutable", "encoding", "categories", "bins"};
+  static std::vector<std::string> const kKeys = {"name",      "low",       "high",     "values",
+                                                 "protected", "immutable", "encoding", "categories",
+                                                 "bins",      "column",    "missing"};
   std::string what = fmt::format("attributes[{}]", index);
   if (node.kind != YamlNode::Kind::kMap) {
     fail_yaml(source, node,
@@ -205,49 +197,21 @@ Attribute read_attribute(std::string const& source, YamlNode const& node, std::s
   if (YamlNode const* const flag = node.find("immutable"))
     attribute.immutable = read_flag(source, *flag, what + ": immutable");
   if (YamlNode const* const categories = node.find("categories")) {
-    attribute.categories = read_categories(source, *categories, what + ": categories");
-    settle_categories(source, *categories, what, attribute);
+    attribute.categories = read_names_yaml(source, *categories, what + ": categories");
+    settle_bounds(source, *categories, what, "categories", "names",
+                  static_cast<std::int64_t>(attribute.categories.size()), attribute);
   }
+  if (YamlNode const* const bins = node.find("bins")) {
+    attribute.bins = read_bins(source, *bins, what + ": bins");
+    settle_bounds(source, *bins, what, "bins", "bins",
+                  static_cast<std::int64_t>(attribute.bins.size()) - 1, attribute);
+  }
+  read_raw_keys_yaml(source, node, what, attribute);
   if (YamlNode const* const encoding = node.find("encoding")) {
     attribute.encoding = read_encoding_yaml(source, *encoding, what + ": encoding");
     check_encoding_yaml(source, *encoding, what + ": encoding", attribute);
   }
-  if (YamlNode const* const bins = node.find("bins")) {
-    attribute.bins = read_bins(source, *bins, what + ": bins");
-  }
   return attribute;
-}
-
-bool is_plain(std::string const& text) {
-  static std::unordered_set<std::string> const kReserved = {"null", "true", "false", "yes", "no",
-                                                            "on",   "off",  "y",     "n"};
-  std::string lowered;
-  for (char const c : text) {
-    bool const letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-    bool const other = (c >= '0' && c <= '9') || c == '-' || c == '.';
-    if (!letter && !(other && !lowered.empty())) return false;
-    lowered += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-  return !text.empty() && kReserved.count(lowered) == 0;
-}
-
-std::string double_quoted(std::string_view text) {
-  std::string out = "\"";
-  for (char const c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
-
-std::string name_text(std::string const& text) {
-  return is_plain(text) ? text : double_quoted(text);
 }
 
 }  // namespace
@@ -257,7 +221,7 @@ Domain read_domain_yaml(std::string const& path) {
 }
 
 Domain parse_domain_yaml(std::string const& text, std::string const& source) {
-  static std::vector<std::string> const kKeys = {"name", "label", "labels", "attributes"};
+  static std::vector<std::string> const kKeys = {"name", "label", "labels", "raw", "attributes"};
   YamlNode const root = parse_strict_yaml(text, source, {.bytes = kMaxBytes});
   if (root.kind != YamlNode::Kind::kMap) {
     YamlNode place = root;  // an empty document has no place of its own
@@ -276,7 +240,9 @@ Domain parse_domain_yaml(std::string const& text, std::string const& source) {
     domain.label = read_name(source, *label, "label");
   if (YamlNode const* const labels = root.find("labels"))
     domain.labels = read_labels(source, *labels);
-  domain.names_label = root.find("label") != nullptr || !domain.labels.empty();
+  if (YamlNode const* const raw = root.find("raw")) domain.raw = read_raw_form_yaml(source, *raw);
+  domain.names_label =
+      root.find("label") != nullptr || !domain.labels.empty() || !domain.raw.label.empty();
 
   YamlNode const* const attributes = root.find("attributes");
   if (attributes == nullptr)
@@ -307,23 +273,26 @@ Domain parse_domain_yaml(std::string const& text, std::string const& source) {
                 fmt::format("attribute {} is also the label column", in_quotes(name)));
     }
   }
+  check_raw_form_yaml(source, root, domain);
   return domain;
 }
 
 std::string format_domain_yaml(Domain const& domain) {
   std::string out;
-  if (!domain.name.empty()) out += fmt::format("name: {}\n", name_text(domain.name));
+  if (!domain.name.empty()) out += fmt::format("name: {}\n", format_name_yaml(domain.name));
   if (domain.names_label || domain.label != Domain().label)
-    out += fmt::format("label: {}\n", name_text(domain.label));
+    out += fmt::format("label: {}\n", format_name_yaml(domain.label));
   if (!domain.labels.empty()) {
     std::string labels;
     for (LabelName const& one : domain.labels)
-      labels += fmt::format("{}{}: {}", labels.empty() ? "" : ", ", name_text(one.text), one.label);
+      labels += fmt::format("{}{}: {}", labels.empty() ? "" : ", ", format_name_yaml(one.text),
+                            one.label);
     out += fmt::format("labels: {{{}}}\n", labels);
   }
+  if (domain.raw != RawForm()) out += fmt::format("raw: {}\n", format_raw_form_yaml(domain.raw));
   out += "attributes:\n";
   for (Attribute const& attribute : domain.attributes) {
-    out += fmt::format("  - {{name: {}", name_text(attribute.name));
+    out += fmt::format("  - {{name: {}", format_name_yaml(attribute.name));
     if (!attribute.values.empty()) {
       out += fmt::format(", values: [{}]", fmt::join(attribute.values, ", "));
     } else {
@@ -337,12 +306,15 @@ std::string format_domain_yaml(Domain const& domain) {
     if (!attribute.categories.empty()) {
       out += ", categories: [";
       for (std::size_t i = 0; i < attribute.categories.size(); ++i) {
-        out += (i == 0 ? "" : ", ") + double_quoted(attribute.categories[i]);
+        out += (i == 0 ? "" : ", ") + format_quoted_yaml(attribute.categories[i]);
       }
       out += "]";
     }
     if (!attribute.bins.empty())
       out += fmt::format(", bins: [{}]", fmt::join(attribute.bins, ", "));
+    if (!attribute.column.empty())
+      out += fmt::format(", column: {}", format_name_yaml(attribute.column));
+    if (attribute.imputes) out += ", missing: mode";
     out += "}\n";
   }
   return out;

@@ -104,9 +104,9 @@ TEST(VerifyCheck, ProvesAgainWhatWasProven) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("unproven   0\n"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("failed     0\n"), std::string::npos) << outcome.out;
-  Outcome const json = run_fairlane({"verify", "--check", "proven", "--json"});
-  auto const facts = nlohmann::json::parse(json.out);
-  EXPECT_EQ(json.code, 0);
+  Outcome const stated = run_fairlane({"verify", "--check", "proven", "--json"});
+  auto const facts = nlohmann::json::parse(stated.out);
+  EXPECT_EQ(stated.code, 0);
   EXPECT_EQ(facts["failed"], 0);
   EXPECT_EQ(facts["not_checked"], nlohmann::json::array());
   auto const summary = nlohmann::json::parse(slurp("proven/summary.json"));

@@ -6,8 +6,10 @@
 
 #include "models/data/csv.h"
 #include "models/data/dataset.h"
+#include "models/data/decode_table.h"
 #include "models/data/domain.h"
 #include "models/data/domain_yaml.h"
+#include "models/data/encode_table.h"
 #include "models/keras/archive.h"
 #include "models/keras/h5.h"
 #include "models/network.h"
@@ -82,9 +84,11 @@ int refused(std::string const& good, int count, bool keep_length,
 }
 
 std::string const kDomain =
-    "name: d\nlabel: y\nattributes:\n  - {name: age, low: 1, high: 4, protected: true, bins: [1, "
-    "2.5]}\n"
-    "  - {name: job, categories: [\"a, b\", c]}\n";
+    "name: d\nlabel: y\nlabels: {no: 0, yes: 1}\nraw: {separator: \";\", missing: [\"?\"], label: "
+    "z}\n"
+    "attributes:\n"
+    "  - {name: age, low: 1, high: 4, protected: true, bins: [1, 2.5, 3, 7, 10]}\n"
+    "  - {name: job, categories: [\"a, b\", c], column: work, missing: mode}\n";
 
 TEST(Mutation, DomainYaml) {
   EXPECT_GT(refused(kDomain, 3000, false,
@@ -100,6 +104,24 @@ TEST(Mutation, Csv) {
   Domain const domain = parse_domain_yaml(kDomain, "d");
   EXPECT_GT(refused("y,age,job\n0,1,c\n1,4,\"a, b\"\n0,3.0,1\n", 5000, false,
                     [&](std::string const& text) { parse_csv(text, "x", domain); }),
+            1000);
+}
+
+TEST(Mutation, RawTable) {
+  Domain const domain = parse_domain_yaml(kDomain, "d");
+  std::string const good = "z;age;work\nyes;1.5;c\nno;4;\"a, b\"\nno;3.0;?\n";
+  EXPECT_EQ(parse_raw_table(good, "x", domain).data.count(), 3);
+  EXPECT_GT(refused(good, 5000, false,
+                    [&](std::string const& text) { parse_raw_table(text, "x", domain); }),
+            1000);
+}
+
+TEST(Mutation, DecodedTable) {
+  Domain const domain = parse_domain_yaml(kDomain, "d");
+  EXPECT_GT(refused("y,age,job,pair_age\n0,1,1,2\n1,4,0,3\n0,3.0,1,1\n", 5000, false,
+                    [&](std::string const& text) {
+                      decode_table(text, "x", domain, [](std::string_view) {});
+                    }),
             1000);
 }
 

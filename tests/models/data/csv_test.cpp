@@ -94,12 +94,36 @@ TEST(Csv, LabelsOfTheDomainNameClasses) {
   EXPECT_EQ(parse_csv("a,y\n1,yes\n2,no\n3, maybe\n", "t.csv", words).labels, (Codes{1, 0, 0}));
   expect_error(ExitCode::kData, {"t.csv:3:3", "'yse'", "3 labels of the domain d.yaml", "'yes'?"},
                [&] { parse_csv("a,y\n1,yes\n2,yse\n", "t.csv", words); });
-  expect_error(ExitCode::kData, {"'1'"}, [&] { parse_csv("a,y\n1,1\n", "t.csv", words); });
+  // A table that is prepared has the classes in their place, but not one beside the other.
+  EXPECT_EQ(parse_csv("a,y\n1,1\n2,0\n", "t.csv", words).labels, (Codes{1, 0}));
+  expect_error(ExitCode::kData, {"t.csv:3:3", "'1'"},
+               [&] { parse_csv("a,y\n1,no\n2,1\n", "t.csv", words); });
+  expect_error(ExitCode::kData, {"t.csv:3:3", "'no'"},
+               [&] { parse_csv("a,y\n1,1\n2,no\n", "t.csv", words); });
+  expect_error(ExitCode::kData, {"'2'"}, [&] { parse_csv("a,y\n1,2\n", "t.csv", words); });
   Domain const signs =
       parse_domain_yaml("label: y\nlabels: {-1: 0, 1: 1}\nattributes: [{name: a}]", "d.yaml");
   EXPECT_EQ(parse_csv("a,y\n1,-1\n2,1\n3,1.0\n4,-1.0\n", "t.csv", signs).labels,
             (Codes{0, 1, 1, 0}));
-  expect_error(ExitCode::kData, {"'0'"}, [&] { parse_csv("a,y\n1,0\n", "t.csv", signs); });
+  EXPECT_EQ(parse_csv("a,y\n1,1\n2,0\n", "t.csv", signs).labels, (Codes{1, 0}));
+  expect_error(ExitCode::kData, {"t.csv:4:3", "'0'"},
+               [&] { parse_csv("a,y\n1,1\n2,-1\n3,0\n", "t.csv", signs); });
+  // Of a raw table's 1, 2 and the classes 0, 1 the columns' names say which they are.
+  Domain const raw =
+      parse_domain_yaml("label: y\nlabels: {1: 0, 2: 1}\nattributes: [{name: a}]", "d");
+  EXPECT_EQ(parse_csv("a,y\n1,1\n2,2\n", "t.csv", raw).labels, (Codes{0, 1}));
+  expect_error(ExitCode::kData, {"'0'"}, [&] { parse_csv("a,y\n1,1\n2,0\n", "t.csv", raw); });
+  Domain const prepared = parse_domain_yaml(
+      "label: y\nlabels: {1: 0, 2: 1}\nraw: {label: z}\nattributes: [{name: a}]", "d");
+  EXPECT_EQ(parse_csv("a,y\n1,1\n2,0\n", "t.csv", prepared).labels, (Codes{1, 0}));
+  expect_error(ExitCode::kData, {"'2'"}, [&] { parse_csv("a,y\n1,2\n", "t.csv", prepared); });
+}
+
+TEST(Csv, SaysWhereATableIsRaw) {
+  Domain const domain =
+      parse_domain_yaml("label: y\nraw: {label: income}\nattributes: [{name: a}]", "d.yaml");
+  expect_error(ExitCode::kData, {"no label column 'y'", "raw table, which `fairlane prepare`"},
+               [&] { parse_csv("a,income\n1,2\n", "t.csv", domain); });
 }
 
 TEST(Csv, NumbersAsCategoryNamesMustAgree) {

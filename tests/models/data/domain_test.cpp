@@ -34,6 +34,7 @@ void expect_equal(Domain const& a, Domain const& b) {
   EXPECT_EQ(a.name, b.name);
   EXPECT_EQ(a.label, b.label);
   ASSERT_EQ(a.size(), b.size());
+  EXPECT_EQ(a.raw, b.raw);
   for (std::size_t i = 0; i < a.attributes.size(); ++i) {
     EXPECT_EQ(a.attributes[i].name, b.attributes[i].name);
     EXPECT_EQ(a.attributes[i].low, b.attributes[i].low);
@@ -41,6 +42,8 @@ void expect_equal(Domain const& a, Domain const& b) {
     EXPECT_EQ(a.attributes[i].is_protected, b.attributes[i].is_protected);
     EXPECT_EQ(a.attributes[i].categories, b.attributes[i].categories);
     EXPECT_EQ(a.attributes[i].bins, b.attributes[i].bins);
+    EXPECT_EQ(a.attributes[i].column, b.attributes[i].column);
+    EXPECT_EQ(a.attributes[i].imputes, b.attributes[i].imputes);
     EXPECT_EQ(a.attributes[i].values, b.attributes[i].values);
     EXPECT_EQ(a.attributes[i].immutable, b.attributes[i].immutable);
     EXPECT_EQ(a.attributes[i].encoding.kind, b.attributes[i].encoding.kind);
@@ -202,7 +205,7 @@ TEST(DomainYaml, FormatSurvivesStrangeNames) {
   domain.name = "no: \"quotes\" # and\\such";
   domain.label = "true";
   domain.attributes.push_back({"a, b]", 0, 1, true, {"\n\t", "'"}, {}});
-  domain.attributes.push_back({"größe", -1, 5, false, {}, {0.1, 1e30}});
+  domain.attributes.push_back({"größe", -1, 0, false, {}, {0.1, 3, 1e30}});
   domain.attributes.push_back({"~", {}, {}, false, {}, {}});
   expect_equal(domain, parse_domain(format_domain_yaml(domain)));
 }
@@ -236,6 +239,8 @@ TEST(DomainYaml, RejectsWithPlaceAndHint) {
   expect_config_error(one("name: a, bins: [1, 1]"), {"bins[1] is 1"});
   expect_config_error(one("name: a, bins: [1, .inf]"), {"finite"});
   expect_config_error(one("name: a, bins: [1]"), {"two bin edges"});
+  expect_config_error(one("name: a, low: 1, high: 2, bins: [1, 2, 3, 4]"),
+                      {"d.yaml:2:", "bins lists 3 bins, expected 2 for the codes 1..2"});
   expect_config_error("attributes: [{name: a}, {name: a}]\n", {"d.yaml:1:25", "'a' occurs twice"});
   expect_config_error("label: a\nattributes: [{name: a}]\n", {"also the label"});
   expect_config_error("labels: {no: 0}\nattributes: [{name: label}]\n", {"also the label"});
