@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "models/keras/h5.h"
 #include "models/train/voter.h"

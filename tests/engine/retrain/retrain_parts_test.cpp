@@ -113,7 +113,7 @@ TEST(FoundInstances, ArePickedAsAsked) {
 }
 
 TEST(FoundInstances, BringTheirSimilarSets) {
-  RuledTable const ruled("protected: [side]\n");
+  RuledTable const ruled;
   FoundInstances found;
   found.pairs = {{4, 1, 0}, {4, 1, 1}};
   found.severity = {0.5F};
