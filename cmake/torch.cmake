@@ -19,7 +19,7 @@ if(NOT torch_result EQUAL 0)
   set(torch_problem "find_package(Torch) fails, see ${torch_probe}.log")
   if(FAIRLANE_TORCH STREQUAL ON)
     message(FATAL_ERROR "FAIRLANE_TORCH=ON, but ${torch_problem}; "
-                        "install it (scripts/setup --bench) or set CMAKE_PREFIX_PATH")
+                        "install it (scripts/setup --torch) or set CMAKE_PREFIX_PATH")
   endif()
   set(torch_summary "left out: ${torch_problem}")
   return()

@@ -11,6 +11,9 @@ depends on its info string:
     console REASON  is not run; the reasons are listed
     yaml, cpp, ...  are not run, and may show no command of ours
 
+The commands of a page with the comment <!-- needs LibTorch --> are run where the build has that plug-in, and
+listed otherwise.
+
 `docs_test.py PAGE...` looks at these pages alone; with `--update` it copies the pictures that they draw.
 """
 import json
@@ -31,6 +34,7 @@ FENCE = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```[ \t]*$", re.MULTILINE | re.D
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 COMMAND = re.compile(r"^\s*(?:build/cpu/)?fairlane [a-z]", re.MULTILINE)
 FAILS = re.compile(r"^(.*?)\s+# exit code (\d+)$")
+NEEDS_TORCH = "<!-- needs LibTorch -->"
 TIME = re.compile(r"\b\d+(?:\.\d+)? (?:s|min|h)\b")
 PAGE_SECONDS = 240
 # Pictures that a page's commands draw: the page, where they lie afterwards, the copy that pages show.
@@ -140,6 +144,9 @@ def problem_of(page, text):
     listed = list(blocks(text))
     runnable = [(number, content) for number, (kind, _, content) in enumerate(listed) if kind == "sh"]
     if not runnable:
+        return ""
+    if NEEDS_TORCH in text and not (pathlib.Path(BINARY).parent / "fairlane_torch.so").exists():
+        print(f"not run: {page}: this build has no LibTorch plug-in (FAIRLANE_TORCH)", file=sys.stderr)
         return ""
     with tempfile.TemporaryDirectory() as folder:
         base = pathlib.Path(folder)
