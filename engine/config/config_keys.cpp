@@ -326,6 +326,12 @@ std::vector<ConfigKey> all_keys() {
        .value = value(share(), &Config::retrain, &RetrainConfig::accuracy_lost),
        .help = "accuracy on the validation rows that a fairer model may lose",
        .recorded = false},
+      {.name = "retrain.f1_lost",
+       .value = value(share(), &Config::retrain, &RetrainConfig::f1_lost),
+       .help =
+           "F1 on the validation rows that it may lose: a model that always decides the same is "
+           "fair, and useless",
+       .recorded = false},
       {.name = "retrain.check_evaluations",
        .value =
            value(IntegerKind{0, kMaxCheck}, &Config::retrain, &RetrainConfig::check_evaluations),

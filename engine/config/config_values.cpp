@@ -125,6 +125,14 @@ std::vector<int> IntegersKind::read(ConfigPlace const& at, YamlNode const& node)
   return values;
 }
 
+Json IntegersKind::recorded(std::vector<int> const& values, std::string const& /*dir*/) const {
+  return values.empty() ? Json(nullptr) : Json(values);
+}
+
+std::vector<int> IntegersKind::restored(Json const& json, std::string const& /*dir*/) const {
+  return json.is_null() ? std::vector<int>() : json.get<std::vector<int>>();
+}
+
 Json IntegersKind::schema() const {
   Json schema;
   schema["type"] = Json::array({"array", "null"});

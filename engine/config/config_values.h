@@ -40,6 +40,8 @@ struct IntegersKind {
   std::size_t most = 0;
 
   std::vector<int> read(ConfigPlace const& at, YamlNode const& node) const;
+  Json recorded(std::vector<int> const& values, std::string const& dir) const;
+  std::vector<int> restored(Json const& json, std::string const& dir) const;
   Json schema() const;
   std::string expected() const;
 };

@@ -226,7 +226,9 @@ inline constexpr std::array kEnumWords<AddedMembers> = std::to_array<Word<AddedM
 /// share             of the found IDIs that are added, by a first candidate
 /// candidates        models that are trained; absent: the recipe's own number
 /// target            share of IDIs at which no further candidate is trained; absent: none
-/// accuracy_lost     that is accepted at most, of the validation rows
+/// accuracy_lost     that is accepted at most, on the validation rows
+/// f1_lost           likewise: a model that no longer decides a class loses that, whatever its
+///                   accuracy
 /// check_evaluations of the model, for what `margin` finds before and after
 /// count_seconds     up to which the domain is counted instead of sampled
 struct RetrainConfig {
@@ -239,6 +241,7 @@ struct RetrainConfig {
   std::optional<int> candidates;
   std::optional<double> target;
   double accuracy_lost = 0.01;
+  double f1_lost = 0.1;
   std::int64_t check_evaluations = 200'000;
   double count_seconds = 60.0;
 };

@@ -76,15 +76,15 @@ Electorate::Electorate(TestSubject const& subject, TrainingTable const& table, s
                 "every attribute is protected: nothing is left by which others "
                 "could decide the labels of added rows");
   }
-  auto const blind = [&](LabelledRows const& rows) {
-    LabelledRows result;
+  auto const blind = [&](TrainingRows const& rows) {
+    TrainingRows result;
     result.columns = static_cast<int>(columns_.size());
     result.inputs = inputs(rows.rows);
     result.labels = rows.labels;
     return result;
   };
-  LabelledRows const train = blind(table.train);
-  LabelledRows const validation = blind(table.validation);
+  TrainingRows const train = blind(table.train);
+  TrainingRows const validation = blind(table.validation);
   TrainConfig config;
   config.standardise = false;
   for (NamedNetwork const& voter : voting_networks()) {

@@ -45,8 +45,8 @@ struct Candidate {
 };
 
 /// What candidates are chosen by: the validation rows, or those held out where there are none.
-double accuracy_of(Metrics const& validation, Metrics const& test) {
-  return validation.rows > 0 ? validation.accuracy : test.accuracy;
+Metrics const& deciding(Metrics const& validation, Metrics const& test) {
+  return validation.rows > 0 ? validation : test;
 }
 
 /// The table, with the classes that the model decides on, which may not all occur.
@@ -105,7 +105,7 @@ class Retraining {
   /// Trains candidate `number`; false where the recipe has no more.
   bool train_next(int number);
   void judge(Candidate& candidate);
-  Metrics measured(std::string const& model, LabelledRows const& rows) const;
+  Metrics measured(std::string const& model, TrainingRows const& rows) const;
   RunConfig with_model(std::string const& model) const;
   std::optional<std::size_t> choose();
   Json candidates_json() const;
@@ -145,7 +145,7 @@ RunConfig Retraining::with_model(std::string const& model) const {
   return config;
 }
 
-Metrics Retraining::measured(std::string const& model, LabelledRows const& rows) const {
+Metrics Retraining::measured(std::string const& model, TrainingRows const& rows) const {
   RunConfig const config = with_model(model);
   TestSubject const subject(config, options_.execution.model);
   auto const backend = make_backend(subject, fairness_.execution, config.seed, {});
@@ -211,8 +211,8 @@ Network Retraining::initial(std::uint64_t seed) const {
 bool Retraining::train_next(int number) {
   Candidate candidate;
   candidate.strength = config_.train.consistency;
-  LabelledRows rows = table_.train;
-  LabelledRows validation = table_.validation;
+  TrainingRows rows = table_.train;
+  TrainingRows validation = table_.validation;
   switch (recipe_.kind) {
     case RecipeKind::kAddedRows:
       add_rows(share_of_found(number + 1));
@@ -279,21 +279,18 @@ void Retraining::judge(Candidate& candidate) {
 std::optional<std::size_t> Retraining::choose() {
   for (Candidate& one : candidates_) {
     one.is_pareto = std::ranges::none_of(candidates_, [&](Candidate const& other) {
-      bool const is_no_worse =
-          other.share.share <= one.share.share &&
-          accuracy_of(other.validation, other.test) >= accuracy_of(one.validation, one.test);
-      bool const is_better =
-          other.share.share < one.share.share ||
-          accuracy_of(other.validation, other.test) > accuracy_of(one.validation, one.test);
+      bool const is_no_worse = other.share.share <= one.share.share && others >= accuracy;
+      bool const is_better = other.share.share < one.share.share || others > accuracy;
       return is_no_worse && is_better;
     });
   }
-  double const least =
-      accuracy_of(before_validation_, before_test_) - config_.retrain.accuracy_lost;
+  Metrics const& before = deciding(before_validation_, before_test_);
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     Candidate const& one = candidates_[i];
-    bool const is_accurate = accuracy_of(one.validation, one.test) >= least;
+    Metrics const& metrics = deciding(one.validation, one.test);
+    bool const is_accurate = metrics.accuracy >= before.accuracy - config_.retrain.accuracy_lost &&
+                             metrics.f1 >= before.f1 - config_.retrain.f1_lost;
     if (!is_accurate || !(one.share.share < before_.share)) continue;
     if (!best || one.share.share < candidates_[*best].share.share) best = i;
   }
@@ -317,7 +314,7 @@ std::string Retraining::write_set() {
   find_instances();
   electorate_ = std::make_unique<Electorate>(subject_, table_, config_.seed, options_.stop);
   add_rows(share_of_found(1));
-  LabelledRows rows = table_.train;
+  TrainingRows rows = table_.train;
   added_.append_to(rows);
   out_.write("retraining.csv", labelled_csv(table_.domain, rows, table_.train.count()));
   out_.write("validation.csv",

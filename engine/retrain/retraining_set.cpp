@@ -28,7 +28,7 @@ std::string head(Domain const& domain) {
 }
 
 /// "1,2,3,0": codes and label.
-std::string cells(LabelledRows const& rows, std::size_t i) {
+std::string cells(TrainingRows const& rows, std::size_t i) {
   std::string text;
   auto const width = static_cast<std::size_t>(rows.attributes);
   for (std::size_t a = 0; a < width; ++a) text += fmt::format("{},", rows.rows[i * width + a]);
@@ -47,13 +47,13 @@ void AddedRows::set(TrainingTable const& table, std::vector<std::int32_t> codes,
     rows.add(table.domain, &codes[i * static_cast<std::size_t>(rows.attributes)], labels[i]);
 }
 
-void AddedRows::append_to(LabelledRows& to) const {
+void AddedRows::append_to(TrainingRows& to) const {
   to.rows.insert(to.rows.end(), rows.rows.begin(), rows.rows.end());
   to.inputs.insert(to.inputs.end(), rows.inputs.begin(), rows.inputs.end());
   to.labels.insert(to.labels.end(), rows.labels.begin(), rows.labels.end());
 }
 
-std::string labelled_csv(Domain const& domain, LabelledRows const& rows, std::size_t plain) {
+std::string labelled_csv(Domain const& domain, TrainingRows const& rows, std::size_t plain) {
   bool const tells = plain < rows.count();
   std::string text = head(domain) + (tells ? ",added\n" : "\n");
   for (std::size_t i = 0; i < rows.count(); ++i)
@@ -68,7 +68,7 @@ std::string added_csv(Domain const& domain, AddedRows const& added) {
   return text;
 }
 
-void hide_protected(TestSubject const& subject, LabelledRows& rows) {
+void hide_protected(TestSubject const& subject, TrainingRows& rows) {
   std::vector<bool> const hidden = hidden_columns(subject);
   for (std::size_t i = 0; i < rows.inputs.size(); ++i) {
     if (hidden[i % hidden.size()]) rows.inputs[i] = 0.0F;

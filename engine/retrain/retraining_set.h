@@ -17,24 +17,24 @@ namespace fairlane {
 /// shares     [rows] how much of the vote was for the label
 struct AddedRows {
   std::size_t instances = 0;
-  LabelledRows rows;
+  TrainingRows rows;
   std::vector<float> shares;
 
   /// codes: [labels][attributes].
   void set(TrainingTable const& table, std::vector<std::int32_t> codes,
            std::vector<std::int32_t> const& labels, std::vector<float> shares);
   /// Appends them to the rows of the table.
-  void append_to(LabelledRows& rows) const;
+  void append_to(TrainingRows& rows) const;
 };
 
 /// Attributes, label, and `added`: 0 for the first `plain` rows, 1 for the others; the column is
 /// left out where all are plain.
-std::string labelled_csv(Domain const& domain, LabelledRows const& rows, std::size_t plain);
+std::string labelled_csv(Domain const& domain, TrainingRows const& rows, std::size_t plain);
 /// Attributes, label and `vote`, the share of the vote that was for it.
 std::string added_csv(Domain const& domain, AddedRows const& added);
 
 /// Sets the inputs of the attributes under test to 0.
-void hide_protected(TestSubject const& subject, LabelledRows& rows);
+void hide_protected(TestSubject const& subject, TrainingRows& rows);
 /// Sets the weights of these inputs to 0: for a network that has learnt from hidden ones nothing
 /// changes, and for every input its output is that of all members of the similar set, bit for bit.
 void forget_protected(TestSubject const& subject, Network& network);

@@ -34,7 +34,7 @@ bool agrees(float const* logits, int outputs, std::int32_t label) {
 }
 
 /// Loss and accuracy on the validation rows.
-void validate_epoch(NetworkTrainer const& trainer, int outputs, LabelledRows const& rows,
+void validate_epoch(NetworkTrainer const& trainer, int outputs, TrainingRows const& rows,
                     Epoch& epoch) {
   epoch.validation_loss = kNan;
   epoch.validation_accuracy = kNan;
@@ -59,7 +59,7 @@ void validate_epoch(NetworkTrainer const& trainer, int outputs, LabelledRows con
 /// integer codes of all sizes as inputs learns from more easily.
 class Standard {
  public:
-  Standard(LabelledRows const& rows, bool is_wanted)
+  Standard(TrainingRows const& rows, bool is_wanted)
       : columns_(static_cast<std::size_t>(rows.columns)) {
     mean_.assign(columns_, 0.0);
     deviation_.assign(columns_, 1.0);
@@ -169,7 +169,7 @@ Network initial_network(Network const& like, int columns, int outputs, std::uint
   return drawn_network(std::move(network), seed);
 }
 
-std::vector<float> row_weights(LabelledRows const& rows, int classes, ClassWeights weights) {
+std::vector<float> row_weights(TrainingRows const& rows, int classes, ClassWeights weights) {
   std::vector<float> result(rows.count(), 1.0F);
   if (weights == ClassWeights::kNone) return result;
   std::vector<double> count(static_cast<std::size_t>(classes));
@@ -182,11 +182,11 @@ std::vector<float> row_weights(LabelledRows const& rows, int classes, ClassWeigh
   return result;
 }
 
-Fitted fit(Network const& initial, LabelledRows const& train, LabelledRows const& validation,
+Fitted fit(Network const& initial, TrainingRows const& train, TrainingRows const& validation,
            TrainConfig const& config, std::uint64_t seed, FitOptions const& options) {
   NetworkTrainer trainer(initial, config.descent, options.on_gpu);
   Standard const standard(train, config.standardise);
-  LabelledRows checked = validation;
+  TrainingRows checked = validation;
   standard.apply(checked.inputs);
   auto const columns = static_cast<std::size_t>(train.columns);
   auto const count = static_cast<std::uint32_t>(train.count());

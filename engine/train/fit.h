@@ -67,10 +67,10 @@ struct FitOptions {
 /// Trains on all rows in random order, epoch by epoch; keeps the weights with the least loss on the
 /// validation rows, or the last ones where there are none. A function of its arguments on a CPU.
 /// Throws Error(kUnavailable | kInterrupted), and Error(kData) where the loss is no number.
-Fitted fit(Network const& initial, LabelledRows const& train, LabelledRows const& validation,
+Fitted fit(Network const& initial, TrainingRows const& train, TrainingRows const& validation,
            TrainConfig const& config, std::uint64_t seed, FitOptions const& options);
 
 /// Weights of rows: 1, or what makes classes weigh the same. [rows.count()]
-std::vector<float> row_weights(LabelledRows const& rows, int classes, ClassWeights weights);
+std::vector<float> row_weights(TrainingRows const& rows, int classes, ClassWeights weights);
 
 }  // namespace fairlane

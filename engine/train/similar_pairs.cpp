@@ -35,7 +35,7 @@ void append(Domain const& domain, std::vector<std::int32_t> const& row,
 
 }  // namespace
 
-SimilarPairs::SimilarPairs(TestSubject const& subject, LabelledRows const& rows,
+SimilarPairs::SimilarPairs(TestSubject const& subject, TrainingRows const& rows,
                            double random_share, std::uint64_t seed, KnownPairs const& known)
     : subject_(subject), rows_(rows), random_share_(random_share), seed_(seed), known_(known) {}
 

@@ -25,7 +25,7 @@ class SimilarPairs final : public PairSource {
   /// rows          of the table; outlive this
   /// random_share  of the other pairs, whose first member is a random input of the domain
   /// known         may be empty; outlives this
-  SimilarPairs(TestSubject const& subject, LabelledRows const& rows, double random_share,
+  SimilarPairs(TestSubject const& subject, TrainingRows const& rows, double random_share,
                std::uint64_t seed, KnownPairs const& known);
 
   void draw(std::uint32_t batch, std::size_t pairs, std::vector<float>& first,
@@ -33,7 +33,7 @@ class SimilarPairs final : public PairSource {
 
  private:
   TestSubject const& subject_;
-  LabelledRows const& rows_;
+  TrainingRows const& rows_;
   double random_share_;
   std::uint64_t seed_;
   KnownPairs const& known_;

@@ -49,7 +49,7 @@ std::string history_csv(std::vector<Epoch> const& epochs) {
 
 }  // namespace
 
-Metrics measure_on(TestSubject const& subject, Backend& backend, LabelledRows const& rows,
+Metrics measure_on(TestSubject const& subject, Backend& backend, TrainingRows const& rows,
                    int classes) {
   RowLabels const decided = label_rows(subject, backend, rows.rows);
   return measure(rows.labels, decided.scores, decided.labels, classes);
@@ -127,7 +127,7 @@ std::string train(RunConfig const& asked, TrainOptions const& options) {
   execution.backend = "cpu";
   auto const backend = make_backend(subject, execution, config.seed, {});
   Json metrics;
-  auto const measured = [&](char const* name, LabelledRows const& rows) {
+  auto const measured = [&](char const* name, TrainingRows const& rows) {
     metrics[name] = rows.count() == 0
                         ? Json(nullptr)
                         : metrics_json(measure_on(subject, *backend, rows, table.classes));

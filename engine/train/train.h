@@ -42,7 +42,7 @@ struct TrainOptions {
 std::string train(RunConfig const& config, TrainOptions const& options);
 
 /// How good a model is on rows, in the arithmetic of the contract.
-Metrics measure_on(TestSubject const& subject, Backend& backend, LabelledRows const& rows,
+Metrics measure_on(TestSubject const& subject, Backend& backend, TrainingRows const& rows,
                    int classes);
 
 /// Writes a network in every form that it has: NAME.safetensors, NAME.h5; `place` makes

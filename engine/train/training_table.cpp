@@ -44,7 +44,7 @@ int class_count(RunConfig const& config, Dataset const& data) {
 
 }  // namespace
 
-void LabelledRows::add(Domain const& domain, std::int32_t const* row, std::int32_t label) {
+void TrainingRows::add(Domain const& domain, std::int32_t const* row, std::int32_t label) {
   std::vector<double> encoded;
   domain.encode(row, encoded);
   rows.insert(rows.end(), row, row + attributes);
@@ -95,7 +95,7 @@ TrainingTable read_training_table(RunConfig const& config) {
                                 count - std::min(count, test + validation)));
   }
   std::vector<std::uint32_t> const order = shuffled(count, TrainingDraw::kSplit, 0, config.seed);
-  auto const take = [&](std::uint32_t begin, std::uint32_t end, LabelledRows& rows) {
+  auto const take = [&](std::uint32_t begin, std::uint32_t end, TrainingRows& rows) {
     std::vector<std::uint32_t> taken(order.begin() + begin, order.begin() + end);
     std::ranges::sort(taken);  // in the table's order
     rows.attributes = table.domain.size();

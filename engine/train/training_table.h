@@ -16,7 +16,7 @@ namespace fairlane {
 /// rows     [count][attributes] codes
 /// inputs   [count][columns] as the network takes them
 /// labels   [count] classes
-struct LabelledRows {
+struct TrainingRows {
   int attributes = 0;
   int columns = 0;
   std::vector<std::int32_t> rows;
@@ -35,9 +35,9 @@ struct LabelledRows {
 struct TrainingTable {
   Domain domain;
   int classes = 2;
-  LabelledRows train;
-  LabelledRows validation;
-  LabelledRows test;
+  TrainingRows train;
+  TrainingRows validation;
+  TrainingRows test;
   std::vector<std::string> notices;
 
   /// Outputs of a network for these classes: one for two of them.

@@ -233,6 +233,27 @@ TEST(RetrainCommand, ExportsASetAndJudgesAModel) {
   EXPECT_EQ(both.code, static_cast<int>(ExitCode::kUsage));
 }
 
+TEST(RetrainCommand, TakesNoModelThatAlwaysDecidesTheSame) {
+  FL_NEED_TORCH(dir);
+  TrainingFolder const folder;
+  // All similar sets agree on a constant, which is right for the more frequent class alone.
+  TrainingFolder::write_config(
+      "retrain: {recipe: consistency, candidates: 1, accuracy_lost: 1, check_evaluations: 0}\n");
+  std::vector<std::string> const command = {
+      "retrain", "config.yaml", "-q",
+      "--json",  "--set",       "train={layers: [1], epochs: 1, learning_rate: 1.0e-9}"};
+  Outcome const refused = run_fairlane(command);
+  EXPECT_EQ(refused.code, static_cast<int>(ExitCode::kPartly)) << refused.err;
+  Json const summary = Json::parse(refused.out);
+  Json const& candidate = summary.at("candidates")[0];
+  ASSERT_EQ(candidate.at("validation").at("f1"), 0.0) << "the test's network decides class 1";
+  ASSERT_EQ(candidate.at("domain_share").at("share"), 0.0);
+  EXPECT_TRUE(summary.at("taken").is_null());
+  std::vector<std::string> allowed = command;
+  allowed.insert(allowed.end(), {"--overwrite", "--set", "retrain.f1_lost=1"});
+  EXPECT_EQ(run_fairlane(allowed).code, 0);
+}
+
 TEST(RetrainCommand, WritesNothingWhereNothingIsBetter) {
   FL_NEED_TORCH(dir);
   TrainingFolder const folder;

@@ -143,7 +143,7 @@ TEST(FoundInstances, OfAnotherQuestionAreRefused) {
 
 TEST(RetrainingSet, ForgetsProtectedAttributesBitForBit) {
   RuledTable const ruled;
-  LabelledRows rows = ruled.table.train;
+  TrainingRows rows = ruled.table.train;
   hide_protected(*ruled.subject, rows);
   for (std::size_t i = 0; i < rows.count(); ++i) {
     EXPECT_EQ(rows.inputs[i * 4], ruled.table.train.inputs[i * 4]);
@@ -166,7 +166,7 @@ TEST(RetrainingSet, IsWrittenWithWhatWasAdded) {
   added.set(ruled.table, {4, 1, 0, 5, 2, 1}, {0, 1}, {0.6F, 1.0F});
   EXPECT_EQ(added_csv(ruled.table.domain, added),
             "skill,group,side,hired,vote\n4,1,0,0,0.6000\n5,2,1,1,1.0000\n");
-  LabelledRows rows;
+  TrainingRows rows;
   rows.attributes = 3;
   rows.columns = 4;
   std::int32_t const row[] = {9, 0, 1};

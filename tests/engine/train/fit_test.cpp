@@ -60,7 +60,7 @@ TEST(Fit, TakesPlainInputsWhateverItLearntFrom) {
   Network const initial = initial_network(config.train, 4, 1, 1);
   Network const folded =
       fit(initial, table.train, table.validation, config.train, 1, options).network;
-  LabelledRows standard = table.train;
+  TrainingRows standard = table.train;
   for (std::size_t c = 0; c < 4; ++c) {
     double mean = 0.0;
     double square = 0.0;

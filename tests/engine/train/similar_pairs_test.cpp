@@ -57,7 +57,7 @@ TEST(SimilarPairs, DifferInProtectedAttributesAlone) {
 
 TEST(SimilarPairs, ComeFromTheTableAsOftenAsAsked) {
   PairedTable const paired("side");
-  LabelledRows one;  // a table of a single row, which random inputs seldom are
+  TrainingRows one;  // a table of a single row, which random inputs seldom are
   one.attributes = 3;
   one.columns = 4;
   std::int32_t const row[] = {7, 2, 1};
@@ -79,7 +79,7 @@ TEST(SimilarPairs, ComeFromTheTableAsOftenAsAsked) {
 TEST(SimilarPairs, TakeKnownOnesAmongOthers) {
   PairedTable const paired("side");
   KnownPairs const known{{9, 1, 0}, {9, 1, 1}};
-  LabelledRows one;
+  TrainingRows one;
   one.attributes = 3;
   one.columns = 4;
   std::int32_t const row[] = {7, 2, 1};

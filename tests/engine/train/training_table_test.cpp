@@ -15,9 +15,9 @@ namespace fairlane {
 namespace {
 
 /// How often each row with its label stands in some rows.
-std::map<std::vector<std::int32_t>, int> rows_of(std::vector<LabelledRows const*> const& parts) {
+std::map<std::vector<std::int32_t>, int> rows_of(std::vector<TrainingRows const*> const& parts) {
   std::map<std::vector<std::int32_t>, int> count;
-  for (LabelledRows const* part : parts) {
+  for (TrainingRows const* part : parts) {
     auto const width = static_cast<std::size_t>(part->attributes);
     for (std::size_t i = 0; i < part->count(); ++i) {
       auto const at = part->rows.begin() + static_cast<std::ptrdiff_t>(i * width);
