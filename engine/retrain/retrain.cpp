@@ -278,7 +278,9 @@ void Retraining::judge(Candidate& candidate) {
 
 std::optional<std::size_t> Retraining::choose() {
   for (Candidate& one : candidates_) {
+    double const accuracy = deciding(one.validation, one.test).accuracy;
     one.is_pareto = std::ranges::none_of(candidates_, [&](Candidate const& other) {
+      double const others = deciding(other.validation, other.test).accuracy;
       bool const is_no_worse = other.share.share <= one.share.share && others >= accuracy;
       bool const is_better = other.share.share < one.share.share || others > accuracy;
       return is_no_worse && is_better;

@@ -32,10 +32,10 @@ std::string other_value(ConfigKey const& key) {
   for (Choice const& choice : key.value->choices()) {
     if (choice.name != present) return choice.name;
   }
-  for (char const* value : {"7", "0.25", "true", "x/y.z"}) {
+  Json const of_default = recorded_value(key, RunConfig());
+  for (char const* value : {"7", "0.25", "true", "false", "[3]", "x/y.z"}) {
     try {
-      config_with(key.name, value);
-      return value;
+      if (recorded_value(key, config_with(key.name, value)) != of_default) return value;
     } catch (Error const&) {
     }
   }
