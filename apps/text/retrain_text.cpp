@@ -128,8 +128,8 @@ std::string retrain_text(std::string const& text) {
       facts.text() + "\n" + aligned(candidates_table(json)) + "\n" + aligned(sides_table(json));
   if (json.at("taken").is_null()) {
     result +=
-        "\nNo candidate is better: none has fewer IDIs and keeps accuracy "
-        "and F1 (retrain.accuracy_lost, retrain.f1_lost). No model was written.\n";
+        "\nNo candidate is better: none has fewer IDIs and keeps accuracy, F1 "
+        "(retrain.accuracy_lost, retrain.f1_lost) and all classes. No model was written.\n";
   }
   if (json.at("target_reached") == false) result += "\nThe target was not reached.\n";
   return result;

@@ -328,9 +328,7 @@ std::vector<ConfigKey> all_keys() {
        .recorded = false},
       {.name = "retrain.f1_lost",
        .value = value(share(), &Config::retrain, &RetrainConfig::f1_lost),
-       .help =
-           "F1 on the validation rows that it may lose: a model that always decides the same is "
-           "fair, and useless",
+       .help = "F1 on the validation rows that it may lose",
        .recorded = false},
       {.name = "retrain.check_evaluations",
        .value =

@@ -227,8 +227,7 @@ inline constexpr std::array kEnumWords<AddedMembers> = std::to_array<Word<AddedM
 /// candidates        models that are trained; absent: the recipe's own number
 /// target            share of IDIs at which no further candidate is trained; absent: none
 /// accuracy_lost     that is accepted at most, on the validation rows
-/// f1_lost           likewise: a model that no longer decides a class loses that, whatever its
-///                   accuracy
+/// f1_lost           likewise
 /// check_evaluations of the model, for what `margin` finds before and after
 /// count_seconds     up to which the domain is counted instead of sampled
 struct RetrainConfig {

@@ -293,7 +293,9 @@ std::optional<std::size_t> Retraining::choose() {
     Metrics const& metrics = deciding(one.validation, one.test);
     bool const is_accurate = metrics.accuracy >= before.accuracy - config_.retrain.accuracy_lost &&
                              metrics.f1 >= before.f1 - config_.retrain.f1_lost;
-    if (!is_accurate || !(one.share.share < before_.share)) continue;
+    // Similar members agree where everything is decided alike: fair, and useless.
+    bool const is_useful = metrics.decided_classes >= before.decided_classes;
+    if (!is_accurate || !is_useful || !(one.share.share < before_.share)) continue;
     if (!best || one.share.share < candidates_[*best].share.share) best = i;
   }
   return best;

@@ -57,6 +57,7 @@ Metrics measure(std::span<std::int32_t const> labels, std::span<float const> sco
   }
   metrics.accuracy =
       ratio_of(std::accumulate(right.begin(), right.end(), std::int64_t{0}), metrics.rows);
+  for (std::int64_t const rows : decided_rows) metrics.decided_classes += rows > 0 ? 1 : 0;
   std::size_t const first = classes == 2 ? 1 : 0;
   for (std::size_t c = first; c < size; ++c) {
     double const precision = ratio_of(right[c], decided_rows[c]);
@@ -80,7 +81,8 @@ Json metrics_json(Metrics const& metrics) {
           {"precision", metrics.precision},
           {"recall", metrics.recall},
           {"f1", metrics.f1},
-          {"auc", metrics.auc ? Json(*metrics.auc) : Json(nullptr)}};
+          {"auc", metrics.auc ? Json(*metrics.auc) : Json(nullptr)},
+          {"decided_classes", metrics.decided_classes}};
 }
 
 }  // namespace fairlane

@@ -14,6 +14,7 @@ namespace fairlane {
 /// auc                    two classes: the probability that a row of class 1 has a higher score
 ///                        than one of class 0, half of it for equal scores; none where a class is
 ///                        missing
+/// decided_classes        how many classes are decided at all
 struct Metrics {
   std::int64_t rows = 0;
   double accuracy = 0.0;
@@ -21,6 +22,7 @@ struct Metrics {
   double recall = 0.0;
   double f1 = 0.0;
   std::optional<double> auc;
+  int decided_classes = 0;
 };
 
 /// labels   [rows] true classes

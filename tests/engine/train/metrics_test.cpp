@@ -24,6 +24,7 @@ TEST(Metrics, AreThoseCountedByHand) {
   EXPECT_NEAR(metrics.f1, 2.0 / 3.0, kRounding);
   // Of 9 pairs: 3 above all three, 2 above two and equal to one, -1 above two.
   EXPECT_NEAR(metrics.auc.value(), (3.0 + 2.5 + 2.0) / 9.0, kRounding);
+  EXPECT_EQ(metrics.decided_classes, 2);
 }
 
 TEST(Metrics, AverageOverSeveralClasses) {
@@ -34,6 +35,7 @@ TEST(Metrics, AverageOverSeveralClasses) {
   EXPECT_NEAR(metrics.precision, (1.0 + 1.0 / 3.0 + 0.0) / 3.0, kRounding);
   EXPECT_NEAR(metrics.recall, (0.5 + 1.0 + 0.0) / 3.0, kRounding);
   EXPECT_NEAR(metrics.f1, (2.0 / 3.0 + 0.5 + 0.0) / 3.0, kRounding);
+  EXPECT_EQ(metrics.decided_classes, 2);
   EXPECT_FALSE(metrics.auc);
 }
 
