@@ -71,6 +71,28 @@ FL_HD VisitKind visit_kind(std::uint8_t state) {
   return (state & kVisitUncertain) != 0 ? VisitKind::kUncertain : VisitKind::kMiss;
 }
 
+/// Label and pair of an IDI in one word.
+/// variant     of the first member in product order that has another label
+struct LabelPair {
+  static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
+  static constexpr int kLabelBits = 16;
+
+  std::uint32_t variant = 0;
+  std::uint32_t label = 0;
+  std::uint32_t pair_label = 0;
+
+  static LabelPair of_word(std::uint64_t word) {
+    constexpr std::uint32_t kMask = (1U << kLabelBits) - 1;
+    return {static_cast<std::uint32_t>(word >> (2 * kLabelBits)),
+            static_cast<std::uint32_t>(word >> kLabelBits) & kMask,
+            static_cast<std::uint32_t>(word) & kMask};
+  }
+  std::uint64_t word() const {
+    return (static_cast<std::uint64_t>(variant) << (2 * kLabelBits)) |
+           (static_cast<std::uint64_t>(label) << kLabelBits) | pair_label;
+  }
+};
+
 /// Counts over everything that was visited before a cut.
 /// undefined          inputs whose own output is not finite
 /// undefined_similar  inputs that are no IDIs as far as is known, but for an undefined member of
@@ -100,8 +122,21 @@ struct FindingCounts {
 };
 
 using VisitSink = std::function<void(Visits const&)>;
-/// Visits as words: a row key [words] and the finder each.
+/// Visits as words: a row key [words] and the finder each, or what else was asked for.
 using TakeRecords = std::function<void(std::uint64_t const* records, std::size_t n)>;
+
+/// Which IDIs a record of visits hands out, and how.
+/// keys         how row keys are made
+/// cut          visits whose finder is not below it do not count
+/// label_pairs  the word beside a key is a LabelPair, or LabelPair::kUnknown, not the finder; for
+///              records that know them
+struct FindingQuery {
+  RowKeys keys;
+  std::uint64_t cut = 0;
+  bool label_pairs = false;
+};
+/// Groups of a count that nobody has counted.
+inline constexpr std::int64_t kUncounted = -1;
 
 /// The record of the inputs that a backend's blocks have visited, each with its least finder.
 class VisitRecord {
@@ -118,11 +153,12 @@ class VisitRecord {
   /// Hands out everything recorded; inputs may occur twice when the table overflowed its memory
   /// limit.
   virtual void collect(VisitSink const& sink) = 0;
-  /// Hands out the IDIs whose finder is below `cut` as records that a device has sorted, in one or
-  /// several ascending sequences, and counts everything. Nothing, where the record is not a
-  /// device's, where inputs may occur twice, or where memory is short: collect() serves then.
-  virtual std::optional<FindingCounts> collect_findings(RowKeys const&, std::uint64_t,
-                                                        TakeRecords const&) {
+  /// Whether collect_findings can hand out label pairs.
+  virtual bool knows_label_pairs() const { return false; }
+  /// Hands out IDIs, each once, in any order, and counts everything; unique_groups may be
+  /// kUncounted. Nothing, where inputs may occur twice, where the record has no such way, or where
+  /// memory is short: collect() serves then.
+  virtual std::optional<FindingCounts> collect_findings(FindingQuery const&, TakeRecords const&) {
     return std::nullopt;
   }
   /// Makes room for about that many inputs in all, between phases.

@@ -284,8 +284,10 @@ Trial Compare::trial(MethodSpec const& method, std::uint64_t seed) {
     is_last = one_round || is_idle || !trial.ended_by.empty();
 
     if (findings == nullptr) {
-      findings = std::make_unique<Findings>(backend->subject(), out_->partial("spill"),
-                                            memory_limit(options_.execution) / kRecordShares);
+      findings = std::make_unique<Findings>(
+          backend->subject(), Findings::Options{out_->partial("spill"),
+                                                memory_limit(options_.execution) / kRecordShares,
+                                                thread_count(options_.execution)});
     }
     if (is_last && trial.rounds == 1) {
       findings->collect(*backend, result.cut.finder);

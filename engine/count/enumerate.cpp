@@ -125,7 +125,8 @@ std::string Enumeration::run() {
 
 void Enumeration::write_findings(EnumerationReport& report) {
   auto const& subject = backend_->subject();
-  Findings found(subject, out_.partial("spill"), memory_limit(options_.execution) / kRecordShares);
+  Findings found(subject, {out_.partial("spill"), memory_limit(options_.execution) / kRecordShares,
+                           thread_count(options_.execution)});
   auto const words = static_cast<std::size_t>(subject.keys().words);
   std::vector<std::uint64_t> group;
   std::vector<std::uint32_t> variant;

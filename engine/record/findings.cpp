@@ -19,12 +19,12 @@ VisitKind kind_of(std::uint64_t const* record) {
 }  // namespace
 
 struct Findings::Impl {
-  Impl(PackedSubject const& subject, std::string dir, std::uint64_t limit)
+  Impl(PackedSubject const& subject, Options chosen)
       : codec(subject),
-        spill_dir(std::move(dir)),
-        memory_limit(limit),
+        options(std::move(chosen)),
         words(static_cast<std::size_t>(codec.words())),
-        records({codec.words(), true, spill_dir, "instances", limit}) {}
+        records({codec.words(), true, options.dir, "instances", options.memory_limit,
+                 options.threads}) {}
 
   /// record [visits.count][words + 1]
   void encode(Visits const& visits, std::uint64_t* record) const;
@@ -38,12 +38,12 @@ struct Findings::Impl {
   void for_each_idi(Each const& each) const;
 
   RowCodec codec;
-  std::string spill_dir;
-  std::uint64_t memory_limit;
+  Options options;
   std::size_t words;
-  RecordSorter records;  // row key with its kind, finder
-  bool repeats = false;  // some inputs may come twice: everything is sorted
-  bool counted = false;  // by the record, groups and all
+  RecordSorter records;      // row key with its kind, finder or LabelPair
+  bool repeats = false;      // some inputs may come twice: everything is sorted
+  bool counted = false;      // by the record; groups perhaps not
+  bool label_pairs = false;  // stand where finders do; all of them count
   std::uint64_t cut = 0;
   FindingCounts counts;
 };
@@ -54,14 +54,14 @@ void Findings::Impl::for_each_idi(Each const& each) const {
   records.for_each([&](std::uint64_t const* record, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i, record += stride) {
       if (record[0] > kKeyMask) return false;
-      if (record[words] < cut) each(record);
+      if (label_pairs || record[words] < cut) each(record);
     }
     return true;
   });
 }
 
-Findings::Findings(PackedSubject const& subject, std::string spill_dir, std::uint64_t memory_limit)
-    : impl_(std::make_unique<Impl>(subject, std::move(spill_dir), memory_limit)) {}
+Findings::Findings(PackedSubject const& subject, Options options)
+    : impl_(std::make_unique<Impl>(subject, std::move(options))) {}
 
 Findings::~Findings() = default;
 
@@ -132,14 +132,16 @@ std::size_t Findings::stride() const { return impl_->records.stride(); }
 void Findings::collect(VisitRecord& from, std::uint64_t cut) {
   Impl& m = *impl_;
   if (!m.repeats) {
+    bool const label_pairs = m.options.label_pairs && from.knows_label_pairs();
     auto const counted = from.collect_findings(
-        m.codec.keys(), cut, [&](std::uint64_t const* records, std::size_t n) {
+        {m.codec.keys(), cut, label_pairs}, [&](std::uint64_t const* records, std::size_t n) {
           std::copy_n(records, n * stride(), m.records.append(n));
           m.records.commit(n);
         });
     m.counted = counted.has_value();
     if (m.counted) {
       m.counts = *counted;
+      m.label_pairs = label_pairs;
       return;
     }
   }
@@ -180,12 +182,13 @@ void Findings::finish(std::uint64_t cut) {
       return true;
     });
   }
-  if (!m.counted) m.count_groups();
+  if (!m.counted || m.counts.unique_groups == kUncounted) m.count_groups();
 }
 
 RecordSorter::Options Findings::Impl::group_sorter(bool with_finder) const {
   // The records, sorted and half the limit at most, stay in memory meanwhile.
-  return {codec.words(), with_finder, spill_dir, "groups", memory_limit / 2};
+  return {codec.words(),  with_finder, options.dir, "groups", options.memory_limit / 2,
+          options.threads};
 }
 
 std::int64_t Findings::Impl::sort_groups(RecordSorter& groups) const {
@@ -223,6 +226,7 @@ std::int64_t Findings::Impl::sort_groups(RecordSorter& groups) const {
 void Findings::Impl::count_groups() {
   RecordSorter groups(group_sorter(false));
   counts.unique_instances = sort_groups(groups);
+  counts.unique_groups = 0;
   groups.for_each([&](std::uint64_t const*, std::size_t n) {
     counts.unique_groups += static_cast<std::int64_t>(n);
     return true;
@@ -261,6 +265,8 @@ void Findings::for_each_first_finder(TakeFinders const& take) const {
 }
 
 FindingCounts const& Findings::counts() const { return impl_->counts; }
+
+bool Findings::has_label_pairs() const { return impl_->label_pairs; }
 
 RowCodec const& Findings::codec() const { return impl_->codec; }
 

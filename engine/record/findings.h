@@ -22,9 +22,17 @@ namespace fairlane {
 /// no IDIs are only counted, unless add() was used: then every input is sorted.
 class Findings {
  public:
-  /// spill_dir: where temporary files go when memory_limit (bytes) is exceeded; created when first
-  /// needed.
-  Findings(PackedSubject const& subject, std::string spill_dir, std::uint64_t memory_limit);
+  /// dir           where temporary files go when memory_limit is exceeded; created when first needed
+  /// memory_limit  bytes
+  /// threads       that sort
+  /// label_pairs   keep label and pair of an IDI, where the record knows them, not its finder
+  struct Options {
+    std::string dir;
+    std::uint64_t memory_limit = 0;
+    int threads = 1;
+    bool label_pairs = false;
+  };
+  Findings(PackedSubject const& subject, Options options);
   ~Findings();
   Findings(Findings const&) = delete;
   Findings& operator=(Findings const&) = delete;
@@ -63,9 +71,12 @@ class Findings {
   using Take =
       std::function<void(std::int32_t const* rows, std::uint64_t const* finders, std::size_t n)>;
   void for_each(Take const& take) const;
-  /// Same, with row keys [n][codec().words()] instead of rows.
+  /// Whether there are label pairs in place of the finders. After collect().
+  bool has_label_pairs() const;
+  /// Same, with row keys [n][codec().words()] instead of rows; beside [n] a finder or a word of a
+  /// LabelPair each.
   using TakeKeys =
-      std::function<void(std::uint64_t const* keys, std::uint64_t const* finders, std::size_t n)>;
+      std::function<void(std::uint64_t const* keys, std::uint64_t const* beside, std::size_t n)>;
   void for_each_key(TakeKeys const& take) const;
   /// Calls take(rows [n][attributes], n) with one row of each group that has an IDI, sorted: that
   /// with the least values in the selected attributes. Repeatable after finish.

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/thread_pool.h"
 
 namespace fairlane {
 namespace {
@@ -30,34 +31,90 @@ constexpr std::size_t kSortCopies = 2;          // records and the copy that sor
                                              bytes >> 20));
 }
 
-// Radix sort by the first word; payloads travel along.
+/// Bits in which the first words of records differ.
+std::uint64_t differing_bits(std::uint64_t const* records, std::size_t count, std::size_t stride) {
+  std::uint64_t bits = 0;
+  for (std::size_t i = 1; i < count; ++i) bits |= records[i * stride] ^ records[0];
+  return bits;
+}
+
 template <std::size_t kStride>
-void radix_sort(std::uint64_t* records, std::uint64_t* other, std::size_t count,
-                std::uint64_t*& sorted) {
-  sorted = records;
-  if (count < 2) return;
-  std::uint64_t used = 0;  // bits in which keys differ
-  for (std::size_t i = 1; i < count; ++i) used |= records[i * kStride] ^ records[0];
+void copy_record(std::uint64_t const* from, std::uint64_t* to) {
+  for (std::size_t w = 0; w < kStride; ++w) to[w] = from[w];
+}
+
+/// Radix sort by those bits of the first word, from the lowest digit on; what else a record has
+/// travels along. Returns where the sorted records are: in `records` or in `other`.
+template <std::size_t kStride>
+std::uint64_t* radix_sort(std::uint64_t* records, std::uint64_t* other, std::size_t count,
+                          std::uint64_t used) {
   // Few counts for few records; eleven bits keep a pass within the first cache's lines and pages.
   int const digit_bits = count < (1U << 14) ? 8 : 11;
   std::vector<std::size_t> start(std::size_t{1} << digit_bits);
+  std::uint64_t const mask = start.size() - 1;
   for (int shift = std::countr_zero(used); shift < 64; shift += digit_bits) {
     std::uint64_t const rest = used >> shift;
     if (rest == 0) break;
-    std::uint64_t const mask = start.size() - 1;
     if ((rest & mask) == 0) continue;
-    std::fill(start.begin(), start.end(), 0);
+    std::ranges::fill(start, 0);
     for (std::size_t i = 0; i < count; ++i) ++start[(records[i * kStride] >> shift) & mask];
     std::size_t sum = 0;
     for (auto& s : start) sum += std::exchange(s, sum);
     for (std::size_t i = 0; i < count; ++i) {
       std::uint64_t const* from = records + i * kStride;
-      std::uint64_t* to = other + start[(*from >> shift) & mask]++ * kStride;
-      for (std::size_t w = 0; w < kStride; ++w) to[w] = from[w];
+      copy_record<kStride>(from, other + start[(*from >> shift) & mask]++ * kStride);
     }
     std::swap(records, other);
   }
-  sorted = records;
+  return records;
+}
+
+/// Sorts `records` into `other` by the first word: all by its highest digit, then the records of
+/// each digit, which stay in the caches, by the others.
+template <std::size_t kStride>
+void split_sort(std::uint64_t* records, std::uint64_t* other, std::size_t count, int threads) {
+  constexpr int kDigitBits = 11;
+  constexpr std::size_t kDigits = std::size_t{1} << kDigitBits;
+  constexpr std::int64_t kDigitsAtOnce = 8;
+  std::uint64_t const used = differing_bits(records, count, kStride);
+  int const shift = std::max(0, static_cast<int>(std::bit_width(used)) - kDigitBits);
+  auto const digit = [shift](std::uint64_t word) { return (word >> shift) & (kDigits - 1); };
+  ThreadPool pool;
+  // [threads][digits] records of a thread's part, and then where they go.
+  std::vector<std::vector<std::size_t>> place(static_cast<std::size_t>(threads),
+                                              std::vector<std::size_t>(kDigits));
+  auto const in_parts = [&](auto const& each) {
+    pool.split(threads, static_cast<std::int64_t>(count),
+               [&](int part, std::int64_t first, std::int64_t last) {
+                 auto& mine = place[static_cast<std::size_t>(part)];
+                 for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last);
+                      ++i)
+                   each(records + i * kStride, mine[digit(records[i * kStride])]);
+               });
+  };
+  in_parts([](std::uint64_t const*, std::size_t& n) { ++n; });
+  std::vector<std::size_t> first(kDigits + 1);
+  std::size_t sum = 0;
+  for (std::size_t d = 0; d < kDigits; ++d) {
+    first[d] = sum;
+    for (auto& of_part : place) sum += std::exchange(of_part[d], sum);
+  }
+  first[kDigits] = sum;
+  in_parts([&](std::uint64_t const* from, std::size_t& to) {
+    copy_record<kStride>(from, other + to++ * kStride);
+  });
+  std::uint64_t const below = used & ((std::uint64_t{1} << shift) - 1);
+  pool.share(threads, 0, static_cast<std::int64_t>(kDigits), kDigitsAtOnce,
+             [&](int, std::int64_t begin, std::int64_t n) {
+               for (auto d = static_cast<std::size_t>(begin);
+                    d < static_cast<std::size_t>(begin + n); ++d) {
+                 std::size_t const at = first[d] * kStride;
+                 std::size_t const size = first[d + 1] - first[d];
+                 if (size < 2) continue;
+                 auto* const sorted = radix_sort<kStride>(other + at, records + at, size, below);
+                 if (sorted != other + at) std::copy_n(sorted, size * kStride, other + at);
+               }
+             });
 }
 
 // Reads one temporary file, record by record.
@@ -228,16 +285,13 @@ void RecordSorter::sort_narrow() {
   std::size_t const bytes = std::max<std::size_t>(1, count_ * stride_) * sizeof(std::uint64_t);
   Words other(static_cast<std::uint64_t*>(std::malloc(bytes)));
   if (!other) fail_memory(bytes);
-  std::uint64_t* sorted = nullptr;
   if (options_.payload) {
-    radix_sort<2>(records_.get(), other.get(), count_, sorted);
+    split_sort<2>(records_.get(), other.get(), count_, options_.threads);
   } else {
-    radix_sort<1>(records_.get(), other.get(), count_, sorted);
+    split_sort<1>(records_.get(), other.get(), count_, options_.threads);
   }
-  if (sorted == other.get()) {
-    records_.swap(other);
-    capacity_ = count_;
-  }
+  records_.swap(other);
+  capacity_ = count_;
 }
 
 void RecordSorter::sort_wide() {

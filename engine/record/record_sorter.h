@@ -26,6 +26,7 @@ class RecordSorter {
     std::string dir;
     std::string name;  // of the temporary files
     std::uint64_t memory_limit = 0;
+    int threads = 1;  // that sort
   };
 
   explicit RecordSorter(Options options);

@@ -139,8 +139,10 @@ Summary run(RunConfig const& config, RunOptions const& options) {
   auto const backend = options.backend ? options.backend(subject, overflow)
                                        : make_backend(subject, execution, config.seed, overflow,
                                                       tell, config.arithmetic);
-  findings = std::make_unique<Findings>(backend->subject(), out.partial("spill"),
-                                        memory_limit(options.execution) / kRecordShares);
+  findings = std::make_unique<Findings>(
+      backend->subject(),
+      Findings::Options{out.partial("spill"), memory_limit(options.execution) / kRecordShares,
+                        thread_count(options.execution)});
   SeedSource const seeds(config, method, subject, backend.get());
   tell(backend_line(*backend, execution));
 

@@ -62,6 +62,12 @@ class CpuBackend final : public Backend {
   std::uint64_t table_bytes() const override { return record_->bytes(); }
   bool overflowed() const override { return overflow_.used.load(std::memory_order_relaxed); }
   void collect(VisitSink const& sink) override { record_->collect(sink); }
+  bool knows_label_pairs() const override { return record_->holds_labels(); }
+  std::optional<FindingCounts> collect_findings(FindingQuery const& query,
+                                                TakeRecords const& take) override {
+    if (overflowed()) return std::nullopt;
+    return record_->collect_findings(query, options_.threads, take);
+  }
   void reserve(double inputs) override { record_->reserve(inputs); }
 
   std::unique_ptr<Walker> make_walker(std::vector<ValueList> lists) override {

@@ -21,6 +21,11 @@ class TableRecord final : public CpuRecord {
   std::uint64_t hits() const override { return table_.hits(); }
   std::uint64_t bytes() const override { return table_.bytes(); }
   void collect(VisitSink const& sink) const override { table_.collect(sink); }
+  std::optional<FindingCounts> collect_findings(FindingQuery const& query, int threads,
+                                                TakeRecords const& take) const override {
+    if constexpr (kNarrow) return table_.collect_findings(query, threads, take);
+    return std::nullopt;
+  }
   void reserve(double inputs) override { table_.reserve(inputs); }
   std::unique_ptr<Round> round(std::uint64_t inserts) override {
     return std::make_unique<TableRound>(table_, inserts);

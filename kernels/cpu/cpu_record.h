@@ -37,6 +37,9 @@ class CpuRecord {
   virtual std::uint64_t bytes() const = 0;
   /// Hands out all entries; no round at the same time.
   virtual void collect(VisitSink const& sink) const = 0;
+  /// As VisitRecord::collect_findings, where no input occurs twice.
+  virtual std::optional<FindingCounts> collect_findings(FindingQuery const& query, int threads,
+                                                        TakeRecords const& take) const = 0;
   virtual void reserve(double inputs) = 0;
 
   /// A block's use of the record in a round. Blocks while another thread makes

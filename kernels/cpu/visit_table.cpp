@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/thread_pool.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define FL_THREAD_SANITIZER true
@@ -261,6 +262,82 @@ void VisitTable::collect(VisitSink const& sink) const {
     if (group.size() == kBatch) flush();
   }
   flush();
+}
+
+FindingCounts VisitTable::collect_findings(FindingQuery const& query, int threads,
+                                           TakeRecords const& take) const {
+  constexpr std::int64_t kPiece = 1 << 15;  // slots
+  // Each further chunk of a group is a look at memory far away; sorting the groups costs as much.
+  constexpr std::uint64_t kMostChunks = 2;
+  bool const counts_groups = chunks_ <= kMostChunks;
+  auto const words = static_cast<std::size_t>(query.keys.words);
+  struct Part {
+    FindingCounts counts;
+    std::vector<std::uint64_t> records;
+  };
+  std::vector<Part> parts(static_cast<std::size_t>(threads));
+  std::mutex taking;
+  ThreadPool pool;
+  pool.share(
+      threads, 0, static_cast<std::int64_t>(capacity_), kPiece,
+      [&](int thread, std::int64_t first, std::int64_t count) {
+        Part& part = parts[static_cast<std::size_t>(thread)];
+        part.records.clear();
+        for (std::int64_t i = first; i < first + count; ++i) {
+          Slot const& slot = slots_[i];
+          if (slot.word == 0 || ~slot.finder >= query.cut) continue;
+          VisitKind const kind = visit_kind(visit_state(slot.word));
+          part.counts.count(kind);
+          if (kind != VisitKind::kIdi) continue;
+          std::uint64_t const key = key_of(slot.word) - kKeyOffset;
+          std::uint64_t const group = key / variants_;
+          auto const variant = static_cast<std::uint32_t>(key % variants_);
+          for (std::size_t w = 0; w < words; ++w)
+            part.records.push_back(query.keys.word(&group, variant, static_cast<int>(w)));
+          part.records.push_back(query.label_pairs ? label_pair(slot.word, variant) : ~slot.finder);
+          if (counts_groups && is_first_of_group(group, variant, query.cut))
+            ++part.counts.unique_groups;
+        }
+        if (part.records.empty()) return;
+        std::lock_guard const guard(taking);
+        take(part.records.data(), part.records.size() / (words + 1));
+      });
+  FindingCounts counts;
+  for (Part const& part : parts) counts.add(part.counts);
+  if (!counts_groups) counts.unique_groups = kUncounted;
+  return counts;
+}
+
+std::uint64_t VisitTable::label_pair(std::uint64_t word, std::uint32_t variant) const {
+  if (label_bits_ == 0 || (word & kIrregularFlag) != 0) return LabelPair::kUnknown;
+  auto const bits = static_cast<std::uint64_t>(label_bits_) / variants_;
+  std::uint64_t const labels = word >> kFlagBits;
+  auto const label_of = [&](std::uint64_t v) {
+    return static_cast<std::uint32_t>((labels >> (v * bits)) & ((1ULL << bits) - 1));
+  };
+  std::uint32_t const label = label_of(variant);
+  for (std::uint32_t v = 0; v < variants_; ++v) {
+    if (label_of(v) != label) return LabelPair{v, label, label_of(v)}.word();
+  }
+  return LabelPair::kUnknown;
+}
+
+bool VisitTable::is_first_of_group(Key group, std::uint32_t variant, std::uint64_t cut) const {
+  std::uint64_t const first = group * variants_ + kKeyOffset;
+  // A table that holds the whole domain has a chunk's members side by side, and no free slot.
+  std::uint64_t const most = direct_ ? chunk_size_ : capacity_;
+  for (std::uint32_t v = 0; v < variant; v += kChunk) {
+    std::uint64_t const start = home(group, v);
+    for (std::uint64_t step = 0; step < most; ++step) {
+      Slot const& slot = slots_[(start + step) & mask_];
+      if (slot.word == 0) break;
+      bool const is_before = key_of(slot.word) - first < variant;
+      if (is_before && (slot.word & kHitFlag) != 0 && ~slot.finder < cut &&
+          visit_kind(visit_state(slot.word)) == VisitKind::kIdi)
+        return false;
+    }
+  }
+  return true;
 }
 
 void VisitTable::clear() {

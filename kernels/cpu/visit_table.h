@@ -159,6 +159,9 @@ class VisitTable {
   std::uint64_t bytes() const { return capacity_ * sizeof(Slot); }
   /// Hands out all entries; no other use at the same time.
   void collect(VisitSink const& sink) const;
+  /// Same of the IDIs, as VisitRecord::collect_findings; takes are made one at a time.
+  FindingCounts collect_findings(FindingQuery const& query, int threads,
+                                 TakeRecords const& take) const;
   void clear();
   /// Grows at once to hold about that many inputs.
   void reserve(double inputs);
@@ -175,6 +178,10 @@ class VisitTable {
                 std::int32_t* hit, std::uint32_t* labels, VisitAnswers& answers);
   void find_one(int i, VisitQuery const& query, std::int32_t* hit, std::uint32_t* labels,
                 VisitAnswers& answers);
+  /// What is known of an IDI's pair.
+  std::uint64_t label_pair(std::uint64_t word, std::uint32_t variant) const;
+  /// Whether no member before this one is an IDI whose finder is below the cut.
+  bool is_first_of_group(Key group, std::uint32_t variant, std::uint64_t cut) const;
   void allocate(std::uint64_t capacity);
   void grow(std::uint64_t needed);
   void rehash(std::uint64_t capacity);

@@ -169,7 +169,7 @@ class DeviceBackend final : public Backend {
     // Blocks may go on afterwards, and what they record is again where they found it.
     exchanged_.store(members_.size() == 1, std::memory_order_relaxed);
   }
-  std::optional<FindingCounts> collect_findings(RowKeys const& keys, std::uint64_t cut,
+  std::optional<FindingCounts> collect_findings(FindingQuery const& query,
                                                 TakeRecords const& take) override {
     if (overflowed() || members_.front()->device->on_host()) return std::nullopt;
     exchange();
@@ -177,8 +177,8 @@ class DeviceBackend final : public Backend {
     std::vector<std::unique_ptr<DeviceFindings>> found;
     try {
       for (auto const& member : members_) {
-        found.push_back(std::make_unique<DeviceFindings>(*member->device,
-                                                         member->table.visits_below(cut), keys));
+        found.push_back(std::make_unique<DeviceFindings>(
+            *member->device, member->table.visits_below(query.cut), query.keys));
         sum->add(found.back()->counts());
       }
     } catch (Error const& error) {

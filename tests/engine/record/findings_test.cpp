@@ -183,7 +183,7 @@ void check_findings(SmallShape const& shape, bool overflow, std::uint64_t limit,
   SmallSubject const subject(shape);
   PackedSubject const packed(subject.view, kTile);
   TemporaryFolder const folder;
-  Findings findings(packed, folder.file("spill"), limit);
+  Findings findings(packed, {folder.file("spill"), limit});
   Reference reference;
   std::mt19937 random(11);
   auto const finder = [&] {

@@ -99,7 +99,7 @@ inline void expect_findings(Backend& backend, TestSubject const& subject, Entrie
     groups.insert(group);
   }
   expected.unique_groups = static_cast<std::int64_t>(groups.size());
-  Findings findings(backend.subject(), "", 1ULL << 30);
+  Findings findings(backend.subject(), {"", 1ULL << 30});
   findings.collect(backend, cut);
   findings.finish(cut);
   EXPECT_EQ(findings.counts(), expected);

@@ -24,8 +24,8 @@ TEST(PathCoverage, CountsTheLeavesThatVisitsReach) {
     config.sg.samples = 40;
     if (!has_data) config.data.clear();
     TestSubject const subject(config);
-    Findings findings(make_cpu_backend(subject.view(), {})->subject(), folder.file("spill"),
-                      1U << 26);
+    Findings findings(make_cpu_backend(subject.view(), {})->subject(),
+                      {folder.file("spill"), 1U << 26});
     CpuOptions options;
     options.seed = config.seed;
     options.overflow = [&](Visits const& visits) { findings.add(visits); };
