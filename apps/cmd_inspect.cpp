@@ -260,7 +260,8 @@ bool is_there(std::filesystem::path const& path) {
 /// The first findings in words; empty where there are none.
 std::string findings_text(std::string const& dir, RecordedRun const& recorded) {
   std::string const instances = (std::filesystem::path(dir) / "instances.csv").string();
-  if (!is_there(instances)) return {};
+  bool const tells_pairs = recorded.config.output.columns == OutputColumns::kAll;
+  if (!tells_pairs || !is_there(instances)) return {};
   Domain const domain = recorded_domain(recorded);
   std::vector<std::string> names;
   for (auto const& attribute : recorded.config.protected_attributes)

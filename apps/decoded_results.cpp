@@ -63,22 +63,27 @@ void decode_findings(std::string const& dir, RecordedRun const& recorded, Domain
   std::vector<std::string> names;
   for (auto const& one : recorded.config.protected_attributes) names.push_back(one.name);
   std::vector<int> const selected = attribute_indices(domain, names);
-  auto const columns = instance_columns(domain, selected);
-  InstanceFile file(dir, recorded.config.output.format, columns, domain.attributes.size());
+  InstanceColumns const columns(domain, selected, recorded.config.output.columns);
+  InstanceFile file(dir, recorded.config.output.format, columns);
+  sink(columns.csv_header());
   std::string out;
-  for (std::string const& column : columns) out += (out.empty() ? "" : ",") + csv_cell(column);
-  sink(out + "\n");
   auto const word = [&](int attribute, std::int32_t code) {
     return csv_cell(domain.attributes[static_cast<std::size_t>(attribute)].word(code));
   };
   auto const take = [&](std::int64_t, InstanceRecord const& record) {
     for (int i = 0; i < domain.size(); ++i) out += word(i, record.row[i]) + ",";
-    for (std::size_t i = 0; i < selected.size(); ++i)
-      out += word(selected[i], record.pair[i]) + ",";
-    out += fmt::format("{},{},{},{},{},{},{}\n", csv_cell(domain.label_word(record.label)),
-                       csv_cell(domain.label_word(record.pair_label)), record.score,
-                       record.pair_score, kFinderPhases[finder_phase(record.finder)],
-                       Finder::seed(record.finder), Finder::iteration(record.finder));
+    if (columns.has_labels()) {
+      for (std::size_t i = 0; i < selected.size(); ++i)
+        out += word(selected[i], record.pair[i]) + ",";
+      out += fmt::format("{},{},", csv_cell(domain.label_word(record.label)),
+                         csv_cell(domain.label_word(record.pair_label)));
+    }
+    if (columns.has_scores()) {
+      out += fmt::format("{},{},{},{},{},", record.score, record.pair_score,
+                         kFinderPhases[finder_phase(record.finder)], Finder::seed(record.finder),
+                         Finder::iteration(record.finder));
+    }
+    out.back() = '\n';  // for the last comma
   };
   auto const fail = [&](std::int64_t number, char const* what) {
     throw data_error(escaped(dir, dir.size()) + "/" + file.place(number), what);
@@ -101,8 +106,8 @@ std::vector<std::string> coded_files(fs::path const& dir) {
   std::vector<std::string> names;
   std::error_code ec;
   for (std::string_view const name : kCoded) {
-    bool const is_array = name == kFindings && fs::exists(dir / "instances.npy", ec);
-    if (is_array || fs::exists(dir / name, ec)) names.emplace_back(name);
+    bool const is_listed = name == kFindings && fs::exists(dir / kInstanceIndex, ec);
+    if (is_listed || fs::exists(dir / name, ec)) names.emplace_back(name);
   }
   return names;
 }

@@ -19,9 +19,9 @@
 #include "engine/check/double_evaluator.h"
 #include "engine/check/scorer_evaluator.h"
 #include "engine/results/changed_inputs.h"
-#include "engine/results/instances.h"
 #include "engine/results/instances_reader.h"
 #include "engine/results/manifest.h"
+#include "engine/results/row_decoder.h"
 #include "engine/results/summary.h"
 
 namespace fairlane {
@@ -86,6 +86,9 @@ class InstanceChecker {
   /// What is wrong with an instance, or empty.
   std::string problem_of(InstanceRecord const& record, RowEvaluator& evaluator,
                          std::int64_t& pair_variant, Doubt& doubt) const;
+  /// Same of an input alone: a member of its similar set has another label.
+  std::string wrong_input(InstanceRecord const& record, std::int64_t own, RowEvaluator& evaluator,
+                          Doubt& doubt) const;
   std::string wrong_member(InstanceRecord const& record, std::vector<std::int32_t>& member,
                            std::int64_t own, std::int64_t pair, RowEvaluator& evaluator,
                            Doubt& doubt) const;
@@ -102,6 +105,9 @@ class InstanceChecker {
   }
   void set_variant(std::int64_t variant, std::int32_t* row) const;
   std::unique_ptr<RowEvaluator> make_evaluator() const;
+  /// Appends what the signature is of.
+  void put_record(InstanceRecord const& record, std::int32_t pair_variant,
+                  std::string& records) const;
   /// The rows of a block's instances and of their members up to the pair.
   std::vector<std::int32_t> members_of(InstanceBlock const& block) const;
 
@@ -148,7 +154,9 @@ std::vector<std::int32_t> InstanceChecker::members_of(InstanceBlock const& block
   auto const take = [&](std::int64_t, InstanceRecord const& record) {
     rows.insert(rows.end(), record.row, record.row + attributes_);
     member.assign(record.row, record.row + attributes_);
-    for (std::int64_t v = 0; v <= pair_variant_of(record); ++v) {
+    std::int64_t const last =
+        record.pair == nullptr ? subject_.variants() - 1 : pair_variant_of(record);
+    for (std::int64_t v = 0; v <= last; ++v) {
       set_variant(v, member.data());
       rows.insert(rows.end(), member.begin(), member.end());
     }
@@ -192,6 +200,7 @@ std::string InstanceChecker::wrong_member(InstanceRecord const& record,
       if (found.certain && found.label != record.pair_label) {
         return fmt::format("pair_label is {}, expected {}", record.pair_label, found.label);
       }
+      if (!file_.columns().has_scores()) return {};
       return wrong_score(record.pair_score, record.pair_label, "pair_score", evaluator);
     }
     if (found.certain && found.label != record.label && found.label != kNoLabel) {
@@ -199,6 +208,30 @@ std::string InstanceChecker::wrong_member(InstanceRecord const& record,
     }
   }
   return {};
+}
+
+std::string InstanceChecker::wrong_input(InstanceRecord const& record, std::int64_t own,
+                                         RowEvaluator& evaluator, Doubt& doubt) const {
+  auto const threshold = static_cast<double>(subject_.view().threshold);
+  evaluator.evaluate(record.row);
+  auto const found = evaluator.label(threshold);
+  if (found.label == kNoLabel) {
+    doubt.undefined = !found.certain;
+    return found.certain ? "the output is not finite" : "";
+  }
+  bool is_close = !found.certain;
+  std::vector<std::int32_t> member(record.row, record.row + attributes_);
+  for (std::int64_t v = 0; v < subject_.variants(); ++v) {
+    if (v == own) continue;
+    set_variant(v, member.data());
+    evaluator.evaluate(member.data());
+    auto const other = evaluator.label(threshold);
+    bool const differs = other.label != found.label && other.label != kNoLabel;
+    if (found.certain && other.certain && differs) return {};
+    if (!other.certain) is_close = true;
+  }
+  doubt.close = is_close;
+  return is_close ? "" : "no similar input has another label";
 }
 
 std::string InstanceChecker::problem_of(InstanceRecord const& record, RowEvaluator& evaluator,
@@ -212,8 +245,9 @@ std::string InstanceChecker::problem_of(InstanceRecord const& record, RowEvaluat
   }
   auto const own = variant_of(
       [&](std::size_t s) { return record.row[static_cast<std::size_t>(subject_.selected()[s])]; });
-  pair_variant = pair_variant_of(record);
   if (own < 0) return "a protected value is not among the compared ones";
+  if (!file_.columns().has_labels()) return wrong_input(record, own, evaluator, doubt);
+  pair_variant = pair_variant_of(record);
   if (pair_variant < 0) return "a protected value of the pair is not among the compared ones";
   if (own == pair_variant) return "the pair is the instance itself";
   if (record.label == record.pair_label) return fmt::format("both labels are {}", record.label);
@@ -230,8 +264,10 @@ std::string InstanceChecker::problem_of(InstanceRecord const& record, RowEvaluat
     if (label < 0 || label >= outputs)
       return fmt::format("label {} is none of {} classes", label, outputs);
   }
-  std::string problem = wrong_score(record.score, record.label, "score", evaluator);
-  if (!problem.empty()) return problem;
+  if (file_.columns().has_scores()) {
+    std::string problem = wrong_score(record.score, record.label, "score", evaluator);
+    if (!problem.empty()) return problem;
+  }
   std::vector<std::int32_t> member(record.row, record.row + attributes_);
   return wrong_member(record, member, own, pair_variant, evaluator, doubt);
 }
@@ -245,6 +281,25 @@ bool InstanceChecker::in_order(std::int32_t const* before, std::int32_t const* r
        fmt::format("{}: {}", file_.place(number),
                    order == 0 ? "the instance occurs twice" : "the instance is out of order"));
   return false;
+}
+
+void InstanceChecker::put_record(InstanceRecord const& record, std::int32_t pair_variant,
+                                 std::string& records) const {
+  InstanceColumns const& columns = file_.columns();
+  if (columns.has_scores()) {
+    records.append(reinterpret_cast<char const*>(record.row), attributes_ * sizeof(std::int32_t));
+    records.append(reinterpret_cast<char const*>(&pair_variant), sizeof(pair_variant));
+    records.append(reinterpret_cast<char const*>(&record.finder), sizeof(record.finder));
+    return;
+  }
+  InstanceColumn const* column = columns.all().data();
+  append_cells(records, CellForm::kBinary, record.row, column, attributes_);
+  if (!columns.has_labels()) return;
+  column += attributes_;
+  append_cells(records, CellForm::kBinary, record.pair, column, columns.selected());
+  column += columns.selected();
+  append_cells(records, CellForm::kBinary, &record.label, column, 1);
+  append_cells(records, CellForm::kBinary, &record.pair_label, column + 1, 1);
 }
 
 void InstanceChecker::check(Batch& batch) const {
@@ -284,11 +339,7 @@ void InstanceChecker::check(Batch& batch) const {
     } else if (ordered) {
       ++result.confirmed;
     }
-    auto const pair_variant = static_cast<std::int32_t>(pair);
-    batch.records.append(reinterpret_cast<char const*>(record.row),
-                         attributes_ * sizeof(std::int32_t));
-    batch.records.append(reinterpret_cast<char const*>(&pair_variant), sizeof(pair_variant));
-    batch.records.append(reinterpret_cast<char const*>(&record.finder), sizeof(record.finder));
+    put_record(record, static_cast<std::int32_t>(pair), batch.records);
     GroupHash hash{0x9E3779B97F4A7C15ULL, 0xD1B54A32D192ED03ULL};
     for (std::size_t a = 0; a < attributes_; ++a) {
       if (selected[a] != 0) continue;
@@ -411,8 +462,7 @@ CheckResult check_directory(std::string const& dir, ModelOptions const& options)
     throw Error(ExitCode::kIntegrity, input.text() + "; the file has changed since the run");
   }
   TestSubject const subject(config, options);
-  InstanceFile file(dir, config.output.format, instance_columns(subject),
-                    subject.domain().attributes.size());
+  InstanceFile file(dir, config.output.format, InstanceColumns(subject, config.output.columns));
   InstanceChecker const checker(subject, file);
 
   CheckResult result;
@@ -441,6 +491,13 @@ CheckResult check_directory(std::string const& dir, ModelOptions const& options)
   Facts const facts{result.instances, static_cast<std::int64_t>(groups.size()), hash.finish()};
   bool const has_files = config.output.format != OutputFormat::kNone;
   check_summary(dir, config, subject, facts, has_files, checker, result);
+  for (InstanceFileFacts const& listed : file.files()) {
+    std::string const path = dir + "/" + listed.name;
+    if (listed.sha256.empty() || sha256_file(path) == listed.sha256) continue;
+    ++result.contradictions;
+    checker.fail(result, fmt::format("{}: is not the file that {} lists: its SHA-256 differs",
+                                     shown(path), kInstanceIndex));
+  }
   if (!has_files) {
     result.unchecked = "output.format is none, so that there are no pairs to evaluate again";
   } else if (result.run_undefined > 0 && result.run_undefined == result.run_inputs) {

@@ -44,8 +44,17 @@ enum class OutputFormat { kCsv, kNpy, kNone };
 template <>
 inline constexpr std::array kEnumWords<OutputFormat> = std::to_array<Word<OutputFormat>>(
     {{OutputFormat::kCsv, "csv", "`instances.csv`"},
-     {OutputFormat::kNpy, "npy", "`instances.npy`, `scores.npy` and their columns"},
+     {OutputFormat::kNpy, "npy", "`instances.npy`, an array of NumPy with a field for each column"},
      {OutputFormat::kNone, "none", "counts alone"}});
+
+/// Each has the columns of those before it.
+enum class OutputColumns { kInputs, kLabels, kAll };
+template <>
+inline constexpr std::array kEnumWords<OutputColumns> = std::to_array<Word<OutputColumns>>(
+    {{OutputColumns::kInputs, "inputs", "the attributes"},
+     {OutputColumns::kLabels, "labels",
+      "the pair and both labels too: no input is evaluated again where the search has kept them"},
+     {OutputColumns::kAll, "all", "scores and who found an instance too"}});
 
 /// update_interval of "inf": weights are never renewed.
 inline constexpr std::uint32_t kNeverUpdate = std::numeric_limits<std::uint32_t>::max();
@@ -144,9 +153,12 @@ struct BudgetConfig {
   std::optional<double> seconds;
 };
 
+/// shard_rows  instances in a file, none: all in one
 struct OutputConfig {
   std::string dir;
   OutputFormat format = OutputFormat::kCsv;
+  OutputColumns columns = OutputColumns::kAll;
+  std::optional<std::int64_t> shard_rows;
   bool trace = false;
   bool path_coverage = false;
 };

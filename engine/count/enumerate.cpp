@@ -225,8 +225,7 @@ void Enumeration::add_shard(std::string const& dir, std::vector<bool>& present) 
 
 void Enumeration::add_instances(std::string const& dir) {
   auto const& packed = backend_->subject();
-  InstanceFile file(dir, config_.output.format, instance_columns(subject_),
-                    static_cast<std::size_t>(packed.get().columns));
+  InstanceFile file(dir, config_.output.format, InstanceColumns(subject_, config_.output.columns));
   InstanceBlock block;
   while (file.next(block)) {
     file.parse(

@@ -32,14 +32,21 @@ constexpr char const* kDone = "DONE";
 constexpr std::size_t kLongestManifest = std::size_t{1} << 26;
 /// Results that a run may leave; those that it does not write are removed when it replaces an
 /// earlier one.
-constexpr std::array kResults = {"instances.csv", "instances.npy", "instances.columns.json",
-                                 "scores.npy",    "global.csv",    "summary.json",
-                                 "report.html",   "compare.csv",   "summary.csv",
-                                 "compare.json",  "compare.svg",   "curves.csv",
-                                 "curves.svg",    "values.csv",    "pairs.csv",
-                                 "counts.json",   "estimate.json", "model.safetensors",
-                                 "model.h5",      "model.onnx",    "run.yaml",
-                                 "history.csv",   "split.csv"};
+constexpr std::array kResults = {
+    "instances.csv", "instances.npy",     "instances.json", "global.csv",   "summary.json",
+    "report.html",   "compare.csv",       "summary.csv",    "compare.json", "compare.svg",
+    "curves.csv",    "curves.svg",        "values.csv",     "pairs.csv",    "counts.json",
+    "estimate.json", "model.safetensors", "model.h5",       "model.onnx",   "run.yaml",
+    "history.csv",   "split.csv"};
+
+/// Whether a run may leave a file of that name; instances may be in many.
+bool is_result(std::string const& name) {
+  constexpr std::string_view kShard = "instances-";
+  if (std::ranges::find(kResults, name) != kResults.end()) return true;
+  if (!name.starts_with(kShard)) return false;
+  std::size_t const digits = name.find_first_not_of("0123456789", kShard.size());
+  return digits != kShard.size() && digits != std::string::npos && name[digits] == '.';
+}
 
 std::string shown(std::string const& path) { return escaped(path, 4096); }
 
@@ -310,8 +317,10 @@ void OutputDir::finish() {
 
   remove_file(join(dir_, kDone));
   rename_file(partial(kManifest), join(dir_, kManifest));
-  for (char const* result : kResults) {
-    if (!std::binary_search(names.begin(), names.end(), result)) remove_file(join(dir_, result));
+  for (auto const& entry : fs::directory_iterator(dir_, ec)) {
+    std::string const name = entry.path().filename().string();
+    if (is_result(name) && !std::binary_search(names.begin(), names.end(), name))
+      remove_file(join(dir_, name));
   }
   for (auto const& name : names) {
     if (name != kManifest && name != kDone) rename_file(partial(name), join(dir_, name));

@@ -12,7 +12,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "engine/results/instances.h"
 #include "engine/results/npy.h"
 #include "kernels/visits.h"
 
@@ -21,10 +20,6 @@ namespace {
 
 constexpr std::size_t kBlockBytes = 1U << 20;
 constexpr std::size_t kBlockRows = 1U << 14;
-constexpr std::size_t kAfterPair =
-    7;  // label, pair_label, score, pair_score, phase, seed, iteration
-constexpr std::size_t kTableAfterPair = 5;
-constexpr std::size_t kScores = 2;
 
 std::string shown(std::string const& path) { return escaped(path, 4096); }
 
@@ -58,89 +53,85 @@ char const* finder_of(std::size_t phase, std::uint32_t seed, std::uint32_t itera
 
 }  // namespace
 
-InstanceFile::InstanceFile(std::string const& dir, OutputFormat format,
-                           std::vector<std::string> columns, std::size_t attributes)
-    : dir_(dir),
-      format_(format),
-      attributes_(attributes),
-      columns_(columns.size()),
-      selected_(columns.size() - attributes - kAfterPair) {
-  if (format_ == OutputFormat::kCsv) open_csv(columns);
-  if (format_ == OutputFormat::kNpy) open_npy();
+InstanceFile::InstanceFile(std::string dir, OutputFormat format, InstanceColumns columns)
+    : dir_(std::move(dir)), format_(format), columns_(std::move(columns)) {
+  if (format_ == OutputFormat::kNone) return;
+  files_ = read_instance_files(dir_, format_);
+  open();
 }
 
-InputFile InstanceFile::open(std::string const& path) {
+std::string InstanceFile::path() const { return dir_ + "/" + files_[at_].name; }
+
+bool InstanceFile::open() {
+  if (at_ == files_.size()) return false;
   std::error_code ec;
-  if (std::filesystem::exists(path, ec) || ec) return open_input(path);
-  throw Error(ExitCode::kNoInput, fmt::format("{}: no such file; `run` writes instances, "
-                                              "`enumerate` with --instances, no other command",
-                                              shown(path)));
+  if (!std::filesystem::exists(path(), ec) && !ec) {
+    throw Error(ExitCode::kNoInput, fmt::format("{}: no such file; `run` writes instances, "
+                                                "`enumerate` with --instances, no other command",
+                                                shown(path())));
+  }
+  file_ = open_input(path());
+  if (format_ == OutputFormat::kCsv) open_csv();
+  if (format_ == OutputFormat::kNpy) open_npy();
+  return true;
 }
 
-std::size_t InstanceFile::read(InputFile const& file, std::string const& path, char* to,
-                               std::size_t size) const {
-  std::size_t const got = std::fread(to, 1, size, file.get());
-  if (std::ferror(file.get()) != 0) {
+std::size_t InstanceFile::read(char* to, std::size_t size) const {
+  std::size_t const got = std::fread(to, 1, size, file_.get());
+  if (std::ferror(file_.get()) != 0) {
     throw Error(ExitCode::kNoInput,
-                fmt::format("{}: cannot be read: {}", shown(path), std::strerror(errno)));
+                fmt::format("{}: cannot be read: {}", shown(path()), std::strerror(errno)));
   }
   return got;
 }
 
-void InstanceFile::open_csv(std::vector<std::string> const& columns) {
-  std::string const path = dir_ + "/instances.csv";
-  file_ = open(path);
-  std::string expected;
-  for (auto const& column : columns) expected += (expected.empty() ? "" : ",") + csv_cell(column);
-  expected += '\n';
+void InstanceFile::open_csv() {
+  std::string const expected = columns_.csv_header();
   std::string header(expected.size(), '\0');
-  header.resize(read(file_, path, header.data(), header.size()));
+  header.resize(read(header.data(), header.size()));
   if (header != expected) {
     throw Error(ExitCode::kData,
                 fmt::format("{}:1: the header is not that of this run's columns, expected {}",
-                            shown(path), in_quotes(expected, 400)));
+                            shown(path()), in_quotes(expected, 400)));
   }
   number_ = 2;
 }
 
 void InstanceFile::open_npy() {
-  auto const header_of = [&](InputFile const& file, std::string const& path,
-                             std::string const& type, std::size_t columns) {
-    constexpr std::size_t kMost = 1U << 12;
-    std::string bytes(kMost, '\0');
-    bytes.resize(read(file, path, bytes.data(), bytes.size()));
-    auto const header = parse_npy_header(bytes, path);
-    std::fseek(file.get(), 0, SEEK_END);
-    auto const size = static_cast<std::int64_t>(std::ftell(file.get()));
-    std::fseek(file.get(), static_cast<long>(header.bytes), SEEK_SET);
-    constexpr std::int64_t kItem = 4;
-    bool const fits =
-        header.rows >= 0 && header.rows <= size &&
-        size == static_cast<std::int64_t>(header.bytes) + header.rows * header.columns * kItem;
-    if (header.type != type || header.columns != static_cast<std::int64_t>(columns) || !fits) {
-      throw Error(
-          ExitCode::kData,
-          fmt::format("{}: is {} [{}][{}] in {} bytes, expected {} with {} columns", shown(path),
-                      header.type, header.rows, header.columns, size, type, columns));
-    }
-    return header.rows;
-  };
-  std::string const path = dir_ + "/instances.npy";
-  std::string const scores_path = dir_ + "/scores.npy";
-  file_ = open(path);
-  scores_ = open(scores_path);
-  rows_ = header_of(file_, path, "<i4", attributes_ + selected_ + kTableAfterPair);
-  std::int64_t const scores = header_of(scores_, scores_path, "<f4", kScores);
-  if (scores != rows_) {
-    throw Error(ExitCode::kData, fmt::format("{}: has {} rows, expected {} as in instances.npy",
-                                             shown(scores_path), scores, rows_));
+  std::string bytes(kNpyPrefix, '\0');
+  bytes.resize(read(bytes.data(), bytes.size()));
+  std::size_t const length = npy_header_bytes(bytes, path());
+  std::size_t const had = bytes.size();
+  bytes.resize(length);
+  if (length > had) bytes.resize(had + read(bytes.data() + had, length - had));
+  NpyHeader const header = parse_npy_header(bytes, columns_.fields(), path());
+  std::fseek(file_.get(), 0, SEEK_END);
+  auto const size = static_cast<std::int64_t>(std::ftell(file_.get()));
+  std::fseek(file_.get(), static_cast<long>(header.bytes), SEEK_SET);
+  auto const row = static_cast<std::int64_t>(npy_row_bytes(header.fields));
+  bool const fits = header.rows >= 0 && header.rows <= size &&
+                    size == static_cast<std::int64_t>(header.bytes) + header.rows * row;
+  bool const same_numbers = std::ranges::equal(
+      header.fields, columns_.fields(), [](NpyField const& a, NpyField const& b) {
+        return (a.type == NpyType::kF4) == (b.type == NpyType::kF4);
+      });
+  if (!fits || !same_numbers) {
+    throw Error(ExitCode::kData,
+                fmt::format("{}: its size or its columns are not those of this run's instances",
+                            shown(path())));
   }
+  fields_ = header.fields;
+  rows_ = header.rows;
+  number_ = 0;
 }
 
 bool InstanceFile::next(InstanceBlock& block) {
-  if (format_ == OutputFormat::kCsv) return next_lines(block);
-  if (format_ == OutputFormat::kNpy) return next_rows(block);
-  return false;
+  if (format_ == OutputFormat::kNone) return false;
+  while (!(format_ == OutputFormat::kCsv ? next_lines(block) : next_rows(block))) {
+    ++at_;
+    if (!open()) return false;
+  }
+  return true;
 }
 
 bool InstanceFile::next_lines(InstanceBlock& block) {
@@ -148,8 +139,7 @@ bool InstanceFile::next_lines(InstanceBlock& block) {
   rest_.clear();
   std::size_t const before = block.bytes.size();
   block.bytes.resize(before + kBlockBytes);
-  std::size_t const got =
-      read(file_, dir_ + "/instances.csv", block.bytes.data() + before, kBlockBytes);
+  std::size_t const got = read(block.bytes.data() + before, kBlockBytes);
   block.bytes.resize(before + got);
   if (block.bytes.empty()) return false;
   if (got == kBlockBytes) {
@@ -158,7 +148,7 @@ bool InstanceFile::next_lines(InstanceBlock& block) {
     rest_ = block.bytes.substr(whole);
     block.bytes.resize(whole);
   }
-  block.first = number_;
+  block.first = static_cast<std::int64_t>(at_) << kLineBits | number_;
   number_ += std::count(block.bytes.begin(), block.bytes.end(), '\n');
   return true;
 }
@@ -166,37 +156,40 @@ bool InstanceFile::next_lines(InstanceBlock& block) {
 bool InstanceFile::next_rows(InstanceBlock& block) {
   if (number_ == rows_) return false;
   auto const n = std::min<std::size_t>(kBlockRows, static_cast<std::size_t>(rows_ - number_));
-  block.bytes.resize(n * (attributes_ + selected_ + kTableAfterPair) * sizeof(std::int32_t));
-  block.scores.resize(n * kScores * sizeof(float));
-  bool const whole = read(file_, dir_ + "/instances.npy", block.bytes.data(), block.bytes.size()) ==
-                         block.bytes.size() &&
-                     read(scores_, dir_ + "/scores.npy", block.scores.data(),
-                          block.scores.size()) == block.scores.size();
-  if (!whole)
-    throw Error(ExitCode::kIntegrity, fmt::format("{}: changed while it was read", shown(dir_)));
-  block.first = number_;
+  block.fields = fields_;
+  block.bytes.resize(n * npy_row_bytes(fields_));
+  if (read(block.bytes.data(), block.bytes.size()) != block.bytes.size())
+    throw Error(ExitCode::kIntegrity, fmt::format("{}: changed while it was read", shown(path())));
+  block.first = static_cast<std::int64_t>(at_) << kLineBits | number_;
   number_ += static_cast<std::int64_t>(n);
   return true;
 }
 
 std::string InstanceFile::place(std::int64_t number) const {
-  return format_ == OutputFormat::kCsv
-             ? fmt::format("{}/instances.csv:{}", shown(dir_), number)
-             : fmt::format("{}/instances.npy: row {}", shown(dir_), number);
+  std::string const file =
+      shown(dir_) + "/" + files_[static_cast<std::size_t>(number >> kLineBits)].name;
+  std::int64_t const line = number & ((std::int64_t{1} << kLineBits) - 1);
+  return format_ == OutputFormat::kCsv ? fmt::format("{}:{}", file, line)
+                                       : fmt::format("{}: row {}", file, line);
 }
 
 char const* InstanceFile::parse_line(char const* at, char const* end,
                                      std::vector<std::int32_t>& cells,
                                      InstanceRecord& record) const {
-  for (auto& cell : cells) {
-    if (!take_number(at, end, ',', cell))
+  std::size_t const last = columns_.all().size() - 1;
+  auto const after = [&](std::size_t column) { return column == last ? '\0' : ','; };
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    if (!take_number(at, end, after(c), cells[c]))
       return "an attribute or a pair value is no integer, or cells are missing";
   }
   record.row = cells.data();
-  record.pair = cells.data() + attributes_;
-  if (!take_number(at, end, ',', record.label) || !take_number(at, end, ',', record.pair_label)) {
+  if (!columns_.has_labels()) return nullptr;
+  record.pair = cells.data() + columns_.attributes();
+  if (!take_number(at, end, ',', record.label) ||
+      !take_number(at, end, after(cells.size() + 1), record.pair_label)) {
     return "a label is no integer";
   }
+  if (!columns_.has_scores()) return nullptr;
   if (!take_number(at, end, ',', record.score) || !take_number(at, end, ',', record.pair_score)) {
     return "a score is no number";
   }
@@ -226,7 +219,7 @@ void InstanceFile::parse(InstanceBlock const& block, Take const& take, Fail cons
 void InstanceFile::parse_lines(InstanceBlock const& block, Take const& take,
                                Fail const& fail) const {
   InstanceRecord record;
-  std::vector<std::int32_t> cells(attributes_ + selected_);
+  std::vector<std::int32_t> cells(columns_.attributes() + columns_.selected());
   std::int64_t number = block.first;
   char const* at = block.bytes.data();
   char const* const end = at + block.bytes.size();
@@ -246,31 +239,81 @@ void InstanceFile::parse_lines(InstanceBlock const& block, Take const& take,
   }
 }
 
+namespace {
+
+/// An integer of an array.
+template <class T>
+std::int64_t integer_at(char const* from) {
+  T value{};
+  std::memcpy(&value, from, sizeof(value));
+  return value;
+}
+std::int64_t integer_of(NpyType type, char const* from) {
+  switch (type) {
+    case NpyType::kU1:
+      return integer_at<std::uint8_t>(from);
+    case NpyType::kI1:
+      return integer_at<std::int8_t>(from);
+    case NpyType::kU2:
+      return integer_at<std::uint16_t>(from);
+    case NpyType::kI2:
+      return integer_at<std::int16_t>(from);
+    case NpyType::kU4:
+      return integer_at<std::uint32_t>(from);
+    default:
+      return integer_at<std::int32_t>(from);
+  }
+}
+
+}  // namespace
+
 void InstanceFile::parse_rows(InstanceBlock const& block, Take const& take,
                               Fail const& fail) const {
-  std::size_t const width = attributes_ + selected_ + kTableAfterPair;
-  std::vector<std::int32_t> cells(block.bytes.size() / sizeof(std::int32_t));
-  std::memcpy(cells.data(), block.bytes.data(), cells.size() * sizeof(std::int32_t));
-  std::vector<float> scores(block.scores.size() / sizeof(float));
-  std::memcpy(scores.data(), block.scores.data(), scores.size() * sizeof(float));
+  std::size_t const width = npy_row_bytes(block.fields);
+  std::vector<std::int32_t> cells(columns_.attributes() + columns_.selected());
   std::int64_t number = block.first;
-  for (std::size_t i = 0; i < cells.size() / width; ++i, ++number) {
-    std::int32_t const* row = cells.data() + i * width;
-    std::int32_t const* after = row + attributes_ + selected_;
-    auto const phase = static_cast<std::size_t>(after[2]);
-    if (phase >= kFinderPhases.size() || after[3] < 0 || after[4] < 0) {
-      fail(number, "phase, seed or iteration is out of range");
-      continue;
+  for (std::size_t begin = 0; begin < block.bytes.size(); begin += width, ++number) {
+    char const* at = block.bytes.data() + begin;
+    std::size_t column = 0;
+    auto const integer = [&] {
+      NpyType const type = block.fields[column++].type;
+      std::int64_t const value = integer_of(type, at);
+      at += npy_type(type).bytes;
+      return value;
+    };
+    auto const score = [&] {
+      float value = 0.0F;
+      std::memcpy(&value, at, sizeof(value));
+      at += sizeof(value);
+      ++column;
+      return value;
+    };
+    for (auto& cell : cells) cell = static_cast<std::int32_t>(integer());
+    InstanceRecord record;
+    record.row = cells.data();
+    if (columns_.has_labels()) {
+      record.pair = cells.data() + columns_.attributes();
+      record.label = static_cast<std::int32_t>(integer());
+      record.pair_label = static_cast<std::int32_t>(integer());
     }
-    std::uint64_t finder = 0;
-    char const* const problem = finder_of(phase, static_cast<std::uint32_t>(after[3]),
-                                          static_cast<std::uint32_t>(after[4]), finder);
-    if (problem != nullptr) {
-      fail(number, problem);
-      continue;
+    if (columns_.has_scores()) {
+      record.score = score();
+      record.pair_score = score();
+      auto const phase = static_cast<std::size_t>(integer());
+      auto const seed = static_cast<std::uint32_t>(integer());
+      std::int64_t const iteration = integer();
+      if (phase >= kFinderPhases.size() || iteration >> Finder::kIterationBits != 0) {
+        fail(number, "phase, seed or iteration is out of range");
+        continue;
+      }
+      char const* const problem =
+          finder_of(phase, seed, static_cast<std::uint32_t>(iteration), record.finder);
+      if (problem != nullptr) {
+        fail(number, problem);
+        continue;
+      }
     }
-    take(number, {row, row + attributes_, after[0], after[1], scores[kScores * i],
-                  scores[kScores * i + 1], finder});
+    take(number, record);
   }
 }
 

@@ -10,17 +10,19 @@
 
 #include "base/files.h"
 #include "engine/config/run_config.h"
+#include "engine/results/instance_columns.h"
+#include "engine/results/instance_files.h"
 
 namespace fairlane {
 
-/// One instance as a file states it.
+/// One instance as a file states it; what is not among the columns keeps its default.
 /// row   [attributes]
 /// pair  [selected] protected values of the pair
 struct InstanceRecord {
   std::int32_t const* row = nullptr;
   std::int32_t const* pair = nullptr;
-  std::int32_t label = 0;
-  std::int32_t pair_label = 0;
+  std::int32_t label = -1;
+  std::int32_t pair_label = -1;
   float score = 0.0F;
   float pair_score = 0.0F;
   std::uint64_t finder = 0;
@@ -28,22 +30,23 @@ struct InstanceRecord {
 
 /// Consecutive instances in the bytes of their file, parsed by whoever takes the block.
 /// bytes   whole lines of a CSV, or rows of an array
-/// scores  rows of scores.npy
-/// first   line of the first instance (CSV; the header is line 1) or its row (npy, from 0)
+/// fields  of the array
+/// first   place of the first instance
 struct InstanceBlock {
   std::string bytes;
-  std::string scores;
+  std::vector<NpyField> fields;
   std::int64_t first = 0;
 };
 
-/// The instances of a finished directory.
+/// The instances of a finished directory, in all its files.
 class InstanceFile {
  public:
-  /// columns: names of instances.csv's columns. Throws Error(kNoInput | kData).
-  InstanceFile(std::string const& dir, OutputFormat format, std::vector<std::string> columns,
-               std::size_t attributes);
+  /// Throws Error(kNoInput | kData).
+  InstanceFile(std::string dir, OutputFormat format, InstanceColumns columns);
 
-  /// False at the end.
+  InstanceColumns const& columns() const { return columns_; }
+  std::vector<InstanceFileFacts> const& files() const { return files_; }
+  /// False at the end. Throws Error(kNoInput | kData | kIntegrity).
   bool next(InstanceBlock& block);
   /// "instances.csv:17" or "instances.npy: row 15".
   std::string place(std::int64_t number) const;
@@ -55,13 +58,18 @@ class InstanceFile {
   void parse(InstanceBlock const& block, Take const& take, Fail const& fail) const;
 
  private:
-  static InputFile open(std::string const& path);
-  void open_csv(std::vector<std::string> const& columns);
+  // An instance's number: its file, and its line there (CSV; the header is line 1) or its row (from
+  // 0).
+  static constexpr int kLineBits = 44;
+
+  std::string path() const;
+  /// Opens the file at_; false where there is none.
+  bool open();
+  void open_csv();
   void open_npy();
   bool next_lines(InstanceBlock& block);
   bool next_rows(InstanceBlock& block);
-  std::size_t read(InputFile const& file, std::string const& path, char* to,
-                   std::size_t size) const;
+  std::size_t read(char* to, std::size_t size) const;
   void parse_lines(InstanceBlock const& block, Take const& take, Fail const& fail) const;
   void parse_rows(InstanceBlock const& block, Take const& take, Fail const& fail) const;
   /// Error text, or null.
@@ -70,14 +78,14 @@ class InstanceFile {
 
   std::string dir_;
   OutputFormat format_;
-  std::size_t attributes_;
-  std::size_t columns_;
-  std::size_t selected_;
+  InstanceColumns columns_;
+  std::vector<InstanceFileFacts> files_;
+  std::size_t at_ = 0;  // number of the open file
   InputFile file_;
-  InputFile scores_;
   std::string rest_;         // the beginning of the next line
-  std::int64_t number_ = 0;  // of the next instance
-  std::int64_t rows_ = 0;    // npy: in all
+  std::int64_t number_ = 0;  // of the next instance in the file
+  std::int64_t rows_ = 0;    // of an array
+  std::vector<NpyField> fields_;
 };
 
 }  // namespace fairlane

@@ -142,7 +142,8 @@ Summary run(RunConfig const& config, RunOptions const& options) {
   findings = std::make_unique<Findings>(
       backend->subject(),
       Findings::Options{out.partial("spill"), memory_limit(options.execution) / kRecordShares,
-                        thread_count(options.execution)});
+                        thread_count(options.execution),
+                        config.output.columns != OutputColumns::kAll});
   SeedSource const seeds(config, method, subject, backend.get());
   tell(backend_line(*backend, execution));
 

@@ -57,7 +57,8 @@ std::string summary_json(Summary const& summary) {
       {"iterations", search.iterations},       {"model_evaluations", search.model_evaluations}};
   json["success_rate"] = summary.success_rate;
   json["evaluations_per_instance"] = summary.evaluations_per_instance;
-  json["severity"] = {{"mean", summary.severity_mean}, {"max", summary.severity_max}};
+  if (summary.severity_mean)
+    json["severity"] = {{"mean", *summary.severity_mean}, {"max", *summary.severity_max}};
   json["undefined"] = found.undefined;
   json["undefined_similar"] = found.undefined_similar;
   if (summary.domain_share) json["domain_share"] = domain_share_json(*summary.domain_share);

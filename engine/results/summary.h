@@ -59,8 +59,8 @@ struct Summary {
   FindingCounts found;
   double success_rate = 0.0;  // unique IDIs / unique inputs generated
   double evaluations_per_instance = 0.0;
-  double severity_mean = 0.0;  // over the unique IDIs
-  double severity_max = 0.0;
+  std::optional<double> severity_mean;  // over the unique IDIs; none where nothing scored them
+  std::optional<double> severity_max;
   std::string signature;  // SHA-256 of the canonical records
   double cluster_seconds = 0.0;
   double search_seconds = 0.0;

@@ -53,7 +53,10 @@ FoundInstances read_instances(std::string const& dir, TestSubject const& subject
   if (theirs.selected() != subject.selected() || theirs.values() != subject.values())
     throw bad("compares other protected values, expected those of the configuration");
   auto const width = static_cast<std::size_t>(subject.domain().size());
-  InstanceFile file(dir, recorded.config.output.format, instance_columns(theirs), width);
+  InstanceColumns const columns(theirs, recorded.config.output.columns);
+  if (!columns.has_scores())
+    throw bad("has no scores of its instances, expected output.columns: all");
+  InstanceFile file(dir, recorded.config.output.format, columns);
   FoundInstances found;
   InstanceBlock block;
   while (file.next(block)) {

@@ -1,0 +1,185 @@
+#include "engine/results/instance_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/sha256.h"
+#include "base/text.h"
+
+namespace fairlane {
+namespace {
+
+constexpr std::size_t kLongestIndex = std::size_t{1} << 28;
+constexpr std::size_t kLongestPath = 4096;
+constexpr std::int64_t kMostWords = 4096;  // of a column: more codes are hardly categories
+
+struct KindName {
+  ColumnKind kind;
+  char const* name;
+};
+constexpr KindName kKinds[] = {
+    {ColumnKind::kAttribute, "attribute"}, {ColumnKind::kPair, "pair"},
+    {ColumnKind::kLabel, "label"},         {ColumnKind::kPairLabel, "pair_label"},
+    {ColumnKind::kScore, "score"},         {ColumnKind::kPairScore, "pair_score"},
+    {ColumnKind::kPhase, "phase"},         {ColumnKind::kSeed, "seed"},
+    {ColumnKind::kIteration, "iteration"},
+};
+
+/// Words of an attribute's codes; empty where they are plain numbers.
+Json words_of(Attribute const& attribute) {
+  Json words = Json::object();
+  if (attribute.code_count() > kMostWords) return words;
+  for (std::int64_t i = 0; i < attribute.code_count(); ++i) {
+    std::int32_t const code = attribute.code_at(i);
+    std::string const number = std::to_string(code);
+    std::string const word = attribute.word(code);
+    if (word != number) words[number] = word;
+  }
+  return words;
+}
+
+}  // namespace
+
+std::string instance_file_name(OutputFormat format, std::optional<std::int64_t> shard_rows,
+                               std::int64_t i) {
+  std::string const number = shard_rows ? fmt::format("-{:05}", i) : "";
+  return fmt::format("instances{}.{}", number, name_of(format));
+}
+
+std::string instance_index_json(RunConfig const& config, TestSubject const& subject,
+                                InstanceColumns const& columns,
+                                std::vector<InstanceFileFacts> const& files) {
+  Domain const& domain = subject.domain();
+  Json json;
+  json["format"] = name_of(config.output.format);
+  json["columns"] = Json::array();
+  for (std::size_t c = 0; c < columns.all().size(); ++c) {
+    InstanceColumn const& column = columns.all()[c];
+    NpyField const& field = columns.fields()[c];
+    Json one = {{"name", config.output.format == OutputFormat::kCsv ? column.name : field.name},
+                {"holds", std::ranges::find(kKinds, column.kind, &KindName::kind)->name},
+                {"type", npy_type(column.type).code}};
+    Attribute const* attribute = nullptr;
+    if (column.kind == ColumnKind::kAttribute) attribute = &domain.attributes[column.place];
+    if (column.kind == ColumnKind::kPair) {
+      auto const a = static_cast<std::size_t>(subject.selected()[column.place]);
+      attribute = &domain.attributes[a];
+    }
+    if (attribute != nullptr) {
+      one["attribute"] = attribute->name;
+      one["low"] = attribute->low.value();
+      one["high"] = attribute->high.value();
+      if (Json words = words_of(*attribute); !words.empty()) one["words"] = std::move(words);
+    }
+    if (column.kind == ColumnKind::kPhase) {
+      for (std::size_t i = 0; i < kFinderPhases.size(); ++i)
+        one["words"][std::to_string(i)] = kFinderPhases[i];
+    }
+    json["columns"].push_back(std::move(one));
+  }
+  json["files"] = Json::array();
+  std::int64_t rows = 0;
+  for (InstanceFileFacts const& file : files) {
+    rows += file.rows;
+    json["files"].push_back({{"name", file.name}, {"rows", file.rows}, {"sha256", file.sha256}});
+  }
+  json["rows"] = rows;
+  return json.dump(2) + "\n";
+}
+
+std::vector<InstanceFileFacts> read_instance_files(std::string const& dir, OutputFormat format) {
+  std::string const path = dir + "/" + kInstanceIndex;
+  std::error_code ec;
+  std::string const only = instance_file_name(format, std::nullopt, 0);
+  if (!std::filesystem::exists(path, ec) && !ec) return {{only, -1, ""}};
+  std::string const text = read_file(path, kLongestIndex);
+  auto const bad = [&](std::string const& what) {
+    return Error(ExitCode::kData, fmt::format("{}: is no list of instances as this program writes "
+                                              "it: {}",
+                                              escaped(path, kLongestPath), escaped(what)));
+  };
+  std::vector<InstanceFileFacts> files;
+  try {
+    Json const json = Json::parse(text);
+    for (Json const& file : json.at("files")) {
+      files.push_back({file.at("name").get<std::string>(), file.at("rows").get<std::int64_t>(),
+                       file.at("sha256").get<std::string>()});
+      auto const i = static_cast<std::int64_t>(files.size()) - 1;
+      std::string const& name = files.back().name;
+      // Never a path: what a list names is opened.
+      if (name != only && name != instance_file_name(format, 1, i))
+        throw bad(fmt::format("a file is {}, expected {}", in_quotes(name),
+                              instance_file_name(format, 1, i)));
+      if (files.back().rows < 0) throw bad(name + " has a negative number of rows");
+    }
+  } catch (JsonError const& error) {
+    throw bad(error.what());
+  }
+  return files;
+}
+
+/// A file on its way, and its digest.
+class InstanceWriter::File {
+ public:
+  explicit File(std::string const& path) : file_(path) {}
+  void write(std::string const& bytes) {
+    hash_.update(bytes.data(), bytes.size());
+    file_.write(bytes.data(), bytes.size());
+  }
+  std::string close() {
+    file_.close();
+    return hash_.finish();
+  }
+
+ private:
+  FileWriter file_;
+  Sha256 hash_;
+};
+
+InstanceWriter::InstanceWriter(RunConfig const& config, InstanceColumns const& columns,
+                               std::int64_t rows, OutputDir& out)
+    : output_(config.output), columns_(columns), out_(out), left_(rows) {
+  if (output_.format != OutputFormat::kNone) {
+    open();
+  } else {
+    room_ = rows;
+  }
+}
+
+InstanceWriter::~InstanceWriter() = default;
+
+void InstanceWriter::open() {
+  room_ = output_.shard_rows ? std::min(*output_.shard_rows, left_) : left_;
+  std::string const name = instance_file_name(output_.format, output_.shard_rows,
+                                              static_cast<std::int64_t>(files_.size()));
+  files_.push_back({name, room_, ""});
+  file_ = std::make_unique<File>(out_.partial(name));
+  file_->write(output_.format == OutputFormat::kCsv ? columns_.csv_header()
+                                                    : npy_header(columns_.fields(), room_));
+}
+
+void InstanceWriter::close() {
+  files_.back().sha256 = file_->close();
+  file_.reset();
+}
+
+void InstanceWriter::write(std::string const& bytes, std::int64_t rows) {
+  if (file_) file_->write(bytes);
+  room_ -= rows;
+  left_ -= rows;
+  if (room_ > 0 || left_ == 0 || !file_) return;
+  close();
+  open();
+}
+
+std::vector<InstanceFileFacts> const& InstanceWriter::finish() {
+  if (file_) close();
+  return files_;
+}
+
+}  // namespace fairlane
