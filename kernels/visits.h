@@ -105,12 +105,12 @@ struct FindingCounts {
   std::int64_t undefined_similar = 0;
 
   bool operator==(FindingCounts const&) const = default;
-  /// One more input; its group is counted elsewhere.
-  FL_HD void count(VisitKind kind) {
-    ++unique_generated;
-    unique_instances += kind == VisitKind::kIdi ? 1 : 0;
-    undefined += kind == VisitKind::kUndefined ? 1 : 0;
-    undefined_similar += kind == VisitKind::kUncertain ? 1 : 0;
+  /// So many more inputs; their groups are counted elsewhere.
+  FL_HD void count(VisitKind kind, std::int64_t inputs = 1) {
+    unique_generated += inputs;
+    unique_instances += kind == VisitKind::kIdi ? inputs : 0;
+    undefined += kind == VisitKind::kUndefined ? inputs : 0;
+    undefined_similar += kind == VisitKind::kUncertain ? inputs : 0;
   }
   void add(FindingCounts const& other) {
     unique_instances += other.unique_instances;

@@ -132,6 +132,7 @@ std::size_t Findings::stride() const { return impl_->records.stride(); }
 void Findings::collect(VisitRecord& from, std::uint64_t cut) {
   Impl& m = *impl_;
   if (!m.repeats) {
+    m.records.expect(from.instances());
     bool const label_pairs = m.options.label_pairs && from.knows_label_pairs();
     auto const counted = from.collect_findings(
         {m.codec.keys(), cut, label_pairs}, [&](std::uint64_t const* records, std::size_t n) {

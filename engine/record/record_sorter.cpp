@@ -251,6 +251,12 @@ std::uint64_t* RecordSorter::append(std::size_t count) {
   return records_.get() + count_ * stride_;
 }
 
+void RecordSorter::expect(std::size_t records) {
+  std::size_t const most = options_.memory_limit / kSortCopies / sizeof(std::uint64_t) / stride_;
+  std::size_t const wanted = std::min(count_ + records, most);
+  if (wanted > capacity_) reserve(wanted);
+}
+
 void RecordSorter::reserve(std::size_t records) {
   std::size_t const wanted = std::max(records, capacity_ * 2);
   std::size_t const bytes = wanted * stride_ * sizeof(std::uint64_t);
@@ -281,10 +287,15 @@ void RecordSorter::sort_in_memory() {
   drop_repeats();
 }
 
-void RecordSorter::sort_narrow() {
+RecordSorter::Words RecordSorter::copy_memory() const {
   std::size_t const bytes = std::max<std::size_t>(1, count_ * stride_) * sizeof(std::uint64_t);
-  Words other(static_cast<std::uint64_t*>(std::malloc(bytes)));
-  if (!other) fail_memory(bytes);
+  Words memory(static_cast<std::uint64_t*>(std::malloc(bytes)));
+  if (!memory) fail_memory(bytes);
+  return memory;
+}
+
+void RecordSorter::sort_narrow() {
+  Words other = copy_memory();
   if (options_.payload) {
     split_sort<2>(records_.get(), other.get(), count_, options_.threads);
   } else {
@@ -302,9 +313,7 @@ void RecordSorter::sort_wide() {
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
     return key_less(from + a * stride_, from + b * stride_, words);
   });
-  std::size_t const bytes = std::max<std::size_t>(1, count_ * stride_) * sizeof(std::uint64_t);
-  Words other(static_cast<std::uint64_t*>(std::malloc(bytes)));
-  if (!other) fail_memory(bytes);
+  Words other = copy_memory();
   for (std::size_t i = 0; i < count_; ++i) {
     std::copy_n(from + order[i] * stride_, stride_, other.get() + i * stride_);
   }

@@ -36,6 +36,9 @@ class RecordSorter {
 
   /// Words of a record.
   std::size_t stride() const { return stride_; }
+  /// So many more will come, as far as is known: a wish that saves moving them. Throws
+  /// Error(kMemory).
+  void expect(std::size_t records);
   /// Room for up to `count` records at the end; commit() says how many were written. Throws
   /// Error(kMemory | kDisk).
   std::uint64_t* append(std::size_t count);
@@ -62,6 +65,8 @@ class RecordSorter {
   using Words = std::unique_ptr<std::uint64_t, Free>;
 
   void reserve(std::size_t records);
+  /// Memory for a copy of the records.
+  Words copy_memory() const;
   /// Whether the records in memory are sorted and distinct as they came.
   bool ascends() const;
   void sort_in_memory();

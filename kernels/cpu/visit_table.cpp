@@ -3,11 +3,13 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/divisor.h"
 #include "base/error.h"
 #include "base/thread_pool.h"
 
@@ -27,6 +29,42 @@ namespace fairlane {
 namespace {
 
 constexpr bool kThreadSanitizer = FL_THREAD_SANITIZER;
+
+/// RowKeys of groups whose key is one word, without divisions.
+class RowKeyMaker {
+ public:
+  explicit RowKeyMaker(RowKeys const& keys) : keys_(keys) {
+    for (int r = 0; r < keys.first[keys.words]; ++r) {
+      RowKeyRun const& run = keys.runs[r];
+      runs_.push_back({Divisor(run.from_stride), Divisor(std::max<std::uint64_t>(1, run.range)),
+                       run.range == 0, run.to_stride});
+    }
+  }
+  /// key  [words]
+  void put(std::uint64_t group, std::uint32_t variant, std::uint64_t* key) const {
+    for (int w = 0; w < keys_.words; ++w) {
+      key[w] = keys_.variant[static_cast<std::int64_t>(variant) * keys_.words + w];
+      for (auto r = static_cast<std::size_t>(keys_.first[w]);
+           r < static_cast<std::size_t>(keys_.first[w + 1]); ++r) {
+        Run const& run = runs_[r];
+        std::uint64_t rest = group;
+        std::uint64_t digit = run.from.divide(rest);
+        if (!run.leads) run.range.divide(digit);  // leaves the remainder
+        key[w] += digit * run.to_stride;
+      }
+    }
+  }
+
+ private:
+  struct Run {
+    Divisor from;
+    Divisor range;
+    bool leads;
+    std::uint64_t to_stride;
+  };
+  RowKeys const& keys_;
+  std::vector<Run> runs_;
+};
 
 }  // namespace
 
@@ -271,55 +309,72 @@ FindingCounts VisitTable::collect_findings(FindingQuery const& query, int thread
   constexpr std::uint64_t kMostChunks = 2;
   bool const counts_groups = chunks_ <= kMostChunks;
   auto const words = static_cast<std::size_t>(query.keys.words);
+  RowKeyMaker const maker(query.keys);
+  Divisor const members(variants_);
   struct Part {
-    FindingCounts counts;
+    std::array<std::int64_t, 4> kinds{};  // visits of each VisitKind
+    std::int64_t groups = 0;
+    std::vector<std::int64_t> idis;  // slots
     std::vector<std::uint64_t> records;
   };
   std::vector<Part> parts(static_cast<std::size_t>(threads));
   std::mutex taking;
+  auto const work = [&](int thread, std::int64_t first, std::int64_t count) {
+    Part& part = parts[static_cast<std::size_t>(thread)];
+    part.records.resize(static_cast<std::size_t>(count) * (words + 1));
+    std::uint64_t* to = part.records.data();
+    // First which slots hold IDIs: what is free and what is not follows no pattern.
+    part.idis.resize(static_cast<std::size_t>(count));
+    std::size_t idis = 0;
+    for (std::int64_t i = first; i < first + count; ++i) {
+      Slot const& slot = slots_[i];
+      bool const counts = slot.word != 0 && ~slot.finder < query.cut;
+      VisitKind const kind = visit_kind(visit_state(slot.word));
+      part.kinds[static_cast<std::size_t>(kind)] += counts ? 1 : 0;
+      part.idis[idis] = i;
+      idis += counts && kind == VisitKind::kIdi ? 1U : 0U;
+    }
+    for (std::size_t k = 0; k < idis; ++k) {
+      Slot const& slot = slots_[part.idis[k]];
+      std::uint64_t rest = key_of(slot.word) - kKeyOffset;
+      std::uint64_t const group = members.divide(rest);
+      auto const variant = static_cast<std::uint32_t>(rest);
+      maker.put(group, variant, to);
+      to += words;
+      *to++ = query.label_pairs ? label_pair(slot.word, variant) : ~slot.finder;
+      if (counts_groups && is_first_of_group(group, variant, query.cut)) ++part.groups;
+    }
+    if (to == part.records.data()) return;
+    std::lock_guard const guard(taking);
+    take(part.records.data(), static_cast<std::size_t>(to - part.records.data()) / (words + 1));
+  };
   ThreadPool pool;
-  pool.share(
-      threads, 0, static_cast<std::int64_t>(capacity_), kPiece,
-      [&](int thread, std::int64_t first, std::int64_t count) {
-        Part& part = parts[static_cast<std::size_t>(thread)];
-        part.records.clear();
-        for (std::int64_t i = first; i < first + count; ++i) {
-          Slot const& slot = slots_[i];
-          if (slot.word == 0 || ~slot.finder >= query.cut) continue;
-          VisitKind const kind = visit_kind(visit_state(slot.word));
-          part.counts.count(kind);
-          if (kind != VisitKind::kIdi) continue;
-          std::uint64_t const key = key_of(slot.word) - kKeyOffset;
-          std::uint64_t const group = key / variants_;
-          auto const variant = static_cast<std::uint32_t>(key % variants_);
-          for (std::size_t w = 0; w < words; ++w)
-            part.records.push_back(query.keys.word(&group, variant, static_cast<int>(w)));
-          part.records.push_back(query.label_pairs ? label_pair(slot.word, variant) : ~slot.finder);
-          if (counts_groups && is_first_of_group(group, variant, query.cut))
-            ++part.counts.unique_groups;
-        }
-        if (part.records.empty()) return;
-        std::lock_guard const guard(taking);
-        take(part.records.data(), part.records.size() / (words + 1));
-      });
+  pool.share(threads, 0, static_cast<std::int64_t>(capacity_), kPiece, work);
   FindingCounts counts;
-  for (Part const& part : parts) counts.add(part.counts);
+  for (Part const& part : parts) {
+    for (std::size_t k = 0; k < part.kinds.size(); ++k)
+      counts.count(static_cast<VisitKind>(k), part.kinds[k]);
+    counts.unique_groups += part.groups;
+  }
   if (!counts_groups) counts.unique_groups = kUncounted;
   return counts;
 }
 
 std::uint64_t VisitTable::label_pair(std::uint64_t word, std::uint32_t variant) const {
   if (label_bits_ == 0 || (word & kIrregularFlag) != 0) return LabelPair::kUnknown;
-  auto const bits = static_cast<std::uint64_t>(label_bits_) / variants_;
-  std::uint64_t const labels = word >> kFlagBits;
-  auto const label_of = [&](std::uint64_t v) {
-    return static_cast<std::uint32_t>((labels >> (v * bits)) & ((1ULL << bits) - 1));
+  auto const bits = static_cast<std::uint32_t>(label_bits_) / static_cast<std::uint32_t>(variants_);
+  std::uint64_t const all = (std::uint64_t{1} << label_bits_) - 1;
+  std::uint64_t const one = (std::uint64_t{1} << bits) - 1;
+  std::uint64_t const labels = (word >> kFlagBits) & all;
+  auto const label_of = [&](std::uint32_t v) {
+    return static_cast<std::uint32_t>((labels >> (v * bits)) & one);
   };
   std::uint32_t const label = label_of(variant);
-  for (std::uint32_t v = 0; v < variants_; ++v) {
-    if (label_of(v) != label) return LabelPair{v, label, label_of(v)}.word();
-  }
-  return LabelPair::kUnknown;
+  // The label in every member's place: all / one has a bit in each.
+  std::uint64_t const differing = labels ^ (all / one * label);
+  if (differing == 0) return LabelPair::kUnknown;
+  std::uint32_t const pair = static_cast<std::uint32_t>(std::countr_zero(differing)) / bits;
+  return LabelPair{pair, label, label_of(pair)}.word();
 }
 
 bool VisitTable::is_first_of_group(Key group, std::uint32_t variant, std::uint64_t cut) const {
