@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <new>
 #include <numeric>
 #include <utility>
 
@@ -69,50 +70,52 @@ std::uint64_t* radix_sort(std::uint64_t* records, std::uint64_t* other, std::siz
   return records;
 }
 
-/// Sorts `records` into `other` by the first word: all by its highest digit, then the records of
-/// each digit, which stay in the caches, by the others.
+/// Moves records to where those of their digit go. Source: American flag sort (McIlroy, Bostic and
+/// McIlroy, Engineering Radix Sort, 1993).
+/// place  [digits] where a digit's next record goes
+/// end    [digits] where its last one has gone
+template <std::size_t kStride, class Digit>
+void group_by_digit(std::uint64_t* records, std::vector<std::size_t>& place,
+                    std::vector<std::size_t> const& end, Digit const& digit) {
+  for (std::size_t d = 0; d < place.size(); ++d) {
+    for (; place[d] < end[d]; ++place[d]) {
+      std::uint64_t* const here = records + place[d] * kStride;
+      for (std::size_t its = digit(*here); its != d; its = digit(*here))
+        std::swap_ranges(here, here + kStride, records + place[its]++ * kStride);
+    }
+  }
+}
+
+/// Sorts by the first word: all by its highest digit, where they are, then the records of each
+/// digit, which stay in the caches, by the others.
 template <std::size_t kStride>
-void split_sort(std::uint64_t* records, std::uint64_t* other, std::size_t count, int threads) {
+void split_sort(std::uint64_t* records, std::size_t count, int threads) {
   constexpr int kDigitBits = 11;
   constexpr std::size_t kDigits = std::size_t{1} << kDigitBits;
   constexpr std::int64_t kDigitsAtOnce = 8;
   std::uint64_t const used = differing_bits(records, count, kStride);
   int const shift = std::max(0, static_cast<int>(std::bit_width(used)) - kDigitBits);
   auto const digit = [shift](std::uint64_t word) { return (word >> shift) & (kDigits - 1); };
-  ThreadPool pool;
-  // [threads][digits] records of a thread's part, and then where they go.
-  std::vector<std::vector<std::size_t>> place(static_cast<std::size_t>(threads),
-                                              std::vector<std::size_t>(kDigits));
-  auto const in_parts = [&](auto const& each) {
-    pool.split(threads, static_cast<std::int64_t>(count),
-               [&](int part, std::int64_t first, std::int64_t last) {
-                 auto& mine = place[static_cast<std::size_t>(part)];
-                 for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last);
-                      ++i)
-                   each(records + i * kStride, mine[digit(records[i * kStride])]);
-               });
-  };
-  in_parts([](std::uint64_t const*, std::size_t& n) { ++n; });
+  std::vector<std::size_t> end(kDigits);
+  for (std::size_t i = 0; i < count; ++i) ++end[digit(records[i * kStride])];
   std::vector<std::size_t> first(kDigits + 1);
-  std::size_t sum = 0;
-  for (std::size_t d = 0; d < kDigits; ++d) {
-    first[d] = sum;
-    for (auto& of_part : place) sum += std::exchange(of_part[d], sum);
-  }
-  first[kDigits] = sum;
-  in_parts([&](std::uint64_t const* from, std::size_t& to) {
-    copy_record<kStride>(from, other + to++ * kStride);
-  });
+  for (std::size_t d = 0; d < kDigits; ++d) end[d] = first[d + 1] = first[d] + end[d];
+  std::vector<std::size_t> place(first.begin(), first.end() - 1);
+  group_by_digit<kStride>(records, place, end, digit);
   std::uint64_t const below = used & ((std::uint64_t{1} << shift) - 1);
+  std::vector<std::vector<std::uint64_t>> spare(static_cast<std::size_t>(threads));
+  ThreadPool pool;
   pool.share(threads, 0, static_cast<std::int64_t>(kDigits), kDigitsAtOnce,
-             [&](int, std::int64_t begin, std::int64_t n) {
+             [&](int thread, std::int64_t begin, std::int64_t n) {
+               auto& other = spare[static_cast<std::size_t>(thread)];
                for (auto d = static_cast<std::size_t>(begin);
                     d < static_cast<std::size_t>(begin + n); ++d) {
-                 std::size_t const at = first[d] * kStride;
+                 std::uint64_t* const mine = records + first[d] * kStride;
                  std::size_t const size = first[d + 1] - first[d];
                  if (size < 2) continue;
-                 auto* const sorted = radix_sort<kStride>(other + at, records + at, size, below);
-                 if (sorted != other + at) std::copy_n(sorted, size * kStride, other + at);
+                 if (other.size() < size * kStride) other.resize(size * kStride);
+                 auto* const sorted = radix_sort<kStride>(mine, other.data(), size, below);
+                 if (sorted != mine) std::copy_n(sorted, size * kStride, mine);
                }
              });
 }
@@ -287,22 +290,18 @@ void RecordSorter::sort_in_memory() {
   drop_repeats();
 }
 
-RecordSorter::Words RecordSorter::copy_memory() const {
-  std::size_t const bytes = std::max<std::size_t>(1, count_ * stride_) * sizeof(std::uint64_t);
-  Words memory(static_cast<std::uint64_t*>(std::malloc(bytes)));
-  if (!memory) fail_memory(bytes);
-  return memory;
-}
-
 void RecordSorter::sort_narrow() {
-  Words other = copy_memory();
-  if (options_.payload) {
-    split_sort<2>(records_.get(), other.get(), count_, options_.threads);
-  } else {
-    split_sort<1>(records_.get(), other.get(), count_, options_.threads);
+  constexpr std::size_t kWorthAThread = 1U << 16;
+  int const threads = count_ < kWorthAThread ? 1 : options_.threads;
+  try {
+    if (options_.payload) {
+      split_sort<2>(records_.get(), count_, threads);
+    } else {
+      split_sort<1>(records_.get(), count_, threads);
+    }
+  } catch (std::bad_alloc const&) {
+    fail_memory(count_ * stride_ * sizeof(std::uint64_t));
   }
-  records_.swap(other);
-  capacity_ = count_;
 }
 
 void RecordSorter::sort_wide() {
@@ -313,7 +312,9 @@ void RecordSorter::sort_wide() {
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
     return key_less(from + a * stride_, from + b * stride_, words);
   });
-  Words other = copy_memory();
+  std::size_t const bytes = std::max<std::size_t>(1, count_ * stride_) * sizeof(std::uint64_t);
+  Words other(static_cast<std::uint64_t*>(std::malloc(bytes)));
+  if (!other) fail_memory(bytes);
   for (std::size_t i = 0; i < count_; ++i) {
     std::copy_n(from + order[i] * stride_, stride_, other.get() + i * stride_);
   }

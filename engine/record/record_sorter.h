@@ -65,8 +65,6 @@ class RecordSorter {
   using Words = std::unique_ptr<std::uint64_t, Free>;
 
   void reserve(std::size_t records);
-  /// Memory for a copy of the records.
-  Words copy_memory() const;
   /// Whether the records in memory are sorted and distinct as they came.
   bool ascends() const;
   void sort_in_memory();
