@@ -60,8 +60,7 @@ std::string instance_index_json(RunConfig const& config, TestSubject const& subj
   json["columns"] = Json::array();
   for (std::size_t c = 0; c < columns.all().size(); ++c) {
     InstanceColumn const& column = columns.all()[c];
-    NpyField const& field = columns.fields()[c];
-    Json one = {{"name", config.output.format == OutputFormat::kCsv ? column.name : field.name},
+    Json one = {{"name", columns.fields()[c].name},
                 {"holds", std::ranges::find(kKinds, column.kind, &KindName::kind)->name},
                 {"type", npy_type(column.type).code}};
     Attribute const* attribute = nullptr;
@@ -75,6 +74,13 @@ std::string instance_index_json(RunConfig const& config, TestSubject const& subj
       one["low"] = attribute->low.value();
       one["high"] = attribute->high.value();
       if (Json words = words_of(*attribute); !words.empty()) one["words"] = std::move(words);
+    }
+    if (column.kind == ColumnKind::kLabel || column.kind == ColumnKind::kPairLabel) {
+      for (std::int32_t label = 0; label < std::max(2, subject.model().outputs()); ++label) {
+        std::string const number = std::to_string(label);
+        if (std::string const word = domain.label_word(label); word != number)
+          one["words"][number] = word;
+      }
     }
     if (column.kind == ColumnKind::kPhase) {
       for (std::size_t i = 0; i < kFinderPhases.size(); ++i)

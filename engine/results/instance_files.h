@@ -26,7 +26,8 @@ struct InstanceFileFacts {
 std::string instance_file_name(OutputFormat format, std::optional<std::int64_t> shard_rows,
                                std::int64_t i);
 
-/// instances.json: format, columns with what they hold, types and words, and the files.
+/// instances.json: format, columns with their distinct names, what they hold, types and words, and
+/// the files.
 std::string instance_index_json(RunConfig const& config, TestSubject const& subject,
                                 InstanceColumns const& columns,
                                 std::vector<InstanceFileFacts> const& files);

@@ -30,11 +30,11 @@ std::map<Key, std::uint64_t> contents(RecordSorter const& sorter, std::size_t wo
 
 // Random records, sorted with one memory limit, against std::map.
 void check_sorter(int words, bool payload, std::uint64_t limit, std::size_t count,
-                  std::uint64_t keys, bool expect_spill) {
+                  std::uint64_t keys, bool expect_spill, int threads = 1) {
   TemporaryFolder const folder;
   auto const w = static_cast<std::size_t>(words);
   {
-    RecordSorter sorter({words, payload, folder.file("spill"), "part", limit});
+    RecordSorter sorter({words, payload, folder.file("spill"), "part", limit, threads});
     std::mt19937_64 random(count + w);
     std::map<Key, std::uint64_t> expected;
     for (std::size_t i = 0; i < count; ++i) {
@@ -69,6 +69,12 @@ TEST(RecordSorter, SortsInMemory) {
   check_sorter(1, false, kPlenty, 50000, 1ULL << 33, false);
   check_sorter(2, true, kPlenty, 5000, 50, false);
   check_sorter(3, false, kPlenty, 5000, 10, false);
+}
+
+TEST(RecordSorter, SortsByThreads) {
+  check_sorter(1, true, kPlenty, 200000, 1ULL << 40, false, 3);
+  check_sorter(1, true, kPlenty, 200000, 3, false, 3);
+  check_sorter(1, false, kPlenty, 200000, 100000, false, 2);
 }
 
 TEST(RecordSorter, TakesNothingAndLittle) {

@@ -149,7 +149,7 @@ TEST(Run, OtherFormatsHoldTheSame) {
   EXPECT_EQ(csv.signature, none.signature);
   EXPECT_EQ(csv.found.unique_groups, none.found.unique_groups);
   EXPECT_FALSE(fs::exists(folder.file("none/instances.csv")));
-  for (char const* file : {"instances.npy", "scores.npy", "instances.columns.json"}) {
+  for (char const* file : {"instances.npy", "instances.json"}) {
     EXPECT_TRUE(fs::exists(folder.file("npy") + "/" + file)) << file;
   }
   for (char const* dir : {"out", "npy", "none"}) {

@@ -438,5 +438,77 @@ TEST(VisitTableThreads, WideRecordIsThatOfAnyOrder) {
   together<Wide>({1ULL << 40, 3, 3, 60000, 15000}, 50'000);
 }
 
+/// The word of a LabelPair, member by member.
+std::uint64_t pair_of(std::uint64_t group, std::uint32_t variant, int variants, int label_bits) {
+  auto const truth = truth_of(group, label_bits);
+  if (label_bits == 0 || truth.irregular) return LabelPair::kUnknown;
+  int const bits = label_bits / variants;
+  auto const label = [&](int v) { return (truth.labels >> (v * bits)) & ((1U << bits) - 1); };
+  std::uint32_t const own = label(static_cast<int>(variant));
+  for (int v = 0; v < variants; ++v) {
+    if (label(v) != own) return LabelPair{static_cast<std::uint32_t>(v), own, label(v)}.word();
+  }
+  return LabelPair::kUnknown;
+}
+
+/// The IDIs of a table against those among all that it hands out.
+void expect_findings(std::uint64_t groups, int variants, int label_bits, std::uint64_t seen) {
+  constexpr std::uint64_t kCut = Finder::pack(Phase::kLocal, 700, 0);
+  constexpr std::uint64_t kLow = 7;  // the digits of a group's key in two places, turned round
+  auto const members = static_cast<std::uint64_t>(variants);
+  RowKeyRun const runs[] = {{0, kLow, 0, members}, {0, 1, kLow, 1ULL << 48}};
+  int const first[] = {0, 2};
+  int const bits[] = {62};
+  std::vector<std::uint64_t> variant_keys(members);
+  for (std::uint64_t v = 0; v < members; ++v) variant_keys[v] = v;
+  RowKeys const keys{1, variants, runs, first, variant_keys.data(), bits};
+  for (int const threads : {1, 3}) {
+    Narrow kind(groups, variants, label_bits, kPlenty, threads);
+    std::mt19937_64 random(variants + label_bits);
+    for (std::uint64_t i = 0; i < 40'000; ++i) {
+      visit(kind, random() % seen, static_cast<std::uint32_t>(random() % members),
+            Finder::pack(Phase::kLocal, static_cast<std::uint32_t>(random() % 1000), 3), label_bits,
+            nullptr);
+    }
+    FindingCounts expected;
+    std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> idis;  // finder, pair
+    std::set<std::uint64_t> found_groups;
+    for (auto const& [input, entry] : collected(kind)) {
+      if (entry.finder >= kCut) continue;
+      expected.count(visit_kind(entry.state));
+      if (visit_kind(entry.state) != VisitKind::kIdi) continue;
+      found_groups.insert(input.first);
+      idis[keys.word(&input.first, input.second, 0)] = {
+          entry.finder, pair_of(input.first, input.second, variants, label_bits)};
+    }
+    for (bool const label_pairs : {false, true}) {
+      std::map<std::uint64_t, std::uint64_t> found;
+      FindingCounts counts = kind.table.collect_findings(
+          {keys, kCut, label_pairs}, threads, [&](std::uint64_t const* records, std::size_t n) {
+            for (std::size_t i = 0; i < n; ++i)
+              EXPECT_TRUE(found.insert({records[2 * i], records[2 * i + 1]}).second);
+          });
+      ASSERT_EQ(found.size(), idis.size());
+      for (auto const& [key, beside] : found)
+        ASSERT_EQ(beside, label_pairs ? idis.at(key).second : idis.at(key).first);
+      // The groups of many members are left to whoever sorts them.
+      bool const counts_groups = variants <= 16;
+      EXPECT_EQ(counts.unique_groups,
+                counts_groups ? static_cast<std::int64_t>(found_groups.size()) : kUncounted);
+      counts.unique_groups = 0;
+      EXPECT_EQ(counts, expected);
+    }
+  }
+}
+
+TEST(VisitTableFindings, AreThoseAmongAllVisits) {
+  expect_findings(1ULL << 40, 4, 4, 9000);
+  expect_findings(1ULL << 40, 9, 9, 3000);
+  expect_findings(1ULL << 40, 3, 6, 9000);
+  expect_findings(1ULL << 40, 20, 0, 1000);
+  expect_findings(1000, 3, 3, 1000);  // the whole domain: no slot stays free
+  expect_findings(90, 9, 9, 90);
+}
+
 }  // namespace
 }  // namespace fairlane

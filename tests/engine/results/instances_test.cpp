@@ -1,0 +1,114 @@
+#include "engine/results/instances.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "engine/check/check.h"
+#include "engine/results/instance_files.h"
+#include "engine/results/run.h"
+#include "tests/engine/results/run_output.h"
+#include "tests/engine/search/small_subject.h"
+#include "tests/models/expect_error.h"
+
+namespace fairlane {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Pair and labels are those that an evaluation says, whether the search has kept them or not.
+TEST(Instances, FewerColumnsAreThoseOfAll) {
+  TemporaryFolder const folder;
+  RunConfig config = small_config(folder, {});
+  run(config, options_with(1));
+  std::istringstream all(slurp(config.output.dir + "/instances.csv"));
+  std::string labels;
+  std::string inputs;
+  constexpr int kAfterLabels = 5;  // score, pair_score, phase, seed, iteration
+  constexpr int kAfterInputs = 4;  // two values of the pair, two labels
+  auto const without_last = [](std::string& line, int cells) {
+    for (int i = 0; i < cells; ++i) line.resize(line.rfind(','));
+  };
+  for (std::string line; std::getline(all, line);) {
+    without_last(line, kAfterLabels);
+    labels += line + "\n";
+    without_last(line, kAfterInputs);
+    inputs += line + "\n";
+  }
+  for (int const threads : {1, 3}) {
+    config.output.columns = OutputColumns::kLabels;
+    Summary const few = run(to(config, folder.file("labels")), options_with(threads));
+    EXPECT_EQ(slurp(folder.file("labels/instances.csv")), labels);
+    EXPECT_FALSE(few.severity_mean);
+    config.output.columns = OutputColumns::kInputs;
+    run(to(config, folder.file("inputs")), options_with(threads));
+    EXPECT_EQ(slurp(folder.file("inputs/instances.csv")), inputs);
+    fs::remove_all(folder.file("labels"));
+    fs::remove_all(folder.file("inputs"));
+  }
+}
+
+TEST(Instances, InManyFilesAreTheSame) {
+  TemporaryFolder const folder;
+  RunConfig config = small_config(folder, {});
+  Summary const whole = run(config, options_with(1));
+  std::string const csv = slurp(config.output.dir + "/instances.csv");
+  std::size_t const header = csv.find('\n') + 1;
+  for (OutputColumns const columns :
+       {OutputColumns::kAll, OutputColumns::kLabels, OutputColumns::kInputs}) {
+    for (OutputFormat const format : {OutputFormat::kCsv, OutputFormat::kNpy}) {
+      SCOPED_TRACE(std::string(name_of(format)) + " " + std::string(name_of(columns)));
+      config.output.columns = columns;
+      config.output.format = format;
+      config.output.shard_rows = whole.found.unique_instances / 3;
+      std::string const dir = folder.file("many");
+      Summary const many = run(to(config, dir), options_with(2));
+      auto const files = read_instance_files(dir, format);
+      ASSERT_GE(files.size(), 3U);
+      CheckResult const result = check_directory(dir);
+      EXPECT_EQ(result.failed, 0) << (result.failures.empty() ? "" : result.failures[0]);
+      EXPECT_EQ(result.instances, whole.found.unique_instances);
+      EXPECT_EQ(many.signature == whole.signature, columns == OutputColumns::kAll);
+      if (columns == OutputColumns::kAll && format == OutputFormat::kCsv) {
+        std::string together = csv.substr(0, header);
+        for (auto const& file : files) together += slurp(dir + "/" + file.name).substr(header);
+        EXPECT_EQ(together, csv);
+      }
+      // A run that replaces it in fewer files leaves none of them behind.
+      config.output.shard_rows.reset();
+      RunOptions replacing = options_with(1);
+      replacing.overwrite = true;
+      run(to(config, dir), replacing);
+      for (auto const& file : files) EXPECT_FALSE(fs::exists(dir + "/" + file.name)) << file.name;
+      fs::remove_all(dir);
+    }
+  }
+}
+
+TEST(Instances, AFileOfInstancesThatWasReplacedIsNoticed) {
+  TemporaryFolder const folder;
+  RunConfig config = small_config(folder, {});
+  config.output.columns = OutputColumns::kInputs;
+  config.output.shard_rows = 5;
+  run(config, options_with(1));
+  // The order of what the digests are of is right, and yet they are of other files.
+  std::string const index = slurp(config.output.dir + "/instances.json");
+  std::string damaged = index;
+  auto const digest = damaged.find("\"sha256\": \"") + 11;
+  damaged[digest] = damaged[digest] == '0' ? '1' : '0';
+  std::ofstream(config.output.dir + "/instances.json") << damaged;
+  CheckResult const result = check_directory(config.output.dir);
+  EXPECT_EQ(result.contradictions, 1);
+  EXPECT_NE(result.failures.at(0).find("instances-00000.csv"), std::string::npos);
+  for (char const* name : {"../x", "instances-00001.csv", "instances.npy"}) {
+    std::string other = index;
+    other.replace(other.find("instances-00000.csv"), 19, name);
+    std::ofstream(config.output.dir + "/instances.json") << other;
+    expect_error(ExitCode::kData, {"instances.json", "expected instances-00000.csv"},
+                 [&] { check_directory(config.output.dir); });
+  }
+}
+
+}  // namespace
+}  // namespace fairlane

@@ -1,0 +1,190 @@
+"""The Python package reads what a run wrote, in every format, and PyTorch learns from it."""
+import csv
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BINARY = os.environ["FAIRLANE_BINARY"]
+ROOT = pathlib.Path(os.environ["FAIRLANE_SOURCE_DIR"])
+DEMO = ROOT / "configs" / "demo"
+sys.path.insert(0, str(ROOT / "python"))
+
+try:
+    import numpy
+except ImportError:
+    print("numpy is not installed for", sys.executable)
+    sys.exit(77)
+
+import fairlane
+
+
+def lacks(*modules):
+    missing = [name for name in modules if importlib.util.find_spec(name) is None]
+    return unittest.skipIf(missing, f"not installed for {sys.executable}: {', '.join(missing)}")
+
+
+class Results(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+
+    def run_demo(self, name, **output):
+        """The results of a small search, made once for each set of options."""
+        out = self.folder / name
+        if not out.exists():
+            flags = [part for key, value in output.items() for part in ("--set", f"output.{key}={value}")]
+            done = subprocess.run(
+                [BINARY, "run", DEMO / "config.yaml", "--out", out, "-q", *flags],
+                capture_output=True, text=True)
+            self.assertEqual(0, done.returncode, done.stderr)
+        return fairlane.read(out)
+
+    def plain(self):
+        """The rows of instances.csv, as the csv module has them."""
+        self.run_demo("plain")
+        with open(self.folder / "plain" / "instances.csv", encoding="utf-8", newline="") as lines:
+            return list(csv.reader(lines))
+
+    def test_every_format_has_the_same_rows(self):
+        header, *rows = self.plain()
+        for name, output in {"plain": {}, "npy": {"format": "npy"},
+                             "shards": {"format": "npy", "shard_rows": 100},
+                             "csv-shards": {"shard_rows": 77}}.items():
+            with self.subTest(name):
+                results = self.run_demo(name, **output)
+                results.verify()
+                self.assertEqual(len(rows), len(results))
+                array = results.array()
+                self.assertEqual(header, list(array.dtype.names))
+                phases = next(c.words for c in results.columns if c.holds == "phase")
+                for row, expected in zip(array, rows):
+                    for column, cell in zip(results.columns, expected):
+                        value = row[column.name]
+                        if column.holds == "phase":
+                            self.assertEqual(cell, phases[int(value)])
+                        elif column.dtype == "<f4":
+                            self.assertEqual(numpy.float32(cell), value)
+                        else:
+                            self.assertEqual(int(cell), value)
+
+    def test_arrays_are_small_and_not_loaded(self):
+        results = self.run_demo("npy", format="npy")
+        shard, = results.shards()
+        self.assertIsInstance(shard, numpy.memmap)
+        attributes = results.named("attribute")
+        self.assertEqual({"uint8"}, {str(shard.dtype[name]) for name in attributes})
+        self.assertEqual((len(results), len(attributes)), results.inputs().shape)
+
+    def test_pairs_differ_in_protected_attributes_alone(self):
+        results = self.run_demo("npy", format="npy")
+        inputs, pairs = results.inputs(), results.pairs()
+        protected = [c.attribute for c in results.columns if c.holds == "pair"]
+        changed = {results.named("attribute")[i] for i in numpy.flatnonzero((inputs != pairs).any(0))}
+        self.assertTrue(changed and changed <= set(protected), changed)
+        self.assertTrue((inputs != pairs).any(1).all())
+
+    def test_fewer_columns(self):
+        everything = self.run_demo("npy", format="npy")
+        for columns, lacking in (("labels", ["score"]), ("inputs", ["score", "label", "pair"])):
+            with self.subTest(columns):
+                few = self.run_demo("few-" + columns, format="npy", columns=columns)
+                self.assertEqual([], few.named(*lacking))
+                names = list(few.dtype.names)
+                self.assertTrue((everything.array()[names] == few.array()).all())
+        with self.assertRaisesRegex(fairlane.ResultsError, "has no pairs, expected output.columns"):
+            self.run_demo("few-inputs").pairs()
+
+    @lacks("pandas")
+    def test_a_frame_in_codes_and_in_words(self):
+        header, *rows = self.plain()
+        results = self.run_demo("npy", format="npy")
+        frame = results.frame()
+        self.assertEqual(header, list(frame.columns))
+        self.assertEqual([int(row[0]) for row in rows], list(frame[header[0]]))
+        done = subprocess.run([BINARY, "prepare", "--decode", self.folder / "npy"],
+                              capture_output=True, text=True)
+        self.assertEqual(0, done.returncode, done.stderr)
+        with open(self.folder / "npy.words" / "instances.csv", encoding="utf-8") as lines:
+            _, *words = list(csv.reader(lines))
+        spoken = results.frame(words=True)
+        for column in results.columns:
+            if column.dtype != "<f4":
+                place = header.index(column.name)
+                self.assertEqual([row[place] for row in words],
+                                 [str(cell) for cell in spoken[column.name]], column.name)
+
+    @lacks("torch")
+    def test_a_network_learns_from_the_shards(self):
+        import torch
+        from torch.utils.data import BatchSampler, DataLoader, RandomSampler
+
+        from fairlane.datasets import InstanceDataset, PairDataset
+
+        results = self.run_demo("shards", format="npy", shard_rows=100)
+        self.assertGreater(len(results.shards()), 2)
+        data = InstanceDataset(results)
+        whole = results.array()
+        for number in (0, 99, 100, len(data) - 1, -1):
+            inputs, label = data[number]
+            self.assertEqual(list(results.inputs(whole[number])), list(inputs.numpy()))
+            self.assertEqual(whole["label"][number], label.item())
+        with self.assertRaisesRegex(IndexError, "none of number"):
+            data[len(data)]
+        with self.assertRaisesRegex(ValueError, "has no column vote, expected one of"):
+            InstanceDataset(results, target="vote")
+
+        torch.manual_seed(1)
+        scale = torch.tensor(results.inputs().max(0).astype("f4") + 1)
+        network = torch.nn.Sequential(torch.nn.Linear(len(scale), 32), torch.nn.ReLU(),
+                                      torch.nn.Linear(32, 2))
+        optimizer = torch.optim.Adam(network.parameters(), lr=0.01)
+        loss_of = torch.nn.CrossEntropyLoss()
+        losses = []
+        for _ in range(30):
+            batches = BatchSampler(RandomSampler(data), batch_size=128, drop_last=False)
+            losses.append(0.0)
+            for inputs, labels in DataLoader(data, sampler=batches, batch_size=None):
+                optimizer.zero_grad()
+                loss = loss_of(network(inputs / scale), labels)
+                loss.backward()
+                optimizer.step()
+                losses[-1] += loss.item() * len(labels) / len(data)
+        self.assertLess(losses[-1], 0.7 * losses[0])
+
+        inputs, similar = PairDataset(results)[numpy.arange(len(data))]
+        self.assertEqual(inputs.shape, similar.shape)
+        self.assertTrue((inputs != similar).any(1).all())
+
+    def test_what_is_wrong_is_said(self):
+        with self.assertRaisesRegex(fairlane.ResultsError, "no such directory"):
+            fairlane.read(self.folder / "nowhere")
+        (self.folder / "empty").mkdir()
+        with self.assertRaisesRegex(fairlane.ResultsError, "has no DONE"):
+            fairlane.read(self.folder / "empty")
+        none = self.run_demo("none", format="none")
+        self.assertEqual(0, len(none))
+        with self.assertRaisesRegex(fairlane.ResultsError, "holds no instances, expected"):
+            none.array()
+        cut = self.run_demo("cut", format="npy", shard_rows=100)
+        path = self.folder / "cut" / "instances-00001.npy"
+        data = bytearray(path.read_bytes())
+        data[-1] ^= 1
+        path.write_bytes(data)
+        with self.assertRaisesRegex(fairlane.ResultsError, "instances-00001.npy: is not the file"):
+            cut.verify()
+        index = json.loads((self.folder / "cut" / "instances.json").read_text(encoding="utf-8"))
+        index["files"][0]["rows"] += 1
+        (self.folder / "cut" / "instances.json").write_text(json.dumps(index), encoding="utf-8")
+        with self.assertRaisesRegex(fairlane.ResultsError, "has 100 rows, expected 101"):
+            fairlane.read(self.folder / "cut").array()
+
+
+if __name__ == "__main__":
+    unittest.main()
