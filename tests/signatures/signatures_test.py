@@ -100,7 +100,7 @@ COLUMNS = {
     "summary.csv": ("method", "repeats", "ran_out_of_inputs",
                     *(f"{measure}_{key}" for measure in MEASURES for key in STATISTICS)),
 }
-FILES = ("instances.csv", "instances.npy", "scores.npy", "global.csv", "values.csv", "pairs.csv")
+FILES = ("instances.csv", "instances.npy", "instances.json", "global.csv", "values.csv", "pairs.csv")
 SHOWN_WHEN_WRONG = ("summary", "manifest")  # parts of a few dozen lines
 # Intervals come from functions of the C library, whose last digits may differ.
 ESTIMATE_DIGITS = 9

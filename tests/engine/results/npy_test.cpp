@@ -16,7 +16,7 @@ TEST(Npy, HeaderIsWhatNumpyWrites) {
   EXPECT_EQ(header.size() % 64, 0U);
   EXPECT_EQ(header.substr(0, 10), std::string("\x93NUMPY\x01\x00\x76\x00", 10));
   EXPECT_EQ(
-      header.substr(10, 84),
+      header.substr(10, 86),
       "{'descr': [('age', '|u1'), ('it\\'s', '<f4')], 'fortran_order': False, 'shape': (3,), }");
   EXPECT_EQ(header.back(), '\n');
   EXPECT_EQ(npy_row_bytes(fields), 5U);
