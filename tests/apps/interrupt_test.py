@@ -141,6 +141,28 @@ class Interrupt(unittest.TestCase):
         self.assertGreater(went_on, 0)
         self.expect_whole()
 
+    def test_kills_while_shards_are_written(self):
+        shards = ("--set", "output.format=npy", "--set", "output.columns=labels", "--set", "output.shard_rows=200")
+        chance = random.Random(9)
+        wrote = 0
+        for _ in range(6):
+            process = self.start(*shards)
+            written = chance.randrange(12)  # files that are there, or begun, when it is killed
+            while process.poll() is None and not (self.out / ".partial" / f"instances-{written:05}.npy").exists():
+                time.sleep(0.0005)
+            process.kill()
+            process.communicate(timeout=PATIENCE)
+            wrote += process.returncode != 0
+        subprocess.run(command(self.out, *shards, "--quiet", "--overwrite"), stdout=subprocess.DEVNULL, check=True)
+        subprocess.run(command(self.whole, *shards, "--quiet"), stdout=subprocess.DEVNULL, check=True)
+        self.assertGreater(wrote, 0)
+        names = sorted(path.name for path in self.whole.iterdir())
+        self.assertGreater(len([name for name in names if name.endswith(".npy")]), 12)
+        self.assertEqual(names, sorted(path.name for path in self.out.iterdir()))
+        for name in names:
+            if name != "summary.json":
+                self.assertEqual((self.whole / name).read_bytes(), (self.out / name).read_bytes(), name)
+
     def test_nothing_is_saved_where_inputs_are_counted(self):
         process = self.start("--set", "budget.instances=1000000000", "--set", "local.num=2000000000")
         time.sleep(0.1)
