@@ -18,6 +18,7 @@
 #include "engine/subject/row_labels.h"
 #include "engine/train/similar_pairs.h"
 #include "models/keras/h5_writer.h"
+#include "models/onnx/model_writer.h"
 #include "models/safetensors.h"
 
 namespace fairlane {
@@ -58,6 +59,7 @@ Metrics measure_on(TestSubject const& subject, Backend& backend, TrainingRows co
 void write_network(Network const& network, std::string const& name,
                    std::function<std::string(std::string const&)> const& place) {
   write_safetensors(network, place(name + ".safetensors"));
+  write_onnx(network, place(name + ".onnx"));
   if (has_keras_form(network)) write_keras_h5(network, place(name + ".h5"));
 }
 

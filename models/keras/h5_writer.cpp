@@ -63,7 +63,15 @@ std::string layer_name(std::size_t l) { return fmt::format("dense_{}", l + 1); }
 std::string activation_layer_name(std::size_t l) { return fmt::format("activation_{}", l + 1); }
 
 std::string model_config(Network const& network) {
+  // A layer of its own: Keras 3 takes a Dense layer's batch_input_shape for the shape of a row.
   Json layers = Json::array();
+  layers.push_back({{"class_name", "InputLayer"},
+                    {"config",
+                     {{"batch_input_shape", Json::array({nullptr, network.layers.front().inputs})},
+                      {"dtype", "float32"},
+                      {"sparse", false},
+                      {"ragged", false},
+                      {"name", "inputs"}}}});
   for (std::size_t l = 0; l < network.layers.size(); ++l) {
     DenseLayer const& layer = network.layers[l];
     char const* const word = keras_word(layer);
@@ -73,7 +81,6 @@ std::string model_config(Network const& network) {
                    {"units", layer.outputs},
                    {"activation", word != nullptr ? word : "linear"},
                    {"use_bias", true}};
-    if (l == 0) config["batch_input_shape"] = Json::array({nullptr, layer.inputs});
     layers.push_back({{"class_name", "Dense"}, {"config", std::move(config)}});
     if (char const* const name = keras_class(layer); name != nullptr) {
       layers.push_back({{"class_name", name},

@@ -59,7 +59,7 @@ TEST(TrainCommand, WritesAModelThatCanBeTested) {
   EXPECT_TRUE(contains(outcome.out, "held out")) << outcome.out;
   auto const files = results_in("out");
   for (char const* name : {"DONE", "manifest.json", "summary.json", "model.safetensors", "model.h5",
-                           "run.yaml", "history.csv"})
+                           "model.onnx", "run.yaml", "history.csv"})
     EXPECT_TRUE(files.contains(name)) << name;
   Json const summary = Json::parse(files.at("summary.json"));
   EXPECT_GT(summary.at("metrics").at("test").at("accuracy").get<double>(), 0.6);
