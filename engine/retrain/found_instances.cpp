@@ -92,7 +92,7 @@ std::vector<std::uint32_t> pick(FoundInstances const& found, TestSubject const& 
   if (picking == Picking::kGroups) {
     auto const width = static_cast<std::size_t>(subject.domain().size());
     std::set<std::vector<std::int32_t>> seen;
-    std::ranges::stable_partition(order, [&](std::uint32_t i) {
+    std::stable_partition(order.begin(), order.end(), [&](std::uint32_t i) {
       return seen.insert(group_of(&found.pairs.first[i * width], subject)).second;
     });
   }

@@ -464,7 +464,7 @@ void expect_findings(std::uint64_t groups, int variants, int label_bits, std::ui
   RowKeys const keys{1, variants, runs, first, variant_keys.data(), bits};
   for (int const threads : {1, 3}) {
     Narrow kind(groups, variants, label_bits, kPlenty, threads);
-    std::mt19937_64 random(variants + label_bits);
+    std::mt19937_64 random(seen);
     for (std::uint64_t i = 0; i < 40'000; ++i) {
       visit(kind, random() % seen, static_cast<std::uint32_t>(random() % members),
             Finder::pack(Phase::kLocal, static_cast<std::uint32_t>(random() % 1000), 3), label_bits,
