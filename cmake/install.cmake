@@ -44,6 +44,9 @@ install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" RENAME copyright
 if(TARGET fairlane_torch)  # needs LibTorch, so that it is in no package
   install(TARGETS fairlane_torch LIBRARY DESTINATION lib/fairlane COMPONENT torch)
 endif()
+if(TARGET fairlane_parquet)  # likewise Apache Arrow
+  install(TARGETS fairlane_parquet LIBRARY DESTINATION lib/fairlane COMPONENT parquet)
+endif()
 
 set(CPACK_PACKAGE_NAME fairlane)
 set(CPACK_PACKAGE_CONTACT "The Fairlane developers")

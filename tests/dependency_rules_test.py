@@ -59,7 +59,8 @@ OWN_HEADERS = (
     ("engine/record/*", (*CORE, "kernels/layout/*", "kernels/visits.h", "engine/record/*")),
     ("engine/job/*", ("base/*", "engine/job/*")),
     ("engine/search/*", (*JOB, "engine/search/*")),
-    ("engine/results/*", (*JOB, "engine/search/*", "engine/results/*")),
+    ("engine/tables/*", ("base/*", "engine/tables/*")),
+    ("engine/results/*", (*JOB, "engine/search/*", "engine/tables/*", "engine/results/*")),
     ("engine/count/*", (*JOB, "engine/search/*", "engine/results/*", "engine/count/*")),
     ("engine/train/*", (*JOB, "engine/search/*", "engine/results/*", "engine/count/*", "engine/train/*")),
     ("engine/retrain/*", (*JOB, "engine/search/*", "engine/results/*", "engine/count/*", "engine/train/*",
@@ -103,6 +104,8 @@ LIBRARIES = {
     "opencv2/": ("models/torch/plugin/voter.cpp",),
     "nlohmann/": ("base/json.cpp", "base/strict_json.cpp"),
     "fmt/": ("base/*", "models/*", "engine/*", "apps/*"),
+    "arrow/": ("engine/tables/plugin/*",),
+    "parquet/": ("engine/tables/plugin/*",),
     "gtest/": (),
     "gmock/": (),
     "benchmark/": (),
@@ -242,7 +245,7 @@ def twins(files):
 # class, and the plug-in, whose face is plugin_api.h.
 FACED = ("base/", "engine/", "models/")
 PARTS = ("engine/search/lockstep/*_phase.cpp", "engine/search/lockstep/saved_state.cpp",
-         "engine/search/genetic/*_phase.cpp", "models/torch/plugin/plugin.cpp")
+         "engine/search/genetic/*_phase.cpp", "*/plugin/plugin.cpp")
 
 
 def faceless(files):

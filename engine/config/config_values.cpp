@@ -290,14 +290,6 @@ std::string WordKind::expected() const {
   return fmt::format("one of {}", fmt::join(names_of(words), ", "));
 }
 
-void fail_lacking(ConfigPlace const& at, YamlNode const& node, std::string const& why,
-                  WordKind const& words) {
-  ConfigPlace unavailable = at;
-  unavailable.code = ExitCode::kUnavailable;
-  unavailable.fail(node, fmt::format("{} is {}, but {}; expected {}", at.key,
-                                     in_quotes(node.scalar), why, either_of(words.words)));
-}
-
 void ModelValue::read(ConfigPlace const& at, YamlNode const& node, RunConfig& config) const {
   std::string const text = text_of(at, node, expected());
   config.model = is_command(text) ? text : path_of(at, node, expected());

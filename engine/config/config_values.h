@@ -121,23 +121,12 @@ struct WordKind {
   std::vector<Choice> choices() const { return words; }
 };
 
-/// Throws Error(kUnavailable).
-[[noreturn]] void fail_lacking(ConfigPlace const& at, YamlNode const& node, std::string const& why,
-                               WordKind const& words);
-
 /// A value of an enumeration, by its word.
-/// lacking  a word that is known, but not to this build
-/// why      this build lacks it
 template <class E>
 struct EnumKind {
-  char const* lacking = "";
-  char const* why = "";
   WordKind words = {choices_of()};
 
   E read(ConfigPlace const& at, YamlNode const& node) const {
-    if (node.kind == YamlNode::Kind::kScalar && node.scalar == lacking && *lacking != '\0') {
-      fail_lacking(at, node, why, words);
-    }
     return find_word<E>(words.read(at, node))->value;
   }
   Json recorded(E value, std::string const& /*dir*/) const { return name_of(value); }

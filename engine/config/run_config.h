@@ -40,11 +40,12 @@ inline constexpr std::array kEnumWords<OutOfDomain> = std::to_array<Word<OutOfDo
      {OutOfDomain::kDrop, "drop", "they are left out"},
      {OutOfDomain::kClip, "clip", "they are moved to the nearest bounds"}});
 
-enum class OutputFormat { kCsv, kNpy, kNone };
+enum class OutputFormat { kCsv, kNpy, kParquet, kNone };
 template <>
 inline constexpr std::array kEnumWords<OutputFormat> = std::to_array<Word<OutputFormat>>(
     {{OutputFormat::kCsv, "csv", "`instances.csv`"},
      {OutputFormat::kNpy, "npy", "`instances.npy`, an array of NumPy with a field for each column"},
+     {OutputFormat::kParquet, "parquet", "`instances.parquet`, by Apache Arrow"},
      {OutputFormat::kNone, "none", "counts alone"}});
 
 /// Each has the columns of those before it.
@@ -154,11 +155,13 @@ struct BudgetConfig {
 };
 
 /// shard_rows  instances in a file, none: all in one
+/// zstd        compresses Parquet files
 struct OutputConfig {
   std::string dir;
   OutputFormat format = OutputFormat::kCsv;
   OutputColumns columns = OutputColumns::kAll;
   std::optional<std::int64_t> shard_rows;
+  bool zstd = false;
   bool trace = false;
   bool path_coverage = false;
 };

@@ -249,6 +249,7 @@ void Enumeration::add_instances(std::string const& dir) {
 }  // namespace
 
 std::string enumerate(RunConfig const& config, EnumerateOptions const& options) {
+  if (options.instances.any()) require_format(config.output.format);
   return Enumeration(config, options).run();
 }
 

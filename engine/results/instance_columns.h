@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "engine/config/run_config.h"
-#include "engine/results/npy.h"
 #include "engine/subject/subject.h"
+#include "engine/tables/npy.h"
 
 namespace fairlane {
 

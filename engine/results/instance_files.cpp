@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "engine/tables/parquet.h"
 
 namespace fairlane {
 namespace {
@@ -44,6 +45,10 @@ Json words_of(Attribute const& attribute) {
 }
 
 }  // namespace
+
+void require_format(OutputFormat format) {
+  if (format == OutputFormat::kParquet) static_cast<void>(parquet_plugin());
+}
 
 std::string instance_file_name(OutputFormat format, std::optional<std::int64_t> shard_rows,
                                std::int64_t i) {
@@ -129,15 +134,26 @@ std::vector<InstanceFileFacts> read_instance_files(std::string const& dir, Outpu
   return files;
 }
 
-/// A file on its way, and its digest.
+/// A file on its way.
 class InstanceWriter::File {
  public:
-  explicit File(std::string const& path) : file_(path) {}
-  void write(std::string const& bytes) {
+  virtual ~File() = default;
+  virtual void write(std::string const& bytes, std::int64_t rows) = 0;
+  /// Its digest.
+  virtual std::string close() = 0;
+};
+
+namespace {
+
+/// A file that begins with a header.
+class PlainFile final : public InstanceWriter::File {
+ public:
+  PlainFile(std::string const& path, std::string const& header) : file_(path) { write(header, 0); }
+  void write(std::string const& bytes, std::int64_t /*rows*/) override {
     hash_.update(bytes.data(), bytes.size());
     file_.write(bytes.data(), bytes.size());
   }
-  std::string close() {
+  std::string close() override {
     file_.close();
     return hash_.finish();
   }
@@ -146,6 +162,25 @@ class InstanceWriter::File {
   FileWriter file_;
   Sha256 hash_;
 };
+
+class ParquetFile final : public InstanceWriter::File {
+ public:
+  ParquetFile(std::string path, std::vector<NpyField> const& fields, bool zstd)
+      : path_(std::move(path)), file_(path_, fields, zstd) {}
+  void write(std::string const& bytes, std::int64_t rows) override {
+    file_.write(bytes.data(), rows);
+  }
+  std::string close() override {
+    file_.close();
+    return sha256_file(path_);
+  }
+
+ private:
+  std::string path_;
+  ParquetWriter file_;
+};
+
+}  // namespace
 
 InstanceWriter::InstanceWriter(RunConfig const& config, InstanceColumns const& columns,
                                std::int64_t rows, OutputDir& out)
@@ -164,9 +199,20 @@ void InstanceWriter::open() {
   std::string const name = instance_file_name(output_.format, output_.shard_rows,
                                               static_cast<std::int64_t>(files_.size()));
   files_.push_back({name, room_, ""});
-  file_ = std::make_unique<File>(out_.partial(name));
-  file_->write(output_.format == OutputFormat::kCsv ? columns_.csv_header()
-                                                    : npy_header(columns_.fields(), room_));
+  std::string const path = out_.partial(name);
+  switch (output_.format) {
+    case OutputFormat::kCsv:
+      file_ = std::make_unique<PlainFile>(path, columns_.csv_header());
+      return;
+    case OutputFormat::kNpy:
+      file_ = std::make_unique<PlainFile>(path, npy_header(columns_.fields(), room_));
+      return;
+    case OutputFormat::kParquet:
+      file_ = std::make_unique<ParquetFile>(path, columns_.fields(), output_.zstd);
+      return;
+    case OutputFormat::kNone:
+      return;
+  }
 }
 
 void InstanceWriter::close() {
@@ -175,7 +221,7 @@ void InstanceWriter::close() {
 }
 
 void InstanceWriter::write(std::string const& bytes, std::int64_t rows) {
-  if (file_) file_->write(bytes);
+  if (file_) file_->write(bytes, rows);
   room_ -= rows;
   left_ -= rows;
   if (room_ > 0 || left_ == 0 || !file_) return;

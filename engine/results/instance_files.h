@@ -22,6 +22,14 @@ struct InstanceFileFacts {
   std::string sha256;
 };
 
+/// Throws Error(kUnavailable) where this build or machine lacks what a format needs.
+void require_format(OutputFormat format);
+
+/// Whether a format's files hold the rows that an array of NumPy has.
+inline bool has_rows_of_arrays(OutputFormat format) {
+  return format == OutputFormat::kNpy || format == OutputFormat::kParquet;
+}
+
 /// Name of the i-th file, where each has `shard_rows`; of the only one, where there are none.
 std::string instance_file_name(OutputFormat format, std::optional<std::int64_t> shard_rows,
                                std::int64_t i);
@@ -44,6 +52,7 @@ class InstanceWriter {
   ~InstanceWriter();
   InstanceWriter(InstanceWriter const&) = delete;
   InstanceWriter& operator=(InstanceWriter const&) = delete;
+  class File;
 
   /// bytes  of `rows` instances of one file, as the format has them. Throws Error(kDisk).
   void write(std::string const& bytes, std::int64_t rows);
@@ -51,7 +60,6 @@ class InstanceWriter {
   std::vector<InstanceFileFacts> const& finish();
 
  private:
-  class File;
   void open();
   void close();
 

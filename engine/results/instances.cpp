@@ -112,8 +112,9 @@ void InstanceFormatter::format(Batch& batch) const {
   }
   if (has_all) put_records(batch);
   if (output_.format == OutputFormat::kCsv) put_csv(batch);
-  if (output_.format == OutputFormat::kNpy) put_array(batch, batch.bytes);
-  if (!has_all && output_.format != OutputFormat::kNpy) put_array(batch, batch.records);
+  bool const is_array = has_rows_of_arrays(output_.format);
+  if (is_array) put_array(batch, batch.bytes);
+  if (!has_all && !is_array) put_array(batch, batch.records);
 }
 
 void InstanceFormatter::describe(Batch& batch) const {

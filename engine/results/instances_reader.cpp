@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "engine/results/npy.h"
+#include "engine/tables/npy.h"
 #include "kernels/visits.h"
 
 namespace fairlane {
@@ -70,6 +70,10 @@ bool InstanceFile::open() {
                                                 "`enumerate` with --instances, no other command",
                                                 shown(path())));
   }
+  if (format_ == OutputFormat::kParquet) {
+    open_parquet();
+    return true;
+  }
   file_ = open_input(path());
   if (format_ == OutputFormat::kCsv) open_csv();
   if (format_ == OutputFormat::kNpy) open_npy();
@@ -125,6 +129,13 @@ void InstanceFile::open_npy() {
   number_ = 0;
 }
 
+void InstanceFile::open_parquet() {
+  fields_ = columns_.fields();
+  parquet_ = std::make_unique<ParquetReader>(path(), fields_);
+  rows_ = parquet_->rows();
+  number_ = 0;
+}
+
 bool InstanceFile::next(InstanceBlock& block) {
   if (format_ == OutputFormat::kNone) return false;
   while (!(format_ == OutputFormat::kCsv ? next_lines(block) : next_rows(block))) {
@@ -158,7 +169,20 @@ bool InstanceFile::next_rows(InstanceBlock& block) {
   auto const n = std::min<std::size_t>(kBlockRows, static_cast<std::size_t>(rows_ - number_));
   block.fields = fields_;
   block.bytes.resize(n * npy_row_bytes(fields_));
-  if (read(block.bytes.data(), block.bytes.size()) != block.bytes.size())
+  auto const wanted = static_cast<std::int64_t>(n);
+  std::int64_t got = 0;
+  if (parquet_) {
+    std::size_t const width = npy_row_bytes(fields_);
+    std::int64_t more = 0;
+    do {
+      more =
+          parquet_->read(block.bytes.data() + static_cast<std::size_t>(got) * width, wanted - got);
+      got += more;
+    } while (more > 0 && got < wanted);
+  } else if (read(block.bytes.data(), block.bytes.size()) == block.bytes.size()) {
+    got = wanted;
+  }
+  if (got != wanted)
     throw Error(ExitCode::kIntegrity, fmt::format("{}: changed while it was read", shown(path())));
   block.first = static_cast<std::int64_t>(at_) << kLineBits | number_;
   number_ += static_cast<std::int64_t>(n);

@@ -12,6 +12,7 @@
 #include "engine/config/run_config.h"
 #include "engine/results/instance_columns.h"
 #include "engine/results/instance_files.h"
+#include "engine/tables/parquet.h"
 
 namespace fairlane {
 
@@ -67,6 +68,7 @@ class InstanceFile {
   bool open();
   void open_csv();
   void open_npy();
+  void open_parquet();
   bool next_lines(InstanceBlock& block);
   bool next_rows(InstanceBlock& block);
   std::size_t read(char* to, std::size_t size) const;
@@ -86,6 +88,7 @@ class InstanceFile {
   std::int64_t number_ = 0;  // of the next instance in the file
   std::int64_t rows_ = 0;    // of an array
   std::vector<NpyField> fields_;
+  std::unique_ptr<ParquetReader> parquet_;
 };
 
 }  // namespace fairlane

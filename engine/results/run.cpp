@@ -11,6 +11,7 @@
 #include "base/stopwatch.h"
 #include "engine/record/findings.h"
 #include "engine/record/output_dir.h"
+#include "engine/results/instance_files.h"
 #include "engine/results/instances.h"
 #include "engine/results/manifest.h"
 #include "engine/results/recall.h"
@@ -120,6 +121,7 @@ Summary run(RunConfig const& config, RunOptions const& options) {
   auto const tell = [&](std::string const& line) {
     if (options.notice) options.notice(line);
   };
+  require_format(config.output.format);
   TestSubject const subject(config, options.execution.model);
   MethodSpec const& method = find_method(config.method);
   require_usable(method, subject);

@@ -3,16 +3,12 @@
 
 #include <string>
 
+#include "base/plugin.h"
 #include "models/torch/plugin_api.h"
 
 namespace fairlane {
 
-/// The folder in which the plug-in is expected: FAIRLANE_PLUGIN_DIR, otherwise beside the running
-/// program.
-std::string plugin_folder();
-
-/// The plug-in in `folder`, loaded once and for as long as the process lives.
-/// Throws Error(kUnavailable) where it is absent, does not load or has another version.
-TorchPlugin const& torch_plugin(std::string const& folder = plugin_folder());
+/// The plug-in in `folder`. Throws Error(kUnavailable) as load_plugin() does.
+TorchPlugin const& torch_plugin(std::string const& folder = plugin_folder(kTorchPluginFile));
 
 }  // namespace fairlane

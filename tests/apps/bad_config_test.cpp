@@ -204,8 +204,6 @@ BadInput const kConfigs[] = {
      {"--set output.path_coverage", "true or false"}},
     {"UnknownFormat", nothing, with("output.format=cvs"), ExitCode::kConfig,
      {"--set output.format", "did you mean 'csv'?"}},
-    {"FormatNotBuilt", nothing, with("output.format=parquet"), ExitCode::kUnavailable,
-     {"--set output.format", "Arrow"}},
     {"TraceIsAWord", nothing, with("output.trace=maybe"), ExitCode::kConfig,
      {"--set output.trace", "true or false"}},
     {"UnknownPolicy", nothing, with("out_of_domain=dorp"), ExitCode::kConfig,

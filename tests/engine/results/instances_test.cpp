@@ -8,9 +8,11 @@
 #include "engine/check/check.h"
 #include "engine/results/instance_files.h"
 #include "engine/results/run.h"
+#include "engine/tables/parquet_plugin_api.h"
 #include "tests/engine/results/run_output.h"
 #include "tests/engine/search/small_subject.h"
 #include "tests/models/expect_error.h"
+#include "tests/plugin_dir.h"
 
 namespace fairlane {
 namespace {
@@ -84,6 +86,49 @@ TEST(Instances, InManyFilesAreTheSame) {
       fs::remove_all(dir);
     }
   }
+}
+
+TEST(Instances, InParquetAreTheSame) {
+  if (!fs::exists(built_plugin() + "/" + kParquetPluginFile))
+    GTEST_SKIP() << "this build has no Parquet plug-in (FAIRLANE_ARROW)";
+  PluginDir const built(built_plugin());
+  TemporaryFolder const folder;
+  RunConfig config = small_config(folder, {});
+  std::string const dir = folder.file("parquet");
+  for (OutputColumns const columns :
+       {OutputColumns::kAll, OutputColumns::kLabels, OutputColumns::kInputs}) {
+    config.output.columns = columns;
+    config.output.format = OutputFormat::kNpy;
+    config.output.shard_rows.reset();
+    Summary const npy = run(to(config, folder.file("npy")), options_with(1));
+    config.output.format = OutputFormat::kParquet;
+    for (bool const zstd : {false, true}) {
+      config.output.zstd = zstd;
+      config.output.shard_rows = npy.found.unique_instances / 3;
+      Summary const parquet = run(to(config, dir), options_with(2));
+      EXPECT_EQ(parquet.signature, npy.signature);
+      EXPECT_GE(read_instance_files(dir, OutputFormat::kParquet).size(), 3U);
+      CheckResult const result = check_directory(dir);
+      EXPECT_EQ(result.failed, 0) << (result.failures.empty() ? "" : result.failures[0]);
+      EXPECT_EQ(result.instances, npy.found.unique_instances);
+      std::string const file = dir + "/instances-00000.parquet";
+      std::string const bytes = slurp(file);
+      std::ofstream(file) << bytes.substr(0, bytes.size() / 2);
+      expect_error(ExitCode::kData, {"instances-00000.parquet"}, [&] { check_directory(dir); });
+      fs::remove_all(dir);
+    }
+    fs::remove_all(folder.file("npy"));
+  }
+}
+
+TEST(Instances, ParquetWithoutItsPluginIsRefusedAtOnce) {
+  TemporaryFolder const folder;
+  PluginDir const nowhere(folder.file("nowhere"));
+  RunConfig config = small_config(folder, {});
+  config.output.format = OutputFormat::kParquet;
+  expect_error(ExitCode::kUnavailable, {"fairlane_parquet.so", "no such file", "pyarrow"},
+               [&] { run(config, options_with(1)); });
+  EXPECT_FALSE(fs::exists(config.output.dir));
 }
 
 TEST(Instances, AFileOfInstancesThatWasReplacedIsNoticed) {

@@ -16,9 +16,10 @@ namespace fairlane {
 namespace {
 
 TEST(TorchPlugin, IsLookedForWhereTheEnvironmentSaysAndOtherwiseBesideTheProgram) {
-  EXPECT_EQ(plugin_folder(), std::filesystem::read_symlink("/proc/self/exe").parent_path());
+  EXPECT_EQ(plugin_folder(kTorchPluginFile),
+            std::filesystem::read_symlink("/proc/self/exe").parent_path());
   PluginDir const dir("/some/where");
-  EXPECT_EQ(plugin_folder(), "/some/where");
+  EXPECT_EQ(plugin_folder(kTorchPluginFile), "/some/where");
 }
 
 TEST(TorchPlugin, SaysThatItIsAbsent) {

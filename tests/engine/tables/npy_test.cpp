@@ -1,4 +1,4 @@
-#include "engine/results/npy.h"
+#include "engine/tables/npy.h"
 
 #include <gtest/gtest.h>
 
