@@ -194,7 +194,7 @@ inline constexpr std::array kEnumWords<ClassWeights> = std::to_array<Word<ClassW
 ///                last one
 /// validation     share of the rows that say when to stop, and which epoch was best
 /// test           share of the rows that are held out
-/// standardise    learn from inputs less their means over their deviations, which the network's first
+/// standardise    learn from inputs less their means over their deviations, which the first
 ///                layer then takes in
 /// consistency    weight of what makes similar sets agree: of the mean squared difference between
 ///                the probabilities of a row and of another member of its similar set

@@ -22,7 +22,7 @@ namespace fairlane {
 /// no IDIs are only counted, unless add() was used: then every input is sorted.
 class Findings {
  public:
-  /// dir           where temporary files go when memory_limit is exceeded; created when first needed
+  /// dir           where temporary files go when memory_limit is exceeded; created when needed
   /// memory_limit  bytes
   /// threads       that sort
   /// label_pairs   keep label and pair of an IDI, where the record knows them, not its finder

@@ -26,7 +26,7 @@ NpyTypeRow const& npy_type(NpyType type);
 /// The smallest type of integers that has all of low..high.
 NpyType smallest_npy_type(std::int64_t low, std::int64_t high);
 
-/// A field of a row; fields follow each other without gaps. Names are distinct: NumPy has no others.
+/// A field of a row; fields follow each other without gaps, and have distinct names.
 struct NpyField {
   std::string name;
   NpyType type = NpyType::kI4;
