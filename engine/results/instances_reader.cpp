@@ -66,6 +66,9 @@ bool InstanceFile::open() {
   if (at_ == files_.size()) return false;
   std::error_code ec;
   if (!std::filesystem::exists(path(), ec) && !ec) {
+    if (!files_[at_].sha256.empty())
+      throw Error(ExitCode::kIntegrity, fmt::format("{}: no such file, expected what {} lists",
+                                                    shown(path()), kInstanceIndex));
     throw Error(ExitCode::kNoInput, fmt::format("{}: no such file; `run` writes instances, "
                                                 "`enumerate` with --instances, no other command",
                                                 shown(path())));

@@ -30,7 +30,7 @@ std::vector<std::int32_t> group_of(std::int32_t const* row, TestSubject const& s
 
 }  // namespace
 
-FoundInstances read_instances(std::string const& dir, TestSubject const& subject) {
+FoundInstances read_instances(std::string const& dir, TestSubject const& subject, Picking picking) {
   auto const bad = [&](std::string const& what) {
     return Error(ExitCode::kData, fmt::format("{}: {}", escaped(dir, kLongestPath), what));
   };
@@ -54,8 +54,11 @@ FoundInstances read_instances(std::string const& dir, TestSubject const& subject
     throw bad("compares other protected values, expected those of the configuration");
   auto const width = static_cast<std::size_t>(subject.domain().size());
   InstanceColumns const columns(theirs, recorded.config.output.columns);
-  if (!columns.has_scores())
-    throw bad("has no scores of its instances, expected output.columns: all");
+  if (!columns.has_labels())
+    throw bad("has no pairs of its instances, expected output.columns labels or all");
+  if (picking == Picking::kSeverity && !columns.has_scores())
+    throw bad(
+        "has no scores, by which retrain.picking: severity picks; expected output.columns: all");
   InstanceFile file(dir, recorded.config.output.format, columns);
   FoundInstances found;
   InstanceBlock block;

@@ -12,7 +12,7 @@
 namespace fairlane {
 
 /// pairs     the instances, and the member of its similar set that each was reported with
-/// severity  [instances] difference of their scores
+/// severity  [instances] difference of their scores; 0 where scores were not written
 struct FoundInstances {
   KnownPairs pairs;
   std::vector<float> severity;
@@ -22,9 +22,10 @@ struct FoundInstances {
 
 /// Reads the instances of a finished directory of `run` or `enumerate`.
 /// subject  whose domain they are of
+/// picking  that needs them
 /// Throws Error(kNoInput | kData) where they are of another domain, protected selection or model,
-/// or where they were not written.
-FoundInstances read_instances(std::string const& dir, TestSubject const& subject);
+/// or where they, or their columns that are needed, were not written.
+FoundInstances read_instances(std::string const& dir, TestSubject const& subject, Picking picking);
 
 /// Numbers of the instances in the order in which they are added.
 std::vector<std::uint32_t> pick(FoundInstances const& found, TestSubject const& subject,

@@ -158,6 +158,9 @@ void Retraining::find_instances() {
     show("searching for IDIs with " + config_.method);
     RunConfig searching = config_;
     searching.output = {};
+    searching.output.format = OutputFormat::kNpy;
+    if (config_.retrain.picking != Picking::kSeverity)
+      searching.output.columns = OutputColumns::kLabels;
     searching.output.dir = dir = work_folder_ + "/search";
     RunOptions run_options;
     run_options.execution = options_.execution;
@@ -169,7 +172,7 @@ void Retraining::find_instances() {
   } else {
     found_json_ = {{"directory", std::filesystem::path(dir).filename().string()}};
   }
-  found_ = read_instances(dir, subject_);
+  found_ = read_instances(dir, subject_, config_.retrain.picking);
   found_json_["unique_instances"] = found_.count();
   order_ = pick(found_, subject_, config_.retrain.picking, config_.seed);
   if (found_.count() == 0)

@@ -146,6 +146,10 @@ TEST(Instances, AFileOfInstancesThatWasReplacedIsNoticed) {
   CheckResult const result = check_directory(config.output.dir);
   EXPECT_EQ(result.contradictions, 1);
   EXPECT_NE(result.failures.at(0).find("instances-00000.csv"), std::string::npos);
+  std::ofstream(config.output.dir + "/instances.json") << index;
+  fs::remove(config.output.dir + "/instances-00001.csv");
+  expect_error(ExitCode::kIntegrity, {"instances-00001.csv", "instances.json lists"},
+               [&] { check_directory(config.output.dir); });
   for (char const* name : {"../x", "instances-00001.csv", "instances.npy"}) {
     std::string other = index;
     other.replace(other.find("instances-00000.csv"), 19, name);

@@ -78,7 +78,8 @@ TEST(Electorate, IsBlindToProtectedAttributes) {
 TEST(FoundInstances, AreThoseOfTheRun) {
   RuledTable const ruled;
   run(ruled.config, {});
-  FoundInstances const found = read_instances(ruled.config.output.dir, *ruled.subject);
+  FoundInstances const found =
+      read_instances(ruled.config.output.dir, *ruled.subject, Picking::kSeverity);
   ASSERT_EQ(found.count(), 12U);  // skill 4 and 5 in three groups on both sides
   for (std::size_t i = 0; i < found.count(); ++i) {
     std::int32_t const* const a = &found.pairs.first[i * 3];
@@ -94,7 +95,8 @@ TEST(FoundInstances, AreThoseOfTheRun) {
 TEST(FoundInstances, ArePickedAsAsked) {
   RuledTable const ruled;
   run(ruled.config, {});
-  FoundInstances const found = read_instances(ruled.config.output.dir, *ruled.subject);
+  FoundInstances const found =
+      read_instances(ruled.config.output.dir, *ruled.subject, Picking::kSeverity);
   auto const picked = [&](Picking picking) { return pick(found, *ruled.subject, picking, 42); };
   for (Picking const picking : {Picking::kRandom, Picking::kGroups, Picking::kSeverity}) {
     auto sorted = picked(picking);
@@ -130,15 +132,29 @@ TEST(FoundInstances, OfAnotherQuestionAreRefused) {
   other.protected_attributes = {{"group", {}}};
   TestSubject const subject(other);
   expect_error(ExitCode::kData, {"compares other protected values"},
-               [&] { read_instances(ruled.config.output.dir, subject); });
+               [&] { read_instances(ruled.config.output.dir, subject, Picking::kRandom); });
   RunConfig none = ruled.config;
   none.output.format = OutputFormat::kNone;
   none.output.dir = ruled.small.file("none");
   run(none, {});
   expect_error(ExitCode::kData, {"none", "no instances"},
-               [&] { read_instances(none.output.dir, *ruled.subject); });
-  expect_error(ExitCode::kNoInput, {"manifest.json"},
-               [&] { read_instances(ruled.small.file("absent"), *ruled.subject); });
+               [&] { read_instances(none.output.dir, *ruled.subject, Picking::kRandom); });
+  RunConfig few = ruled.config;
+  few.output.dir = ruled.small.file("few");
+  few.output.columns = OutputColumns::kLabels;
+  run(few, {});
+  EXPECT_GT(read_instances(few.output.dir, *ruled.subject, Picking::kRandom).count(), 0U);
+  expect_error(ExitCode::kData, {"few", "has no scores", "output.columns: all"},
+               [&] { read_instances(few.output.dir, *ruled.subject, Picking::kSeverity); });
+  few.output.columns = OutputColumns::kInputs;
+  RunOptions replacing;
+  replacing.overwrite = true;
+  run(few, replacing);
+  expect_error(ExitCode::kData, {"few", "has no pairs"},
+               [&] { read_instances(few.output.dir, *ruled.subject, Picking::kRandom); });
+  expect_error(ExitCode::kNoInput, {"manifest.json"}, [&] {
+    read_instances(ruled.small.file("absent"), *ruled.subject, Picking::kRandom);
+  });
 }
 
 TEST(RetrainingSet, ForgetsProtectedAttributesBitForBit) {
