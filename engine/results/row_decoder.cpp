@@ -22,14 +22,14 @@ void append_number(std::string& bytes, NpyType type, std::uint32_t value) {
 
 void append_cells(std::string& bytes, CellForm form, std::int32_t const* values,
                   InstanceColumn const* columns, std::size_t count) {
-  constexpr std::size_t kLongest = 12;  // a number and its comma
+  constexpr std::size_t kLongestCell = 12;  // a number and its comma
   for (std::size_t i = 0; i < count; ++i) {
     if (form == CellForm::kBinary) {
       append_number(bytes, columns[i].type, static_cast<std::uint32_t>(values[i]));
       continue;
     }
-    char cell[kLongest];
-    char* const end = std::to_chars(cell, cell + kLongest, values[i]).ptr;
+    char cell[kLongestCell];
+    char* const end = std::to_chars(cell, cell + kLongestCell, values[i]).ptr;
     *end = ',';
     bytes.append(cell, end + 1);
   }
