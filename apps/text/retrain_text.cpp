@@ -34,12 +34,13 @@ std::string whole(Json const& count) { return with_commas(count.get<std::int64_t
 using Table = std::vector<std::vector<std::string>>;
 
 Table candidates_table(Json const& json) {
-  Table rows = {{"candidate", "consistency", "added rows", "IDIs", "validation", "held out", ""}};
+  Table rows = {
+      {"round", "candidate", "consistency", "added rows", "IDIs", "validation", "held out", ""}};
   std::size_t number = 0;
   for (auto const& one : json.at("candidates")) {
     bool const is_taken = json.at("taken") == number;
     ++number;
-    rows.push_back({fmt::format("{}", number),
+    rows.push_back({fmt::format("{}", one.at("round").get<int>() + 1), fmt::format("{}", number),
                     fmt::format("{:g}", one.at("consistency").get<double>()),
                     whole(one.at("added_rows")), share_of_idis(one.at("domain_share")),
                     accuracy_text(one.at("validation")), accuracy_text(one.at("test")),
@@ -117,8 +118,8 @@ std::string retrain_text(std::string const& text) {
   facts.add("rows",
             fmt::format("{} learnt from, {} for validation, {} held out", whole(rows.at("train")),
                         whole(rows.at("validation")), whole(rows.at("test"))));
-  if (json.at("found").contains("unique_instances"))
-    facts.add("IDIs to learn from", whole(json.at("found").at("unique_instances")));
+  for (auto const& round : json.at("rounds"))
+    facts.add("IDIs to learn from", whole(round.at("unique_instances")));
   for (auto const& voter : json.at("voters")) {
     facts.add("voter",
               fmt::format("{}: {} of held-out rows right", voter.at("name").get<std::string>(),

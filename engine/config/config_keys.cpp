@@ -23,6 +23,7 @@ constexpr std::int64_t kMaxPopulations = 1'000'000;
 constexpr std::int64_t kMaxBatchRows = 1 << 20;
 constexpr std::int64_t kMaxEpochs = 1'000'000;
 constexpr std::int64_t kMaxCandidates = 100;
+constexpr std::int64_t kMaxRounds = 100;
 constexpr std::int64_t kMaxCheck = 1'000'000'000'000;
 constexpr double kMaxCountSeconds = 1e6;
 constexpr double kMaxConsistency = 1e6;
@@ -315,8 +316,13 @@ std::vector<ConfigKey> all_keys() {
       {.name = "retrain.candidates",
        .value = value(OptionalKind<IntegerKind>{{1, kMaxCandidates}}, &Config::retrain,
                       &RetrainConfig::candidates),
-       .help = "models that are trained, of which the best is taken; null: as many as the recipe "
-               "says",
+       .help = "models that are trained in a round, of which the best is taken; null: as many as "
+               "the recipe says",
+       .recorded = false},
+      {.name = "retrain.rounds",
+       .value = value(IntegerKind{1, kMaxRounds}, &Config::retrain, &RetrainConfig::rounds),
+       .help = "rounds at most: each but the first searches the best model so far and keeps what "
+               "was added for it, until a round brings no better one",
        .recorded = false},
       {.name = "retrain.target",
        .value = value(OptionalKind<NumberKind>{share()}, &Config::retrain, &RetrainConfig::target),

@@ -239,7 +239,8 @@ inline constexpr std::array kEnumWords<AddedMembers> = std::to_array<Word<AddedM
 
 /// recipe            name of a row of engine/retrain/recipe.cpp
 /// share             of the found IDIs that are added, by a first candidate
-/// candidates        models that are trained; absent: the recipe's own number
+/// candidates        models that are trained in a round; absent: the recipe's own number
+/// rounds            of search and training; each but the first searches the best model so far
 /// target            share of IDIs at which no further candidate is trained; absent: none
 /// accuracy_lost     that is accepted at most, on the validation rows
 /// f1_lost           likewise
@@ -253,6 +254,7 @@ struct RetrainConfig {
   AddedMembers members = AddedMembers::kInstance;
   Vote vote = Vote::kHard;
   std::optional<int> candidates;
+  int rounds = 1;
   std::optional<double> target;
   double accuracy_lost = 0.01;
   double f1_lost = 0.1;

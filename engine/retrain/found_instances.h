@@ -23,8 +23,8 @@ struct FoundInstances {
 /// Reads the instances of a finished directory of `run` or `enumerate`.
 /// subject  whose domain they are of
 /// picking  that needs them
-/// Throws Error(kNoInput | kData) where they are of another domain, protected selection or model,
-/// or where they, or their columns that are needed, were not written.
+/// Throws Error(kNoInput | kData) where they are of another domain or protected selection, or
+/// where they, or their columns that are needed, were not written.
 FoundInstances read_instances(std::string const& dir, TestSubject const& subject, Picking picking);
 
 /// Numbers of the instances in the order in which they are added.

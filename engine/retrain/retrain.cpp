@@ -17,6 +17,7 @@
 #include "engine/record/output_dir.h"
 #include "engine/results/manifest.h"
 #include "engine/results/run.h"
+#include "engine/retrain/candidates.h"
 #include "engine/retrain/electorate.h"
 #include "engine/retrain/fairness.h"
 #include "engine/retrain/found_instances.h"
@@ -31,23 +32,7 @@ namespace {
 constexpr double kFirstStrength = 1.0;  // of the consistency term
 constexpr double kPercent = 0.01;
 constexpr char const* kCandidate = "candidate";
-
-/// One model that was trained, or given to be judged.
-struct Candidate {
-  double strength = 0.0;  // of the consistency term
-  std::size_t added = 0;  // rows
-  Network network;
-  std::string model;  // its file, where it was not trained here
-  Metrics validation;
-  Metrics test;
-  DomainShare share;
-  bool is_pareto = true;
-};
-
-/// What candidates are chosen by: the validation rows, or those held out where there are none.
-Metrics const& deciding(Metrics const& validation, Metrics const& test) {
-  return validation.rows > 0 ? validation : test;
-}
+constexpr char const* kBest = "best";  // of the rounds so far
 
 /// The table, with the classes that the model decides on, which may not all occur.
 TrainingTable table_of(RunConfig const& config, Model const& model) {
@@ -98,17 +83,17 @@ class Retraining {
     return std::min(1.0, config_.retrain.share * times) * static_cast<double>(found_.count());
   }
   bool needs_instances() const { return recipe_.kind != RecipeKind::kUnaware; }
-  void find_instances();
-  /// Adds the first so many instances.
+  /// Searches `model`, or takes the results that the configuration names in the first round.
+  void find_instances(std::string const& model);
+  /// Adds the first so many instances to what earlier rounds added.
   void add_rows(double instances);
+  void train_rounds();
   Network initial(std::uint64_t seed) const;
-  /// Trains candidate `number`; false where the recipe has no more.
+  /// Trains candidate `number` of the round; false where the recipe has no more.
   bool train_next(int number);
   void judge(Candidate& candidate);
   Metrics measured(std::string const& model, TrainingRows const& rows) const;
   RunConfig with_model(std::string const& model) const;
-  std::optional<std::size_t> choose();
-  Json candidates_json() const;
   std::string write_set();
 
   Stopwatch const watch_;
@@ -122,12 +107,13 @@ class Retraining {
   FairnessOptions fairness_;
   FoundInstances found_;
   std::vector<std::uint32_t> order_;  // in which instances are added
-  Json found_json_;
+  std::size_t picked_ = 0;            // of them, by the last candidate
+  KnownPairs known_;                  // those found in all rounds, where pairs teach
+  Json rounds_ = Json::array();       // what each found
   std::unique_ptr<Electorate> electorate_;
-  AddedRows added_;
-  DomainShare before_;
-  Metrics before_validation_;
-  Metrics before_test_;
+  AddedRows kept_;   // of the best candidate of earlier rounds
+  AddedRows added_;  // of the last candidate
+  Original original_;
   std::vector<Candidate> candidates_;
 };
 
@@ -152,11 +138,12 @@ Metrics Retraining::measured(std::string const& model, TrainingRows const& rows)
   return measure_on(subject, *backend, rows, table_.classes);
 }
 
-void Retraining::find_instances() {
-  std::string dir = config_.retrain.instances;
+void Retraining::find_instances(std::string const& model) {
+  std::string dir = rounds_.empty() ? config_.retrain.instances : "";
+  Json json;
   if (dir.empty()) {
     show("searching for IDIs with " + config_.method);
-    RunConfig searching = config_;
+    RunConfig searching = with_model(model);
     searching.output = {};
     searching.output.format = OutputFormat::kNpy;
     if (config_.retrain.picking != Picking::kSeverity)
@@ -167,32 +154,34 @@ void Retraining::find_instances() {
     run_options.overwrite = true;
     run_options.search.stop = options_.stop;
     Summary const summary = fairlane::run(searching, run_options);
-    found_json_ = {{"method", config_.method},
-                   {"model_evaluations", summary.search.model_evaluations}};
+    json = {{"method", config_.method}, {"model_evaluations", summary.search.model_evaluations}};
   } else {
-    found_json_ = {{"directory", std::filesystem::path(dir).filename().string()}};
+    json = {{"directory", std::filesystem::path(dir).filename().string()}};
   }
   found_ = read_instances(dir, subject_, config_.retrain.picking);
-  found_json_["unique_instances"] = found_.count();
+  json["unique_instances"] = found_.count();
+  rounds_.push_back(std::move(json));
   order_ = pick(found_, subject_, config_.retrain.picking, config_.seed);
+  if (recipe_.kind == RecipeKind::kConsistency) known_.append(found_.pairs);
   if (found_.count() == 0)
     tell("no IDI was found: there is nothing to add; another method may find some (see compare)");
 }
 
 void Retraining::add_rows(double instances) {
   auto const wanted = static_cast<std::size_t>(std::lround(instances));
+  picked_ = std::min(wanted, order_.size());
   std::vector<std::int32_t> rows;
-  added_.instances = std::min(wanted, order_.size());
-  for (std::size_t i = 0; i < added_.instances; ++i) {
+  for (std::size_t i = 0; i < picked_; ++i) {
     auto const members = added_members(found_, order_[i], subject_, config_.retrain.members);
     rows.insert(rows.end(), members.begin(), members.end());
   }
   Votes const votes = electorate_->vote(rows, config_.retrain.vote);
-  added_.set(table_, std::move(rows), votes.labels, votes.shares);
-  if (added_.instances < wanted) {
-    tell(fmt::format("only {} IDIs are there of the {} that the recipe adds", added_.instances,
-                     wanted));
-  }
+  AddedRows added;
+  added.set(table_, std::move(rows), votes.labels, votes.shares);
+  added_ = kept_;
+  added_.append(added);
+  if (picked_ < wanted)
+    tell(fmt::format("only {} IDIs are there of the {} that the recipe adds", picked_, wanted));
 }
 
 Network Retraining::initial(std::uint64_t seed) const {
@@ -213,6 +202,7 @@ Network Retraining::initial(std::uint64_t seed) const {
 
 bool Retraining::train_next(int number) {
   Candidate candidate;
+  candidate.round = static_cast<int>(rounds_.size()) - (needs_instances() ? 1 : 0);
   candidate.strength = config_.train.consistency;
   TrainingRows rows = table_.train;
   TrainingRows validation = table_.validation;
@@ -242,9 +232,7 @@ bool Retraining::train_next(int number) {
   TrainConfig training = config_.train;
   training.consistency = candidate.strength;
   // Instances teach once: as rows where they are labelled, otherwise as pairs.
-  KnownPairs const none;
-  SimilarPairs const pairs(subject_, table_.train, training.random_pairs, config_.seed,
-                           recipe_.kind == RecipeKind::kConsistency ? found_.pairs : none);
+  SimilarPairs const pairs(subject_, table_.train, training.random_pairs, config_.seed, known_);
   FitOptions fitting;
   fitting.weights = row_weights(rows, table_.classes, training.class_weights);
   fitting.pairs = training.consistency > 0.0 ? &pairs : nullptr;
@@ -260,9 +248,9 @@ bool Retraining::train_next(int number) {
   candidates_.push_back(std::move(candidate));
   judge(candidates_.back());
   std::size_t const last = candidates_.size() - 1;
-  if (recipe_.kind == RecipeKind::kGrowingRows && last > 0)
+  if (recipe_.kind == RecipeKind::kGrowingRows && number > 0)
     return candidates_[last].share.share < candidates_[last - 1].share.share;
-  return added_.instances < order_.size() || !needs_votes();
+  return picked_ < order_.size() || !needs_votes();
 }
 
 void Retraining::judge(Candidate& candidate) {
@@ -279,46 +267,31 @@ void Retraining::judge(Candidate& candidate) {
   candidate.share = sample_share(config, subject, fairness_);
 }
 
-std::optional<std::size_t> Retraining::choose() {
-  for (Candidate& one : candidates_) {
-    double const accuracy = deciding(one.validation, one.test).accuracy;
-    one.is_pareto = std::ranges::none_of(candidates_, [&](Candidate const& other) {
-      double const others = deciding(other.validation, other.test).accuracy;
-      bool const is_no_worse = other.share.share <= one.share.share && others >= accuracy;
-      bool const is_better = other.share.share < one.share.share || others > accuracy;
-      return is_no_worse && is_better;
-    });
+void Retraining::train_rounds() {
+  if (needs_votes())
+    electorate_ = std::make_unique<Electorate>(subject_, table_, config_.seed, options_.stop);
+  int const most = config_.retrain.candidates.value_or(recipe_.candidates);
+  double const target = config_.retrain.target.value_or(-1.0);
+  std::string searched = config_.model;
+  for (int round = 0; round < config_.retrain.rounds; ++round) {
+    if (needs_instances()) find_instances(searched);
+    for (int number = 0; number < most; ++number) {
+      if (!train_next(number) || candidates_.back().share.high <= target) break;
+    }
+    auto const best = choose(candidates_, original_, config_.retrain);
+    bool const is_better = best && candidates_[*best].round == round;
+    if (!is_better || !needs_instances() || candidates_[*best].share.high <= target) break;
+    if (round + 1 == config_.retrain.rounds) break;
+    kept_ = added_;
+    kept_.keep(candidates_[*best].added);
+    write_network(candidates_[*best].network, kBest,
+                  [&](std::string const& name) { return work_folder_ + "/" + name; });
+    searched = work_folder_ + "/" + kBest + ".safetensors";
   }
-  Metrics const& before = deciding(before_validation_, before_test_);
-  std::optional<std::size_t> best;
-  for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    Candidate const& one = candidates_[i];
-    Metrics const& metrics = deciding(one.validation, one.test);
-    bool const is_accurate = metrics.accuracy >= before.accuracy - config_.retrain.accuracy_lost &&
-                             metrics.f1 >= before.f1 - config_.retrain.f1_lost;
-    // Similar members agree where everything is decided alike: fair, and useless.
-    bool const is_useful = metrics.decided_classes >= before.decided_classes;
-    if (!is_accurate || !is_useful || !(one.share.share < before_.share)) continue;
-    if (!best || one.share.share < candidates_[*best].share.share) best = i;
-  }
-  return best;
-}
-
-Json Retraining::candidates_json() const {
-  Json all = Json::array();
-  for (Candidate const& one : candidates_) {
-    all.push_back({{"consistency", one.strength},
-                   {"added_rows", one.added},
-                   {"domain_share", domain_share_json(one.share)},
-                   {"validation", metrics_json(one.validation)},
-                   {"test", metrics_json(one.test)},
-                   {"is_pareto", one.is_pareto}});
-  }
-  return all;
 }
 
 std::string Retraining::write_set() {
-  find_instances();
+  find_instances(config_.model);
   electorate_ = std::make_unique<Electorate>(subject_, table_, config_.seed, options_.stop);
   add_rows(share_of_found(1));
   TrainingRows rows = table_.train;
@@ -330,7 +303,7 @@ std::string Retraining::write_set() {
   Json json;
   json["method"] = "retrain";
   json["exported"] = {{"rows", table_.train.count()}, {"added_rows", added_.rows.count()}};
-  json["found"] = found_json_;
+  json["rounds"] = rounds_;
   json["timing"] = {{"total_seconds", watch_.seconds()}};
   std::string const text = json.dump(2) + "\n";
   out_.write("summary.json", text);
@@ -345,26 +318,18 @@ std::string Retraining::run() {
   bool const counts = counts_domain(config_, subject_, fairness_.execution);
   show("measuring the model as it is");
   Fairness const before = measure_fairness(config_, counts, fairness_);
-  before_ = sample_share(config_, subject_, fairness_);
-  before_validation_ = measured(config_.model, table_.validation);
-  before_test_ = measured(config_.model, table_.test);
+  original_.share = sample_share(config_, subject_, fairness_);
+  original_.validation = measured(config_.model, table_.validation);
+  original_.test = measured(config_.model, table_.test);
   if (!options_.evaluate.empty()) {
     Candidate given;
     given.model = options_.evaluate;
     candidates_.push_back(std::move(given));
     judge(candidates_.back());
   } else {
-    if (needs_instances()) find_instances();
-    if (needs_votes())
-      electorate_ = std::make_unique<Electorate>(subject_, table_, config_.seed, options_.stop);
-    int const most = config_.retrain.candidates.value_or(recipe_.candidates);
-    for (int number = 0; number < most; ++number) {
-      if (!train_next(number)) break;
-      double const target = config_.retrain.target.value_or(-1.0);
-      if (candidates_.back().share.high <= target) break;
-    }
+    train_rounds();
   }
-  std::optional<std::size_t> const taken = choose();
+  std::optional<std::size_t> const taken = choose(candidates_, original_, config_.retrain);
 
   Json json;
   json["method"] = "retrain";
@@ -375,20 +340,20 @@ std::string Retraining::run() {
   json["rows"] = {{"train", table_.train.count()},
                   {"validation", table_.validation.count()},
                   {"test", table_.test.count()}};
-  json["found"] = found_json_;
+  json["rounds"] = rounds_;
   json["voters"] = Json::array();
   if (electorate_) {
     for (auto const& member : electorate_->members())
       json["voters"].push_back({{"name", member.name}, {"test", metrics_json(member.held_out)}});
   }
-  json["candidates"] = candidates_json();
+  json["candidates"] = candidates_json(candidates_);
   json["taken"] = taken ? Json(*taken) : Json(nullptr);
   auto const side = [](Fairness const& fairness, Metrics const& test, Metrics const& validation) {
     return Json{{"fairness", fairness.json},
                 {"test", metrics_json(test)},
                 {"validation", metrics_json(validation)}};
   };
-  json["before"] = side(before, before_test_, before_validation_);
+  json["before"] = side(before, original_.test, original_.validation);
   json["after"] = nullptr;
   json["target_reached"] = nullptr;
   if (taken) {

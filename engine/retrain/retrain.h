@@ -29,10 +29,12 @@ struct RetrainOptions {
 
 /// Searches the configured model for IDIs, trains candidates as retrain.recipe says, takes the one
 /// with the fewest IDIs among those that lose no more than retrain.accuracy_lost on the validation
-/// rows, and holds it against the original. Writes the output directory: the model that was taken
+/// rows, searches that one in turn for as many rounds as retrain.rounds says, and holds the best
+/// against the original. Writes the output directory: the model that was taken
 /// as `train` writes it, run.yaml, added.csv (the rows that the last candidate
 /// learnt from beside the table, with their labels), and summary.json:
-///   recipe, found     the IDIs that there were to learn from
+///   recipe
+///   rounds            of each: the IDIs that there were to learn from, and where they are from
 ///   voters            who labelled them, and how good they are on held-out rows
 ///   candidates        of each: what was added, accuracy, share of IDIs, is_pareto
 ///   taken             number of the candidate; null: none is better

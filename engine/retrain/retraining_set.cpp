@@ -47,6 +47,20 @@ void AddedRows::set(TrainingTable const& table, std::vector<std::int32_t> codes,
     rows.add(table.domain, &codes[i * static_cast<std::size_t>(rows.attributes)], labels[i]);
 }
 
+void AddedRows::append(AddedRows const& more) {
+  rows.attributes = more.rows.attributes;
+  rows.columns = more.rows.columns;
+  more.append_to(rows);
+  shares.insert(shares.end(), more.shares.begin(), more.shares.end());
+}
+
+void AddedRows::keep(std::size_t count) {
+  rows.rows.resize(count * static_cast<std::size_t>(rows.attributes));
+  rows.inputs.resize(count * static_cast<std::size_t>(rows.columns));
+  rows.labels.resize(count);
+  shares.resize(count);
+}
+
 void AddedRows::append_to(TrainingRows& to) const {
   to.rows.insert(to.rows.end(), rows.rows.begin(), rows.rows.end());
   to.inputs.insert(to.inputs.end(), rows.inputs.begin(), rows.inputs.end());

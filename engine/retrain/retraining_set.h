@@ -13,16 +13,17 @@
 namespace fairlane {
 
 /// Rows that are added to a table.
-/// instances  of whose similar sets they are
-/// shares     [rows] how much of the vote was for the label
+/// shares  [rows] how much of the vote was for the label
 struct AddedRows {
-  std::size_t instances = 0;
   TrainingRows rows;
   std::vector<float> shares;
 
   /// codes: [labels][attributes].
   void set(TrainingTable const& table, std::vector<std::int32_t> codes,
            std::vector<std::int32_t> const& labels, std::vector<float> shares);
+  void append(AddedRows const& more);
+  /// Keeps the first so many rows.
+  void keep(std::size_t count);
   /// Appends them to the rows of the table.
   void append_to(TrainingRows& rows) const;
 };

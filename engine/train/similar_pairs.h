@@ -15,6 +15,11 @@ namespace fairlane {
 struct KnownPairs {
   std::vector<std::int32_t> first;
   std::vector<std::int32_t> second;
+
+  void append(KnownPairs const& more) {
+    first.insert(first.end(), more.first.begin(), more.first.end());
+    second.insert(second.end(), more.second.begin(), more.second.end());
+  }
 };
 
 /// Random members of random similar sets: of the table's rows, and of inputs of the whole domain;

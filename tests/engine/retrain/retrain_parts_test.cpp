@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/results/run.h"
+#include "engine/retrain/candidates.h"
 #include "engine/retrain/electorate.h"
 #include "engine/retrain/found_instances.h"
 #include "engine/retrain/recipe.h"
@@ -192,6 +193,52 @@ TEST(RetrainingSet, IsWrittenWithWhatWasAdded) {
   EXPECT_EQ(labelled_csv(ruled.table.domain, rows, 1),
             "skill,group,side,hired,added\n9,0,1,1,0\n4,1,0,0,1\n5,2,1,1,1\n");
   EXPECT_EQ(rows.inputs, (std::vector<float>{9, 0, 0, 1, 4, 1, 1, 0, 5, 2, 0, 1}));
+}
+
+TEST(RetrainingSet, KeepsWhatEarlierRoundsAdded) {
+  RuledTable const ruled;
+  AddedRows first;
+  first.set(ruled.table, {4, 1, 0, 5, 2, 1}, {0, 1}, {0.6F, 1.0F});
+  AddedRows second;
+  second.set(ruled.table, {9, 0, 1}, {1}, {0.8F});
+  AddedRows all;
+  all.append(first);
+  all.append(second);
+  EXPECT_EQ(added_csv(ruled.table.domain, all),
+            "skill,group,side,hired,vote\n4,1,0,0,0.6000\n5,2,1,1,1.0000\n9,0,1,1,0.8000\n");
+  all.keep(2);
+  EXPECT_EQ(added_csv(ruled.table.domain, all), added_csv(ruled.table.domain, first));
+  EXPECT_EQ(all.rows.inputs, first.rows.inputs);
+}
+
+/// A candidate with so many percent right and so many percent IDIs.
+Candidate candidate(double accuracy, double share, int classes = 2) {
+  Candidate one;
+  one.validation.rows = 100;
+  one.validation.accuracy = accuracy;
+  one.validation.f1 = 0.5;
+  one.validation.decided_classes = classes;
+  one.share.share = share;
+  return one;
+}
+
+TEST(Candidates, AreChosenByFairnessAmongThoseThatAreGoodEnough) {
+  Original original;
+  original.validation = candidate(0.80, 0.3).validation;
+  original.share.share = 0.3;
+  RetrainConfig config;
+  config.accuracy_lost = 0.02;
+  EXPECT_EQ(choose({}, original, config), std::nullopt);
+  EXPECT_EQ(choose({candidate(0.9, 0.3)}, original, config), std::nullopt);
+  EXPECT_EQ(choose({candidate(0.77, 0.1)}, original, config), std::nullopt);
+  EXPECT_EQ(choose({candidate(0.79, 0.0, 1)}, original, config), std::nullopt);
+  std::vector<Candidate> const all = {candidate(0.81, 0.2), candidate(0.79, 0.1),
+                                      candidate(0.79, 0.2), candidate(0.5, 0.05)};
+  EXPECT_EQ(choose(all, original, config), 1U);
+  Json const json = candidates_json(all);
+  std::vector<bool> pareto;
+  for (auto const& one : json) pareto.push_back(one.at("is_pareto"));
+  EXPECT_EQ(pareto, (std::vector<bool>{true, true, false, true}));
 }
 
 TEST(Recipes, AreFoundByTheirNames) {
