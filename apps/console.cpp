@@ -24,15 +24,16 @@ namespace {
 
 // A signal handler can reach nothing but globals.
 std::atomic<bool> interrupted{false};
+std::atomic<bool> asked{false};  // by a signal that a second one hurries
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may not lock");
 
 // A person's Ctrl-C, a system that shuts down, a terminal or connection that is gone.
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
 extern "C" void on_interrupt(int signal) {
-  bool const is_second = interrupted.exchange(true);
+  interrupted = true;
   // A terminal that closes may send several SIGHUP, and nobody asks for haste with it.
-  if (is_second && signal != SIGHUP) _exit(static_cast<int>(ExitCode::kInterrupted));
+  if (signal != SIGHUP && asked.exchange(true)) _exit(static_cast<int>(ExitCode::kInterrupted));
 }
 
 /// Whether the process was started to live on without a terminal, as nohup does.

@@ -7,7 +7,7 @@
 namespace fairlane {
 
 /// what     it is, for messages
-/// symbol   of a function without arguments that returns a pointer to the plug-in's table
+/// symbol   of a function without arguments that returns the plug-in's table as a void const*
 /// version  first word of that table
 /// absent   how to get it
 struct PluginName {

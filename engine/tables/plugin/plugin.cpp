@@ -217,7 +217,6 @@ constexpr ParquetPlugin kPlugin = {kParquetPluginVersion,
 }  // namespace
 }  // namespace fairlane
 
-extern "C" __attribute__((visibility("default"))) fairlane::ParquetPlugin const*
-fairlane_parquet_plugin() {
+extern "C" __attribute__((visibility("default"))) void const* fairlane_parquet_plugin() {
   return &fairlane::kPlugin;
 }

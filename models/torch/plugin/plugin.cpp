@@ -191,8 +191,7 @@ std::string blas_name() {
 
 }  // namespace fairlane
 
-extern "C" __attribute__((visibility("default"))) fairlane::TorchPlugin const*
-fairlane_torch_plugin() {
+extern "C" __attribute__((visibility("default"))) void const* fairlane_torch_plugin() {
   using namespace fairlane;
   static std::string const name = std::string("LibTorch ") + TORCH_VERSION + " with " + blas_name();
   static TorchPlugin const plugin{kTorchPluginVersion,

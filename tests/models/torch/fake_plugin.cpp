@@ -61,8 +61,8 @@ TorchStatus make_trainer(TorchTraining const*, char const*, TorchTrainer**) {
 
 }  // namespace fairlane
 
-extern "C" fairlane::TorchPlugin const* FAKE_ENTRY();
-extern "C" fairlane::TorchPlugin const* FAKE_ENTRY() {
+extern "C" void const* FAKE_ENTRY();
+extern "C" void const* FAKE_ENTRY() {
   using namespace fairlane;
   static TorchPlugin const plugin{
       .version = FAKE_VERSION,
