@@ -223,6 +223,7 @@ double parse_number(std::string const& flag, std::string const& text, double low
 
 Interrupt::Interrupt() {
   interrupted = false;
+  asked = false;
   handle_signals(on_interrupt);
 }
 
