@@ -275,6 +275,7 @@ void Retraining::train_rounds() {
   std::string searched = config_.model;
   for (int round = 0; round < config_.retrain.rounds; ++round) {
     if (needs_instances()) find_instances(searched);
+    if (round > 0 && found_.count() == 0) break;
     for (int number = 0; number < most; ++number) {
       if (!train_next(number) || candidates_.back().share.high <= target) break;
     }

@@ -200,31 +200,32 @@ TEST(RetrainCommand, SearchesTheBestModelInFurtherRounds) {
   if (!has_voters()) GTEST_SKIP() << "this plug-in was built without OpenCV (libopencv-ml-dev)";
   TrainingFolder const folder;
   TrainingFolder::write_config(
-      "retrain: {recipe: eidig, rounds: 3, accuracy_lost: 0.2, f1_lost: 0.5, members: pair, "
-      "check_evaluations: 0}\n");
+      "retrain: {recipe: eidig, rounds: 4, share: 1, accuracy_lost: 0.2, f1_lost: 0.5, "
+      "members: all, check_evaluations: 0}\n");
   Outcome const outcome =
-      run_fairlane({"retrain", "config.yaml", "-q", "--json", "--set", "train.epochs=12"});
+      run_fairlane({"retrain", "config.yaml", "-q", "--json", "--set", "train.epochs=40"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   Json const summary = Json::parse(outcome.out);
   Json const& rounds = summary.at("rounds");
   Json const& candidates = summary.at("candidates");
-  ASSERT_GE(rounds.size(), 2U) << outcome.out;
-  ASSERT_EQ(candidates.size(), rounds.size());
-  EXPECT_NE(rounds[0].at("unique_instances"), rounds[1].at("unique_instances"));
+  ASSERT_GE(candidates.size(), 2U) << outcome.out;
+  std::int64_t rows = 0;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    EXPECT_EQ(candidates[i].at("round"), i);
-    // A round keeps the rows of those before it.
-    if (i > 0) {
-      EXPECT_GT(candidates[i].at("added_rows"), candidates[i - 1].at("added_rows"));
-    }
+    EXPECT_EQ(candidates[i].at("round").get<std::size_t>(), i);
+    // Both members of each pair, and the rows of earlier rounds.
+    rows += 2 * rounds[i].at("unique_instances").get<std::int64_t>();
+    EXPECT_EQ(candidates[i].at("added_rows").get<std::int64_t>(), rows);
   }
-  // It ends with the round that brings no better model, or with the last one.
+  // It ends with a round that finds nothing or brings no better model, or with the last one.
   auto const taken = summary.at("taken").get<std::size_t>();
-  EXPECT_EQ(taken, rounds.size() == 3 && taken == 2 ? 2U : rounds.size() - 2);
+  if (rounds.size() > candidates.size()) {
+    EXPECT_EQ(rounds[rounds.size() - 1].at("unique_instances"), 0);
+  } else if (rounds.size() < 4) {
+    EXPECT_EQ(taken, candidates.size() - 2);
+  }
   // All that the last one learnt from.
   std::string const added = slurp("out/added.csv");
-  EXPECT_EQ(static_cast<std::int64_t>(std::ranges::count(added, '\n')) - 1,
-            candidates.back().at("added_rows").get<std::int64_t>());
+  EXPECT_EQ(static_cast<std::int64_t>(std::ranges::count(added, '\n')) - 1, rows);
 }
 
 TEST(RetrainCommand, LeavesNoIdiToAnUnawareModel) {

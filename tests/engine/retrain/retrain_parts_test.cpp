@@ -237,7 +237,7 @@ TEST(Candidates, AreChosenByFairnessAmongThoseThatAreGoodEnough) {
   EXPECT_EQ(choose(all, original, config), 1U);
   Json const json = candidates_json(all);
   std::vector<bool> pareto;
-  for (auto const& one : json) pareto.push_back(one.at("is_pareto"));
+  for (auto const& one : json) pareto.push_back(one.at("is_pareto").get<bool>());
   EXPECT_EQ(pareto, (std::vector<bool>{true, true, false, true}));
 }
 
