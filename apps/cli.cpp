@@ -35,6 +35,7 @@ constexpr Command kCommands[] = {
     {"train", "train a classifier on a table", add_train},
     {"retrain", "make a model fairer, and say what that gained and cost", add_retrain},
     {"compare", "compare methods with one equal budget over several seeds", add_compare},
+    {"sweep", "run many models, attributes, methods and seeds as one plan says", add_sweep},
     {"check", "evaluate every reported pair of a run again, independently", add_check},
     {"demo", "search a small census with known discrimination in it", add_demo},
     {"devices", "show what this machine can compute with", add_devices},
@@ -44,7 +45,7 @@ constexpr Command kCommands[] = {
 };
 
 /// Commands of later versions.
-constexpr char const* kPlanned[] = {"sweep", "report"};
+constexpr char const* kPlanned[] = {"audit", "report"};
 
 std::string general_help() {
   std::string text =
@@ -85,7 +86,18 @@ ExitCode run_command(Command const& command, std::vector<std::string> const& wor
   return action();
 }
 
-ExitCode dispatch(std::vector<std::string> const& arguments) {
+int report(ExitCode code, std::string const& what) {
+  std::fflush(stdout);
+  // Where stderr is gone the exit code still tells; fmt::print would throw.
+  std::fputs(fmt::format("fairlane: error: {}\n", escaped(what, what.size())).c_str(), stderr);
+  return static_cast<int>(code);
+}
+
+}  // namespace
+
+std::span<Command const> commands() { return kCommands; }
+
+ExitCode run_words(std::vector<std::string> const& arguments) {
   if (arguments.empty()) {
     throw usage_error("no command; see 'fairlane --help', or try 'fairlane demo'");
   }
@@ -105,22 +117,11 @@ ExitCode dispatch(std::vector<std::string> const& arguments) {
   return run_command(find_command(first), {arguments.begin() + 1, arguments.end()});
 }
 
-int report(ExitCode code, std::string const& what) {
-  std::fflush(stdout);
-  // Where stderr is gone the exit code still tells; fmt::print would throw.
-  std::fputs(fmt::format("fairlane: error: {}\n", escaped(what, what.size())).c_str(), stderr);
-  return static_cast<int>(code);
-}
-
-}  // namespace
-
-std::span<Command const> commands() { return kCommands; }
-
 int fairlane_main(int argc, char** argv) {
   try {
     std::span<char*> const words(argv, static_cast<std::size_t>(argc));
     std::vector<std::string> const arguments(words.begin() + (argc > 0 ? 1 : 0), words.end());
-    ExitCode const code = dispatch(arguments);
+    ExitCode const code = run_words(arguments);
     flush_stdout();
     return static_cast<int>(code);
   } catch (Error const& error) {

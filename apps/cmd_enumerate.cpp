@@ -17,7 +17,6 @@
 namespace fairlane {
 namespace {
 
-constexpr std::int64_t kMostShards = 1 << 20;
 constexpr std::int64_t kMostSample = std::int64_t{1} << 40;
 
 struct EnumerateArguments {
@@ -30,18 +29,6 @@ struct EnumerateArguments {
   bool no_skip = false;
   bool overwrite = false;
 };
-
-/// "2/7".
-Shard parse_shard(std::string const& text) {
-  std::size_t const slash = text.find('/');
-  if (slash == std::string::npos) {
-    throw usage_error(fmt::format("--shard is {}, expected K/N, such as 1/4", in_quotes(text)));
-  }
-  Shard shard;
-  shard.count = parse_integer("--shard K/N: N", text.substr(slash + 1), 1, kMostShards);
-  shard.index = parse_integer("--shard K/N: K", text.substr(0, slash), 1, shard.count);
-  return shard;
-}
 
 WantedInstances parse_instances(std::string const& text) {
   if (text == "none") return {};

@@ -157,7 +157,7 @@ ExitCode run_config(RunArguments const& arguments) {
   options.search.stop = &Interrupt::flag();
   Summary summary;
   {
-    ProgressLine line(progress, config, console.shows_progress());
+    ProgressLine line(progress, config, console.progress());
     options.notice = [&](std::string const& text) {
       line.clear();
       console.info(text);

@@ -39,6 +39,7 @@ Action add_demo(Arguments& app);
 Action add_bench(Arguments& app);
 Action add_check(Arguments& app);
 Action add_compare(Arguments& app);
+Action add_sweep(Arguments& app);
 Action add_completion(Arguments& app);
 Action add_manual(Arguments& app);
 

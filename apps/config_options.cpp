@@ -19,6 +19,7 @@ namespace {
 constexpr std::int64_t kMaxThreads = 1024;
 constexpr double kMostSeconds = 1e9;
 constexpr std::int64_t kMaxBatch = 1 << 24;
+constexpr std::int64_t kMostShards = 1 << 20;
 
 }  // namespace
 
@@ -56,6 +57,9 @@ void ConfigOptions::add_to(Arguments& app, bool config_required, char const* out
   app.add_option("--checkpoint", checkpoint,
                  "save the state at most so often, 0: only when stopped (default: 300)")
       ->type_name("SECONDS");
+  app.add_option("--memory", memory,
+                 "for the record of visited inputs, such as 8G (default: half of the machine's)")
+      ->type_name("BYTES");
   model.add_to(app);
   app.add_option("--seed", seed, "seed of the run, instead of seed")->type_name("S");
   app.add_option("--set", set, "any key of the configuration, such as global.num=10")
@@ -89,9 +93,42 @@ Execution ConfigOptions::execution() const {
   }
   if (!checkpoint.empty())
     execution.checkpoint = parse_number("--checkpoint", checkpoint, 0.0, kMostSeconds);
+  if (!memory.empty()) execution.memory = parse_bytes("--memory", memory);
   execution.model = model.options();
   execution.model.threads = execution.threads;
   return execution;
+}
+
+Shard parse_shard(std::string const& text) {
+  std::size_t const slash = text.find('/');
+  if (slash == std::string::npos) {
+    throw usage_error(fmt::format("--shard is {}, expected K/N, such as 1/4", in_quotes(text)));
+  }
+  Shard shard;
+  shard.count = parse_integer("--shard K/N: N", text.substr(slash + 1), 1, kMostShards);
+  shard.index = parse_integer("--shard K/N: K", text.substr(0, slash), 1, shard.count);
+  return shard;
+}
+
+std::uint64_t parse_bytes(std::string const& flag, std::string const& text) {
+  constexpr std::string_view kUnits = "KMG";
+  constexpr int kUnitBits = 10;
+  constexpr int kMostBits = 46;  // more than any machine has
+  constexpr std::int64_t kLeastBytes = std::int64_t{1} << 20;
+  std::string number = text;
+  int shift = 0;
+  std::size_t const unit = number.empty() ? kUnits.npos : kUnits.find(number.back());
+  if (unit != kUnits.npos) {
+    shift = kUnitBits * (static_cast<int>(unit) + 1);
+    number.pop_back();
+  }
+  auto const bytes = parse_integer(flag, number, 1, std::int64_t{1} << (kMostBits - shift))
+                     << shift;
+  if (bytes < kLeastBytes) {
+    throw usage_error(
+        fmt::format("{} is {}, expected at least 1M, such as 8G", flag, in_quotes(text)));
+  }
+  return static_cast<std::uint64_t>(bytes);
 }
 
 void check_backend_name(std::string const& name) {

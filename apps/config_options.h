@@ -6,6 +6,7 @@
 
 #include "engine/config/config_yaml.h"
 #include "engine/config/run_config.h"
+#include "engine/count/enumerate.h"
 
 namespace fairlane {
 
@@ -23,7 +24,7 @@ struct ModelFlags {
   ModelOptions options() const;
 };
 
-/// CONFIG, --out, --backend, --threads, --batch, --checkpoint, those of models, --seed and --set as
+/// CONFIG, --out, --backend, --threads, --batch, --checkpoint, --memory, those of models, --seed and --set as
 /// given.
 struct ConfigOptions {
   std::string path;
@@ -32,6 +33,7 @@ struct ConfigOptions {
   std::string threads;
   std::string batch;
   std::string checkpoint;
+  std::string memory;
   ModelFlags model;
   std::string seed;
   std::vector<std::string> set;
@@ -44,6 +46,12 @@ struct ConfigOptions {
   /// Throws Error(kUsage | kUnavailable).
   Execution execution() const;
 };
+
+/// "2/7" of a --shard. Throws Error(kUsage).
+Shard parse_shard(std::string const& text);
+
+/// Bytes of "2000000", "512K", "64M" or "8G". Throws Error(kUsage) naming the flag.
+std::uint64_t parse_bytes(std::string const& flag, std::string const& text);
 
 /// Checks the --backend of a command. Throws Error(kUsage | kUnavailable).
 void check_backend_name(std::string const& name);

@@ -70,6 +70,19 @@ spdlog::level::level_enum find_level(std::string const& name) {
   return spdlog::level::from_str(name);
 }
 
+ProgressStyle find_progress(ConsoleOptions const& options) {
+  std::vector<std::string> const names = {"auto", "lines", "none"};
+  if (std::find(names.begin(), names.end(), options.progress) == names.end()) {
+    throw usage_error(fmt::format("--progress is {}, expected one of {}{}",
+                                  in_quotes(options.progress), fmt::join(names, ", "),
+                                  did_you_mean(options.progress, names)));
+  }
+  if (options.progress == "lines") return ProgressStyle::kLines;
+  bool const drawn = options.progress == "auto" && !options.quiet && isatty(STDERR_FILENO) == 1 &&
+                     !is_dumb_terminal();
+  return drawn ? ProgressStyle::kDrawn : ProgressStyle::kNone;
+}
+
 [[noreturn]] void fail_stdout(int error) {
   std::clearerr(stdout);
   throw Error(ExitCode::kDisk, fmt::format("standard output: cannot be written: {}",
@@ -82,6 +95,9 @@ void ConsoleOptions::add_to(Arguments& app) {
   app.add_flag("--quiet,-q", quiet, "no messages but errors, no progress");
   app.add_option("--log-level", log_level, "trace, debug, info, warn, error or off")
       ->type_name("LEVEL");
+  app.add_option("--progress", progress,
+                 "auto (a line on a terminal), lines (one a second, also into a file) or none")
+      ->type_name("STYLE");
   app.add_flag("--json", json, "print JSON instead of the table");
 }
 
@@ -94,7 +110,7 @@ Console::Console(ConsoleOptions const& options) {
   logger_->set_pattern("fairlane: %^%l%$: %v");
   logger_->set_level(options.quiet ? std::max(level, spdlog::level::err) : level);
   logger_->flush_on(spdlog::level::trace);
-  progress_ = !options.quiet && isatty(STDERR_FILENO) == 1 && !is_dumb_terminal();
+  progress_ = find_progress(options);
 }
 
 Console::~Console() = default;

@@ -17,20 +17,24 @@ namespace fairlane {
 
 class Arguments;
 
+/// How progress is shown: not at all, as one line that is drawn over and over, or as lines that stay.
+enum class ProgressStyle { kNone, kDrawn, kLines };
+
 /// Flags of every command that speaks while it works.
 struct ConsoleOptions {
   bool quiet = false;
   bool json = false;
   std::string log_level = "info";
+  std::string progress = "auto";
 
-  /// Adds --quiet, --log-level and --json.
+  /// Adds --quiet, --log-level, --progress and --json.
   void add_to(Arguments& app);
 };
 
 /// Messages on stderr, filtered by level. Colours only on a terminal and without NO_COLOR.
 class Console {
  public:
-  /// Throws Error(kUsage) for an unknown level.
+  /// Throws Error(kUsage) for an unknown level or style.
   explicit Console(ConsoleOptions const& options);
   ~Console();
   Console(Console const&) = delete;
@@ -39,12 +43,12 @@ class Console {
   void debug(std::string const& line) const;
   void info(std::string const& line) const;
   void warn(std::string const& line) const;
-  /// Whether a progress line may be drawn: stderr is a terminal and nobody asked for quiet.
-  bool shows_progress() const { return progress_; }
+  /// Unless asked for otherwise, drawn where stderr is a terminal and nobody wants quiet.
+  ProgressStyle progress() const { return progress_; }
 
  private:
   std::unique_ptr<spdlog::logger> logger_;
-  bool progress_ = false;
+  ProgressStyle progress_ = ProgressStyle::kNone;
 };
 
 /// Writes a result to stdout. Throws Error(kDisk).

@@ -13,6 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr double kLineSeconds = 1.0;
 constexpr auto kInterval = std::chrono::milliseconds(200);
 constexpr char const* kEraseLine = "\r\033[K";
 
@@ -48,7 +49,14 @@ std::string describe(JobProgress const& progress, Pace const& pace) {
 }  // namespace
 
 void StatusLine::show(std::string const& text) {
-  if (!enabled_) return;
+  if (style_ == ProgressStyle::kNone) return;
+  if (style_ == ProgressStyle::kLines) {
+    if (since_line_ && since_line_->seconds() < kLineSeconds) return;
+    since_line_ = Stopwatch();
+    std::fputs((text + "\n").c_str(), stderr);
+    std::fflush(stderr);
+    return;
+  }
   std::fputs((kEraseLine + text).c_str(), stderr);
   std::fflush(stderr);
   drawn_ = true;
@@ -59,12 +67,13 @@ void StatusLine::clear() {
   drawn_ = false;
 }
 
-ProgressLine::ProgressLine(JobProgress const& progress, RunConfig const& config, bool enabled)
+ProgressLine::ProgressLine(JobProgress const& progress, RunConfig const& config,
+                           ProgressStyle style)
     : progress_(progress),
-      line_(enabled),
+      line_(style),
       tests_per_seed_(static_cast<double>(std::max(1, config.global.max_iter))),
       steps_per_origin_(static_cast<double>(std::max<std::int64_t>(1, config.local.num))) {
-  if (enabled) thread_ = std::thread([this] { draw(); });
+  if (style != ProgressStyle::kNone) thread_ = std::thread([this] { draw(); });
 }
 
 ProgressLine::~ProgressLine() {

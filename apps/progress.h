@@ -4,19 +4,22 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "apps/console.h"
+#include "base/stopwatch.h"
 #include "engine/config/run_config.h"
 #include "engine/job/job.h"
 
 namespace fairlane {
 
-/// A line on stderr that is drawn over and over, where `enabled`; erased at the end.
+/// A line on stderr that is drawn over and over and erased at the end; or, for files, a line a
+/// second.
 class StatusLine {
  public:
-  explicit StatusLine(bool enabled) : enabled_(enabled) {}
+  explicit StatusLine(ProgressStyle style) : style_(style) {}
   ~StatusLine() { clear(); }
   StatusLine(StatusLine const&) = delete;
   StatusLine& operator=(StatusLine const&) = delete;
@@ -25,15 +28,16 @@ class StatusLine {
   void clear();
 
  private:
-  bool enabled_;
+  ProgressStyle style_;
   bool drawn_ = false;
+  std::optional<Stopwatch> since_line_;
 };
 
 /// The frame of a command that works long: while it lives, Ctrl-C and SIGTERM ask the work to stop,
 /// and its notices and its progress go to the console.
 class WorkFrame {
  public:
-  explicit WorkFrame(Console const& console) : console_(console), line_(console.shows_progress()) {}
+  explicit WorkFrame(Console const& console) : console_(console), line_(console.progress()) {}
   WorkFrame(WorkFrame const&) = delete;
   WorkFrame& operator=(WorkFrame const&) = delete;
 
@@ -66,8 +70,8 @@ class WorkFrame {
 /// The line of a search, drawn from another thread; erased at the end.
 class ProgressLine {
  public:
-  /// Draws nothing where `enabled` is false. The configuration says how much there is to do.
-  ProgressLine(JobProgress const& progress, RunConfig const& config, bool enabled);
+  /// The configuration says how much there is to do.
+  ProgressLine(JobProgress const& progress, RunConfig const& config, ProgressStyle style);
   ~ProgressLine();
   ProgressLine(ProgressLine const&) = delete;
   ProgressLine& operator=(ProgressLine const&) = delete;

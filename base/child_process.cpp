@@ -335,6 +335,18 @@ std::optional<std::string> ChildProcess::end(std::chrono::milliseconds grace) {
   return fmt::format("exited with status {}", WEXITSTATUS(status));
 }
 
+std::string ChildProcess::last_line() const {
+  std::size_t const end = kept_.rfind('\n');
+  if (end == std::string::npos || end == 0) return "";
+  std::size_t const before = kept_.rfind('\n', end - 1);
+  std::size_t const begin = before == std::string::npos ? 0 : before + 1;
+  return kept_.substr(begin, end - begin);
+}
+
+void ChildProcess::signal(int number) const {
+  if (pid_ >= 0) kill(pid_, number);
+}
+
 std::string ChildProcess::last_errors() const {
   std::string_view text = kept_;
   auto const last = text.find_last_not_of(" \t\r\n");

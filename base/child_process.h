@@ -48,6 +48,11 @@ class ChildProcess {
   /// Reads what there is of standard error and keeps the end of it.
   void keep_errors();
 
+  /// The last line of standard error that was kept and is whole; empty: there is none.
+  std::string last_line() const;
+  /// Sends a signal to the program, but not to what it started.
+  void signal(int number) const;
+
   /// Closes the pipes to it, waits that long for its end, then kills the group. Returns how it
   /// ended, such as "exited with status 1"; nothing when it had to be killed.
   std::optional<std::string> end(std::chrono::milliseconds grace);

@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/text.h"
 
 namespace fairlane {
@@ -241,6 +242,28 @@ std::optional<bool> YamlNode::boolean() const {
   if (scalar == "true" || scalar == "True" || scalar == "TRUE") return true;
   if (scalar == "false" || scalar == "False" || scalar == "FALSE") return false;
   return std::nullopt;
+}
+
+std::string YamlNode::flow_text() const {
+  std::string text;
+  switch (kind) {
+    case Kind::kNull:
+      return "null";
+    case Kind::kScalar:
+      // What stands alone in a line may be more than what stands in a list.
+      return quoted || scalar.find_first_of(",[]{}:#'\"\\\n") != std::string::npos
+                 ? Json(scalar).dump()
+                 : scalar;
+    case Kind::kSequence:
+      for (YamlNode const& item : items) text += (text.empty() ? "" : ", ") + item.flow_text();
+      return "[" + text + "]";
+    case Kind::kMap:
+      for (std::size_t i = 0; i < keys.size(); ++i) {
+        text += (text.empty() ? "" : ", ") + keys[i].flow_text() + ": " + items[i].flow_text();
+      }
+      return "{" + text + "}";
+  }
+  return text;
 }
 
 std::string YamlNode::shown() const {

@@ -32,6 +32,8 @@ struct YamlNode {
   std::optional<bool> boolean() const;
   /// "a list", "a map", "nothing" or the quoted scalar, for messages.
   std::string shown() const;
+  /// The value on one line, as YAML that is read as the same value.
+  std::string flow_text() const;
 };
 
 /// Bounds on what a document may hold.

@@ -77,6 +77,8 @@ OWN_HEADERS = (
                           "engine/verify/linear_limit.h", "engine/verify/proof_tree.h", "engine/verify/recorded_query.h",
                           "engine/verify/verify_query.h", "engine/recheck/*")),
     ("engine/pictures/*", ("base/*", "engine/pictures/*")),
+    ("engine/sweep/*", (*JOB, "engine/search/*", "engine/results/*", "engine/count/*", "engine/verify/*",
+                        "engine/compare/*", "engine/sweep/*")),
     ("apps/init/*", (*ENGINE, "engine/check/*", "engine/subject/*",
                      "engine/config/config_reference.h", "apps/files.h", "apps/init/*")),
     ("apps/*", (*ENGINE, "engine/*", "bench/bench.h", "apps/*")),
@@ -119,7 +121,7 @@ ONE_FILE = {"cuBLAS": ("cublas",), "Thrust/CUB": ("cub/", "thrust/")}
 SYSTEM = re.compile(
     r"[a-z_]+"  # C++ standard library
     r"|(sys|linux)/[a-z_]+\.h"
-    r"|(cpuid|dirent|dlfcn|errno|fcntl|fenv|poll|pthread|pwd|sched|signal|spawn|termios|time|unistd)\.h"
+    r"|(cpuid|dirent|dlfcn|errno|fcntl|fenv|glob|poll|pthread|pwd|sched|signal|spawn|termios|time|unistd)\.h"
 )
 
 

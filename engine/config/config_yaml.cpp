@@ -74,6 +74,7 @@ void read_override(Override const& change, RunConfig& config) {
   ConfigPlace at;
   at.source = change.place;
   at.is_flag = true;
+  at.base = change.base;
   if (!change.is_yaml) at.code = ExitCode::kUsage;
   YamlNode node;
   node.line = node.column = 1;
@@ -122,6 +123,11 @@ RunConfig read_run_config(std::string const& path, std::vector<Override> const& 
   return parse_run_config(read_file(path, kMaxBytes), path, base, overrides, use);
 }
 
+RunConfig overridden(RunConfig config, std::vector<Override> const& overrides) {
+  for (Override const& change : overrides) read_override(change, config);
+  return config;
+}
+
 RunConfig parse_run_config(std::string_view text, std::string const& source,
                            std::string const& base, std::vector<Override> const& overrides,
                            ModelUse use) {
@@ -134,7 +140,7 @@ RunConfig parse_run_config(std::string_view text, std::string const& source,
   at.source = source;
   at.base = base;
   read_value(at, "", root, config);
-  for (Override const& change : overrides) read_override(change, config);
+  config = overridden(std::move(config), overrides);
   require(config, root, use);
   return config;
 }

@@ -13,11 +13,13 @@ namespace fairlane {
 /// place    the flag, for messages
 /// is_yaml  the value is read as YAML (--set); otherwise it is taken as it is (--out), and what is
 ///          refused is an error of usage
+/// base     of relative paths; empty: the working directory
 struct Override {
   std::string place;
   std::string key;
   std::string value;
   bool is_yaml = true;
+  std::string base = {};
 };
 
 /// Splits the "key=value" of a --set. Throws Error(kUsage).
@@ -35,5 +37,8 @@ RunConfig read_run_config(std::string const& path, std::vector<Override> const& 
 RunConfig parse_run_config(std::string_view text, std::string const& source,
                            std::string const& base, std::vector<Override> const& overrides,
                            ModelUse use = ModelUse::kTested);
+
+/// A configuration that was read, with overrides. Throws Error(kConfig | kUsage).
+RunConfig overridden(RunConfig config, std::vector<Override> const& overrides);
 
 }  // namespace fairlane

@@ -42,14 +42,17 @@ Workload& Workload::operator+=(Workload const& more) {
   return *this;
 }
 
+double core_seconds(Workload const& work, double multiply_adds) {
+  return work.lane_steps * kStepSeconds + work.evaluations * multiply_adds / kMultiplyAddsPerSecond;
+}
+
 BackendChoice choose_backend(Workload const& work, std::optional<double> multiply_adds, int threads,
                              FindDevice const& find) {
   if (!multiply_adds) return {-1, "a model that is no network runs on the CPU"};
   if (work.seconds && *work.seconds <= kStartSeconds) {
     return {-1, fmt::format("{} s are less than a GPU takes to start", figure(*work.seconds))};
   }
-  double const core =
-      work.lane_steps * kStepSeconds + work.evaluations * *multiply_adds / kMultiplyAddsPerSecond;
+  double const core = core_seconds(work, *multiply_adds);
   double const cpu = core / std::max(threads, 1);
   double const gpu = kStartSeconds + work.rounds * kRoundSeconds + core / kCores;
   std::string const job = fmt::format("up to {} lane-steps, about {} s on the CPU",

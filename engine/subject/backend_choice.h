@@ -21,6 +21,10 @@ struct Workload {
   Workload& operator+=(Workload const& more);
 };
 
+/// Seconds that work takes one core of a CPU at most, by what was measured of one.
+/// multiply_adds  of one evaluation
+double core_seconds(Workload const& work, double multiply_adds);
+
 /// Work that no machine is too large for.
 inline constexpr Workload kEndlessWork{1e18, 1e18, 0.0, std::nullopt};
 

@@ -1,0 +1,27 @@
+// What this machine is and reaches, beside a sweep's figures.
+#pragma once
+
+#include <string>
+
+#include "base/stopwatch.h"
+#include "engine/sweep/sweep_dir.h"
+
+namespace fairlane {
+
+/// Describes the machine, and measures its peak now and then: others may work on it meanwhile.
+class MachineProbe {
+ public:
+  /// device: of the worker, such as "cuda:0"; empty: the CPU
+  explicit MachineProbe(std::string const& backend);
+  /// The machine with the peak of so many threads, measured anew where it was not for a while.
+  CellMachine machine(int threads);
+
+ private:
+  CellMachine machine_;
+  Stopwatch since_measured_;
+};
+
+/// "process 1234 on host, since 2026-01-31 12:00:00 UTC".
+std::string this_process();
+
+}  // namespace fairlane
