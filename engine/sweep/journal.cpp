@@ -161,7 +161,11 @@ void JournalWriter::take_over(std::string const& holder) {
                             "see `fairlane sweep status`",
                             shown(path_), journal_holder(path_).who));
   }
-  write_whole_file(holder_path(path_), holder + "\n");
+  // Written over the earlier one: who reads half of it takes it for none.
+  FileWriter file(holder_path(path_));
+  std::string const line = holder + "\n";
+  file.write(line.data(), line.size());
+  file.close();
   before_ = read_journal(path_);
   number_ = before_.number;
   if (before_.bytes == 0) {
@@ -175,6 +179,8 @@ void JournalWriter::take_over(std::string const& holder) {
   // What nobody was told of: the next record goes there.
   if (ftruncate(fd_, static_cast<off_t>(before_.bytes)) != 0) fail("cannot be cut");
   if (lseek(fd_, 0, SEEK_END) < 0) fail("cannot be continued");
+  // A process that was killed may have written a COMMIT, and not have flushed it.
+  if (fsync(fd_) != 0) fail("cannot be flushed to disk");
 }
 
 void JournalWriter::fail(char const* what) {
@@ -223,8 +229,10 @@ JournalHolder journal_holder(std::string const& path) {
   try {
     constexpr std::size_t kLongestHolder = 4096;
     std::string who = read_file(holder_path(path), kLongestHolder);
-    while (!who.empty() && who.back() == '\n') who.pop_back();
-    if (!who.empty()) holder.who = escaped(who);
+    if (who.ends_with('\n') && who.size() > 1) {
+      who.pop_back();
+      holder.who = escaped(who);
+    }
   } catch (Error const&) {
     // It has just begun, and not said who it is.
   }
