@@ -81,6 +81,16 @@ bool has_later_record(std::string_view bytes, std::uint64_t number) {
   return false;
 }
 
+/// Whether a last record that is not whole has been damaged, not cut short: it has all its bytes, or
+/// had with another size. What was cut short ends early, or in zeros where power was lost.
+bool is_damaged_record(std::string_view bytes) {
+  if (bytes.size() <= kHeadBytes) return false;
+  std::string_view const text = bytes.substr(kHeadBytes);
+  std::uint64_t const number = get<kNumberBytes>(bytes.substr(kSizeBytes));
+  if (get<kSumBytes>(bytes.substr(kSizeBytes + kNumberBytes)) == sum_of(number, text)) return true;
+  return get<kSizeBytes>(bytes) <= text.size() && bytes.back() != '\0';
+}
+
 /// The journal in `bytes`, from which `path` was read.
 JournalContents parse_journal(std::string_view bytes, std::string const& path) {
   JournalContents contents;
@@ -101,9 +111,11 @@ JournalContents parse_journal(std::string_view bytes, std::string const& path) {
   while (at < bytes.size()) {
     auto const record = record_at(bytes.substr(at));
     if (!record || record->number != number + 1) {
-      if (record || has_later_record(bytes.substr(at + 1), number)) {
-        throw damaged(fmt::format("damaged at byte {}: record {} is not whole, and others follow",
-                                  at, number + 1));
+      if (record || is_damaged_record(bytes.substr(at)) ||
+          has_later_record(bytes.substr(at + 1), number)) {
+        throw damaged(
+            fmt::format("damaged at byte {}: record {} was written, and is not as it was written",
+                        at, number + 1));
       }
       break;
     }
