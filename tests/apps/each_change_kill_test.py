@@ -33,18 +33,20 @@ class EachChange(unittest.TestCase):
         """Whether there were so many changes."""
         out, mark = self.folder / "out", self.folder / "mark"
         mark.unlink(missing_ok=True)
-        done = self.jobs.run(job, out, meddler.environment(self.library, mark, die=number, role=role))
-        died = mark.exists()
-        self.assertEqual((KILLED if died else DONE, ""), (done.returncode, done.stderr))
-        self.assertTrue(wait_until(lambda: not self.jobs.workers(), GONE_SECONDS), "workers survive")
-        if out.exists():
-            self.assertIsNone(problem_of(out, whole))
-        acknowledged = Acknowledged(out)
-        again = self.jobs.run(job, out)
-        self.assertEqual((DONE, ""), (again.returncode, again.stderr))
-        self.assertIsNone(acknowledged.problem())
-        self.assertIsNone(difference(out, whole))
-        shutil.rmtree(out)
+        try:
+            done = self.jobs.run(job, out, meddler.environment(self.library, mark, die=number, role=role))
+            died = mark.exists()
+            self.assertEqual((KILLED if died else DONE, ""), (done.returncode, done.stderr))
+            self.assertTrue(wait_until(lambda: not self.jobs.workers(), GONE_SECONDS), "workers survive")
+            if out.exists():
+                self.assertIsNone(problem_of(out, whole))
+            acknowledged = Acknowledged(out)
+            again = self.jobs.run(job, out)
+            self.assertEqual((DONE, ""), (again.returncode, again.stderr))
+            self.assertIsNone(acknowledged.problem())
+            self.assertIsNone(difference(out, whole))
+        finally:
+            shutil.rmtree(out, ignore_errors=True)
         return died
 
     def test_each_change(self):
