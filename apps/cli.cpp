@@ -87,9 +87,7 @@ ExitCode run_command(Command const& command, std::vector<std::string> const& wor
 }
 
 int report(ExitCode code, std::string const& what) {
-  std::fflush(stdout);
-  // Where stderr is gone the exit code still tells; fmt::print would throw.
-  std::fputs(fmt::format("fairlane: error: {}\n", escaped(what, what.size())).c_str(), stderr);
+  tell_error(what);
   return static_cast<int>(code);
 }
 

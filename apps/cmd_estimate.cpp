@@ -7,7 +7,6 @@
 #include "apps/commands.h"
 #include "apps/config_options.h"
 #include "apps/console.h"
-#include "apps/files.h"
 #include "apps/progress.h"
 #include "apps/region_options.h"
 #include "apps/text/count_text.h"

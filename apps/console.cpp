@@ -25,6 +25,7 @@ namespace {
 // A signal handler can reach nothing but globals.
 std::atomic<bool> interrupted{false};
 std::atomic<bool> asked{false};  // by a signal that a second one hurries
+int watches = 0;                 // of the main thread
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may not lock");
 
 // A person's Ctrl-C, a system that shuts down, a terminal or connection that is gone.
@@ -33,7 +34,8 @@ constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 extern "C" void on_interrupt(int signal) {
   interrupted = true;
   // A terminal that closes may send several SIGHUP, and nobody asks for haste with it.
-  if (signal != SIGHUP && asked.exchange(true)) _exit(static_cast<int>(ExitCode::kInterrupted));
+  if (signal != SIGHUP && signal != SIGUSR1 && asked.exchange(true))
+    _exit(static_cast<int>(ExitCode::kInterrupted));
 }
 
 /// Whether the process was started to live on without a terminal, as nohup does.
@@ -42,12 +44,16 @@ bool ignores_hangup() {
   return sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler == SIG_IGN;
 }
 
-void handle_signals(void (*handler)(int)) {
+void handle_signal(int signal, void (*handler)(int)) {
   struct sigaction action = {};
   action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
+  sigaction(signal, &action, nullptr);
+}
+
+void handle_signals(void (*handler)(int)) {
   for (int const signal : kSignals) {
-    if (signal != SIGHUP || !ignores_hangup()) sigaction(signal, &action, nullptr);
+    if (signal != SIGHUP || !ignores_hangup()) handle_signal(signal, handler);
   }
 }
 
@@ -126,6 +132,12 @@ void print(std::string_view text) {
 
 std::string results_place(std::string const& dir) {
   return fmt::format("\nResults are in {}\n", escaped(dir, dir.size()));
+}
+
+void tell_error(std::string const& what) {
+  std::fflush(stdout);
+  // Where stderr is gone the exit code still tells; fmt::print would throw.
+  std::fputs(fmt::format("fairlane: error: {}\n", escaped(what, what.size())).c_str(), stderr);
 }
 
 void flush_stdout() {
@@ -237,13 +249,17 @@ double parse_number(std::string const& flag, std::string const& text, double low
   return value;
 }
 
-Interrupt::Interrupt() {
+Interrupt::Interrupt(Watch watch) {
+  if (watches++ > 0) return;
   interrupted = false;
   asked = false;
   handle_signals(on_interrupt);
+  if (watch == Watch::kRanks) handle_signal(SIGUSR1, on_interrupt);
 }
 
-Interrupt::~Interrupt() { handle_signals(SIG_DFL); }
+Interrupt::~Interrupt() {
+  if (--watches == 0) handle_signals(SIG_DFL);
+}
 
 std::atomic<bool> const& Interrupt::flag() { return interrupted; }
 

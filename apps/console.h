@@ -55,6 +55,8 @@ class Console {
 void print(std::string_view text);
 /// "Results are in out", behind an empty line.
 std::string results_place(std::string const& dir);
+/// Says in one line on stderr what has ended the command.
+void tell_error(std::string const& what);
 /// Makes sure that everything printed has arrived. Throws Error(kDisk).
 void flush_stdout();
 
@@ -95,10 +97,13 @@ std::int64_t parse_integer(std::string const& flag, std::string const& text, std
 double parse_number(std::string const& flag, std::string const& text, double low, double high);
 
 /// Watches for Ctrl-C, SIGTERM and SIGHUP while it lives: the first sets flag(), a second Ctrl-C or
-/// SIGTERM ends the process with 130. SIGHUP stays ignored where it was, as nohup asks for.
+/// SIGTERM ends the process with 130. SIGHUP stays ignored where it was, as nohup asks for. One
+/// that is made while another lives changes nothing.
 class Interrupt {
  public:
-  Interrupt();
+  /// kRanks  also for SIGUSR1, which mpirun passes on, and waits for what its ranks then do
+  enum class Watch { kProcess, kRanks };
+  explicit Interrupt(Watch watch = Watch::kProcess);
   ~Interrupt();
   Interrupt(Interrupt const&) = delete;
   Interrupt& operator=(Interrupt const&) = delete;

@@ -48,48 +48,4 @@ std::string relative_path(std::string const& path, std::string const& base) {
   return (relative.empty() ? to : relative).generic_string();
 }
 
-std::string yaml_text(std::string_view text) {
-  bool plain = !text.empty();
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    char const c = text[i];
-    bool const letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '/';
-    bool const other = (c >= '0' && c <= '9') || c == '-' || c == '.';
-    plain = plain && (letter || other);
-  }
-  // Words that some reader of YAML takes for something else than text, and "..", "-1", "1e3".
-  std::string lowered;
-  bool letters = false;
-  for (char const c : text) {
-    bool const upper = c >= 'A' && c <= 'Z';
-    letters = letters || upper || (c >= 'a' && c <= 'z');
-    lowered += upper ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-  for (char const* word : {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}) {
-    plain = plain && lowered != word;
-  }
-  if (plain && letters && text[0] != '-' && (text[0] < '0' || text[0] > '9')) {
-    return std::string(text);
-  }
-  std::string quoted = "\"";
-  for (char const c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-      quoted += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "\"";
-}
-
-std::string shell_word(std::string_view text) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos)
-    return std::string(text);
-  std::string word = "'";
-  for (char const c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
-}
-
 }  // namespace fairlane

@@ -18,10 +18,4 @@ void refuse_no_file(std::string const& path);
 /// also where links lead there.
 std::string relative_path(std::string const& path, std::string const& base);
 
-/// A name or path as a YAML scalar, in quotes where it needs them.
-std::string yaml_text(std::string_view text);
-
-/// An argument as a person types it into a shell, in quotes where it needs them.
-std::string shell_word(std::string_view text);
-
 }  // namespace fairlane

@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "apps/console.h"
-#include "apps/files.h"
 #include "apps/init/propose_domain.h"
 #include "apps/init/protected_columns.h"
 #include "apps/init/written_files.h"

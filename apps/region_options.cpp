@@ -4,7 +4,6 @@
 
 #include "apps/arguments.h"
 #include "apps/console.h"
-#include "apps/files.h"
 #include "base/error.h"
 #include "base/text.h"
 

@@ -132,7 +132,8 @@ struct StartPlan {
 #endif
   struct sigaction normal {};
   normal.sa_handler = SIG_DFL;
-  for (int const number : {SIGPIPE, SIGINT, SIGTERM, SIGCHLD}) sigaction(number, &normal, nullptr);
+  for (int const number : {SIGPIPE, SIGHUP, SIGINT, SIGTERM, SIGCHLD})
+    sigaction(number, &normal, nullptr);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);

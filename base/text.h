@@ -26,6 +26,12 @@ std::size_t utf8_length(std::string_view text);
 /// A cell of a CSV file, quoted where RFC 4180 asks for it.
 std::string csv_cell(std::string const& text);
 
+/// A name or path as a YAML scalar, in quotes where it needs them.
+std::string yaml_text(std::string_view text);
+
+/// An argument as a person types it into a shell, in quotes where it needs them.
+std::string shell_word(std::string_view text);
+
 /// The extension of a path with its dot, in lower case; empty where there is none.
 std::string lower_extension(std::string const& path);
 

@@ -47,6 +47,9 @@ endif()
 if(TARGET fairlane_parquet)  # likewise Apache Arrow
   install(TARGETS fairlane_parquet LIBRARY DESTINATION lib/fairlane COMPONENT parquet)
 endif()
+if(TARGET fairlane_mpi)  # needs the MPI of the cluster
+  install(TARGETS fairlane_mpi LIBRARY DESTINATION lib/fairlane COMPONENT mpi)
+endif()
 
 set(CPACK_PACKAGE_NAME fairlane)
 set(CPACK_PACKAGE_CONTACT "The Fairlane developers")

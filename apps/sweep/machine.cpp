@@ -47,14 +47,15 @@ std::string device_name(std::string const& backend) {
 
 }  // namespace
 
-MachineProbe::MachineProbe(std::string const& backend) {
+MachineProbe::MachineProbe() {
   machine_.host = host_name();
   machine_.cpu = cpu_name();
   machine_.cores = machine_threads();
-  machine_.device = device_name(backend);
 }
 
-CellMachine MachineProbe::machine(int threads) {
+CellMachine MachineProbe::machine(std::string const& backend, int threads) {
+  if (machine_.device.empty() || backend != backend_) machine_.device = device_name(backend);
+  backend_ = backend;
   bool const is_new = machine_.threads != threads || machine_.peak_gflops == 0.0;
   if (is_new || since_measured_.seconds() > kRepeatSeconds) {
     machine_.peak_gflops = peak_gflops(cpu_instruction_sets().front(), kPeakSeconds, threads);

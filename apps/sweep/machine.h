@@ -11,12 +11,13 @@ namespace fairlane {
 /// Describes the machine, and measures its peak now and then: others may work on it meanwhile.
 class MachineProbe {
  public:
-  /// device: of the worker, such as "cuda:0"; empty: the CPU
-  explicit MachineProbe(std::string const& backend);
+  MachineProbe();
   /// The machine with the peak of so many threads, measured anew where it was not for a while.
-  CellMachine machine(int threads);
+  /// backend: of a command, such as "cuda:0"
+  CellMachine machine(std::string const& backend, int threads);
 
  private:
+  std::string backend_;
   CellMachine machine_;
   Stopwatch since_measured_;
 };

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -16,20 +17,17 @@
 
 namespace fairlane {
 
-struct WordsRunner::State {
-  explicit State(std::string const& backend) : probe(backend) {}
-  MachineProbe probe;
-};
+namespace {
 
-WordsRunner::WordsRunner(RunWords run, std::string const& backend)
-    : run_(std::move(run)), state_(std::make_unique<State>(backend)) {}
-WordsRunner::~WordsRunner() = default;
+std::string backend_of(std::vector<std::string> const& words) {
+  auto const at = std::find(words.begin(), words.end(), "--backend");
+  return at == words.end() || at + 1 == words.end() ? "" : *(at + 1);
+}
 
-WorkerReply WordsRunner::run(std::vector<std::string> const& words, int threads) {
+WorkerReply reply_to(RunWords const& run, std::vector<std::string> const& words) {
   WorkerReply reply;
-  reply.machine = state_->probe.machine(threads);
   try {
-    reply.exit = static_cast<int>(run_(words));
+    reply.exit = static_cast<int>(run(words));
     flush_stdout();
   } catch (Error const& error) {
     reply.exit = static_cast<int>(error.code());
@@ -44,14 +42,16 @@ WorkerReply WordsRunner::run(std::vector<std::string> const& words, int threads)
   return reply;
 }
 
-void work_for_sweep(RunWords run, std::string const& backend) {
+}  // namespace
+
+void work_for_sweep(RunWords const& run) {
   // Answers go where the output went; what commands print goes nowhere.
   int const answers = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   int const nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (answers < 0 || nowhere < 0 || dup2(nowhere, STDOUT_FILENO) < 0)
     throw Error(ExitCode::kDisk, "sweep worker: its output cannot be moved");
   close(nowhere);
-  WordsRunner runner(std::move(run), backend);
+  MachineProbe probe;
   for (std::string line; std::getline(std::cin, line);) {
     std::vector<std::string> words;
     int threads = 1;
@@ -62,7 +62,10 @@ void work_for_sweep(RunWords run, std::string const& backend) {
     } catch (JsonError const& error) {
       throw usage_error(std::string("sweep worker: no command line: ") + error.what());
     }
-    std::string const reply = worker_reply_line(runner.run(words, threads));
+    CellMachine const machine = probe.machine(backend_of(words), threads);
+    WorkerReply answer = reply_to(run, words);
+    answer.machine = machine;
+    std::string const reply = worker_reply_line(answer);
     for (std::size_t done = 0; done < reply.size();) {
       ssize_t const written = write(answers, reply.data() + done, reply.size() - done);
       if (written <= 0) throw Error(ExitCode::kDisk, "sweep worker: nobody reads its answers");

@@ -299,6 +299,7 @@ struct Execution {
   std::string route;             // of a GPU, for measuring: fused, wide; empty: chosen
   double checkpoint = 300.0;     // seconds at least between two saved states, 0: only when stopped
   std::uint64_t memory = 0;      // bytes for the record of visited inputs, 0: half of the machine's
+  int sharers = 1;               // processes that share that half
   ModelOptions model;            // how models that are no networks are run
 };
 

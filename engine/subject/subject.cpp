@@ -447,7 +447,8 @@ int thread_count(Execution const& execution) {
 }
 
 std::uint64_t memory_limit(Execution const& execution) {
-  return execution.memory > 0 ? execution.memory : physical_memory() / 2;
+  if (execution.memory > 0) return execution.memory;
+  return physical_memory() / 2 / static_cast<std::uint64_t>(execution.sharers);
 }
 
 }  // namespace fairlane

@@ -52,6 +52,22 @@ class Inputs {
   std::unordered_map<std::string, RunConfig> configs_;
 };
 
+/// What a configuration says that is not so anyhow: a key that a later version adds changes nothing.
+Json own_settings(RunConfig const& config) {
+  static Json const kDefaults = recorded_config({});
+  Json own = recorded_config(config);
+  for (auto const& [name, value] : kDefaults.items()) {
+    if (own.at(name) == value) {
+      own.erase(name);
+    } else if (value.is_object()) {
+      for (auto const& [key, inner] : value.items()) {
+        if (own.at(name).at(key) == inner) own[name].erase(key);
+      }
+    }
+  }
+  return own;
+}
+
 std::string cell_id(SweepCommand const& command_row, RunConfig config,
                     std::vector<std::string> const& options, Inputs& inputs) {
   Json files = Json::object();
@@ -67,7 +83,7 @@ std::string cell_id(SweepCommand const& command_row, RunConfig config,
   Json identity;
   identity["command"] = command_row.name;
   identity["options"] = options;
-  identity["config"] = recorded_config(config);
+  identity["config"] = own_settings(config);
   identity["files"] = std::move(files);
   identity["program"] = command;
   return sha256(identity.dump()).substr(0, kIdDigits);

@@ -108,7 +108,8 @@ class Sweep {
       // Few cells are left at the end: they share all threads.
       auto const sharing =
           std::min<std::int64_t>(idle, static_cast<std::int64_t>(waiting_.size()) + 1);
-      desk.threads = std::max(1, static_cast<int>(free_threads_ / sharing));
+      desk.threads = desk.slot.threads > 0 ? desk.slot.threads
+                                           : std::max(1, static_cast<int>(free_threads_ / sharing));
       begin(desk, index);
       --idle;
     }
@@ -122,7 +123,7 @@ class Sweep {
     record["worker"] = desk.slot.name;
     journal_.add(record);
     if (desk.worker == nullptr) desk.worker = options_.make_worker(desk.slot);
-    free_threads_ -= desk.threads;
+    if (desk.slot.threads == 0) free_threads_ -= desk.threads;
     desk.cell = index;
     desk.since = {};
     ++busy_;
@@ -139,9 +140,8 @@ class Sweep {
     words.emplace_back("--overwrite");
     add("--out", dir_.cell_dir(cell.id));
     add("--threads", std::to_string(desk.threads));
-    if (!desk.slot.backend.empty()) add("--backend", desk.slot.backend);
-    if (options_.memory > 0)
-      add("--memory", std::to_string(options_.memory / std::max<std::size_t>(desks_.size(), 1)));
+    add("--backend", desk.slot.backend);
+    if (desk.slot.memory > 0) add("--memory", std::to_string(desk.slot.memory));
     words.insert(words.end(), options_.common.begin(), options_.common.end());
     return words;
   }
@@ -164,7 +164,7 @@ class Sweep {
     double const seconds = desk.since.seconds();
     desk.cell.reset();
     --busy_;
-    free_threads_ += desk.threads;
+    if (desk.slot.threads == 0) free_threads_ += desk.threads;
     auto const code = static_cast<ExitCode>(reply.exit);
     bool const was_stopped = stopping_ && (code == ExitCode::kStopped ||
                                            code == ExitCode::kInterrupted || reply.crashed);

@@ -40,9 +40,8 @@ struct SweepProgress {
 /// journal    name of the process's journal
 /// part       indices of the cells that are its own
 /// slots      a worker each
-/// threads    of the machine, shared out among the cells that run
+/// threads    of the machine, shared out among the cells of slots that have none of their own
 /// common     words for every command line, such as --allow-exec
-/// memory     bytes for all records of visited inputs together; 0: what each command takes
 /// holder     who works, for a second process that wants the same part
 /// checked    called about once a second, after what has ended was acknowledged
 struct SweepOptions {
@@ -51,7 +50,6 @@ struct SweepOptions {
   std::vector<WorkerSlot> slots;
   int threads = 1;
   std::vector<std::string> common;
-  std::uint64_t memory = 0;
   std::string holder;
   std::function<std::unique_ptr<SweepWorker>(WorkerSlot const&)> make_worker;
   std::atomic<bool> const* stop = nullptr;

@@ -68,7 +68,8 @@ WorkerReply ChildWorker::lost() {
 }
 
 void ChildWorker::interrupt() {
-  if (child_ != nullptr && busy_) child_->signal(SIGTERM);
+  // Whoever stops us may have sent SIGTERM to it, too, and a second one would not let it save.
+  if (child_ != nullptr && busy_) child_->signal(SIGHUP);
 }
 
 std::string ChildWorker::doing() const {

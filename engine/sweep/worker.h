@@ -13,11 +13,15 @@
 namespace fairlane {
 
 /// A place where cells are worked on.
-/// name     "cpu 1", "gpu 0"
-/// backend  for --backend; empty: the command's own choice
+/// name     "cpu 1", "gpu 0", "rank 3"
+/// backend  for --backend
+/// threads  of its own; 0: those that the machine's slots share
+/// memory   bytes for the record of visited inputs; 0: the command's own choice
 struct WorkerSlot {
   std::string name;
   std::string backend;
+  int threads = 0;
+  std::uint64_t memory = 0;
 };
 
 /// How a command line ended.

@@ -26,5 +26,18 @@ TEST(CsvCell, QuotesWhatNeedsIt) {
   EXPECT_EQ(csv_cell("two\nlines"), "\"two\nlines\"");
 }
 
+TEST(ShellWord, QuotesWhatAShellWouldRead) {
+  EXPECT_EQ(shell_word("--set=local.num=10"), "--set=local.num=10");
+  EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("$HOME/a b"), "'$HOME/a b'");
+  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
+}
+
+TEST(YamlText, QuotesWhatAReaderWouldTakeForSomethingElse) {
+  EXPECT_EQ(yaml_text("out/census"), "out/census");
+  EXPECT_EQ(yaml_text("no"), "\"no\"");
+  EXPECT_EQ(yaml_text("a: \"b\""), "\"a: \\\"b\\\"\"");
+}
+
 }  // namespace
 }  // namespace fairlane

@@ -1,0 +1,69 @@
+#include "apps/sweep/sweep_arguments.h"
+
+#include <filesystem>
+
+#include "apps/text/sweep_text.h"
+#include "base/files.h"
+#include "base/thread_pool.h"
+#include "engine/sweep/sweep_metrics.h"
+
+namespace fairlane {
+namespace {
+
+constexpr std::int64_t kMostThreads = 1024;
+constexpr std::int64_t kMostBatch = 1 << 24;
+constexpr double kMostSeconds = 1e9;
+
+}  // namespace
+
+LoadedSweep::LoadedSweep(SweepArguments const& arguments)
+    : plan(read_sweep_plan(arguments.plan, arguments.out)),
+      cells(sweep_cells(plan)),
+      dir(plan.out) {}
+
+int sweep_threads(SweepArguments const& arguments) {
+  if (arguments.threads.empty()) return machine_threads();
+  return static_cast<int>(parse_integer("--threads", arguments.threads, 1, kMostThreads));
+}
+
+std::vector<std::string> common_words(SweepArguments const& arguments) {
+  if (!arguments.batch.empty()) parse_integer("--batch", arguments.batch, 1, kMostBatch);
+  if (!arguments.checkpoint.empty())
+    parse_number("--checkpoint", arguments.checkpoint, 0.0, kMostSeconds);
+  static_cast<void>(arguments.model.options());  // says what is wrong with them
+  std::vector<std::string> words;
+  auto const add = [&](char const* name, std::string const& value) {
+    if (!value.empty()) words.insert(words.end(), {name, value});
+  };
+  add("--batch", arguments.batch);
+  add("--checkpoint", arguments.checkpoint);
+  add("--exec-children", arguments.model.exec_children);
+  add("--exec-timeout", arguments.model.exec_timeout);
+  if (arguments.model.allow_exec) words.emplace_back("--allow-exec");
+  return words;
+}
+
+void write_metrics(SweepArguments const& arguments, LoadedSweep const& sweep,
+                   SweepOverview const& overview, double seconds_left) {
+  if (arguments.metrics.empty()) return;
+  std::string const name = std::filesystem::path(sweep.plan.out).filename().string();
+  write_whole_file(arguments.metrics, sweep_metrics(overview, name, seconds_left));
+}
+
+ExitCode conclude_sweep(SweepArguments const& arguments, LoadedSweep const& sweep) {
+  SweepStandings const standings = sweep.dir.standings();
+  SweepOverview const overview(sweep.plan, sweep.cells, standings);
+  write_sweep_report(overview, sweep.dir);
+  write_metrics(arguments, sweep, overview, 0.0);
+  if (arguments.console.json) {
+    print(sweep_status_json(overview, 0.0));
+  } else {
+    print(sweep_status_text(overview, 0.0));
+    print(results_place(sweep.dir.path()));
+  }
+  bool const is_whole =
+      overview.count(CellStanding::kDone) == static_cast<std::int64_t>(overview.states.size());
+  return is_whole ? ExitCode::kOk : ExitCode::kPartly;
+}
+
+}  // namespace fairlane

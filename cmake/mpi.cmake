@@ -1,0 +1,25 @@
+# fairlane_mpi: the plug-in of engine/ranks/plugin where FAIRLANE_MPI allows and an MPI library is
+# found. Sets mpi_summary.
+set(FAIRLANE_MPI AUTO CACHE STRING "Build the MPI plug-in: AUTO, ON or OFF")
+if(NOT FAIRLANE_MPI MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "FAIRLANE_MPI is '${FAIRLANE_MPI}'; expected AUTO, ON or OFF")
+endif()
+if(FAIRLANE_MPI STREQUAL OFF)
+  set(mpi_summary "left out (FAIRLANE_MPI=OFF)")
+  return()
+endif()
+find_package(MPI 3 QUIET COMPONENTS C)
+if(NOT TARGET MPI::MPI_C)
+  set(mpi_problem "no MPI 3 is found (apt-get install libopenmpi-dev openmpi-bin)")
+  if(FAIRLANE_MPI STREQUAL ON)
+    message(FATAL_ERROR "FAIRLANE_MPI=ON, but ${mpi_problem}; install it or set MPI_HOME")
+  endif()
+  set(mpi_summary "left out: ${mpi_problem}")
+  return()
+endif()
+add_library(fairlane_mpi MODULE engine/ranks/plugin/plugin.cpp)
+set_target_properties(fairlane_mpi PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden
+  LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")  # beside the command
+target_include_directories(fairlane_mpi SYSTEM PRIVATE ${MPI_C_INCLUDE_DIRS})
+target_link_libraries(fairlane_mpi PRIVATE ${MPI_C_LIBRARIES})
+set(mpi_summary "MPI ${MPI_C_VERSION}")
