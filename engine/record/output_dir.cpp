@@ -329,6 +329,11 @@ void OutputDir::finish() {
   rename_file(partial(kDone), join(dir_, kDone));
   sync_path(dir_);
   finished_ = true;
+  // The lock goes last: without it nobody knows whose the rest of .partial is.
+  for (fs::directory_iterator at(partial_, ec), end; !ec && at != end; at.increment(ec)) {
+    std::error_code ignored;
+    if (at->path().filename() != kLock) fs::remove_all(at->path(), ignored);
+  }
   fs::remove_all(partial_, ec);
   ::close(lock_);
   lock_ = -1;

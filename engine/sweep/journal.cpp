@@ -81,6 +81,16 @@ bool has_later_record(std::string_view bytes, std::uint64_t number) {
   return false;
 }
 
+/// Whether a last record that is not whole has been damaged, not cut short: it has all its bytes, or
+/// had with another size. What was cut short ends early, or in zeros where power was lost.
+bool is_damaged_record(std::string_view bytes) {
+  if (bytes.size() <= kHeadBytes) return false;
+  std::string_view const text = bytes.substr(kHeadBytes);
+  std::uint64_t const number = get<kNumberBytes>(bytes.substr(kSizeBytes));
+  if (get<kSumBytes>(bytes.substr(kSizeBytes + kNumberBytes)) == sum_of(number, text)) return true;
+  return get<kSizeBytes>(bytes) <= text.size() && bytes.back() != '\0';
+}
+
 /// The journal in `bytes`, from which `path` was read.
 JournalContents parse_journal(std::string_view bytes, std::string const& path) {
   JournalContents contents;
@@ -101,9 +111,11 @@ JournalContents parse_journal(std::string_view bytes, std::string const& path) {
   while (at < bytes.size()) {
     auto const record = record_at(bytes.substr(at));
     if (!record || record->number != number + 1) {
-      if (record || has_later_record(bytes.substr(at + 1), number)) {
-        throw damaged(fmt::format("damaged at byte {}: record {} is not whole, and others follow",
-                                  at, number + 1));
+      if (record || is_damaged_record(bytes.substr(at)) ||
+          has_later_record(bytes.substr(at + 1), number)) {
+        throw damaged(
+            fmt::format("damaged at byte {}: record {} was written, and is not as it was written",
+                        at, number + 1));
       }
       break;
     }
@@ -161,7 +173,11 @@ void JournalWriter::take_over(std::string const& holder) {
                             "see `fairlane sweep status`",
                             shown(path_), journal_holder(path_).who));
   }
-  write_whole_file(holder_path(path_), holder + "\n");
+  // Written over the earlier one: who reads half of it takes it for none.
+  FileWriter file(holder_path(path_));
+  std::string const line = holder + "\n";
+  file.write(line.data(), line.size());
+  file.close();
   before_ = read_journal(path_);
   number_ = before_.number;
   if (before_.bytes == 0) {
@@ -175,6 +191,8 @@ void JournalWriter::take_over(std::string const& holder) {
   // What nobody was told of: the next record goes there.
   if (ftruncate(fd_, static_cast<off_t>(before_.bytes)) != 0) fail("cannot be cut");
   if (lseek(fd_, 0, SEEK_END) < 0) fail("cannot be continued");
+  // A process that was killed may have written a COMMIT, and not have flushed it.
+  if (fsync(fd_) != 0) fail("cannot be flushed to disk");
 }
 
 void JournalWriter::fail(char const* what) {
@@ -223,8 +241,10 @@ JournalHolder journal_holder(std::string const& path) {
   try {
     constexpr std::size_t kLongestHolder = 4096;
     std::string who = read_file(holder_path(path), kLongestHolder);
-    while (!who.empty() && who.back() == '\n') who.pop_back();
-    if (!who.empty()) holder.who = escaped(who);
+    if (who.ends_with('\n') && who.size() > 1) {
+      who.pop_back();
+      holder.who = escaped(who);
+    }
   } catch (Error const&) {
     // It has just begun, and not said who it is.
   }

@@ -27,7 +27,7 @@ struct JournalContents {
 };
 
 /// Reads a journal, also while it is being written. What is incomplete at its end is left out.
-/// Throws Error(kIntegrity) where a record is damaged that whole ones follow, or the file is none of
+/// Throws Error(kIntegrity) where a record is damaged and not just cut short, or the file is none of
 /// ours; Error(kNoInput).
 JournalContents read_journal(std::string const& path);
 

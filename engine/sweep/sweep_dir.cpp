@@ -11,6 +11,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "engine/sweep/journal.h"
+#include "engine/sweep/sweep_files.h"
 
 namespace fairlane {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char const* kMark = "plan.json";
+constexpr char const* kPartial = ".partial";
 constexpr char const* kJournals = "journal";
 constexpr char const* kJournalEnd = ".log";
 constexpr std::size_t kLongestPath = 4096;
@@ -87,8 +89,7 @@ void SweepDir::create(SweepPlan const& plan, std::size_t cells) const {
   if (!is_ours) {
     for (auto const& entry : fs::directory_iterator(path_, ec)) {
       std::string const name = entry.path().filename().string();
-      // What a process leaves that is killed before it has written the mark.
-      if (name.find(kMark) != std::string::npos) continue;
+      if (name == kPartial) continue;  // SweepFiles looks whose it is
       throw Error(ExitCode::kOutput,
                   fmt::format("{}: holds {} and no sweep; choose an empty directory", shown(path_),
                               in_quotes(name)));
@@ -101,7 +102,7 @@ void SweepDir::create(SweepPlan const& plan, std::size_t cells) const {
   mark["cells"] = cells;
   std::string const text = mark.dump(2) + "\n";
   bool const is_same = is_ours && read_file(file(kMark), text.size() + 4096) == text;
-  if (!is_same) write_whole_file(file(kMark), text, ExitCode::kOutput);
+  if (!is_same) SweepFiles(path_).write(kMark, text, ExitCode::kOutput);
   make_folder(file("cells"));
   make_folder(file(kJournals));
 }

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "base/files.h"
 #include "base/text.h"
 #include "engine/sweep/paper_tables.h"
+#include "engine/sweep/sweep_files.h"
 
 namespace fairlane {
 namespace {
@@ -218,12 +218,13 @@ std::string sweep_json(SweepOverview const& overview) {
 }
 
 void write_sweep_report(SweepOverview const& overview, SweepDir const& dir) {
-  write_whole_file(dir.file("sweep.csv"), sweep_csv(overview));
-  write_whole_file(dir.file("timing.csv"), timing_csv(overview));
-  write_whole_file(dir.file("methods.csv"), methods_csv(overview));
-  write_whole_file(dir.file("verify.csv"), verify_csv(overview));
-  write_whole_file(dir.file("tables.md"), tables_markdown(overview));
-  write_whole_file(dir.file("sweep.json"), sweep_json(overview));
+  SweepFiles files(dir.path());
+  files.write("sweep.csv", sweep_csv(overview));
+  files.write("timing.csv", timing_csv(overview));
+  files.write("methods.csv", methods_csv(overview));
+  files.write("verify.csv", verify_csv(overview));
+  files.write("tables.md", tables_markdown(overview));
+  files.write("sweep.json", sweep_json(overview));
 }
 
 }  // namespace fairlane
