@@ -26,6 +26,9 @@ constexpr std::size_t kIdDigits = 16;
 constexpr std::size_t kMostAttributes = 16;  // of which `all` makes sets
 constexpr double kEstimateSamples = 1e6;     // about what the default error takes
 
+/// Each cell gets a directory of its own, whether its configuration names one or not.
+Override const kPlaceholder = {"sweep", "output.dir", "cell", false};
+
 /// Files that many cells share, each read once.
 class Inputs {
  public:
@@ -42,7 +45,7 @@ class Inputs {
   RunConfig const& config(PlanSubject const& subject) {
     auto at = configs_.find(subject.config);
     if (at == configs_.end())
-      at = configs_.emplace(subject.config, read_run_config(subject.config, {})).first;
+      at = configs_.emplace(subject.config, read_run_config(subject.config, {kPlaceholder})).first;
     return at->second;
   }
 
@@ -185,23 +188,29 @@ class Expansion {
   }
 
  private:
-  /// A file's name alone, where no other one has it; otherwise its path from the plan.
+  /// A file's name alone, where no other one of its kind has it; otherwise its path from the plan.
   void name_subjects() {
-    std::map<std::string, std::set<std::string>> by_stem;
-    auto const each = [&](auto const& take) {
-      for (PlanMatrix const& matrix : plan_.matrices) {
-        for (PlanSubject const& subject : matrix.subjects) {
-          take(subject.config);
-          if (!subject.model.empty()) take(subject.model);
-        }
+    std::set<std::string> configs;
+    std::set<std::string> models;
+    for (PlanMatrix const& matrix : plan_.matrices) {
+      for (PlanSubject const& subject : matrix.subjects) {
+        configs.insert(subject.config);
+        if (!subject.model.empty()) models.insert(subject.model);
       }
-    };
-    each([&](std::string const& path) { by_stem[stem(path)].insert(path); });
-    each([&](std::string const& path) {
-      names_[path] = by_stem[stem(path)].size() == 1
-                         ? stem(path)
-                         : fs::path(path).lexically_proximate(plan_.folder).string();
-    });
+    }
+    config_names_ = short_names(configs);
+    model_names_ = short_names(models);
+  }
+  std::map<std::string, std::string> short_names(std::set<std::string> const& paths) const {
+    std::map<std::string, int> by_stem;
+    for (std::string const& path : paths) ++by_stem[stem(path)];
+    std::map<std::string, std::string> names;
+    for (std::string const& path : paths) {
+      names[path] = by_stem[stem(path)] == 1
+                        ? stem(path)
+                        : fs::path(path).lexically_proximate(plan_.folder).string();
+    }
+    return names;
   }
   static std::string stem(std::string const& path) {
     return is_command(path) ? path : fs::path(path).stem().string();
@@ -252,8 +261,8 @@ class Expansion {
 
     SweepCell cell;
     cell.config = subject.config;
-    cell.subject = names_.at(subject.config);
-    if (!subject.model.empty()) cell.subject += "/" + names_.at(subject.model);
+    cell.subject = config_names_.at(subject.config);
+    if (!subject.model.empty()) cell.subject += "/" + model_names_.at(subject.model);
     cell.command = command.command;
     cell.settings = settings.name;
     RunConfig const config = overridden(base, own);
@@ -282,7 +291,8 @@ class Expansion {
 
   SweepPlan const& plan_;
   Inputs inputs_;
-  std::map<std::string, std::string> names_;
+  std::map<std::string, std::string> config_names_;
+  std::map<std::string, std::string> model_names_;
   std::set<std::string> known_;
   SweepCells all_;
 };
@@ -299,7 +309,7 @@ std::string SweepCell::text() const {
 }
 
 RunConfig cell_config(SweepPlan const& plan, SweepCell const& cell) {
-  std::vector<Override> changes;
+  std::vector<Override> changes = {kPlaceholder};
   for (std::size_t i = 0; i + 1 < cell.words.size(); ++i) {
     if (cell.words[i] != "--set") continue;
     changes.push_back(parse_set(cell.words[i + 1]));
