@@ -102,6 +102,10 @@ class Sweep {
     auto idle = static_cast<std::int64_t>(desks_.size()) - busy_;
     for (Desk& desk : desks_) {
       if (desk.cell) continue;
+      while (!waiting_.empty() && is_done_elsewhere(waiting_.front())) {
+        waiting_.pop_front();
+        ++progress_.done;
+      }
       if (waiting_.empty()) return;
       std::size_t const index = waiting_.front();
       waiting_.pop_front();
@@ -113,6 +117,13 @@ class Sweep {
       begin(desk, index);
       --idle;
     }
+  }
+
+  /// Whether another process, whose part is another one, has got to a cell meanwhile.
+  bool is_done_elsewhere(std::size_t index) const {
+    std::string const& id = cells_.cells[index].id;
+    std::error_code ec;
+    return std::filesystem::exists(dir_.cell_dir(id) + "/DONE", ec) && dir_.standings().is_done(id);
   }
 
   void begin(Desk& desk, std::size_t index) {
