@@ -189,6 +189,7 @@ class Sweep {
     CellResult result{cell.id, reply.exit, reply.error, desk.slot.name, seconds, reply.machine, {}};
     result.machine.threads = desk.threads;
     if (result.is_done()) read(cell, result);
+    if (stopping_ && result.is_done() && lacks_share(cell, result)) return;
     journal_.add(result_record(result));
     ++progress_.session;
     if (result.is_done()) {
@@ -201,6 +202,14 @@ class Sweep {
         options_.notice(fmt::format("failed: {} {}: {} (exit code {})", cell.id, cell.text(),
                                     result.error, result.exit));
     }
+  }
+
+  /// Whether a run was asked to stop while it took its sample, and ended without the share of the
+  /// domain that one left alone would have.
+  static bool lacks_share(SweepCell const& cell, CellResult const& result) {
+    return cell.command->takes_method && std::ranges::any_of(result.rows, [](FigureRow const& row) {
+             return row.values.find("domain_share") == nullptr;
+           });
   }
 
   /// Takes the figures of a finished cell.
