@@ -6,6 +6,7 @@
 
 #include "apps/sweep/sweep_arguments.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "engine/sweep/cluster_submit.h"
 
@@ -19,7 +20,7 @@ ClusterJob cluster_job(SweepArguments const& arguments, LoadedSweep const& sweep
   ClusterJob job;
   job.program = std::filesystem::read_symlink("/proc/self/exe").string();
   job.plan = absolute_path(arguments.plan).lexically_normal().string();
-  job.out = sweep.plan.out;
+  job.out = absolute_path(sweep.plan.out).lexically_normal().string();
   job.folder = std::filesystem::current_path().string();
   auto const cells = static_cast<std::int64_t>(sweep.cells.cells.size());
   job.elements = arguments.elements.empty()
@@ -34,7 +35,6 @@ ClusterJob cluster_job(SweepArguments const& arguments, LoadedSweep const& sweep
   add("--workers", arguments.workers);
   add("--memory", arguments.memory);
   add("--backend", arguments.backend);
-  if (!arguments.out.empty()) add("--out", sweep.plan.out);
   job.slurm_options = arguments.slurm_options;
   return job;
 }
@@ -50,23 +50,32 @@ ExitCode submit_sweep_plan(SweepArguments const& arguments) {
   ClusterJob const job = cluster_job(arguments, sweep);
   sweep.dir.create(sweep.plan, sweep.cells.cells.size());
   auto const shown = [](std::string const& path) { return escaped(path, path.size()); };
+  auto const say = [&](std::string const& text, Json json) {
+    json["elements"] = job.elements;
+    print(arguments.console.json ? json.dump(2) + "\n" : text);
+    return ExitCode::kOk;
+  };
   if (!arguments.slurm) {
     std::string const path = write_kubernetes_manifest(job, arguments.kubernetes);
-    print(fmt::format("written: {}; edit what it says, then: kubectl apply -f {}\n", shown(path),
-                      shown(path)));
-    return ExitCode::kOk;
+    return say(fmt::format("written: {}; edit what it says, then: kubectl apply -f {}\n",
+                           shown(path), shown(path)),
+               {{"manifest", path}});
   }
   SlurmScripts const scripts = write_slurm_scripts(job);
+  Json json = {{"array_script", scripts.array}, {"merge_script", scripts.merge}};
   if (arguments.dry_run) {
-    print(fmt::format("written: {}\nwritten: {}\n", shown(scripts.array), shown(scripts.merge)));
-    return ExitCode::kOk;
+    return say(
+        fmt::format("written: {}\nwritten: {}\n", shown(scripts.array), shown(scripts.merge)),
+        json);
   }
   SlurmJobs const jobs = submit_slurm(scripts);
-  print(fmt::format(
-      "submitted: job {}, an array of {} for {} cells, and job {}, which makes the tables\n",
-      jobs.array, job.elements, sweep.cells.cells.size(), jobs.merge));
-  print(fmt::format("`fairlane sweep status {}` says how far it is\n", shown(arguments.plan)));
-  return ExitCode::kOk;
+  json["array"] = jobs.array;
+  json["merge"] = jobs.merge;
+  return say(fmt::format("submitted: job {}, an array of {} for {} cells, and job {}, which makes "
+                         "the tables\n`fairlane sweep status {}` says how far it is\n",
+                         jobs.array, job.elements, sweep.cells.cells.size(), jobs.merge,
+                         shown(arguments.plan)),
+             json);
 }
 
 }  // namespace fairlane

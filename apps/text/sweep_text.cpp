@@ -26,7 +26,7 @@ Sum sum_of(SweepOverview const& overview, std::vector<std::optional<double>> con
   Sum sum;
   for (std::size_t i = 0; i < seconds.size(); ++i) {
     if (overview.states[i] == CellStanding::kDone) continue;
-    sum.work += overview.cells.cells[i].work;
+    sum.work += overview.cells.cells[i].work.evaluations;
     sum.seconds += seconds[i].value_or(0.0);
     if (!seconds[i]) ++sum.unknown;
   }
@@ -59,8 +59,8 @@ std::string sweep_plan_text(SweepOverview const& overview,
     SweepCell const& cell = cells[i];
     rows.push_back({cell.id, cell.command->name, escaped(cell.subject), escaped(cell.set),
                     cell.method, cell.seed ? std::to_string(*cell.seed) : "",
-                    escaped(cell.settings), name_of(overview.states[i]), work_text(cell.work),
-                    time_text(seconds[i])});
+                    escaped(cell.settings), name_of(overview.states[i]),
+                    work_text(cell.work.evaluations), time_text(seconds[i])});
   }
   std::string text =
       aligned(rows, {"cell", "command", "subject", "protected", "method", "settings", "state"});
@@ -102,7 +102,7 @@ std::string sweep_plan_json(SweepOverview const& overview,
     one["settings"] = cell.settings;
     one["state"] = name_of(overview.states[i]);
     one["words"] = cell.words;
-    one["expected_evaluations"] = cell.work;
+    one["expected_evaluations"] = cell.work.evaluations;
     one["expected_seconds"] = seconds[i];
     json["cells"].push_back(std::move(one));
   }
@@ -118,7 +118,8 @@ std::string sweep_status_text(SweepOverview const& overview, double seconds_left
   auto const total = static_cast<std::int64_t>(overview.states.size());
   facts.add("done", fmt::format("{} of {} cells", with_commas(overview.count(CellStanding::kDone)),
                                 with_commas(total)));
-  for (CellStanding const state : {CellStanding::kRunning, CellStanding::kFailed, CellStanding::kWaiting}) {
+  for (CellStanding const state :
+       {CellStanding::kRunning, CellStanding::kFailed, CellStanding::kWaiting}) {
     facts.add(name_of(state), with_commas(overview.count(state)));
   }
   facts.add("time", fmt::format("{} of workers' time so far{}", seconds_text(overview.seconds()),

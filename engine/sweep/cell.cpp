@@ -143,8 +143,8 @@ std::string configured_set(RunConfig const& config) {
   return name;
 }
 
-/// Model evaluations that a cell makes at most, by its domain; 0: not known.
-double expected_work(SweepCommand const& command, RunConfig const& config, Inputs& inputs) {
+/// What a cell does at most, by its domain.
+Workload expected_work(SweepCommand const& command, RunConfig const& config, Inputs& inputs) {
   Domain const& domain = inputs.domain(config.domain);
   double variants = 1.0;
   double groups = 1.0;
@@ -160,15 +160,16 @@ double expected_work(SweepCommand const& command, RunConfig const& config, Input
     (is_protected ? variants : groups) *= codes;
   }
   std::string_view const name = command.name;
-  if (name == "enumerate") return groups * variants;
-  if (name == "estimate") return kEstimateSamples * variants;
-  if (name == "verify") return 0.0;
-  if (name == "compare")
-    return static_cast<double>(config.budget.evaluations.value_or(0)) *
-           static_cast<double>(methods().size());
+  Workload work;
+  if (name == "enumerate") work.evaluations = groups * variants;
+  if (name == "estimate") work.evaluations = kEstimateSamples * variants;
+  if (name == "compare") {
+    work.evaluations = static_cast<double>(config.budget.evaluations.value_or(0)) *
+                       static_cast<double>(methods().size());
+  }
+  if (!command.takes_method) return work;
   return search_workload(config, find_method(config.method), static_cast<std::int64_t>(variants),
-                         domain.size(), 0)
-      .evaluations;
+                         domain.size(), 0);
 }
 
 /// Makes the cells of a plan.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/subject/backend_choice.h"
 #include "engine/sweep/plan.h"
 #include "models/data/domain.h"
 
@@ -20,7 +21,7 @@ namespace fairlane {
 /// seed       none: the command has none
 /// settings   for people; empty: none
 /// words      of the command line, but for --out and what the machine decides
-/// work       model evaluations that are expected, 0: not known
+/// work       expected at most; no evaluations: not known
 struct SweepCell {
   std::string id;
   std::string subject;
@@ -31,7 +32,7 @@ struct SweepCell {
   std::optional<std::uint64_t> seed;
   std::string settings;
   std::vector<std::string> words;
-  double work = 0.0;
+  Workload work;
 
   /// "census age eidig seed 42".
   std::string text() const;

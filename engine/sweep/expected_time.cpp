@@ -9,7 +9,7 @@
 namespace fairlane {
 namespace {
 
-constexpr double kStartSeconds = 0.05;  // a cell without any work: reading, clustering, writing
+constexpr double kStartSeconds = 0.1;  // a cell without any work: reading, clustering, writing
 
 /// Multiply-adds of one evaluation; nothing of a model that is no network or cannot be read.
 std::optional<double> multiply_adds_of(std::string const& path) {
@@ -43,24 +43,22 @@ std::vector<std::optional<double>> expected_seconds(SweepPlan const& plan, Sweep
     if (found == standings.results.end() || !found->second.is_done()) continue;
     Pace& pace = paces[kind_of(cell)];
     pace.seconds += found->second.seconds * found->second.machine.threads;
-    pace.work += cell.work;
+    pace.work += cell.work.evaluations;
   }
   std::map<std::string, std::optional<double>> sizes;  // by subject
   std::vector<std::optional<double>> expected;
   for (SweepCell const& cell : cells.cells) {
     auto& seconds = expected.emplace_back();
-    if (cell.work <= 0.0) continue;
+    if (cell.work.evaluations <= 0.0) continue;
     Pace const& pace = paces[kind_of(cell)];
     if (pace.work > 0.0) {
-      seconds = cell.work * pace.seconds / pace.work;
+      seconds = cell.work.evaluations * pace.seconds / pace.work;
       continue;
     }
     auto [size, is_new] = sizes.try_emplace(cell.subject);
     if (is_new) size->second = multiply_adds_of(cell_config(plan, cell).model);
     if (!size->second) continue;
-    Workload work;
-    work.evaluations = cell.work;
-    seconds = kStartSeconds + core_seconds(work, *size->second);
+    seconds = kStartSeconds + core_seconds(cell.work, *size->second);
   }
   return expected;
 }

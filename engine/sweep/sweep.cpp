@@ -82,7 +82,7 @@ class Sweep {
   };
 
   double weight(std::size_t index) const {
-    double const work = cells_.cells[index].work;
+    double const work = cells_.cells[index].work.evaluations;
     return work > 0.0 ? work : std::numeric_limits<double>::infinity();
   }
 
@@ -195,7 +195,7 @@ class Sweep {
     if (result.is_done()) {
       ++progress_.done;
       finished_.push_back(cell.id);
-      work_done_ += cell.work;
+      work_done_ += cell.work.evaluations;
     } else {
       ++progress_.failed;
       if (options_.notice)
@@ -238,7 +238,7 @@ class Sweep {
     now.seconds = since_.seconds();
     double const left = std::accumulate(
         waiting_.begin(), waiting_.end(), 0.0,
-        [&](double sum, std::size_t index) { return sum + cells_.cells[index].work; });
+        [&](double sum, std::size_t index) { return sum + cells_.cells[index].work.evaluations; });
     if (work_done_ > 0.0) {
       now.seconds_left = now.seconds * left / work_done_;
     } else if (now.session > 0) {
