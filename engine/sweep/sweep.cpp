@@ -102,6 +102,10 @@ class Sweep {
     auto idle = static_cast<std::int64_t>(desks_.size()) - busy_;
     for (Desk& desk : desks_) {
       if (desk.cell) continue;
+      while (!waiting_.empty() && is_done_elsewhere(waiting_.front())) {
+        waiting_.pop_front();
+        ++progress_.done;
+      }
       if (waiting_.empty()) return;
       std::size_t const index = waiting_.front();
       waiting_.pop_front();
@@ -113,6 +117,13 @@ class Sweep {
       begin(desk, index);
       --idle;
     }
+  }
+
+  /// Whether another process, whose part is another one, has got to a cell meanwhile.
+  bool is_done_elsewhere(std::size_t index) const {
+    std::string const& id = cells_.cells[index].id;
+    std::error_code ec;
+    return std::filesystem::exists(dir_.cell_dir(id) + "/DONE", ec) && dir_.standings().is_done(id);
   }
 
   void begin(Desk& desk, std::size_t index) {
@@ -178,6 +189,7 @@ class Sweep {
     CellResult result{cell.id, reply.exit, reply.error, desk.slot.name, seconds, reply.machine, {}};
     result.machine.threads = desk.threads;
     if (result.is_done()) read(cell, result);
+    if (stopping_ && result.is_done() && lacks_share(cell, result)) return;
     journal_.add(result_record(result));
     ++progress_.session;
     if (result.is_done()) {
@@ -190,6 +202,14 @@ class Sweep {
         options_.notice(fmt::format("failed: {} {}: {} (exit code {})", cell.id, cell.text(),
                                     result.error, result.exit));
     }
+  }
+
+  /// Whether a run was asked to stop while it took its sample, and ended without the share of the
+  /// domain that one left alone would have.
+  static bool lacks_share(SweepCell const& cell, CellResult const& result) {
+    return cell.command->takes_method && std::ranges::any_of(result.rows, [](FigureRow const& row) {
+             return row.values.find("domain_share") == nullptr;
+           });
   }
 
   /// Takes the figures of a finished cell.

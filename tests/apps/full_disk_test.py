@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-from sturdy_jobs import JOBS, Acknowledged, Jobs, difference, problem_of
+from sturdy_jobs import JOBS, Acknowledged, Jobs, difference, is_sanitized, problem_of
 
 BYTES, INODES = 1 << 23, 200
 PAGE = 4096
@@ -77,7 +77,7 @@ class FullDisk(unittest.TestCase):
             self.assertIn(str(DISK), done.stderr)
             self.assertIn("No space left on device", done.stderr)
         if out.exists():
-            self.assertIsNone(problem_of(out, self.whole[job]))
+            self.assertIsNone(problem_of(out, self.whole[job], was_stopped=job == "sweep"))
         for ballast in DISK.glob("ballast*"):
             ballast.unlink()
         acknowledged = Acknowledged(out)
@@ -88,6 +88,8 @@ class FullDisk(unittest.TestCase):
         return done.returncode
 
     def starve_until_enough(self, leave, counts, what):
+        if is_sanitized():
+            counts = (counts[0], *counts[2::4], counts[-1])
         for job in JOBS:
             ends = []
             for count in counts:

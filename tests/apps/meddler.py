@@ -1,8 +1,9 @@
 """Builds meddler.c, which kills a process at a chosen change of a file or lets a flush to disk fail."""
-import os
 import pathlib
 import shutil
 import subprocess
+
+from sturdy_jobs import is_sanitized
 
 SOURCE = pathlib.Path(__file__).with_name("meddler.c")
 
@@ -12,10 +13,8 @@ def build(folder):
     compiler = shutil.which("cc")
     if compiler is None:
         return None, "no cc is installed"
-    binary = pathlib.Path(os.environ["FAIRLANE_BINARY"]).read_bytes()
-    for name in (b"__asan_init", b"__tsan_init"):
-        if name in binary:
-            return None, "the program is built with a sanitizer, which must be the first library of a process"
+    if is_sanitized():
+        return None, "the program is built with a sanitizer, which must be the first library of a process"
     library = pathlib.Path(folder, "meddler.so")
     subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", library, SOURCE, "-ldl"], check=True)
     return library, None

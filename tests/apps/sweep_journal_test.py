@@ -1,5 +1,6 @@
 """A sweep's journal that is damaged, cut short, of others, or in use: nothing acknowledged is lost without a word."""
 import json
+import math
 import random
 import subprocess
 import tempfile
@@ -7,10 +8,10 @@ import unittest
 
 import sweep_journal
 from sturdy_jobs import (BINARY, PATIENCE, QUICK_CELLS, QUICK_PLAN, Acknowledged, Jobs, communicate, difference,
-                         wait_until)
+                         is_sanitized, wait_until)
 
 DONE, OUTPUT, STOPPED, DAMAGED = 0, 73, 75, 76
-STEP = 7        # between two lengths to which a text is cut
+STEP = 40 if is_sanitized() else 7  # between two lengths to which a text is cut
 WHOLE_RUNS = 10  # of those lengths, with which a sweep goes on to its end
 SEED = random.SystemRandom().randrange(1 << 32)
 
@@ -147,6 +148,27 @@ class SweepJournal(unittest.TestCase):
         self.assertEqual(STOPPED, first.returncode, said)
         self.assertEqual(1, said.count("\n"), said)
         self.assertEqual([], self.jobs.workers())
+
+    def test_what_another_process_has_done(self):
+        """One has all cells, and gets to this one last; another has it alone, and is done with it first."""
+        with tempfile.TemporaryDirectory() as folder:
+            jobs = Jobs(folder)
+            plan, out = jobs.folder / "plan.yaml", jobs.folder / "out"
+            said = subprocess.run([BINARY, "sweep", "plan", plan, "--out", out, "--json"], capture_output=True,
+                                  text=True, timeout=PATIENCE, check=True)
+            cells = json.loads(said.stdout)["cells"]
+            last = min(cells, key=lambda cell: cell["expected_evaluations"] or math.inf)["cell"]
+            words = [*jobs.command("sweep", out), "--workers", "1"]
+            with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as first:
+                self.addCleanup(first.kill)
+                self.assertTrue(wait_until(lambda: (out / "cells").exists() and any((out / "cells").iterdir())))
+                self.assertEqual(DONE, jobs.run("sweep", out, arguments=("--cell", last)).returncode)
+                acknowledged = Acknowledged(out)
+                self.assertIn(last, acknowledged.cells)
+                self.assertIsNone(first.poll())
+                said = communicate(first)
+            self.assertEqual((DONE, ""), (first.returncode, said))
+            self.assertIsNone(acknowledged.problem())
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""Random `kill -9` over run, enumerate, verify and sweep: nothing half is ever visible, and the same command again ends
-with the bytes of one that was left alone; no cell that a sweep has acknowledged is done again.
+"""Random `kill -9` over run, enumerate, verify and sweep, and SIGTERM for a sweep: nothing half is ever visible, and the
+same command again ends with the bytes of one that was left alone; no acknowledged cell of a sweep is done again.
 
 `--points 200` is the long list, `--seed N` repeats one.
 """
@@ -16,14 +16,15 @@ import tempfile
 import time
 
 import meddler
-from sturdy_jobs import JOBS, Acknowledged, Jobs, communicate, difference, files_of, problem_of, wait_until
+from sturdy_jobs import (JOBS, Acknowledged, Jobs, communicate, difference, files_of, is_sanitized, problem_of,
+                         wait_until)
 
 POINTS = 40
 SECONDS = 55          # after which no point is begun where --points is not given
 CHANCE_OF_ANOTHER = 0.35  # that what goes on is killed, too
 GONE_SECONDS = 10     # in which a sweep's workers are gone
 REPORTS = ("sweep.csv", "methods.csv", "verify.csv", "tables.md", "sweep.json", "timing.csv")
-DONE, PARTLY, KILLED = 0, 3, -signal.SIGKILL
+DONE, PARTLY, STOPPED, KILLED = 0, 3, 75, -signal.SIGKILL
 
 
 def require(holds, *said):
@@ -34,7 +35,7 @@ def require(holds, *said):
 class Kills:
     def __init__(self, folder, chance, library):
         self.folder, self.chance, self.library = folder, chance, library
-        self.jobs = Jobs(folder)
+        self.jobs = Jobs(folder, is_quick=is_sanitized())
         self.mark = folder / "mark"
         self.whole, self.seconds = {}, {}
         self.changes = {}  # a guess at how many a job makes, by job and role
@@ -75,28 +76,40 @@ class Kills:
             os.kill(self.chance.choice(workers), signal.SIGKILL)
         return bool(workers), communicate(process), process.returncode
 
+    def stop(self, out):
+        """No kill: SIGTERM, upon which cells save their states."""
+        process = self.jobs.start("sweep", out)
+        wait_until(lambda: (out / "journal" / "all.log").exists() or process.poll() is not None)
+        time.sleep(self.chance.uniform(0.0, self.seconds["sweep"]))
+        process.terminate()
+        said = communicate(process)
+        has_stopped = process.returncode == STOPPED and said.count("\n") == 1
+        return has_stopped, "" if has_stopped else said, process.returncode
+
     def kill(self, job, out):
         """Kills once, in one of the ways; returns what it was called, whether it struck, and whether only workers."""
         ways = ["time"]
         if self.library:
             ways += ["change"]
         if job == "sweep":
-            ways += ["worker"] + (["change of a worker"] if self.library else [])
+            ways += ["stop", "worker"] + (["change of a worker"] if self.library else [])
         way = self.chance.choice(ways)
         if way == "time":
             struck, said, code = self.kill_by_time(job, out)
+        elif way == "stop":
+            struck, said, code = self.stop(out)
         elif way == "worker":
             struck, said, code = self.kill_a_worker(out)
         else:
             role = None if job != "sweep" else "worker" if way.endswith("worker") else "other"
             struck, said, code = self.kill_by_change(job, out, role)
         of_workers = way.endswith("worker")
-        allowed = (DONE, PARTLY) if of_workers else (DONE, KILLED)
+        allowed = (DONE, PARTLY if of_workers else STOPPED if way == "stop" else KILLED)
         require(code in allowed, way, "ended with", code, said)
         require(not said, way, "said", said)
         return way, struck, of_workers and code == PARTLY
 
-    def look(self, job, out, has_failed_cells):
+    def look(self, job, out, has_failed_cells, was_stopped):
         """At once after a kill."""
         if job == "sweep":
             require(wait_until(lambda: not self.jobs.workers(), GONE_SECONDS), "workers survive:", self.jobs.workers())
@@ -104,7 +117,7 @@ class Kills:
             return
         if has_failed_cells:
             self.look_at_failed_cells(out)
-        require(not (problem := problem_of(out, self.whole[job])), problem)
+        require(not (problem := problem_of(out, self.whole[job], was_stopped)), problem)
 
     def look_at_failed_cells(self, out):
         """They are reported, the others went on, and the tables are whole. Removes the tables, which differ."""
@@ -118,14 +131,15 @@ class Kills:
     def life(self, job, most):
         """A directory from its first kill to its end; at most so many kills. Returns how many struck."""
         out = self.folder / "out"
-        struck = 0
+        struck, was_stopped = 0, False
         while struck < most:
             acknowledged = Acknowledged(out)
             way, has_struck, has_failed_cells = self.kill(job, out)
             self.counts[job, way] += has_struck
             self.counts["cells acknowledged before a kill"] += len(acknowledged.cells)
             struck += has_struck
-            self.look(job, out, has_failed_cells)
+            was_stopped = was_stopped or way == "stop"
+            self.look(job, out, has_failed_cells, was_stopped)
             require(not (problem := acknowledged.problem()), problem)
             if not has_struck or self.chance.random() > CHANCE_OF_ANOTHER:
                 break
