@@ -70,10 +70,11 @@ double number_at(Json const& json, std::string_view path) {
 FigureRow row_of(Json const& json) {
   FigureRow row;
   for (Figure const& figure : figures()) {
+    Json& value = row.values.emplace_back();
     for (std::string const& path : figure.paths) {
       Json const* const found = member(json, path);
       if (found == nullptr || !(found->is_number() || found->is_string())) continue;
-      row.values.add_member(figure.name, *found);
+      value = *found;
       break;
     }
   }
@@ -88,13 +89,24 @@ FigureRow row_of(Json const& json) {
 
 std::span<Figure const> figures() { return table(); }
 
+Json const* value_of(FigureRow const& row, std::string_view figure) {
+  for (std::size_t i = 0; i < row.values.size(); ++i) {
+    if (figure == figures()[i].name) return row.values[i].is_null() ? nullptr : &row.values[i];
+  }
+  return nullptr;
+}
+
+double number_of(FigureRow const& row, std::string_view figure) {
+  Json const* const found = value_of(row, figure);
+  return found != nullptr && found->is_number() ? found->get<double>() : 0.0;
+}
+
 std::vector<FigureRow> figures_of(SweepCommand const& command, Json const& json) {
   if (!command.lists_methods) return {row_of(json)};
   std::vector<FigureRow> rows;
   for (Json const& method : json.at("methods")) {
     rows.push_back(row_of(method));
     rows.back().method = method.at("method").get<std::string>();
-    rows.back().values.erase("signature");
   }
   return rows;
 }
@@ -113,7 +125,11 @@ Json figure_rows_json(std::vector<FigureRow> const& rows) {
   for (FigureRow const& row : rows) {
     Json one;
     if (!row.method.empty()) one["method"] = row.method;
-    one["values"] = row.values;
+    Json values = Json::object();
+    for (std::size_t i = 0; i < row.values.size(); ++i) {
+      if (!row.values[i].is_null()) values.add_member(figures()[i].name, row.values[i]);
+    }
+    one["values"] = std::move(values);
     one["search_seconds"] = row.search_seconds;
     one["total_seconds"] = row.total_seconds;
     json.push_back(std::move(one));
@@ -124,8 +140,15 @@ Json figure_rows_json(std::vector<FigureRow> const& rows) {
 std::vector<FigureRow> figure_rows_of(Json const& json) {
   std::vector<FigureRow> rows;
   for (Json const& one : json) {
-    rows.push_back({one.value("method", ""), one.at("values"),
-                    one.at("search_seconds").get<double>(), one.at("total_seconds").get<double>()});
+    FigureRow& row = rows.emplace_back();
+    row.method = one.value("method", "");
+    row.search_seconds = one.at("search_seconds").get<double>();
+    row.total_seconds = one.at("total_seconds").get<double>();
+    Json const& values = one.at("values");
+    for (Figure const& figure : figures()) {
+      Json const* const found = values.find(figure.name);
+      row.values.push_back(found == nullptr ? Json() : *found);
+    }
   }
   return rows;
 }

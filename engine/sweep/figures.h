@@ -24,14 +24,19 @@ std::span<Figure const> figures();
 
 /// A row of figures.
 /// method   of a command that has several in one result; empty otherwise
-/// values   object: figure -> number or text; those that the result lacks are absent
+/// values   [figures] numbers or texts, null where the result lacks one
 /// seconds  of the work itself, and of all; 0 where the result does not say
 struct FigureRow {
   std::string method;
-  Json values = Json::object();
+  std::vector<Json> values;
   double search_seconds = 0.0;
   double total_seconds = 0.0;
 };
+
+/// A figure's value; null where the row lacks it.
+Json const* value_of(FigureRow const& row, std::string_view figure);
+/// A figure as a number, 0 where the row lacks it.
+double number_of(FigureRow const& row, std::string_view figure);
 
 /// The figures of a result. Throws Error(kData) where `json` is none of the command's.
 std::vector<FigureRow> figures_of(SweepCommand const& command, Json const& json);

@@ -92,8 +92,9 @@ bool is_damaged_record(std::string_view bytes) {
 }
 
 /// The journal in `bytes`, from which `path` was read.
-JournalContents parse_journal(std::string_view bytes, std::string const& path) {
-  JournalContents contents;
+JournalEnd parse_journal(std::string_view bytes, std::string const& path,
+                         std::function<void(Json const&)> const& take) {
+  JournalEnd end;
   auto const damaged = [&](std::string const& what) {
     return Error(ExitCode::kIntegrity,
                  fmt::format("{}: {}; restore it, or remove it: its cells are then done again",
@@ -101,11 +102,11 @@ JournalContents parse_journal(std::string_view bytes, std::string const& path) {
   };
   if (!bytes.starts_with(kFormat)) {
     // Killed while the first line was written.
-    if (kFormat.starts_with(bytes)) return contents;
+    if (kFormat.starts_with(bytes)) return end;
     throw damaged("is no journal of a sweep, or its first line is damaged");
   }
   std::size_t at = kFormat.size();
-  contents.bytes = at;
+  end.bytes = at;
   std::uint64_t number = 0;
   std::vector<Json> uncommitted;
   while (at < bytes.size()) {
@@ -129,18 +130,20 @@ JournalContents parse_journal(std::string_view bytes, std::string const& path) {
     } catch (JsonError const& error) {
       throw damaged(fmt::format("record {}: {}", record->number, error.what()));
     }
-    for (Json& one : uncommitted) contents.records.push_back(std::move(one));
+    for (Json const& one : uncommitted) {
+      if (take) take(one);
+    }
     uncommitted.clear();
-    contents.bytes = at;
-    contents.number = number;
+    end.bytes = at;
+    end.number = number;
   }
-  return contents;
+  return end;
 }
 
 }  // namespace
 
-JournalContents read_journal(std::string const& path) {
-  return parse_journal(read_file(path, kLongestJournal), path);
+JournalEnd read_journal(std::string const& path, std::function<void(Json const&)> const& take) {
+  return parse_journal(read_file(path, kLongestJournal), path, take);
 }
 
 JournalWriter::JournalWriter(std::string path, std::string const& holder) : path_(std::move(path)) {
@@ -178,18 +181,18 @@ void JournalWriter::take_over(std::string const& holder) {
   std::string const line = holder + "\n";
   file.write(line.data(), line.size());
   file.close();
-  before_ = read_journal(path_);
-  number_ = before_.number;
-  if (before_.bytes == 0) {
+  JournalEnd end = read_journal(path_);
+  number_ = end.number;
+  if (end.bytes == 0) {
     if (ftruncate(fd_, 0) != 0) fail("cannot be cut");
-    before_.bytes = kFormat.size();
+    end.bytes = kFormat.size();
     if (pwrite(fd_, kFormat.data(), kFormat.size(), 0) != static_cast<ssize_t>(kFormat.size()))
       fail("cannot be written");
     if (fsync(fd_) != 0) fail("cannot be flushed to disk");
     sync_path(std::filesystem::path(path_).parent_path().string());
   }
   // What nobody was told of: the next record goes there.
-  if (ftruncate(fd_, static_cast<off_t>(before_.bytes)) != 0) fail("cannot be cut");
+  if (ftruncate(fd_, static_cast<off_t>(end.bytes)) != 0) fail("cannot be cut");
   if (lseek(fd_, 0, SEEK_END) < 0) fail("cannot be continued");
   // A process that was killed may have written a COMMIT, and not have flushed it.
   if (fsync(fd_) != 0) fail("cannot be flushed to disk");

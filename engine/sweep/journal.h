@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,20 +17,19 @@
 
 namespace fairlane {
 
-/// What a journal holds.
-/// records  those that a COMMIT acknowledges, without the COMMITs
+/// Where what is acknowledged ends.
 /// bytes    up to the end of the last COMMIT: where the next record goes
 /// number   of the last record there
-struct JournalContents {
-  std::vector<Json> records;
+struct JournalEnd {
   std::uint64_t bytes = 0;
   std::uint64_t number = 0;
 };
 
-/// Reads a journal, also while it is being written. What is incomplete at its end is left out.
+/// Reads a journal, also while it is being written. take gets the records that a COMMIT acknowledges,
+/// without the COMMITs; empty: nobody wants them. What is incomplete at the end is left out.
 /// Throws Error(kIntegrity) where a record is damaged and not just cut short, or the file is none of
 /// ours; Error(kNoInput).
-JournalContents read_journal(std::string const& path);
+JournalEnd read_journal(std::string const& path, std::function<void(Json const&)> const& take = {});
 
 /// Appends to a journal. One process at a time, which holds a lock on the file.
 class JournalWriter {
@@ -41,9 +41,6 @@ class JournalWriter {
   ~JournalWriter();
   JournalWriter(JournalWriter const&) = delete;
   JournalWriter& operator=(JournalWriter const&) = delete;
-
-  /// What an earlier process has left.
-  JournalContents const& before() const { return before_; }
 
   /// Adds a record, which counts from the next commit() on.
   void add(Json const& record);
@@ -62,7 +59,6 @@ class JournalWriter {
   bool failed_ = false;
   std::uint64_t number_ = 0;
   std::string waiting_;
-  JournalContents before_;
 };
 
 /// Whether a process holds the journal, and the line by which it did.

@@ -48,11 +48,6 @@ double deviation(std::vector<double> const& values) {
   return std::sqrt(sum / static_cast<double>(values.size() - 1));
 }
 
-double number(FigureRow const& row, char const* name) {
-  Json const* const found = row.values.find(name);
-  return found != nullptr && found->is_number() ? found->get<double>() : 0.0;
-}
-
 /// Benchmarks and methods in the order of the plan.
 struct MethodTable {
   std::vector<Benchmark> benchmarks;
@@ -78,11 +73,11 @@ MethodTable method_table(SweepOverview const& overview) {
       add_once(table.benchmarks, benchmark);
       add_once(table.methods, method);
       MethodFigures& figures = table.figures[{benchmark, method}];
-      double const instances = number(row, "unique_instances");
-      figures.groups.push_back(number(row, "unique_groups"));
+      double const instances = number_of(row, "unique_instances");
+      figures.groups.push_back(number_of(row, "unique_groups"));
       figures.instances.push_back(instances);
-      figures.success.push_back(number(row, "success_rate"));
-      figures.evaluations.push_back(number(row, "model_evaluations"));
+      figures.success.push_back(number_of(row, "success_rate"));
+      figures.evaluations.push_back(number_of(row, "model_evaluations"));
       figures.speed.push_back(row.search_seconds > 0.0 ? instances / row.search_seconds : 0.0);
     }
   }
@@ -122,9 +117,10 @@ void each_verified(
     SweepCell const& cell = overview.cells.cells[i];
     if (overview.states[i] != CellStanding::kDone || overview.results[i]->rows.empty()) continue;
     FigureRow const& row = overview.results[i]->rows.front();
-    if (!row.values.contains("cells_sat")) continue;
+    if (value_of(row, "cells_sat") == nullptr) continue;
     take(cell, *overview.results[i],
-         {number(row, "cells_sat"), number(row, "cells_unsat"), number(row, "cells_unknown")});
+         {number_of(row, "cells_sat"), number_of(row, "cells_unsat"),
+          number_of(row, "cells_unknown")});
   }
 }
 
@@ -191,7 +187,7 @@ std::string verify_csv(SweepOverview const& overview) {
   each_verified(overview, [&](SweepCell const& cell, CellResult const& result,
                               VerifyFigures const& figures) {
     auto const value = [&](char const* name) {
-      Json const* const found = result.rows.front().values.find(name);
+      Json const* const found = value_of(result.rows.front(), name);
       return found == nullptr ? std::string() : found->dump();
     };
     csv +=

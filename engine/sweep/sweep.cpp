@@ -208,7 +208,7 @@ class Sweep {
   /// domain that one left alone would have.
   static bool lacks_share(SweepCell const& cell, CellResult const& result) {
     return cell.command->takes_method && std::ranges::any_of(result.rows, [](FigureRow const& row) {
-             return row.values.find("domain_share") == nullptr;
+             return value_of(row, "domain_share") == nullptr;
            });
   }
 

@@ -140,14 +140,14 @@ SweepStandings SweepDir::standings() const {
     if (holder.held) all.holders[name] = holder.who;
     std::map<std::string, RunningCell> begun;
     try {
-      for (Json const& record : read_journal(path).records) {
+      read_journal(path, [&](Json const& record) {
         auto const kind = record.at("kind").get<std::string>();
         auto const cell = record.at("cell").get<std::string>();
         if (kind == "STARTED") begun[cell] = {record.at("worker").get<std::string>(), name};
-        if (kind != "RESULT") continue;
+        if (kind != "RESULT") return;
         begun.erase(cell);
         if (!all.is_done(cell)) all.results[cell] = result_of(record);
-      }
+      });
     } catch (JsonError const& error) {
       throw Error(ExitCode::kIntegrity, fmt::format("{}: {}", shown(path), error.what()));
     }

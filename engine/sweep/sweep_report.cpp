@@ -54,7 +54,8 @@ struct Rate {
 };
 Rate rate_of(FigureRow const& row, CellMachine const& machine) {
   Rate rate;
-  if (row.search_seconds > 0.0) rate.per_second = evaluations_of(row) / row.search_seconds;
+  if (row.search_seconds > 0.0)
+    rate.per_second = number_of(row, "model_evaluations") / row.search_seconds;
   if (machine.peak_gflops > 0.0) rate.per_gflop = rate.per_second / machine.peak_gflops;
   return rate;
 }
@@ -76,7 +77,9 @@ Json cell_json(SweepCell const& cell, CellStanding state, CellResult const* resu
   for (FigureRow const& row : result->rows) {
     Json one = Json::object();
     if (!row.method.empty()) one["method"] = row.method;
-    for (auto const& [name, value] : row.values.items()) one[name] = value;
+    for (std::size_t i = 0; i < row.values.size(); ++i) {
+      if (!row.values[i].is_null()) one.add_member(figures()[i].name, row.values[i]);
+    }
     rows.push_back(std::move(one));
   }
   json["figures"] = std::move(rows);
@@ -106,11 +109,6 @@ Json timing_json(SweepCell const& cell, CellResult const& result) {
 }
 
 }  // namespace
-
-double evaluations_of(FigureRow const& row) {
-  Json const* const found = row.values.find("model_evaluations");
-  return found != nullptr && found->is_number() ? found->get<double>() : 0.0;
-}
 
 SweepOverview::SweepOverview(SweepPlan const& its_plan, SweepCells const& its_cells,
                              SweepStandings const& its_standings)
@@ -143,7 +141,7 @@ double SweepOverview::evaluations() const {
   double sum = 0.0;
   for (std::size_t i = 0; i < states.size(); ++i) {
     if (states[i] != CellStanding::kDone) continue;
-    for (FigureRow const& row : results[i]->rows) sum += evaluations_of(row);
+    for (FigureRow const& row : results[i]->rows) sum += number_of(row, "model_evaluations");
   }
   return sum;
 }
@@ -161,9 +159,9 @@ std::string sweep_csv(SweepOverview const& overview) {
       line.emplace_back(name_of(overview.states[i]));
       line.push_back(result == nullptr ? "" : std::to_string(result->exit));
       line.push_back(result == nullptr ? "" : result->error);
-      for (Figure const& figure : figures()) {
-        Json const* const value = row.values.find(figure.name);
-        line.push_back(value == nullptr ? "" : value_text(*value));
+      for (std::size_t f = 0; f < figures().size(); ++f) {
+        bool const is_there = f < row.values.size() && !row.values[f].is_null();
+        line.push_back(is_there ? value_text(row.values[f]) : "");
       }
       csv += csv_line(line);
     }
@@ -197,24 +195,27 @@ std::string timing_csv(SweepOverview const& overview) {
 }
 
 std::string sweep_json(SweepOverview const& overview) {
-  Json json;
-  json["fairlane"] = FAIRLANE_VERSION;
-  json["counts"] = {{"cells", overview.cells.cells.size()},
-                    {"done", overview.count(CellStanding::kDone)},
-                    {"failed", overview.count(CellStanding::kFailed)},
-                    {"waiting", overview.count(CellStanding::kWaiting)},
-                    {"running", overview.count(CellStanding::kRunning)},
-                    {"repeated", overview.cells.repeated}};
-  Json cells = Json::array();
-  Json timing = Json::array();
+  // A line for each cell: there may be a million.
+  std::string cells;
+  std::string timing;
   for (std::size_t i = 0; i < overview.cells.cells.size(); ++i) {
     SweepCell const& cell = overview.cells.cells[i];
-    cells.push_back(cell_json(cell, overview.states[i], overview.results[i]));
-    if (overview.results[i] != nullptr) timing.push_back(timing_json(cell, *overview.results[i]));
+    CellResult const* const result = overview.results[i];
+    cells +=
+        (cells.empty() ? "\n    " : ",\n    ") + cell_json(cell, overview.states[i], result).dump();
+    if (result != nullptr)
+      timing += (timing.empty() ? "\n      " : ",\n      ") + timing_json(cell, *result).dump();
   }
-  json["cells"] = std::move(cells);
-  json["timing"] = {{"seconds", overview.seconds()}, {"cells", std::move(timing)}};
-  return json.dump(2) + "\n";
+  Json const counts = {{"cells", overview.cells.cells.size()},
+                       {"done", overview.count(CellStanding::kDone)},
+                       {"failed", overview.count(CellStanding::kFailed)},
+                       {"waiting", overview.count(CellStanding::kWaiting)},
+                       {"running", overview.count(CellStanding::kRunning)},
+                       {"repeated", overview.cells.repeated}};
+  return fmt::format(
+      "{{\n  \"fairlane\": {},\n  \"counts\": {},\n  \"cells\": [{}\n  ],\n"
+      "  \"timing\": {{\n    \"seconds\": {},\n    \"cells\": [{}\n    ]\n  }}\n}}\n",
+      Json(FAIRLANE_VERSION).dump(), counts.dump(), cells, Json(overview.seconds()).dump(), timing);
 }
 
 void write_sweep_report(SweepOverview const& overview, SweepDir const& dir) {

@@ -48,7 +48,4 @@ std::string sweep_json(SweepOverview const& overview);
 /// Throws Error(kDisk).
 void write_sweep_report(SweepOverview const& overview, SweepDir const& dir);
 
-/// Model evaluations of a row, 0 where it has none.
-double evaluations_of(FigureRow const& row);
-
 }  // namespace fairlane

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "engine/config/config_yaml.h"
+#include "engine/sweep/plan.h"
 #include "kernels/devices.h"
 #include "tests/apps/command_line.h"
 #include "tests/checkout.h"
@@ -242,7 +243,11 @@ TEST(Configs, EveryConfigurationInTheProjectIsWellFormed) {
   for (auto const& entry : fs::recursive_directory_iterator(fs::path(source_dir()) / "configs")) {
     std::string const path = entry.path().string();
     if (!path.ends_with(".yaml") || path.ends_with(".domain.yaml")) continue;
-    EXPECT_NO_THROW(read_run_config(path, {})) << path;
+    if (path.ends_with(".sweep.yaml")) {
+      EXPECT_NO_THROW(read_sweep_plan(path)) << path;
+    } else {
+      EXPECT_NO_THROW(read_run_config(path, {})) << path;
+    }
     ++count;
   }
   EXPECT_GE(count, 5);
