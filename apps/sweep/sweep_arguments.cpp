@@ -1,5 +1,6 @@
 #include "apps/sweep/sweep_arguments.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "apps/text/sweep_text.h"
@@ -63,7 +64,11 @@ ExitCode conclude_sweep(SweepArguments const& arguments, LoadedSweep const& swee
   }
   bool const is_whole =
       overview.count(CellStanding::kDone) == static_cast<std::int64_t>(overview.states.size());
-  return is_whole ? ExitCode::kOk : ExitCode::kPartly;
+  if (!is_whole) return ExitCode::kPartly;
+  bool const is_refused = std::ranges::any_of(overview.results, [](CellResult const* result) {
+    return result->exit == static_cast<int>(ExitCode::kPolicy);
+  });
+  return is_refused ? ExitCode::kPolicy : ExitCode::kOk;
 }
 
 }  // namespace fairlane

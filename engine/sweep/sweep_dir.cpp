@@ -61,7 +61,8 @@ CellMachine machine_of(Json const& json) {
 }
 
 bool CellResult::is_done() const {
-  return exit == static_cast<int>(ExitCode::kOk) || exit == static_cast<int>(ExitCode::kPartly);
+  auto const code = static_cast<ExitCode>(exit);
+  return code == ExitCode::kOk || code == ExitCode::kPartly || code == ExitCode::kPolicy;
 }
 
 Json result_record(CellResult const& result) {

@@ -28,7 +28,7 @@ Json machine_json(CellMachine const& machine);
 CellMachine machine_of(Json const& json);
 
 /// A RESULT: how a cell ended.
-/// exit     of its command; kDone ones count as finished
+/// exit     of its command
 /// error    the one line that it ended with; empty where it is finished
 /// worker   "cpu 1", "gpu 0", "rank 3"
 /// seconds  from its start to its end
@@ -41,7 +41,7 @@ struct CellResult {
   CellMachine machine;
   std::vector<FigureRow> rows;
 
-  /// Whether its results are there: all of them, or in part.
+  /// Whether its results are there: all of them, or in part, or such as a policy refuses.
   bool is_done() const;
 };
 Json result_record(CellResult const& result);
