@@ -111,9 +111,10 @@ WaveResults LockstepSearch::run_wave(Wave const& wave, std::int64_t first) {
     }
     int const most = std::min(lanes, block->capacity());
     while (!workers_.failed()) {
-      auto const [begin, count] = members.take(most);
-      if (count == 0) return;
-      std::int64_t const end = begin + count;
+      auto const taken = members.take(most);
+      if (taken.count == 0) return;
+      std::int64_t const begin = taken.first;
+      std::int64_t const end = begin + taken.count;
       // A chunk may hold starts, then origins.
       std::int64_t const starts_end = std::clamp(wave.starts, begin, end);
       auto const run = [&](std::int64_t from, std::int64_t to, auto const& work) {
