@@ -8,6 +8,7 @@
 #include "apps/config_options.h"
 #include "apps/console.h"
 #include "apps/progress.h"
+#include "apps/ranks_frame.h"
 #include "apps/region_options.h"
 #include "apps/text/count_text.h"
 #include "base/text.h"
@@ -28,6 +29,7 @@ struct EnumerateArguments {
   std::string instances = "none";
   bool no_skip = false;
   bool overwrite = false;
+  bool mpi = false;
 };
 
 WantedInstances parse_instances(std::string const& text) {
@@ -40,9 +42,12 @@ WantedInstances parse_instances(std::string const& text) {
   return {false, parse_integer("--instances", text, 0, kMostSample)};
 }
 
-ExitCode run_enumerate(EnumerateArguments const& arguments) {
-  Console const console(arguments.console);
+/// ranks: null where this process is alone
+ExitCode run_enumerate(EnumerateArguments const& arguments, Ranks* ranks) {
+  Console const console(ranks == nullptr ? arguments.console
+                                         : console_of_rank(arguments.console, *ranks));
   EnumerateOptions options;
+  options.ranks = ranks;
   options.execution = arguments.config.execution();
   options.overwrite = arguments.overwrite;
   options.region = arguments.region.region();
@@ -52,6 +57,9 @@ ExitCode run_enumerate(EnumerateArguments const& arguments) {
   if (arguments.no_skip) options.skipping = Skipping::kNever;
   if (!options.merge.empty() && !arguments.shard.empty())
     throw usage_error("--merge adds shards up to the whole: leave --shard out");
+  if (!options.merge.empty() && ranks != nullptr)
+    throw usage_error("--merge adds up what is counted: leave --mpi out");
+  if (ranks != nullptr) share_machine(*ranks, options.execution);
   RunConfig const config = arguments.config.config();
   if (config.budget.seconds) options.most_seconds = *config.budget.seconds;
   if (options.instances.any() && config.output.format == OutputFormat::kNone) {
@@ -62,6 +70,7 @@ ExitCode run_enumerate(EnumerateArguments const& arguments) {
   frame.lead(options, enumeration_progress_text);
   std::string const json = enumerate(config, options);
   frame.clear();
+  if (ranks != nullptr && !ranks->is_first()) return ExitCode::kOk;
   if (arguments.console.json) {
     print(json);
   } else {
@@ -95,8 +104,12 @@ Action add_enumerate(Arguments& app) {
   app.add_flag("--no-skip", arguments->no_skip,
                "evaluate every input, also where a proof that none can be an IDI would save time");
   app.add_flag("--overwrite", arguments->overwrite, "replace the results of another configuration");
+  app.add_flag("--mpi", arguments->mpi, kMpiHelp);
   arguments->console.add_to(app);
-  return [arguments] { return run_enumerate(*arguments); };
+  return [arguments] {
+    if (!arguments->mpi) return run_enumerate(*arguments, nullptr);
+    return with_ranks([&](Ranks& ranks) { return run_enumerate(*arguments, &ranks); });
+  };
 }
 
 }  // namespace fairlane

@@ -10,6 +10,7 @@
 #include "apps/config_options.h"
 #include "apps/console.h"
 #include "apps/progress.h"
+#include "apps/ranks_frame.h"
 #include "apps/text/summary_text.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -32,6 +33,7 @@ struct RunArguments {
   std::string samples;
   std::string fail_above;
   std::string against;
+  bool mpi = false;
 };
 
 /// Whether CONFIG is the manifest of a finished run, which is then repeated: up to its recorded
@@ -128,14 +130,22 @@ ExitCode judge(DomainShare const& share, double rate, Console const& console) {
                           between, with_commas(share.groups)));
 }
 
-ExitCode run_config(RunArguments const& arguments) {
-  Console const console(arguments.console);
+/// ranks: null where this process is alone
+ExitCode run_config(RunArguments const& arguments, Ranks* ranks) {
+  Console const console(ranks == nullptr ? arguments.console
+                                         : console_of_rank(arguments.console, *ranks));
   std::optional<double> fail_above;
   if (!arguments.fail_above.empty()) {
     fail_above = parse_number("--fail-above", arguments.fail_above, 0.0, 1.0);
   }
   RunOptions options;
   options.execution = arguments.config.execution();
+  if (ranks != nullptr) {
+    if (!arguments.config.checkpoint.empty())
+      throw usage_error("--checkpoint: ranks save no state of a run, expected to be left out");
+    share_machine(*ranks, options.execution);
+    options.search.ranks = ranks;
+  }
   options.overwrite = arguments.overwrite;
   options.against = arguments.against;
   options.domain_share = domain_share(arguments, options.execution, fail_above);
@@ -164,6 +174,7 @@ ExitCode run_config(RunArguments const& arguments) {
     };
     summary = run(config, options);
   }
+  if (ranks != nullptr && !ranks->is_first()) return ExitCode::kOk;
   std::string const json = summary_json(summary);
   if (arguments.console.json) {
     print(json);
@@ -213,8 +224,12 @@ Action add_run(Arguments& app) {
                  "results of `fairlane enumerate`: also report which share of all IDIs was found, "
                  "and take the share of the domain from there")
       ->type_name("DIR");
+  app.add_flag("--mpi", arguments->mpi, std::string(kMpiHelp) + "; no state is saved");
   arguments->console.add_to(app);
-  return [arguments] { return run_config(*arguments); };
+  return [arguments] {
+    if (!arguments->mpi) return run_config(*arguments, nullptr);
+    return with_ranks([&](Ranks& ranks) { return run_config(*arguments, &ranks); });
+  };
 }
 
 }  // namespace fairlane

@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <chrono>
 #include <new>
+#include <optional>
 #include <thread>
+#include <vector>
 
-#include "apps/console.h"
 #include "base/stopwatch.h"
 #include "base/thread_pool.h"
 #include "engine/ranks/mpi_link.h"
@@ -18,53 +19,63 @@
 namespace fairlane {
 namespace {
 
-constexpr double kGraceSeconds = 1.0;     // in which a lower rank's failure is awaited
-constexpr double kSilentSeconds = 10.0;   // in which the one who speaks ends all
+constexpr double kGraceSeconds = 1.0;     // in which rank 0 says what has become of another's error
+constexpr double kSilentSeconds = 20.0;   // in which the one who speaks ends all
 constexpr double kStoppedSeconds = 60.0;  // in which all ranks save what they have
 constexpr std::chrono::milliseconds kLook{5};
 
-bool is_stop(ExitCode code) { return code == ExitCode::kStopped || code == ExitCode::kInterrupted; }
+using Failures = std::vector<std::optional<RankFailure>>;
 
-/// Looks at what has come until `ready` says so, or for that long.
+/// Looks at what has come until `ready` says so, or for that long; whether it has said so.
 template <class Ready>
 bool await(Ranks& ranks, double seconds, Ready const& ready) {
   Stopwatch const start;
-  while (true) {
-    auto const failure = ranks.failure();
-    if (ready(failure)) return true;
+  while (!ready(ranks.failures())) {
     if (start.seconds() >= seconds) return false;
     std::this_thread::sleep_for(kLook);
   }
+  return true;
 }
 
-/// Ends this rank, and all others where they have not all been asked to stop.
-ExitCode end_ranks(Ranks& ranks, RankLink& link, ExitCode code, std::string const& what) {
-  if (ranks.echoes()) {
-    await(ranks, kSilentSeconds, [](auto const&) { return false; });
-    link.abort(code);
-    return code;
-  }
-  ranks.tell_failure(code, what);
-  if (Interrupt::flag() && is_stop(code)) {
-    bool const all = await(ranks, kStoppedSeconds, [&](auto const& failure) {
-      return ranks.failures() == ranks.size() - 1 || (failure && !is_stop(failure->code));
-    });
-    auto const failure = ranks.failure();
-    bool const by_another = failure && !is_stop(failure->code);
-    if (ranks.is_first() && !by_another) tell_error(what);
-    if (all && !by_another) {
-      link.close();
-      return code;
-    }
-  }
-  auto const is_lower = [&](auto const& failure) {
-    return failure && (failure->rank < ranks.rank() || is_stop(code));
+/// Ends this rank after all others were asked to stop, too; nothing where another one fails.
+std::optional<ExitCode> end_asked(Ranks& ranks, RankLink& link, ExitCode code,
+                                  std::string const& what) {
+  auto const fails = [](Failures const& failures) {
+    return std::ranges::any_of(failures, [](auto const& f) { return f && !f->asked; });
   };
-  bool const silent = await(ranks, ranks.is_first() ? 0.0 : kGraceSeconds, is_lower);
-  if (silent) {
-    await(ranks, kSilentSeconds, [](auto const&) { return false; });
-  } else if (!Interrupt::flag() || !is_stop(code)) {
+  auto const count = static_cast<std::ptrdiff_t>(ranks.size()) - 1;
+  bool const waits = await(ranks, kStoppedSeconds, [&](Failures const& failures) {
+    return fails(failures) ||
+           std::ranges::count_if(failures, [](auto const& f) { return f.has_value(); }) == count;
+  });
+  Failures const& failures = ranks.failures();
+  if (fails(failures)) return std::nullopt;
+  if (ranks.is_first()) tell_error(what);
+  if (!waits) return std::nullopt;
+  link.close();
+  return ranks.is_first() ? code : failures.front()->code;
+}
+
+/// Ends this rank and all others. Rank 0 speaks; where it has nothing to say, because it works and
+/// does not listen, the one that has failed.
+ExitCode end_ranks(Ranks& ranks, RankLink& link, ExitCode code, std::string const& what) {
+  bool const is_stop = code == ExitCode::kStopped || code == ExitCode::kInterrupted;
+  bool const asked = is_stop && ranks.asked_to_stop() && !ranks.echoes();
+  if (ranks.is_first() || !ranks.echoes()) ranks.tell_failure(code, asked, what);
+  if (asked) {
+    if (auto const end = end_asked(ranks, link, code, what)) return *end;
+  }
+  bool speaks = ranks.is_first() && !asked;
+  if (!speaks && !asked && !ranks.echoes()) {
+    speaks = !await(ranks, kGraceSeconds, [&](Failures const& failures) {
+      return std::any_of(failures.begin(), failures.begin() + ranks.rank(),
+                         [](auto const& failure) { return failure && !failure->asked; });
+    });
+  }
+  if (speaks) {
     tell_error(what);
+  } else {
+    await(ranks, kSilentSeconds, [](Failures const&) { return false; });
   }
   link.abort(code);
   return code;
@@ -91,6 +102,11 @@ ExitCode with_ranks(std::function<ExitCode(Ranks&)> const& work) {
     return end_ranks(ranks, *link, ExitCode::kBug,
                      fmt::format("this is a bug, please report it: {}", error.what()));
   }
+}
+
+ConsoleOptions console_of_rank(ConsoleOptions options, Ranks const& ranks) {
+  if (!ranks.is_first()) options.quiet = true;
+  return options;
 }
 
 void share_machine(Ranks& ranks, Execution& execution) {

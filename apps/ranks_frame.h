@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "apps/console.h"
 #include "base/error.h"
 #include "engine/config/run_config.h"
 #include "engine/ranks/ranks.h"
@@ -18,6 +19,9 @@ inline constexpr char const* kMpiHelp =
 /// its exit code. Where a signal asks all to stop, each first does what its work does then; rank 0
 /// says what has become of it. Throws Error(kUsage | kUnavailable) where there are no ranks.
 ExitCode with_ranks(std::function<ExitCode(Ranks&)> const& work);
+
+/// What a rank may say: rank 0 whatever was asked for, the others only errors.
+ConsoleOptions console_of_rank(ConsoleOptions options, Ranks const& ranks);
 
 /// Each rank's part of its machine, where nothing else is asked for: threads and memory are shared
 /// equally by the ranks of one machine, which take its GPUs by turns. All ranks together.

@@ -58,11 +58,11 @@ OWN_HEADERS = (
     ("engine/subject/*", (*ENGINE, "engine/config/*", "engine/subject/*")),
     ("engine/record/*", (*CORE, "kernels/layout/*", "kernels/visits.h", "engine/record/*")),
     ("engine/job/*", ("base/*", "engine/job/*")),
-    ("engine/search/*", (*JOB, "engine/search/*")),
+    ("engine/search/*", (*JOB, "engine/ranks/*", "engine/search/*")),
     ("engine/tables/*", ("base/*", "engine/tables/*")),
     ("engine/ranks/*", ("base/*", "engine/ranks/*")),
-    ("engine/results/*", (*JOB, "engine/search/*", "engine/tables/*", "engine/results/*")),
-    ("engine/count/*", (*JOB, "engine/search/*", "engine/results/*", "engine/count/*")),
+    ("engine/results/*", (*JOB, "engine/ranks/*", "engine/search/*", "engine/tables/*", "engine/results/*")),
+    ("engine/count/*", (*JOB, "engine/ranks/*", "engine/search/*", "engine/results/*", "engine/count/*")),
     ("engine/train/*", (*JOB, "engine/search/*", "engine/results/*", "engine/count/*", "engine/train/*")),
     ("engine/retrain/*", (*JOB, "engine/search/*", "engine/results/*", "engine/count/*", "engine/train/*",
                           "engine/retrain/*")),
@@ -248,6 +248,7 @@ def twins(files):
 # class, and the plug-in, whose face is plugin_api.h.
 FACED = ("base/", "engine/", "models/")
 PARTS = ("engine/search/lockstep/*_phase.cpp", "engine/search/lockstep/saved_state.cpp",
+         "engine/search/lockstep/shared_search.cpp",
          "engine/search/genetic/*_phase.cpp", "*/plugin/plugin.cpp")
 
 

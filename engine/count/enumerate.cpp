@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -41,7 +42,7 @@ class Enumeration {
       : config_(config),
         options_(options),
         subject_(config, options.execution.model),
-        out_(config.output.dir, manifest(options.shard), options.overwrite),
+        out_(make_output()),
         lists_(region_lists(subject_, options.region)),
         execution_(weighed(options.execution, subject_, workload())),
         backend_(make_backend(subject_, execution_, config.seed, {}, options.notice)),
@@ -55,6 +56,14 @@ class Enumeration {
   std::string manifest(Shard const& shard) const {
     return manifest_json(config_, subject_, Cut{},
                          {{"enumerate", options_of_shard(options_, shard)}});
+  }
+  bool is_first() const { return options_.ranks == nullptr || options_.ranks->is_first(); }
+  /// Of the first rank, once all know that they count the same.
+  std::unique_ptr<OutputDir> make_output() const {
+    std::string const text = manifest(options_.shard);
+    if (options_.ranks != nullptr) require_same(*options_.ranks, text, "inputs");
+    if (!is_first()) return nullptr;
+    return std::make_unique<OutputDir>(config_.output.dir, text, options_.overwrite);
   }
   void tell(std::string const& line) const {
     if (options_.notice) options_.notice(line);
@@ -77,8 +86,8 @@ class Enumeration {
   RunConfig const& config_;
   EnumerateOptions const& options_;
   TestSubject const subject_;
-  OutputDir out_;
-  std::vector<ValueList> lists_;  // of what is walked
+  std::unique_ptr<OutputDir> out_;  // null on other ranks than the first
+  std::vector<ValueList> lists_;    // of what is walked
   Execution execution_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Walker> walker_;
@@ -96,13 +105,17 @@ Workload Enumeration::workload() const {
 
 std::string Enumeration::run() {
   Stopwatch const start;
+  if (!is_first()) {
+    help_walk(*walker_, subject_.view(), thread_count(options_.execution), options_, findings_);
+    return {};
+  }
   if (options_.merge.empty()) {
     for (auto const& notice : subject_.notices()) tell(notice);
     tell(backend_line(*backend_, execution_));
     walk_groups(
         *walker_, subject_.view(), boundary(options_.shard.index - 1),
         boundary(options_.shard.index), thread_count(options_.execution), options_,
-        {out_.state_path(), manifest(options_.shard), out_.path(), options_.execution.checkpoint},
+        {out_->state_path(), manifest(options_.shard), out_->path(), options_.execution.checkpoint},
         counts_, findings_);
   } else {
     merge();
@@ -113,19 +126,19 @@ std::string Enumeration::run() {
   findings_.finish();
   if (findings_.wanted()) write_findings(report);
   if (options_.shard.count > 1) write_counts();
-  out_.write("values.csv", values_csv(report));
-  if (walker_->plan().get().counts_pairs) out_.write("pairs.csv", pairs_csv(report));
+  out_->write("values.csv", values_csv(report));
+  if (walker_->plan().get().counts_pairs) out_->write("pairs.csv", pairs_csv(report));
   report.write_seconds = write_start.seconds();
   report.total_seconds = start.seconds();
   std::string summary = enumeration_summary_json(report);
-  out_.write("summary.json", summary);
-  out_.finish();
+  out_->write("summary.json", summary);
+  out_->finish();
   return summary;
 }
 
 void Enumeration::write_findings(EnumerationReport& report) {
   auto const& subject = backend_->subject();
-  Findings found(subject, {out_.partial("spill"), memory_limit(options_.execution) / kRecordShares,
+  Findings found(subject, {out_->partial("spill"), memory_limit(options_.execution) / kRecordShares,
                            thread_count(options_.execution)});
   auto const words = static_cast<std::size_t>(subject.keys().words);
   std::vector<std::uint64_t> group;
@@ -149,7 +162,7 @@ void Enumeration::write_findings(EnumerationReport& report) {
   }
   found.finish(std::numeric_limits<std::uint64_t>::max());
   report.found = found.counts();
-  report.signature = write_instances(config_, subject_, found, *backend_, out_).signature;
+  report.signature = write_instances(config_, subject_, found, *backend_, *out_).signature;
 }
 
 void Enumeration::write_counts() {
@@ -157,7 +170,7 @@ void Enumeration::write_counts() {
   json["groups"] = counts_.groups;
   json["counters"] = counts_.counters;
   json["lists"] = counts_.list_groups;
-  out_.write(kCounts, json.dump() + "\n");
+  out_->write(kCounts, json.dump() + "\n");
 }
 
 void Enumeration::merge() {

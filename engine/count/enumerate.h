@@ -10,6 +10,7 @@
 #include "engine/config/run_config.h"
 #include "engine/count/group_counts.h"
 #include "engine/count/region.h"
+#include "engine/ranks/ranks.h"
 
 namespace fairlane {
 
@@ -44,6 +45,8 @@ struct WalkProgress {
 /// merge              directories of all shards to be added up, instead of counting
 /// skipping           of what is proven
 /// most_seconds       one that would take longer is refused
+/// ranks              share the walk, and rank 0 writes; null: there is but this process
+/// dealt_at_once      heads that a rank gets at once, while rank 0 only deals; 0: chosen; for tests
 /// stop               set by a signal: the state is saved and Error(kStopped) thrown
 /// progress, notice   called by the calling thread
 struct EnumerateOptions {
@@ -55,6 +58,8 @@ struct EnumerateOptions {
   bool overwrite = false;
   Skipping skipping = Skipping::kWhereFaster;
   double most_seconds = 86400.0;
+  Ranks* ranks = nullptr;
+  std::int64_t dealt_at_once = 0;
   std::atomic<bool> const* stop = nullptr;
   std::function<void(WalkProgress const&)> progress;
   std::function<void(std::string const&)> notice;
@@ -62,7 +67,8 @@ struct EnumerateOptions {
 
 /// Walks the configured subject's region and writes the output directory: manifest.json,
 /// summary.json, values.csv, pairs.csv, and instances where wanted; a shard also counts.json, from
-/// which all of them can be merged. Returns the text of summary.json. Everything but `timing` is a
+/// which all of them can be merged. Returns the text of summary.json, on other ranks than the first
+/// nothing. Everything but `timing` is a
 /// function of the manifest. Throws Error.
 std::string enumerate(RunConfig const& config, EnumerateOptions const& options);
 

@@ -3,28 +3,33 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <mutex>
 #include <optional>
+#include <thread>
 
 #include "base/error.h"
 #include "base/shared_stack.h"
 #include "base/stopwatch.h"
 #include "base/workers.h"
+#include "engine/count/walk_sharing.h"
 #include "engine/count/walk_skip.h"
 #include "engine/job/job.h"
-#include "kernels/core/philox.h"
 
 namespace fairlane {
 namespace {
 
 constexpr double kSliceSeconds = 1.0;   // between two looks at the clock and at Ctrl-C
+constexpr double kSharedSlice = 0.1;    // the same, and at what other ranks have sent
 constexpr int kPilotChunks = 4;         // of each thread, to learn the speed
 constexpr double kLeastForPilot = 1.0;  // seconds of a walk that is worth a sample of boxes to skip
 constexpr double kPilotShare = 0.005;   // of the expected time
 constexpr double kLongestPilot = 2.0;
+constexpr double kRecallSeconds =
+    30.0;  // in which ranks that were asked to stop say what they have
+constexpr std::chrono::milliseconds kIdle{1};
 constexpr Walker::Look kThorough = {true, 2};  // where everything is tried
-constexpr std::size_t kSpareSample = 1 << 16;
 
 /// "3.2 s", "12 min", "5.1 h", "12 days", "340 years".
 std::string time_text(double seconds) {
@@ -38,79 +43,6 @@ std::string time_text(double seconds) {
   if (seconds < 2.0 * kYear) return fmt::format("{:.0f} days", seconds / kDay);
   return fmt::format("{:.3g} years", seconds / kYear);
 }
-
-}  // namespace
-
-WalkFindings::WalkFindings(Backend& backend, WalkPlan const& plan, WantedInstances wanted,
-                           std::uint64_t seed)
-    : backend_(backend), plan_(plan), wanted_(wanted), seed_(seed) {}
-
-std::uint64_t WalkFindings::order_of(std::int64_t group, std::int32_t variant) const {
-  auto const number = static_cast<std::uint64_t>(group);
-  auto const words = philox<ScalarPack>(
-      static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(Phase::kSample),
-      static_cast<std::uint32_t>(number >> 32), static_cast<std::uint32_t>(variant), seed_);
-  return static_cast<std::uint64_t>(words.w[0]) << 32 | words.w[1];
-}
-
-void WalkFindings::add(std::vector<std::int64_t> const& groups) {
-  int const variants = backend_.subject().get().variants;
-  try {
-    for (std::int64_t const group : groups) {
-      for (int v = 0; v < variants; ++v) {
-        std::uint64_t const order = wanted_.all ? 0 : order_of(group, v);
-        instances_.push_back({order, group, v, 0});
-      }
-      if (!wanted_.all &&
-          instances_.size() > 2 * static_cast<std::size_t>(wanted_.sample) + kSpareSample)
-        prune();
-    }
-  } catch (std::bad_alloc const&) {
-    throw Error(ExitCode::kMemory,
-                fmt::format("the walk's {} IDIs so far do not fit in memory; write a sample "
-                            "(--instances N), or walk in shards (--shard k/N)",
-                            instances_.size()));
-  }
-}
-
-void WalkFindings::prune() {
-  drop_undefined(checked_);
-  auto const sample = static_cast<std::size_t>(wanted_.sample);
-  if (!wanted_.all && instances_.size() > sample) {
-    std::nth_element(instances_.begin(), instances_.begin() + static_cast<std::ptrdiff_t>(sample),
-                     instances_.end());
-    instances_.resize(sample);
-  }
-  checked_ = instances_.size();
-}
-
-void WalkFindings::finish() { prune(); }
-
-// Members of a discriminatory group whose own label is undefined are no IDIs.
-void WalkFindings::drop_undefined(std::size_t from) {
-  auto const& subject = backend_.subject();
-  if (subject.get().finite) return;
-  auto const width = static_cast<std::size_t>(subject.get().columns);
-  std::vector<std::int32_t> rows;
-  std::vector<Description> descriptions;
-  std::size_t kept = from;
-  for (std::size_t at = from; at < instances_.size(); at += kDescribedAtOnce) {
-    std::size_t const n = std::min(kDescribedAtOnce, instances_.size() - at);
-    rows.resize(n * width);
-    descriptions.resize(n);
-    for (std::size_t i = 0; i < n; ++i) {
-      plan_.row(instances_[at + i].group, &rows[i * width]);
-      subject.set_variant(instances_[at + i].variant, &rows[i * width]);
-    }
-    backend_.describe(rows.data(), n, descriptions.data());
-    for (std::size_t i = 0; i < n; ++i) {
-      if (descriptions[i].pair_variant >= 0) instances_[kept++] = instances_[at + i];
-    }
-  }
-  instances_.resize(kept);
-}
-
-namespace {
 
 /// Heads [begin, end) that lie in a node. fresh: its level is not its parent's, so that it may be
 /// tried
@@ -142,6 +74,8 @@ class WalkSearch : private JobTask {
         job_(*this, std::move(job)) {
     add_part(begin_, end_);
     started_ = heads_left();
+    if (options.ranks != nullptr && options.ranks->size() > 1 && options.ranks->is_first())
+      dealer_.emplace(*options.ranks, walker.plan());
     if (can_skip_ && options.skipping == Skipping::kAlways) {
       levels_ = ~LevelSet{0};
       look_ = kThorough;
@@ -149,6 +83,8 @@ class WalkSearch : private JobTask {
   }
 
   void run() { job_.run(); }
+  /// What a rank does that is dealt ranges.
+  void help(Ranks& ranks);
 
  private:
   class Worker;
@@ -171,6 +107,14 @@ class WalkSearch : private JobTask {
     if (begin < end) parts_.push_back({tree_.root(), begin, end});
   }
   std::int64_t heads_left() const;
+  /// Heads that are out with other ranks.
+  bool is_dealt() const { return dealer_ && !dealer_->out().empty(); }
+  /// Gives ranks that need it a piece of what is left.
+  void deal();
+  /// Adds what ranks have sent; whether that was anything.
+  bool take_shares();
+  /// Throws Error(kInterrupted) where the user wants that, once the other ranks' shares are here.
+  void check_stop();
   /// Works on the parts with all threads until `heads` are evaluated, a state is due, or for a
   /// slice's time.
   void walk_slice(std::int64_t heads);
@@ -202,6 +146,8 @@ class WalkSearch : private JobTask {
   std::atomic<std::int64_t> evaluated_{0};  // heads, in this slice
   LevelSet levels_ = 0;                     // that are tried
   std::optional<Walker::Look> look_;        // at what is evaluated
+  std::optional<WalkDealer> dealer_;        // to other ranks
+  double heads_per_second_ = 0.0;           // of one rank, as expected
   std::int64_t started_ = 0;                // heads left when this session began
   bool is_whole_ = true;                    // what is left, counted and found belongs together
   Job job_;
@@ -303,16 +249,89 @@ class WalkSearch::Worker {
 void WalkSearch::work() {
   job_.progress().begin(0, counts_.groups + started_ * group_size_, counts_.groups);
   Stopwatch const start;
-  walk_or_go_back(walker_.chunk() * threads_ * kPilotChunks);
-  if (!parts_.empty()) {
-    double const seconds = start.seconds();
-    tell_expected(seconds, look_ahead());
+  bool const only_deals = dealer_ && options_.dealt_at_once > 0;
+  if (only_deals) {
+    dealer_->begin({levels_, look_});
+  } else {
+    walk_or_go_back(walker_.chunk() * threads_ * kPilotChunks);
   }
-  while (!parts_.empty()) {
-    job_.check_stop();
-    walk_or_go_back(std::numeric_limits<std::int64_t>::max());
+  if (!parts_.empty() && !only_deals) {
+    double const seconds = start.seconds();
+    double const left = look_ahead();
+    if (dealer_) {
+      heads_per_second_ = static_cast<double>(heads_left()) / std::max(left, 1e-9);
+      dealer_->begin({levels_, look_});
+    }
+    tell_expected(seconds, dealer_ ? left / dealer_->ranks() : left);
+  }
+  while (!parts_.empty() || is_dealt()) {
+    check_stop();
+    deal();
+    bool const walks = !parts_.empty() && !only_deals;
+    if (walks) walk_or_go_back(std::numeric_limits<std::int64_t>::max());
+    if (dealer_ && !take_shares() && !walks) std::this_thread::sleep_for(kIdle);
     report(start.seconds());
     if (!parts_.empty() && job_.due()) job_.save_on_the_way();
+  }
+  if (dealer_) dealer_->end();
+}
+
+void WalkSearch::deal() {
+  if (!dealer_) return;
+  for (int rank = dealer_->needy(); rank > 0 && !parts_.empty(); rank = dealer_->needy()) {
+    Part& part =
+        *std::ranges::max_element(parts_, {}, [](Part const& p) { return p.end - p.begin; });
+    std::int64_t const chunk =
+        options_.dealt_at_once > 0 ? options_.dealt_at_once : walker_.chunk();
+    std::int64_t const piece = std::max(chunk, dealer_->piece(heads_left(), heads_per_second_));
+    // What is walked here is taken from the front.
+    std::int64_t const begin = std::max(part.begin, (part.end - piece) / chunk * chunk);
+    dealer_->deal(rank, {begin, part.end});
+    part.end = begin;
+    std::erase_if(parts_, [](Part const& p) { return p.begin == p.end; });
+  }
+}
+
+bool WalkSearch::take_shares() {
+  bool any = false;
+  while (auto const share = dealer_->poll()) {
+    any = true;
+    for (HeadRange const& left : share->left) add_part(left.begin, left.end);
+    counts_.add(share->counts);
+    for (WalkInstance const& instance : share->instances) findings_.add_one(instance);
+  }
+  if (any) count_progress();
+  return any;
+}
+
+void WalkSearch::check_stop() {
+  if (dealer_ && dealer_->asked_to_stop()) {
+    Stopwatch const start;
+    while (is_dealt() && start.seconds() < kRecallSeconds) {
+      bool const deserted = dealer_->deserted();
+      if (!take_shares() && deserted) break;
+      std::this_thread::sleep_for(kIdle);
+    }
+    throw Error(ExitCode::kInterrupted, "interrupted; nothing was written");
+  }
+  job_.check_stop();
+}
+
+void WalkSearch::help(Ranks& ranks) {
+  WalkHelper helper(ranks);
+  while (auto const range = helper.next()) {
+    levels_ = helper.manner().levels;
+    look_ = helper.manner().look;
+    parts_.clear();
+    add_part(range->begin, range->end);
+    while (!parts_.empty() && !helper.asked_to_stop())
+      walk_slice(std::numeric_limits<std::int64_t>::max());
+    findings_.finish();
+    WalkShare share{{}, std::move(counts_), findings_.instances()};
+    for (Part const& part : parts_) share.left.push_back({part.begin, part.end});
+    helper.send(share);
+    counts_ = GroupCounts(walker_.plan());
+    findings_.clear();
   }
 }
 
@@ -350,12 +369,13 @@ void WalkSearch::walk_slice(std::int64_t heads) {
             [](Part const& a, Part const& b) { return a.begin > b.begin; });
   evaluated_ = 0;
   SharedStack<Part> stack(std::move(parts_));
+  double const slice = options_.ranks != nullptr ? kSharedSlice : kSliceSeconds;
   workers_.run(threads_, [&](int) {
     Worker worker(*this);
     stack.work([&](Part const& part, std::vector<Part>& rest) { worker.step(part, rest); },
                [&] {
                  return workers_.failed() || evaluated_.load() >= heads || job_.due() ||
-                        start.seconds() > kSliceSeconds;
+                        start.seconds() > slice;
                });
     worker.finish();
   });
@@ -365,6 +385,8 @@ void WalkSearch::walk_slice(std::int64_t heads) {
 std::int64_t WalkSearch::heads_left() const {
   std::int64_t heads = 0;
   for (Part const& part : parts_) heads += part.end - part.begin;
+  if (!dealer_) return heads;
+  for (HeadRange const& range : dealer_->out()) heads += range.end - range.begin;
   return heads;
 }
 
@@ -441,6 +463,10 @@ void WalkSearch::write_state(CheckpointWriter& state) {
     left.push_back(part.begin * group_size_);
     left.push_back(part.end * group_size_);
   }
+  for (HeadRange const& range : dealer_ ? dealer_->out() : std::vector<HeadRange>{}) {
+    left.push_back(range.begin * group_size_);
+    left.push_back(range.end * group_size_);
+  }
   state.add("left", left);
   state.add("done", std::vector<std::int64_t>{counts_.groups, counts_.skipped});
   state.add("counters", counts_.counters);
@@ -459,6 +485,15 @@ void walk_groups(Walker& walker, SubjectView const& view, std::int64_t begin, st
   job.tell = options.notice;
   job.state = state;
   WalkSearch(walker, view, begin, end, threads, options, std::move(job), counts, findings).run();
+}
+
+void help_walk(Walker& walker, SubjectView const& view, int threads,
+               EnumerateOptions const& options, WalkFindings& findings) {
+  GroupCounts counts(walker.plan());
+  JobOptions job;
+  job.stop = options.stop;
+  WalkSearch(walker, view, 0, 0, threads, options, std::move(job), counts, findings)
+      .help(*options.ranks);
 }
 
 }  // namespace fairlane

@@ -7,6 +7,9 @@
 #include <cstring>
 #include <thread>
 
+#include "base/sha256.h"
+#include "base/text.h"
+
 namespace fairlane {
 namespace {
 
@@ -27,7 +30,8 @@ Ranks::Ranks(RankLink& link, std::atomic<bool> const* stop)
       stop_(stop),
       rank_(link.rank()),
       size_(link.size()),
-      parts_(static_cast<std::size_t>(size_)) {}
+      parts_(static_cast<std::size_t>(size_)),
+      failures_(static_cast<std::size_t>(size_)) {}
 
 bool Ranks::take_parcels() {
   bool any = false;
@@ -41,11 +45,11 @@ bool Ranks::take_parcels() {
         parts_[static_cast<std::size_t>(parcel->from)].push_back(std::move(parcel->bytes));
         break;
       case RankLink::Kind::kEnd: {
-        std::int32_t code = 0;
-        std::memcpy(&code, parcel->bytes.data(), sizeof code);
-        ++failed_;
-        if (failure_ && failure_->rank < parcel->from) break;
-        failure_ = {parcel->from, static_cast<ExitCode>(code), parcel->bytes.substr(sizeof code)};
+        std::int32_t words[2] = {};
+        std::memcpy(words, parcel->bytes.data(), sizeof words);
+        failures_[static_cast<std::size_t>(parcel->from)] = {
+            parcel->from, static_cast<ExitCode>(words[0]), words[1] != 0,
+            parcel->bytes.substr(sizeof words)};
       }
     }
   }
@@ -59,15 +63,24 @@ void Ranks::wait_until(Ready const& ready) {
       looks = 0;
       continue;
     }
-    if (failure_) {
-      echoes_ = true;
-      throw Error(failure_->code,
-                  fmt::format("rank {} has failed: {}", failure_->rank, failure_->what));
-    }
-    if (stop_ != nullptr && stop_->load(std::memory_order_relaxed))
-      throw Error(ExitCode::kInterrupted, "interrupted; nothing was written");
+    check_failures();
+    if (asked_to_stop()) throw Error(ExitCode::kInterrupted, "interrupted; nothing was written");
     std::this_thread::sleep_for(looks < kEagerLooks ? kShortSleep : kLongSleep);
   }
+}
+
+void Ranks::check_failures() {
+  for (auto const& failure : failures_) {
+    if (!failure || failure->asked) continue;
+    echoes_ = true;
+    throw Error(failure->code, fmt::format("rank {}: {}", failure->rank, failure->what));
+  }
+}
+
+bool Ranks::asked_to_stop() const {
+  return (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) ||
+         std::ranges::any_of(failures_,
+                             [](auto const& failure) { return failure && failure->asked; });
 }
 
 void Ranks::flush() {
@@ -77,7 +90,7 @@ void Ranks::flush() {
 std::optional<RankMessage> Ranks::poll() {
   take_parcels();
   if (messages_.empty()) {
-    if (failure_) wait_until([] { return false; });  // which throws
+    check_failures();
     return std::nullopt;
   }
   RankMessage message = std::move(messages_.front());
@@ -180,18 +193,30 @@ void Ranks::exchange(std::function<void(SendPart const&)> const& give, TakePart 
   });
 }
 
-void Ranks::tell_failure(ExitCode code, std::string const& what) {
-  auto const number = static_cast<std::int32_t>(code);
-  std::string bytes(reinterpret_cast<char const*>(&number), sizeof number);
+void Ranks::tell_failure(ExitCode code, bool asked, std::string const& what) {
+  std::int32_t const words[2] = {static_cast<std::int32_t>(code), asked ? 1 : 0};
+  std::string bytes(reinterpret_cast<char const*>(words), sizeof words);
   bytes += what;
   for (int to = 0; to < size_; ++to) {
     if (to != rank_) link_.send(to, RankLink::Kind::kEnd, bytes);
   }
 }
 
-std::optional<RankFailure> Ranks::failure() {
+std::vector<std::optional<RankFailure>> const& Ranks::failures() {
   take_parcels();
-  return failure_;
+  return failures_;
+}
+
+void require_same(Ranks& ranks, std::string const& text, char const* what) {
+  auto const texts = ranks.gather_on_all(sha256(text));
+  auto const hosts = ranks.gather_on_all(ranks.host());
+  for (std::size_t rank = 1; rank < texts.size(); ++rank) {
+    if (texts[rank] == texts[0]) continue;
+    throw Error(ExitCode::kIntegrity,
+                fmt::format("rank {} on {} has other {} than rank 0 on {}; expected the same "
+                            "program and the same files everywhere",
+                            rank, escaped(hosts[rank]), what, escaped(hosts[0])));
+  }
 }
 
 }  // namespace fairlane

@@ -49,9 +49,11 @@ struct RankMessage {
 };
 
 /// How a rank has come to its end, where that was an error.
+/// asked  by a signal, as all ranks are
 struct RankFailure {
   int rank = 0;
   ExitCode code = ExitCode::kBug;
+  bool asked = false;
   std::string what;
 };
 
@@ -78,7 +80,7 @@ class Ranks {
   void send(int to, std::string_view bytes) { link_.send(to, RankLink::Kind::kMessage, bytes); }
   /// Waits until what was sent has left.
   void flush();
-  /// The next message of any rank, or of that one, if it has come. Throws Error of a failed rank.
+  /// The next message of any rank, if one has come. Throws the Error of a failed rank.
   std::optional<RankMessage> poll();
   /// The next message of any rank, or of that one.
   RankMessage wait();
@@ -99,12 +101,13 @@ class Ranks {
   using TakePart = std::function<void(int from, std::string const& bytes)>;
   void exchange(std::function<void(SendPart const&)> const& give, TakePart const& take);
 
+  /// Whether this rank or another was asked by a signal to stop, as far as is known.
+  bool asked_to_stop() const;
   /// Tells the others that this rank ends with an error.
-  void tell_failure(ExitCode code, std::string const& what);
-  /// Of the least rank that has told so until now. Never throws an Error of another rank.
-  std::optional<RankFailure> failure();
-  /// Ranks that have told so.
-  int failures() const { return failed_; }
+  void tell_failure(ExitCode code, bool asked, std::string const& what);
+  /// Looks at what has come; [ranks] how they have ended, where they have told so. Throws no Error
+  /// of another rank.
+  std::vector<std::optional<RankFailure>> const& failures();
   /// Whether what this rank throws is but another's failure, of which it has heard.
   bool echoes() const { return echoes_; }
 
@@ -114,6 +117,8 @@ class Ranks {
   /// Waits, taking what comes, until `ready` says so.
   template <class Ready>
   void wait_until(Ready const& ready);
+  /// Throws the Error of a failed rank.
+  void check_failures();
   std::string next_part(int from);
   void send_all(std::string_view bytes);
 
@@ -123,9 +128,12 @@ class Ranks {
   int size_;
   std::deque<RankMessage> messages_;
   std::vector<std::deque<std::string>> parts_;  // [ranks] of what all ranks do together
-  std::optional<RankFailure> failure_;
-  int failed_ = 0;
+  std::vector<std::optional<RankFailure>> failures_;
   bool echoes_ = false;
 };
+
+/// Makes sure that all ranks give the same text. what: it says, "inputs". Throws
+/// Error(kIntegrity) on all ranks.
+void require_same(Ranks& ranks, std::string const& text, char const* what);
 
 }  // namespace fairlane

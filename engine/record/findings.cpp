@@ -265,6 +265,8 @@ void Findings::for_each_first_finder(TakeFinders const& take) const {
   });
 }
 
+void Findings::add_counts(FindingCounts const& others) { impl_->counts.add(others); }
+
 FindingCounts const& Findings::counts() const { return impl_->counts; }
 
 bool Findings::has_label_pairs() const { return impl_->label_pairs; }

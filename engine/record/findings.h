@@ -64,6 +64,8 @@ class Findings {
   /// Sorts and counts; visits whose finder is not below `cut` do not count. Call once, after the
   /// last add.
   void finish(std::uint64_t cut);
+  /// Adds inputs that are counted elsewhere, none of which are IDIs. After finish().
+  void add_counts(FindingCounts const& others);
   FindingCounts const& counts() const;
   RowCodec const& codec() const;
   /// Calls take(rows [n][attributes], finders [n], n) with the IDIs in canonical order, in batches.

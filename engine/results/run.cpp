@@ -15,6 +15,7 @@
 #include "engine/results/instances.h"
 #include "engine/results/manifest.h"
 #include "engine/results/recall.h"
+#include "engine/results/shared_findings.h"
 #include "engine/results/trace.h"
 #include "engine/search/symbolic/path_coverage.h"
 #include "engine/search/workload.h"
@@ -22,6 +23,25 @@
 
 namespace fairlane {
 namespace {
+
+/// A folder of a rank that writes no results; removed at the end, and what is empty above it, where
+/// ranks share no disk.
+class OwnFolder {
+ public:
+  explicit OwnFolder(std::string path) : path_(std::move(path)) {}
+  ~OwnFolder() {
+    std::error_code ec;
+    if (std::filesystem::remove_all(path_, ec) == 0) return;
+    std::filesystem::path above = path_.parent_path();
+    for (int levels = 0; levels < 3 && std::filesystem::remove(above, ec); ++levels)
+      above = above.parent_path();
+  }
+  OwnFolder(OwnFolder const&) = delete;
+  OwnFolder& operator=(OwnFolder const&) = delete;
+
+ private:
+  std::filesystem::path path_;
+};
 
 double ratio(std::int64_t part, std::int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
@@ -125,13 +145,24 @@ Summary run(RunConfig const& config, RunOptions const& options) {
   TestSubject const subject(config, options.execution.model);
   MethodSpec const& method = find_method(config.method);
   require_usable(method, subject);
+  Ranks* const ranks = options.search.ranks;
+  if (ranks != nullptr) require_sharable(config, method, options.search.replay.has_value());
   for (auto const& notice : subject.notices()) tell(notice);
   std::optional<EnumeratedTotals> totals;
   if (!options.against.empty()) totals = read_totals(options.against, config, subject);
   // A run that repeats one which the clock ended is the same run.
   Cut const known = options.search.replay.value_or(Cut{});
   std::string const manifest = manifest_json(config, subject, known);
-  OutputDir out(config.output.dir, manifest, options.overwrite);
+  if (ranks != nullptr) require_same(*ranks, manifest, "inputs");
+  std::optional<OutputDir> own_out;  // of rank 0, before the others write temporary files there
+  if (ranks == nullptr || ranks->is_first())
+    own_out.emplace(config.output.dir, manifest, options.overwrite);
+  std::string spill = own_out ? own_out->partial("spill") : "";
+  std::optional<OwnFolder> own_spill;
+  if (ranks != nullptr) {
+    spill = fmt::format("{}/rank{}", ranks->broadcast(spill), ranks->rank());
+    if (!own_out) own_spill.emplace(spill);
+  }
 
   std::unique_ptr<Findings> findings;
   VisitSink const overflow = [&](Visits const& visits) { findings->add(visits); };
@@ -141,11 +172,10 @@ Summary run(RunConfig const& config, RunOptions const& options) {
   auto const backend = options.backend ? options.backend(subject, overflow)
                                        : make_backend(subject, execution, config.seed, overflow,
                                                       tell, config.arithmetic);
-  findings = std::make_unique<Findings>(
-      backend->subject(),
-      Findings::Options{out.partial("spill"), memory_limit(options.execution) / kRecordShares,
-                        thread_count(options.execution),
-                        config.output.columns != OutputColumns::kAll});
+  Findings::Options const keeping = {spill, memory_limit(options.execution) / kRecordShares,
+                                     thread_count(options.execution),
+                                     config.output.columns != OutputColumns::kAll};
+  findings = std::make_unique<Findings>(backend->subject(), keeping);
   SeedSource const seeds(config, method, subject, backend.get());
   tell(backend_line(*backend, execution));
 
@@ -154,14 +184,20 @@ Summary run(RunConfig const& config, RunOptions const& options) {
   search_options.threads = thread_count(options.execution);
   search_options.tell = tell;
   search_options.findings = findings.get();
-  bool const saves = can_resume(config, method);
+  bool const saves = ranks == nullptr && can_resume(config, method);
   if (saves) {
-    search_options.state = StateFile{out.state_path(), manifest, out.path(),
+    search_options.state = StateFile{own_out->state_path(), manifest, own_out->path(),
                                      options.execution.checkpoint, options.now};
-  } else {
-    open_checkpoint(out.state_path(), manifest, tell);  // another run's is removed
+  } else if (own_out) {
+    open_checkpoint(own_out->state_path(), manifest, tell);  // another run's is removed
   }
   SearchResult const result = search(config, method, seeds, *backend, search_options);
+  if (ranks != nullptr) {
+    findings = gather_findings(*ranks, backend->subject(), *findings, *backend, result.cut.finder,
+                               keeping);
+    if (!own_out) return {};
+  }
+  OutputDir& out = *own_out;
 
   Stopwatch const write_start;
   Summary summary;
@@ -169,8 +205,10 @@ Summary run(RunConfig const& config, RunOptions const& options) {
     std::optional<PathCoverage> coverage;
     if (config.output.path_coverage || method.kind == SearchKind::kSymbolic)
       coverage = path_coverage(subject, config.seed, *backend, *findings, result.cut.finder);
-    findings->collect(*backend, result.cut.finder);
-    findings->finish(result.cut.finder);
+    if (ranks == nullptr) {
+      findings->collect(*backend, result.cut.finder);
+      findings->finish(result.cut.finder);
+    }
     summary = summarize(subject, result, findings->counts());
     summary.method = method.name;
     summary.arithmetic = backend->arithmetic();

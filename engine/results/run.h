@@ -12,7 +12,8 @@
 
 namespace fairlane {
 
-/// Loads, searches, writes. Returns the summary; throws Error.
+/// Loads, searches, writes. Returns the summary, on other ranks than the first an empty one; throws
+/// Error.
 /// options.stop and options.progress as in search().
 struct RunOptions {
   Execution execution;

@@ -18,6 +18,8 @@
 
 namespace fairlane {
 
+class Ranks;
+
 /// What became of one seed in the global phase.
 struct GlobalOutcome {
   bool found = false;
@@ -56,17 +58,22 @@ struct SearchResult {
 /// legs      keep legs
 /// threads   for what the host does beside the backend; 0: as many as the backend runs blocks
 /// replay    repeat a run that a budget of seconds ended there
+/// ranks     share the search, which saves no state; null: there is but this process
 /// findings  takes the visits that do not fit the backend's record; needed where a state is kept
 struct SearchOptions : JobOptions {
   bool trace = false;
   bool legs = false;
   int threads = 0;
   std::optional<Cut> replay;
+  Ranks* ranks = nullptr;
   Findings* findings = nullptr;
 };
 
 /// Whether a search can go on from a saved state: not where distinct inputs are counted on the way.
 bool can_resume(RunConfig const& config, MethodSpec const& method);
+
+/// Throws Error(kConfig) where ranks cannot share a search with the same results.
+void require_sharable(RunConfig const& config, MethodSpec const& method, bool replays);
 
 /// Runs the configured method. Throws Error; kStopped where the same search can go on from the
 /// saved state.

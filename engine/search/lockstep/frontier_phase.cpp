@@ -1,6 +1,5 @@
 // The margin method's local phase: waves of a frontier, and where a budget ends them.
 #include <algorithm>
-#include <atomic>
 #include <limits>
 #include <numeric>
 
@@ -91,8 +90,17 @@ WaveResults LockstepSearch::run_wave(Wave const& wave, std::int64_t first) {
   results.trials = wave.effort.trials;
   results.words.resize(static_cast<std::size_t>(results.trials) * wave.kinds.size());
   results.hashes.resize(results.words.size());
-  std::atomic<std::int64_t> next{0};
-  int const lanes = backend_.block_lanes(wave.count());
+  std::vector<std::uint8_t> done(static_cast<std::size_t>(wave.count()), ranks() > 1 ? 1 : 0);
+  std::int64_t own = wave.count();
+  if (ranks() > 1) {
+    own = 0;
+    for (auto const& range : wave_ranges_of(options_.ranks->rank(), wave)) {
+      std::fill_n(done.begin() + range.first, range.count, std::uint8_t{0});
+      own += range.count;
+    }
+  }
+  WorkList members(done, 0, wave.count());
+  int const lanes = backend_.block_lanes(own);
   auto const workers = static_cast<std::size_t>(backend_.concurrency());
   wave_blocks_.resize(workers);
   workers_.run(static_cast<int>(workers), [&](int worker) {
@@ -103,22 +111,24 @@ WaveResults LockstepSearch::run_wave(Wave const& wave, std::int64_t first) {
     }
     int const most = std::min(lanes, block->capacity());
     while (!workers_.failed()) {
-      std::int64_t const begin = next.fetch_add(most);
-      std::int64_t const end = std::min(begin + most, wave.count());
-      if (begin >= end) return;
+      auto const taken = members.take(most);
+      if (taken.count == 0) return;
+      std::int64_t const begin = taken.first;
+      std::int64_t const end = begin + taken.count;
       // A chunk may hold starts, then origins.
       std::int64_t const starts_end = std::clamp(wave.starts, begin, end);
       auto const run = [&](std::int64_t from, std::int64_t to, auto const& work) {
-        int const count = static_cast<int>(to - from);
-        if (count == 0) return;
-        place_wave(wave, first, *block, from, count);
+        int const placed = static_cast<int>(to - from);
+        if (placed == 0) return;
+        place_wave(wave, first, *block, from, placed);
         work();
-        block->retain(std::vector<std::uint8_t>(static_cast<std::size_t>(count)));
+        block->retain(std::vector<std::uint8_t>(static_cast<std::size_t>(placed)));
       };
       run(begin, starts_end, [&] { run_starts(*block, begin, results); });
       run(starts_end, end, [&] { run_origins(*block, starts_end - wave.starts, results); });
     }
   });
+  share_wave(wave, results);
   return results;
 }
 
@@ -162,7 +172,7 @@ void LockstepSearch::frontier_phase() {
     double const recorded = variants() == 2.0 ? 1.0 : 0.5;
     backend_.reserve(static_cast<double>(backend_.visited()) +
                      recorded * kUsualTrials *
-                         std::max(origins - static_cast<double>(done()), 0.0));
+                         std::max(origins - static_cast<double>(done()), 0.0) / ranks());
   }
   std::int64_t counted = -1;
   char const* reason = "";

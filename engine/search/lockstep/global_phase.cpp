@@ -109,6 +109,7 @@ void LockstepSearch::global_phase() {
   }
   hits_.resize(static_cast<std::size_t>(backend_.concurrency()));
   limit_seeds();
+  if (ranks() > 1) leave_to_others(global_done_, 0, count);
   auto const done = std::count(global_done_.begin(), global_done_.end(), 1);
   begin_phase(0, count, done);
   WorkList seeds(global_done_, 0, count);
@@ -116,6 +117,7 @@ void LockstepSearch::global_phase() {
   workers_.run(backend_.concurrency(), [&](int worker) {
     global_worker(seeds, lanes, hits_[static_cast<std::size_t>(worker)]);
   });
+  share_seeds();
   collect_origins();
 }
 

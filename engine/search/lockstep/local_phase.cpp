@@ -79,10 +79,12 @@ void LockstepSearch::search_around(std::int64_t begin, std::int64_t end) {
     } else if (adaptive()) {
       adaptive_local(begin, last, same.steps);
     } else {
+      if (ranks() > 1) leave_to_others(local_done_, begin, last);
       WorkList origins(local_done_, begin, last);
       int const lanes = backend_.block_lanes(
           std::count(local_done_.begin() + begin, local_done_.begin() + last, 0));
       workers_.run(backend_.concurrency(), [&](int) { local_worker(origins, lanes, same.steps); });
+      share_origins(begin, last);
     }
     begin = last;
   }
@@ -124,7 +126,7 @@ void LockstepSearch::local_phase() {
   if (!config_.budget.instances && !config_.budget.seconds) {
     backend_.reserve(static_cast<double>(backend_.visited()) +
                      kNewInputsPerStep * static_cast<double>(stepping - resumed) *
-                         static_cast<double>(config_.local.num));
+                         static_cast<double>(config_.local.num) / ranks());
   }
   std::int64_t done = adaptive() ? resumed : 0;  // populations end one after the other
   std::int64_t wave = stepping;
@@ -187,7 +189,7 @@ std::int64_t LockstepSearch::evaluations_wave(std::int64_t done) const {
   double const most_each =
       origin_evaluations(config_.local.num, static_cast<double>(config_.local.num));
   double const certain = std::min(evaluations_left(done) / most_each, kMostOrigins);
-  return std::max(static_cast<std::int64_t>(certain), kLeastWave * backend_.concurrency());
+  return std::max(static_cast<std::int64_t>(certain), kLeastWave * threads_of_all_);
 }
 
 std::int64_t LockstepSearch::origins_for_evaluations(std::int64_t done) const {

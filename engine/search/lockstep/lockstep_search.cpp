@@ -5,6 +5,7 @@ namespace fairlane {
 
 void LockstepSearch::search() {
   if (method_.kind == SearchKind::kRandom) return random_phase();
+  share_threads();
   try {
     global_phase();
     cut_global();

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/workers.h"
+#include "engine/ranks/ranks.h"
 #include "engine/search/lockstep/frontier.h"
 #include "engine/search/lockstep/step_adaptation.h"
 #include "engine/search/search_task.h"
@@ -26,7 +27,8 @@ struct GlobalHits {
 };
 
 /// One search on its way. The phases share its state; each has a file of its own: random_phase.cpp,
-/// global_phase.cpp, local_phase.cpp, adaptive_phase.cpp; what is saved of it is saved_state.cpp's.
+/// global_phase.cpp, local_phase.cpp, adaptive_phase.cpp; what is saved of it is saved_state.cpp's,
+/// what ranks tell each other shared_search.cpp's.
 class LockstepSearch : public SearchTask {
  public:
   LockstepSearch(RunConfig const& config, MethodSpec const& method, SeedSource const& seeds,
@@ -96,6 +98,18 @@ class LockstepSearch : public SearchTask {
   Frontier::Size frontier_size() const;
   /// Tests that the frontier makes at most.
   std::int64_t frontier_tests() const;
+  /// Ranks that share the search, and the numbers of [begin, end) that are one rank's.
+  int ranks() const { return options_.ranks == nullptr ? 1 : options_.ranks->size(); }
+  std::vector<WorkList::Range> ranges_of(int rank, std::int64_t begin, std::int64_t end) const;
+  std::vector<WorkList::Range> wave_ranges_of(int rank, Wave const& wave) const;
+  /// Marks those of other ranks.
+  void leave_to_others(std::vector<std::uint8_t>& done, std::int64_t begin, std::int64_t end) const;
+  /// What all ranks tell each other: their threads; what became of their seeds, of their origins
+  /// in [begin, end), of their part of a wave.
+  void share_threads();
+  void share_seeds();
+  void share_origins(std::int64_t begin, std::int64_t end);
+  void share_wave(Wave const& wave, WaveResults& results);
   void cut_global();
   void cut_local(std::int64_t done);
   /// Tests that a seed takes at most: fewer than max_iter() where a repeated run's clock ended it.
@@ -215,6 +229,7 @@ class LockstepSearch : public SearchTask {
   std::optional<StepAdaptation> adaptation_;  // AEQUITAS: after the last population that is done
   std::optional<Frontier> frontier_;          // margin: between two waves, or with one on its way
   std::vector<std::unique_ptr<LaneBlock>> wave_blocks_;  // [workers]
+  int threads_of_all_ = 1;                               // of all ranks
   std::int64_t local_counted_ = 0;                       // origins that count
   bool fails_midway_ = false;  // in a round, of which some visits were made
 };

@@ -16,11 +16,13 @@ std::vector<RankEnd> run_ranks(int size, std::function<void(Ranks&)> const& work
         work(ranks);
       } catch (Error const& error) {
         ends[static_cast<std::size_t>(rank)] = {error.code(), error.what(), ranks.echoes()};
-        if (!ranks.echoes()) ranks.tell_failure(error.code(), error.what());
+        if (!ranks.echoes()) ranks.tell_failure(error.code(), false, error.what());
       }
     });
   }
   for (auto& thread : threads) thread.join();
+  for (int rank = 0; rank < size; ++rank)
+    ends[static_cast<std::size_t>(rank)].sent = all.sent(rank);
   return ends;
 }
 

@@ -1,7 +1,8 @@
 // Ranks that are threads of one process, for what is built upon Ranks.
 #pragma once
 
-#include <array>
+#include <atomic>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -18,12 +19,15 @@ class LocalRanks {
  public:
   explicit LocalRanks(int size) : boxes_(static_cast<std::size_t>(size)) {}
   int size() const { return static_cast<int>(boxes_.size()); }
+  /// Messages that a rank has sent, those of all ranks together left out.
+  std::int64_t sent(int rank) const { return boxes_[static_cast<std::size_t>(rank)].sent; }
   std::unique_ptr<RankLink> link(int rank) { return std::make_unique<Link>(*this, rank); }
 
  private:
   struct Box {
     std::mutex lock;
     std::deque<RankLink::Parcel> parcels;
+    std::atomic<std::int64_t> sent{0};  // by the rank whose box this is
   };
   class Link : public RankLink {
    public:
@@ -35,6 +39,7 @@ class LocalRanks {
       Box& box = ranks_.boxes_[static_cast<std::size_t>(to)];
       std::lock_guard const guard(box.lock);
       box.parcels.push_back({rank_, kind, std::string(bytes)});
+      if (kind == Kind::kMessage) ++ranks_.boxes_[static_cast<std::size_t>(rank_)].sent;
     }
     std::int64_t unsent() override { return 0; }
     std::optional<Parcel> receive() override {
@@ -59,7 +64,8 @@ class LocalRanks {
 struct RankEnd {
   ExitCode code = ExitCode::kOk;
   std::string what;
-  bool echo = false;  // of another rank's failure
+  bool echo = false;      // of another rank's failure
+  std::int64_t sent = 0;  // messages
 };
 
 /// Calls work(ranks) on so many ranks at once; [ranks] how they ended. An Error is told to the
