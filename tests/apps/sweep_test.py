@@ -178,6 +178,25 @@ class Sweep(unittest.TestCase):
         for line in text.splitlines():
             self.assertRegex(line, r'^(# (TYPE|HELP) fairlane_\w+ .+|# EOF|fairlane_\w+\{\w+="[^"]*"(,\w+="[^"]*")*\} [\d.]+)$')
 
+    def test_metrics_that_cannot_be_written_are_noticed_first(self):
+        said = self.fairlane("sweep", "run", "plan.yaml", "--metrics", "nowhere/sweep.prom", code=74)
+        self.assertIn("nowhere/sweep.prom", said.stderr)
+        self.assertEqual([], list((self.folder / "out/cells").iterdir()))
+
+    def test_a_part_says_how_to_go_on(self):
+        said = self.fairlane("sweep", "run", "plan.yaml", "--out", "a b", "--shard", "1/2")
+        self.assertIn("`fairlane sweep merge plan.yaml --out 'a b'` makes the tables", said.stdout)
+
+    def test_options_of_a_plan(self):
+        many = "fairify:" + "1" * 100_000  # more than a pipe holds
+        self.write_plan("subjects: [census.yaml]\nprotected: [gender]\ncommands: [{command: verify, options: [--quantify]}, "
+                        f"{{command: verify, options: [--cells, '{many}']}}]\noutput: {{dir: out}}\n")
+        self.fairlane("sweep", "plan.yaml", code=3)
+        lacking, long = self.rows()
+        self.assertEqual("64", lacking["exit"])
+        self.assertNotIn("--overwrite", lacking["error"])
+        self.assertIn("--cells", long["error"])
+
     def test_a_terminal_shows_cells(self):
         self.write_plan(PLAN.replace("global.num: 60, local.num: 40", "global.num: 1800, local.num: 3000"))
         leader, follower = pty.openpty()
