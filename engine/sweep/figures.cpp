@@ -107,8 +107,7 @@ std::vector<FigureRow> figures_of(SweepCommand const& command, Json const& json)
     FigureRow& row = rows.back();
     row.method = method.at("method").get<std::string>();
     // Times stand apart, by method.
-    row.search_seconds =
-        number_at(json, "timing.methods." + row.method + ".search_seconds.mean");
+    row.search_seconds = number_at(json, "timing.methods." + row.method + ".search_seconds.mean");
   }
   return rows;
 }

@@ -180,20 +180,20 @@ std::string methods_csv(SweepOverview const& overview) {
 std::string verify_csv(SweepOverview const& overview) {
   std::string csv =
       csv_line({"subject", "protected", "settings", "partitions", "decided", "coverage_percent",
-               "sat", "unsat", "unknown", "certainly_fair", "certainly_unfair"});
-  each_verified(overview, [&](SweepCell const& cell, CellResult const& result,
-                              VerifyFigures const& figures) {
-    auto const value = [&](char const* name) {
-      Json const* const found = value_of(result.rows.front(), name);
-      return found == nullptr ? std::string() : found->dump();
-    };
-    csv +=
-        csv_line({cell.subject, cell.set, cell.settings, fmt::format("{:.0f}", figures.partitions()),
-                 fmt::format("{:.0f}", figures.sat + figures.unsat),
-                 fmt::format("{:.4f}", figures.coverage()), fmt::format("{:.0f}", figures.sat),
-                 fmt::format("{:.0f}", figures.unsat), fmt::format("{:.0f}", figures.unknown),
-                 value("certainly_fair"), value("certainly_unfair")});
-  });
+                "sat", "unsat", "unknown", "certainly_fair", "certainly_unfair"});
+  each_verified(
+      overview, [&](SweepCell const& cell, CellResult const& result, VerifyFigures const& figures) {
+        auto const value = [&](char const* name) {
+          Json const* const found = value_of(result.rows.front(), name);
+          return found == nullptr ? std::string() : found->dump();
+        };
+        csv += csv_line(
+            {cell.subject, cell.set, cell.settings, fmt::format("{:.0f}", figures.partitions()),
+             fmt::format("{:.0f}", figures.sat + figures.unsat),
+             fmt::format("{:.4f}", figures.coverage()), fmt::format("{:.0f}", figures.sat),
+             fmt::format("{:.0f}", figures.unsat), fmt::format("{:.0f}", figures.unknown),
+             value("certainly_fair"), value("certainly_unfair")});
+      });
   return csv;
 }
 
