@@ -133,6 +133,12 @@ std::string csv_cell(std::string const& text) {
   return quoted + "\"";
 }
 
+std::string csv_line(std::vector<std::string> const& cells) {
+  std::string line;
+  for (std::size_t i = 0; i < cells.size(); ++i) line += (i > 0 ? "," : "") + csv_cell(cells[i]);
+  return line + "\n";
+}
+
 std::string yaml_text(std::string_view text) {
   bool plain = !text.empty();
   for (std::size_t i = 0; i < text.size(); ++i) {

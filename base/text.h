@@ -25,6 +25,8 @@ std::size_t utf8_length(std::string_view text);
 
 /// A cell of a CSV file, quoted where RFC 4180 asks for it.
 std::string csv_cell(std::string const& text);
+/// A line of one, with its end.
+std::string csv_line(std::vector<std::string> const& cells);
 
 /// A name or path as a YAML scalar, in quotes where it needs them.
 std::string yaml_text(std::string_view text);

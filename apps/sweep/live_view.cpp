@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "apps/text/sweep_text.h"
@@ -14,11 +15,15 @@ namespace {
 
 constexpr std::size_t kMostRunning = 16;
 
-std::size_t terminal_width() {
-  constexpr std::size_t kUsual = 80;
+struct TerminalSize {
+  std::size_t columns = 80;
+  std::size_t lines = 24;
+};
+TerminalSize terminal_size() {
   winsize size{};
-  bool const known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? size.ws_col : kUsual;
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0)
+    return {};
+  return {size.ws_col, size.ws_row};
 }
 
 /// At most `width` characters, which take a byte or more each.
@@ -35,11 +40,14 @@ void LiveView::show(SweepProgress const& progress) {
   std::string const head = sweep_progress_text(progress);
   if (style_ != ProgressStyle::kDrawn) return line_.show(head);
   clear();
-  std::size_t const width = terminal_width() - 1;
+  TerminalSize const size = terminal_size();
+  std::size_t const width = size.columns - 1;
+  // What is above the screen cannot be drawn over; the cursor takes a line.
+  std::size_t const most = std::min(kMostRunning + 1, std::max<std::size_t>(size.lines, 2) - 1);
   std::string text = shortened(head, width) + "\n";
   int lines = 1;
   for (CellProgress const& cell : progress.running) {
-    if (static_cast<std::size_t>(lines) > kMostRunning) break;
+    if (static_cast<std::size_t>(lines) >= most) break;
     text += shortened(escaped(fmt::format("  {:<7} {:>8}  {}  {}", cell.worker,
                                           seconds_text(cell.seconds), cell.cell, cell.doing),
                               width * 4),

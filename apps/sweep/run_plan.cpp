@@ -119,7 +119,12 @@ SweepOptions sweep_options(SweepArguments const& arguments, LoadedSweep const& s
 /// Works off the cells, with progress and messages to the console.
 SweepOutcome work_off(SweepArguments const& arguments, LoadedSweep const& sweep,
                       SweepOptions& options, Console const& console) {
+  auto const write = [&](double seconds_left) {
+    SweepStandings const standings = sweep.dir.standings();
+    write_metrics(arguments, sweep, {sweep.plan, sweep.cells, standings}, seconds_left);
+  };
   sweep.dir.create(sweep.plan, sweep.cells.cells.size());
+  if (!arguments.metrics.empty()) write(0.0);  // fails before any cell begins, if at all
   LiveView view(console.progress());
   options.notice = [&](std::string const& text) {
     view.clear();
@@ -127,10 +132,7 @@ SweepOutcome work_off(SweepArguments const& arguments, LoadedSweep const& sweep,
   };
   options.progress = [&](SweepProgress const& progress) { view.show(progress); };
   if (!arguments.metrics.empty()) {
-    options.checked = [&](SweepProgress const& progress) {
-      SweepStandings const standings = sweep.dir.standings();
-      write_metrics(arguments, sweep, {sweep.plan, sweep.cells, standings}, progress.seconds_left);
-    };
+    options.checked = [&](SweepProgress const& progress) { write(progress.seconds_left); };
   }
   return run_sweep(sweep.plan, sweep.cells, sweep.dir, options);
 }
@@ -145,8 +147,10 @@ ExitCode conclude_part(SweepArguments const& arguments, LoadedSweep const& sweep
   } else {
     print(fmt::format("{} of {} cells of this part are done, {} failed\n", outcome.done,
                       options.part.size(), outcome.failed));
-    print(fmt::format("`fairlane sweep merge {}` makes the tables once all parts are done\n",
-                      escaped(arguments.plan, arguments.plan.size())));
+    std::string command = "fairlane sweep merge " + shell_word(arguments.plan);
+    if (!arguments.out.empty()) command += " --out " + shell_word(arguments.out);
+    print(fmt::format("`{}` makes the tables once all parts are done\n",
+                      escaped(command, command.size())));
   }
   return outcome.failed == 0 ? ExitCode::kOk : ExitCode::kPartly;
 }

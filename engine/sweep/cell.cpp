@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kIdDigits = 16;
 constexpr std::size_t kMostAttributes = 16;  // of which `all` makes sets
+constexpr double kMostCells = 1e7;           // about 8 GB of memory
 constexpr double kEstimateSamples = 1e6;     // about what the default error takes
 
 /// Each cell gets a directory of its own, whether its configuration names one or not.
@@ -93,13 +94,13 @@ std::string cell_id(SweepCommand const& command_row, RunConfig config,
 }
 
 /// Sets of `size` names, in the order of the names.
-void add_sets(std::vector<std::string> const& names, std::size_t size,
+void add_sets(std::vector<std::string> const& names, std::size_t size, std::string const& place,
               std::vector<PlanProtected>& sets) {
   std::vector<bool> chosen(names.size(), false);
   if (size > names.size()) return;
   std::fill(chosen.begin(), chosen.begin() + static_cast<std::ptrdiff_t>(size), true);
   do {
-    PlanProtected set{ProtectedSets::kListed, "", ""};
+    PlanProtected set{ProtectedSets::kListed, "", "", place};
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (!chosen[i]) continue;
       set.value += (set.value.empty() ? "" : ", ") + Json(names[i]).dump();
@@ -133,10 +134,24 @@ std::vector<PlanProtected> resolved_sets(std::vector<PlanProtected> const& axis,
     bool const is_all = entry.sets == ProtectedSets::kAll;
     std::size_t const least = entry.sets == ProtectedSets::kPairs ? 2 : 1;
     for (std::size_t size = least; size <= (is_all ? names.size() : least); ++size)
-      add_sets(names, size, sets);
+      add_sets(names, size, entry.place, sets);
   }
   if (axis.empty()) sets.emplace_back();
   return sets;
+}
+
+/// Throws Error(kConfig) where a set names what the domain lacks.
+void check_set(PlanProtected const& set, RunConfig const& config, Domain const& domain) {
+  if (set.sets != ProtectedSets::kListed) return;  // the configuration's own
+  for (ProtectedAttribute const& selected : config.protected_attributes) {
+    if (domain.find(selected.name) >= 0) continue;
+    std::vector<std::string> names = {"all-singles", "all-pairs", "all"};
+    for (Attribute const& attribute : domain.attributes) names.push_back(attribute.name);
+    throw Error(ExitCode::kConfig,
+                fmt::format("{}: protected lists {}, expected attributes of {}{}", set.place,
+                            in_quotes(selected.name), escaped(config.domain, config.domain.size()),
+                            did_you_mean(selected.name, names)));
+  }
 }
 
 std::string configured_set(RunConfig const& config) {
@@ -224,6 +239,7 @@ class Expansion {
     auto const sets = resolved_sets(matrix.protected_sets, base, inputs_);
     static std::vector<PlanCommand> const kRun = {{find_sweep_command("run"), {}}};
     auto const& commands = matrix.commands.empty() ? kRun : matrix.commands;
+    count(matrix, sets.size(), commands);
     for (PlanProtected const& set : sets) {
       for (PlanSettings const& settings : with_none(matrix.settings)) {
         for (PlanCommand const& command : commands) {
@@ -236,6 +252,23 @@ class Expansion {
         }
       }
     }
+  }
+
+  /// Counts what a subject is about to add. Throws Error(kConfig) where it is too much.
+  void count(PlanMatrix const& matrix, std::size_t sets, std::vector<PlanCommand> const& commands) {
+    auto const factor = [](auto const& axis) {
+      return static_cast<double>(std::max<std::size_t>(axis.size(), 1));
+    };
+    for (PlanCommand const& command : commands) {
+      listed_ += static_cast<double>(sets) * factor(matrix.settings) *
+                 (command.command->takes_method ? factor(matrix.methods) : 1.0) *
+                 (command.command->takes_seed ? factor(matrix.seeds) : 1.0);
+    }
+    if (listed_ <= kMostCells) return;
+    throw Error(ExitCode::kConfig,
+                fmt::format("{}: lists {:.0f} cells or more, expected at most {:.0f}; make "
+                            "several plans of it",
+                            escaped(plan_.source, plan_.source.size()), listed_, kMostCells));
   }
 
   /// The axis, or the one value that leaves all as it is.
@@ -255,7 +288,7 @@ class Expansion {
            std::optional<std::uint64_t> seed) {
     std::vector<Override> own = settings.changes;
     if (set.sets == ProtectedSets::kListed)
-      own.push_back({plan_.source, "protected", set.value, true, plan_.folder});
+      own.push_back({set.place, "protected", set.value, true, plan_.folder});
     if (!method.empty()) own.push_back({plan_.source, "method", method, true, plan_.folder});
     if (seed) own.push_back({plan_.source, "seed", std::to_string(*seed), true, plan_.folder});
 
@@ -266,6 +299,7 @@ class Expansion {
     cell.command = command.command;
     cell.settings = settings.name;
     RunConfig const config = overridden(base, own);
+    check_set(set, config, inputs_.domain(config.domain));
     cell.set = set.sets == ProtectedSets::kListed ? set.name : configured_set(config);
     if (command.command->takes_method) cell.method = config.method;
     if (command.command->takes_seed) cell.seed = config.seed;
@@ -294,6 +328,7 @@ class Expansion {
   std::map<std::string, std::string> config_names_;
   std::map<std::string, std::string> model_names_;
   std::set<std::string> known_;
+  double listed_ = 0.0;  // cells, those that are listed again among them
   SweepCells all_;
 };
 

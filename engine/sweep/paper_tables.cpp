@@ -126,7 +126,10 @@ void each_verified(
 
 std::string markdown_cell(std::string const& text) {
   std::string safe;
-  for (char const c : text) safe += c == '|' ? std::string("\\|") : std::string(1, c);
+  for (char const c : text) {
+    if (c == '|') safe += '\\';
+    safe += c == '\n' || c == '\r' ? ' ' : c;
+  }
   return safe.empty() ? "-" : safe;
 }
 
@@ -142,12 +145,6 @@ std::string markdown_head(std::vector<std::string> const& titles, std::size_t le
   return markdown_row(titles) + line + "\n";
 }
 
-std::string csv_row(std::vector<std::string> const& cells) {
-  std::string line;
-  for (std::size_t i = 0; i < cells.size(); ++i) line += (i > 0 ? "," : "") + csv_cell(cells[i]);
-  return line + "\n";
-}
-
 }  // namespace
 
 std::string methods_csv(SweepOverview const& overview) {
@@ -158,7 +155,7 @@ std::string methods_csv(SweepOverview const& overview) {
     head.push_back(std::string(column.name) + "_mean");
     head.push_back(std::string(column.name) + "_sd");
   }
-  std::string csv = csv_row(head);
+  std::string csv = csv_line(head);
   for (Benchmark const& benchmark : table.benchmarks) {
     for (std::string const& method : table.methods) {
       auto const found = table.figures.find({benchmark, method});
@@ -174,7 +171,7 @@ std::string methods_csv(SweepOverview const& overview) {
         line.push_back(Json(mean(values)).dump());
         line.push_back(Json(deviation(values)).dump());
       }
-      csv += csv_row(line);
+      csv += csv_line(line);
     }
   }
   return csv;
@@ -182,21 +179,21 @@ std::string methods_csv(SweepOverview const& overview) {
 
 std::string verify_csv(SweepOverview const& overview) {
   std::string csv =
-      csv_row({"subject", "protected", "settings", "partitions", "decided", "coverage_percent",
-               "sat", "unsat", "unknown", "certainly_fair", "certainly_unfair"});
-  each_verified(overview, [&](SweepCell const& cell, CellResult const& result,
-                              VerifyFigures const& figures) {
-    auto const value = [&](char const* name) {
-      Json const* const found = value_of(result.rows.front(), name);
-      return found == nullptr ? std::string() : found->dump();
-    };
-    csv +=
-        csv_row({cell.subject, cell.set, cell.settings, fmt::format("{:.0f}", figures.partitions()),
-                 fmt::format("{:.0f}", figures.sat + figures.unsat),
-                 fmt::format("{:.4f}", figures.coverage()), fmt::format("{:.0f}", figures.sat),
-                 fmt::format("{:.0f}", figures.unsat), fmt::format("{:.0f}", figures.unknown),
-                 value("certainly_fair"), value("certainly_unfair")});
-  });
+      csv_line({"subject", "protected", "settings", "partitions", "decided", "coverage_percent",
+                "sat", "unsat", "unknown", "certainly_fair", "certainly_unfair"});
+  each_verified(
+      overview, [&](SweepCell const& cell, CellResult const& result, VerifyFigures const& figures) {
+        auto const value = [&](char const* name) {
+          Json const* const found = value_of(result.rows.front(), name);
+          return found == nullptr ? std::string() : found->dump();
+        };
+        csv += csv_line(
+            {cell.subject, cell.set, cell.settings, fmt::format("{:.0f}", figures.partitions()),
+             fmt::format("{:.0f}", figures.sat + figures.unsat),
+             fmt::format("{:.4f}", figures.coverage()), fmt::format("{:.0f}", figures.sat),
+             fmt::format("{:.0f}", figures.unsat), fmt::format("{:.0f}", figures.unknown),
+             value("certainly_fair"), value("certainly_unfair")});
+      });
   return csv;
 }
 

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "base/files.h"
@@ -28,13 +30,23 @@ std::vector<std::string> const kMatrixKeys = {"subjects", "protected", "commands
                                               "seeds",    "settings",  "set"};
 
 /// Words of a command line that a sweep gives its cells by itself.
-constexpr char const* kReserved[] = {"--out",     "--backend",    "--threads", "--batch",
-                                     "--seed",    "--set",        "--json",    "--quiet",
-                                     "-q",        "--checkpoint", "--memory",  "--overwrite",
-                                     "--methods", "--log-level",  "--progress"};
+constexpr char const* kReserved[] = {
+    "--out",  "--backend", "--threads",    "--batch",   "--seed",      "--set",
+    "--json", "--quiet",   "-q",           "--mpi",     "--overwrite", "--memory",
+    "--help", "-h",        "--checkpoint", "--methods", "--log-level", "--progress"};
 
-/// The paths that a pattern of the shell stands for, in order. Throws std::bad_alloc.
-std::vector<std::string> matching(std::string const& pattern) {
+constexpr char const* kPatternMarks = "*?[";
+
+/// The paths in a folder that a pattern of the shell stands for, in order. Throws std::bad_alloc.
+std::vector<std::string> matching(std::string const& folder, std::string const& path) {
+  // The folder's own name is none of the plan's patterns.
+  std::string plain;
+  for (char const c : folder) {
+    if (c == '\\' || std::string_view(kPatternMarks).find(c) != std::string_view::npos)
+      plain += '\\';
+    plain += c;
+  }
+  std::string const pattern = (std::filesystem::path(plain) / path).lexically_normal().string();
   glob_t found{};
   int const status = glob(pattern.c_str(), 0, nullptr, &found);
   std::unique_ptr<glob_t, decltype(&globfree)> const owner(&found, globfree);
@@ -70,7 +82,9 @@ class PlanReader {
       plan.matrices.push_back(std::move(common));
     } else {
       if (cells->kind != Kind::kSequence || cells->items.empty())
-        fail(*cells, fmt::format("cells is {}, expected a list of maps", cells->shown()));
+        fail(*cells,
+             fmt::format("cells is {}, expected a list of maps",
+                         cells->kind == Kind::kSequence ? "an empty list" : cells->shown()));
       for (YamlNode const& item : cells->items) {
         if (item.kind != Kind::kMap)
           fail(item, fmt::format("cells lists {}, expected a map of axes", item.shown()));
@@ -169,8 +183,11 @@ class PlanReader {
   /// Files that a path or a pattern names. Throws Error(kNoInput) where there is none.
   std::vector<std::string> files(YamlNode const& node, char const* key) const {
     std::string const path = text(node, key, "a path");
-    if (path.find_first_of("*?[") == std::string::npos) return {resolved(path)};
-    auto found = matching(resolved(path));
+    std::error_code ec;  // a file may be named like a pattern
+    if (path.find_first_of(kPatternMarks) == std::string::npos ||
+        std::filesystem::exists(resolved(path), ec))
+      return {resolved(path)};
+    auto found = matching(folder_, path);
     if (found.empty())
       throw Error(ExitCode::kNoInput, fmt::format("{}: {}: no file matches {}", place(node), key,
                                                   in_quotes(path, path.size())));
@@ -204,15 +221,15 @@ class PlanReader {
 
   PlanProtected protected_set(YamlNode const& node) const {
     if (node.kind == Kind::kScalar && !node.quoted) {
-      if (node.scalar == "all-singles") return {ProtectedSets::kSingles, "", ""};
-      if (node.scalar == "all-pairs") return {ProtectedSets::kPairs, "", ""};
-      if (node.scalar == "all") return {ProtectedSets::kAll, "", ""};
+      if (node.scalar == "all-singles") return {ProtectedSets::kSingles, "", "", place(node)};
+      if (node.scalar == "all-pairs") return {ProtectedSets::kPairs, "", "", place(node)};
+      if (node.scalar == "all") return {ProtectedSets::kAll, "", "", place(node)};
     }
     if (node.kind == Kind::kNull || (node.kind == Kind::kScalar && node.scalar.empty()))
       fail(node,
            "protected lists nothing, expected all-singles, all-pairs, all, a name, or a "
            "list of names that are tested together");
-    PlanProtected listed{ProtectedSets::kListed, node.flow_text(), ""};
+    PlanProtected listed{ProtectedSets::kListed, node.flow_text(), "", place(node)};
     if (node.kind != Kind::kSequence) {
       listed.name = set_name(node);
     } else {
@@ -278,7 +295,8 @@ class PlanReader {
     auto const whole = [&](YamlNode const& at, char const* key, std::int64_t low) {
       auto const value = at.integer();
       if (!value || *value < low)
-        fail(at, fmt::format("{} is {}, expected an integer of at least {}", key, at.shown(), low));
+        fail(at, fmt::format("{} is {}, expected an integer {}..{} (without quotes)", key,
+                             at.shown(), low, std::numeric_limits<std::int64_t>::max()));
       return *value;
     };
     if (node.kind != Kind::kMap) {

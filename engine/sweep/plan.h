@@ -23,10 +23,12 @@ struct PlanSubject {
 enum class ProtectedSets { kAsConfigured, kListed, kSingles, kPairs, kAll };
 /// value  of `protected` as YAML, where the set is listed
 /// name   for people: "age+race"
+/// place  in the plan: file:line:column
 struct PlanProtected {
   ProtectedSets sets = ProtectedSets::kAsConfigured;
   std::string value;
   std::string name;
+  std::string place;
 };
 
 /// Keys of a configuration that belong together, under a name for people.

@@ -23,6 +23,7 @@ namespace {
 constexpr double kCommitSeconds = 1.0;     // between two acknowledgements
 constexpr double kProgressSeconds = 0.25;  // between two pictures
 constexpr std::chrono::milliseconds kPause{20};
+constexpr std::ptrdiff_t kFirstWords = 2;  // of a cell: the command and its configuration
 
 /// The cells of one process on their way.
 class Sweep {
@@ -142,7 +143,9 @@ class Sweep {
   }
 
   std::vector<std::string> words_of(SweepCell const& cell, Desk const& desk) const {
-    std::vector<std::string> words = cell.words;
+    // The plan's words come last: where they lack one, the message is about them.
+    auto const plan_words = cell.words.begin() + kFirstWords;
+    std::vector<std::string> words(cell.words.begin(), plan_words);
     auto const add = [&](char const* name, std::string value) {
       words.emplace_back(name);
       words.push_back(std::move(value));
@@ -154,6 +157,7 @@ class Sweep {
     add("--backend", desk.slot.backend);
     if (desk.slot.memory > 0) add("--memory", std::to_string(desk.slot.memory));
     words.insert(words.end(), options_.common.begin(), options_.common.end());
+    words.insert(words.end(), plan_words, cell.words.end());
     return words;
   }
 

@@ -91,6 +91,8 @@ void SweepDir::create(SweepPlan const& plan, std::size_t cells) const {
     for (auto const& entry : fs::directory_iterator(path_, ec)) {
       std::string const name = entry.path().filename().string();
       if (name == kPartial) continue;  // SweepFiles looks whose it is
+      if (std::error_code late; fs::exists(file(kMark), late))
+        break;  // another process has begun it
       throw Error(ExitCode::kOutput,
                   fmt::format("{}: holds {} and no sweep; choose an empty directory", shown(path_),
                               in_quotes(name)));
@@ -102,7 +104,8 @@ void SweepDir::create(SweepPlan const& plan, std::size_t cells) const {
   mark["sha256"] = sha256_file(plan.source);
   mark["cells"] = cells;
   std::string const text = mark.dump(2) + "\n";
-  bool const is_same = is_ours && read_file(file(kMark), text.size() + 4096) == text;
+  bool const is_same =
+      fs::exists(file(kMark), ec) && read_file(file(kMark), text.size() + 4096) == text;
   if (!is_same) SweepFiles(path_).write(kMark, text, ExitCode::kOutput);
   make_folder(file("cells"));
   make_folder(file(kJournals));

@@ -11,16 +11,6 @@
 namespace fairlane {
 namespace {
 
-/// A line of CSV.
-std::string csv_line(std::vector<std::string> const& cells) {
-  std::string line;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (i > 0) line += ',';
-    line += csv_cell(cells[i]);
-  }
-  return line + "\n";
-}
-
 std::string value_text(Json const& value) {
   std::string const* const text = value.string();
   return text != nullptr ? *text : value.dump();

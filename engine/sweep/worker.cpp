@@ -26,15 +26,20 @@ void ChildWorker::start(std::vector<std::string> const& words, int threads) {
     child_ = std::make_unique<ChildProcess>("sweep worker " + name_, words_, folder_);
   }
   busy_ = true;
-  std::string line = worker_request_line(words, threads);
-  // A pipe takes more than any command line; one that takes nothing belongs to a process that is
-  // gone, which poll() notices.
-  std::array<iovec, 1> const parts = {iovec{line.data(), line.size()}};
-  child_->send(parts);
+  unsent_ = worker_request_line(words, threads);
+  send_request();
+}
+
+void ChildWorker::send_request() {
+  if (unsent_.empty()) return;
+  // A pipe that nobody reads belongs to a process that is gone, which poll() notices.
+  std::array<iovec, 1> const parts = {iovec{unsent_.data(), unsent_.size()}};
+  unsent_.erase(0, child_->send(parts));
 }
 
 std::optional<WorkerReply> ChildWorker::poll() {
   if (!busy_ || child_ == nullptr) return std::nullopt;
+  send_request();
   child_->keep_errors();
   std::array<char, 4096> bytes{};
   while (std::size_t const got = child_->receive(bytes.data(), bytes.size()))

@@ -69,12 +69,14 @@ class ChildWorker final : public SweepWorker {
   int descriptor() const override;
 
  private:
+  void send_request();
   WorkerReply lost();
 
   std::string name_;
   std::vector<std::string> words_;
   std::string folder_;
   std::unique_ptr<ChildProcess> child_;
+  std::string unsent_;  // of the request: a pipe takes so much at a time
   std::string received_;
   bool busy_ = false;
 };

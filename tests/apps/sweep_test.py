@@ -112,6 +112,24 @@ class Sweep(unittest.TestCase):
             self.assertEqual(2, len(own))
             self.assertAlmostEqual(sum(own) / 2, mean)
 
+    def test_compare_has_its_speed(self):
+        self.write_plan("subjects: [census.yaml]\nprotected: [gender]\ncommands: [{command: compare, options: [--repeats, '2']}]\n"
+                        "methods: [eidig, themis]\nset: {budget.evaluations: 3000}\noutput: {dir: out}\n")
+        self.fairlane("sweep", "plan.yaml")
+        cell = self.rows()[0]["cell"]
+        result = json.loads((self.folder / "out/cells" / cell[:2] / cell / "compare.json").read_text(encoding="utf-8"))
+        for row in self.rows(name="timing.csv"):
+            seconds = result["timing"]["methods"][row["method"]]["search_seconds"]["mean"]
+            self.assertEqual(f"{seconds:.6g}", row["search_seconds"])
+            self.assertGreater(float(row["evaluations_per_second"]), 0)
+
+    def test_names_with_line_ends_stay_in_a_line_of_a_table(self):
+        self.write_plan('subjects: [census.yaml]\nprotected: [gender]\nsettings: [{name: "two\\nlines|", local.num: 10}]\n'
+                        "set: {global.num: 20}\noutput: {dir: out}\n")
+        self.fairlane("sweep", "plan.yaml")
+        self.assertIn("| census | run | gender | two lines\\| |", (self.folder / "out/tables.md").read_text(encoding="utf-8"))
+        self.assertEqual("two\nlines|", self.rows()[0]["settings"])
+
     def test_parts_make_the_whole(self):
         self.fairlane("sweep", "plan.yaml", "--workers", "1", "--threads", "1")
         for part in (3, 1, 2):
@@ -159,6 +177,25 @@ class Sweep(unittest.TestCase):
         self.assertIn('fairlane_sweep_cells{sweep="out",state="done"} 12\n', text)
         for line in text.splitlines():
             self.assertRegex(line, r'^(# (TYPE|HELP) fairlane_\w+ .+|# EOF|fairlane_\w+\{\w+="[^"]*"(,\w+="[^"]*")*\} [\d.]+)$')
+
+    def test_metrics_that_cannot_be_written_are_noticed_first(self):
+        said = self.fairlane("sweep", "run", "plan.yaml", "--metrics", "nowhere/sweep.prom", code=74)
+        self.assertIn("nowhere/sweep.prom", said.stderr)
+        self.assertEqual([], list((self.folder / "out/cells").iterdir()))
+
+    def test_a_part_says_how_to_go_on(self):
+        said = self.fairlane("sweep", "run", "plan.yaml", "--out", "a b", "--shard", "1/2")
+        self.assertIn("`fairlane sweep merge plan.yaml --out 'a b'` makes the tables", said.stdout)
+
+    def test_options_of_a_plan(self):
+        many = "fairify:" + "1" * 100_000  # more than a pipe holds
+        self.write_plan("subjects: [census.yaml]\nprotected: [gender]\ncommands: [{command: verify, options: [--quantify]}, "
+                        f"{{command: verify, options: [--cells, '{many}']}}]\noutput: {{dir: out}}\n")
+        self.fairlane("sweep", "plan.yaml", code=3)
+        lacking, long = self.rows()
+        self.assertEqual("64", lacking["exit"])
+        self.assertNotIn("--overwrite", lacking["error"])
+        self.assertIn("--cells", long["error"])
 
     def test_a_terminal_shows_cells(self):
         self.write_plan(PLAN.replace("global.num: 60, local.num: 40", "global.num: 1800, local.num: 3000"))

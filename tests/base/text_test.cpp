@@ -24,6 +24,8 @@ TEST(CsvCell, QuotesWhatNeedsIt) {
   EXPECT_EQ(csv_cell("a,b"), "\"a,b\"");
   EXPECT_EQ(csv_cell("say \"x\""), "\"say \"\"x\"\"\"");
   EXPECT_EQ(csv_cell("two\nlines"), "\"two\nlines\"");
+  EXPECT_EQ(csv_line({"a", "", "b,c"}), "a,,\"b,c\"\n");
+  EXPECT_EQ(csv_line({}), "\n");
 }
 
 TEST(ShellWord, QuotesWhatAShellWouldRead) {

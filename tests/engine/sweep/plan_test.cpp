@@ -76,6 +76,22 @@ TEST_F(PlanOfSweep, TakesModelsInTheConfigurationsPlace) {
   EXPECT_EQ(cells.repeated, 1);
 }
 
+TEST_F(PlanOfSweep, PatternsAreThePlansAlone) {
+  // Marks of patterns in the folder's name, and in a file's.
+  std::filesystem::create_directory("all [1] *");
+  for (char const* name :
+       {"config.yaml", "data.csv", "domain.yaml", "model.safetensors", "[c].yaml"}) {
+    std::string const from = std::string(name) == "[c].yaml" ? "config.yaml" : name;
+    std::filesystem::copy(from, std::filesystem::path("all [1] *") / name);
+  }
+  auto const named = [](std::string const& pattern) {
+    write_file("all [1] */plan.yaml", "subjects: ['" + pattern + "']\noutput: {dir: swept}\n");
+    return texts(sweep_cells(read_sweep_plan("all [1] */plan.yaml")));
+  };
+  EXPECT_EQ(named("conf*.yaml"), Texts{"run config sex eidig seed 1"});
+  EXPECT_EQ(named("[c].yaml"), Texts{"run [c] sex eidig seed 1"});
+}
+
 TEST_F(PlanOfSweep, NamesSettings) {
   auto const cells = sweep_cells(
       planned("subjects: [config.yaml]\n"
@@ -144,6 +160,22 @@ TEST_F(PlanOfSweep, RefusesWhatIsWrong) {
                    "seeds is '-1'"},
            Refused{"subjects: [config.yaml]\ncommands: [{command: run, options: [--out, x]}]",
                    ExitCode::kConfig, "'--out'"},
+           Refused{"subjects: [config.yaml]\ncommands: [{command: run, options: [--help]}]",
+                   ExitCode::kConfig, "'--help'"},
+           Refused{"subjects: [config.yaml]\ncells: []", ExitCode::kConfig,
+                   "cells is an empty list"},
+           Refused{"subjects: [config.yaml]\nseeds: [18446744073709551615]", ExitCode::kConfig,
+                   "expected an integer 0..9223372036854775807"},
+           Refused{"subjects: [config.yaml]\nprotected: [age, aeg]", ExitCode::kConfig,
+                   "plan.yaml:2:18: protected lists 'aeg'"},
+           Refused{"subjects: [config.yaml]\nprotected: [[age, age]]", ExitCode::kConfig,
+                   "plan.yaml:2:13: protected lists 'age' twice"},
+           Refused{"subjects: [config.yaml]\nprotected: all-singels", ExitCode::kConfig,
+                   "did you mean 'all-singles'?"},
+           Refused{"subjects: [config.yaml]\nmethods: [eidig, adf]\nprotected: all\n"
+                   "settings: [{local.num: 1}, {local.num: 2}]\n"
+                   "seeds: {first: 1, count: 1000000}",
+                   ExitCode::kConfig, "lists 12000000 cells or more, expected at most 10000000"},
            Refused{"subjects: [config.yaml]\noutput: {keep: nothing}\n#", ExitCode::kConfig, ""},
        }) {
     try {
