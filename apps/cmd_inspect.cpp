@@ -289,8 +289,23 @@ std::string recorded_estimate(std::string const& json, std::string const& source
   }
 }
 
+/// The tables of a sweep. Throws Error(kNoInput) where it has made none yet.
+void inspect_sweep(std::filesystem::path const& path, bool as_json) {
+  constexpr std::size_t kLongestTables = std::size_t{1} << 30;
+  if (!is_there(path / "sweep.json")) {
+    throw Error(
+        ExitCode::kNoInput,
+        fmt::format("{}: is of a sweep that has made no tables yet; `fairlane sweep "
+                    "status PLAN` says how far it is, `fairlane sweep merge PLAN` makes them",
+                    escaped(path.string(), path.string().size())));
+  }
+  print(read_file((path / (as_json ? "sweep.json" : "tables.md")).string(), kLongestTables));
+}
+
 void inspect_results(std::string const& dir, Console const& console, bool as_json) {
   std::filesystem::path const path(dir);
+  if (is_there(path / "plan.json") && is_there(path / "journal"))
+    return inspect_sweep(path, as_json);
   if (!is_there(path / "manifest.json")) {
     throw Error(ExitCode::kNoInput,
                 fmt::format("{}: has no manifest.json, expected the output directory of a run",

@@ -155,7 +155,9 @@ class Sweep(unittest.TestCase):
         self.fairlane("sweep", "run", "plan.yaml", "--cell", cells[3]["cell"])
         status = json.loads(self.fairlane("sweep", "status", "plan.yaml", "--json").stdout)
         self.assertEqual(1, status["done"])
+        self.assertIn("sweep merge PLAN", self.fairlane("inspect", "out", code=66).stderr)
         self.fairlane("sweep", "merge", "plan.yaml", code=3)
+        self.assertIn("1 of 12 cells are done", self.fairlane("inspect", "out").stdout)
         self.assertEqual(["done"], [row["state"] for row in self.rows() if row["cell"] == cells[3]["cell"]])
 
     def test_a_failure_is_named_and_stops_nobody(self):
