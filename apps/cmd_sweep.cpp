@@ -166,10 +166,9 @@ Action add_sweep(Arguments& app) {
   app.add_option("--memory", arguments->memory,
                  "run: for the records of visited inputs of all cells together, such as 8G")
       ->type_name("BYTES");
-  app.add_option(
-         "--metrics", arguments->metrics,
-         "run, status, merge: write a text file for Prometheus, which run renews about once "
-         "a second")
+  app.add_option("--metrics", arguments->metrics,
+                 "run, status, merge: write a text file for Prometheus, which run renews about "
+                 "once a second")
       ->type_name("FILE");
   app.add_flag("--slurm", arguments->slurm,
                "submit: as an array job, and one that makes the tables after it");

@@ -43,7 +43,7 @@ class WalkDealer {
   void begin(WalkManner const& manner);
   /// A rank that will soon have nothing to do, or -1.
   int needy() const;
-  /// Heads that it gets at once, of those that are left to all, where a rank walks so many a second.
+  /// Heads that a rank gets at once, of what is left to all, where it walks so many a second.
   std::int64_t piece(std::int64_t left, double heads_per_second) const;
   void deal(int rank, HeadRange const& range);
   /// What a rank has sent, if it has come. Throws the Error of a failed rank.
