@@ -167,8 +167,8 @@ Action add_sweep(Arguments& app) {
                  "run: for the records of visited inputs of all cells together, such as 8G")
       ->type_name("BYTES");
   app.add_option("--metrics", arguments->metrics,
-                 "run, status: write a text file for Prometheus, which run renews about once a "
-                 "second")
+                 "run, status, merge: write a text file for Prometheus, which run renews about "
+                 "once a second")
       ->type_name("FILE");
   app.add_flag("--slurm", arguments->slurm,
                "submit: as an array job, and one that makes the tables after it");

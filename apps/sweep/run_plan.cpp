@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <optional>
 
 #include "apps/progress.h"
 #include "apps/ranks_frame.h"

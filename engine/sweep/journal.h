@@ -44,7 +44,6 @@ class JournalWriter {
 
   /// Adds a record, which counts from the next commit() on.
   void add(Json const& record);
-  bool has_uncommitted() const { return !waiting_.empty(); }
   /// Writes what was added and a COMMIT, and flushes them to disk; nothing where nothing was added.
   /// Throws Error(kDisk): what was added then counts as lost, and this can no longer be used.
   void commit();

@@ -44,8 +44,9 @@ struct Rate {
 };
 Rate rate_of(FigureRow const& row, CellMachine const& machine) {
   Rate rate;
-  if (row.search_seconds > 0.0)
-    rate.per_second = number_of(row, "model_evaluations") / row.search_seconds;
+  // What samples says nothing of a search beside all of its time.
+  double const seconds = row.search_seconds > 0.0 ? row.search_seconds : row.total_seconds;
+  if (seconds > 0.0) rate.per_second = number_of(row, "model_evaluations") / seconds;
   if (machine.peak_gflops > 0.0) rate.per_gflop = rate.per_second / machine.peak_gflops;
   return rate;
 }

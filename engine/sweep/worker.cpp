@@ -4,7 +4,9 @@
 #include <signal.h>
 
 #include <array>
+#include <charconv>
 #include <chrono>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -14,6 +16,16 @@ namespace {
 
 constexpr int kCrashed = 128;  // added to a signal's number, as shells do
 constexpr std::chrono::milliseconds kGrace{2000};
+
+/// The number in "was ended by signal 11 (...)"; SIGABRT's where it ended otherwise.
+int signal_in(std::string const& ended) {
+  constexpr std::string_view kBefore = "signal ";
+  std::size_t const at = ended.find(kBefore);
+  int number = SIGABRT;
+  if (at != std::string::npos)
+    std::from_chars(ended.data() + at + kBefore.size(), ended.data() + ended.size(), number);
+  return number;
+}
 
 }  // namespace
 
@@ -63,10 +75,9 @@ WorkerReply ChildWorker::lost() {
   WorkerReply reply;
   reply.crashed = true;
   auto const ended = child_->end(kGrace);
-  reply.exit = ended && ended->find("signal 9") != std::string::npos ? kCrashed + SIGKILL
-                                                                     : kCrashed + SIGABRT;
+  reply.exit = kCrashed + (ended ? signal_in(*ended) : SIGKILL);
   reply.error = fmt::format("its process {}{}", ended.value_or("had to be ended"),
-                            reply.exit == kCrashed + SIGKILL ? "; out of memory?" : "");
+                            ended && reply.exit == kCrashed + SIGKILL ? "; out of memory?" : "");
   child_.reset();
   busy_ = false;
   return reply;

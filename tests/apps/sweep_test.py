@@ -6,9 +6,11 @@ import os
 import pathlib
 import pty
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 BINARY = os.environ["FAIRLANE_BINARY"]
@@ -122,6 +124,27 @@ class Sweep(unittest.TestCase):
             seconds = result["timing"]["methods"][row["method"]]["search_seconds"]["mean"]
             self.assertEqual(f"{seconds:.6g}", row["search_seconds"])
             self.assertGreater(float(row["evaluations_per_second"]), 0)
+
+    def test_every_command_that_evaluates_has_its_rate(self):
+        self.write_plan("subjects: [census.yaml]\nprotected: [gender]\ncommands: [run, enumerate, estimate]\n"
+                        "set: {global.num: 20, local.num: 20}\noutput: {dir: out}\n")
+        self.fairlane("sweep", "plan.yaml")
+        for row in self.rows(name="timing.csv"):
+            self.assertGreater(float(row["evaluations_per_second"]), 0, row["command"])
+
+    def test_a_worker_that_crashes_is_told_by_its_signal(self):
+        self.write_plan("subjects: [census.yaml]\nprotected: [gender]\nset: {global.num: 1800, local.num: 1000000}\n"
+                        "output: {dir: out}\n")
+        process = subprocess.Popen([BINARY, "sweep", "plan.yaml", "--workers", "1"], cwd=self.folder,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        deadline = time.monotonic() + 60
+        while not (found := children.read_text(encoding="utf-8").split()) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        os.kill(int(found[0]), signal.SIGSEGV)
+        said = process.communicate(timeout=60)[1]
+        self.assertEqual(3, process.returncode, said)
+        self.assertIn("was ended by signal 11 (Segmentation fault) (exit code 139)", said)
 
     def test_names_with_line_ends_stay_in_a_line_of_a_table(self):
         self.write_plan('subjects: [census.yaml]\nprotected: [gender]\nsettings: [{name: "two\\nlines|", local.num: 10}]\n'
