@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include "apps/arguments.h"
@@ -68,6 +69,10 @@ constexpr SweepAction kActions[] = {
     {"merge", merge},        {"submit", submit_sweep_plan}, {"work", work, false},
 };
 
+bool is_action(std::string const& name) {
+  return std::ranges::any_of(kActions, [&](SweepAction const& one) { return name == one.name; });
+}
+
 SweepAction const& find_action(std::string const& name) {
   std::vector<std::string> names;
   for (SweepAction const& action : kActions) {
@@ -118,7 +123,10 @@ void check_options(SweepArguments const& given) {
 
 ExitCode sweep(SweepArguments arguments) {
   // A plan alone is run.
-  if (arguments.plan.empty() && arguments.action.find('.') != std::string::npos) {
+  std::error_code ec;
+  bool const is_file = arguments.action.find('.') != std::string::npos ||
+                       std::filesystem::is_regular_file(arguments.action, ec);
+  if (arguments.plan.empty() && is_file && !is_action(arguments.action)) {
     arguments.plan = arguments.action;
     arguments.action = "run";
   }

@@ -11,6 +11,7 @@
 #include "apps/sweep/sweep_arguments.h"
 #include "apps/text/sweep_text.h"
 #include "base/files.h"
+#include "base/stopwatch.h"
 #include "base/text.h"
 #include "engine/subject/subject.h"
 #include "engine/sweep/rank_workers.h"
@@ -131,7 +132,15 @@ SweepOutcome work_off(SweepArguments const& arguments, LoadedSweep const& sweep,
   };
   options.progress = [&](SweepProgress const& progress) { view.show(progress); };
   if (!arguments.metrics.empty()) {
-    options.checked = [&](SweepProgress const& progress) { write(progress.seconds_left); };
+    // All journals are read for it: never for more than a twentieth of the time.
+    options.checked = [&, since = Stopwatch(), took = 0.0](SweepProgress const& progress) mutable {
+      constexpr double kPause = 20.0;
+      if (since.seconds() < kPause * took) return;
+      Stopwatch const now;
+      write(progress.seconds_left);
+      took = now.seconds();
+      since = {};
+    };
   }
   return run_sweep(sweep.plan, sweep.cells, sweep.dir, options);
 }

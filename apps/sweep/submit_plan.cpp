@@ -72,9 +72,10 @@ ExitCode submit_sweep_plan(SweepArguments const& arguments) {
   json["array"] = jobs.array;
   json["merge"] = jobs.merge;
   return say(fmt::format("submitted: job {}, an array of {} for {} cells, and job {}, which makes "
-                         "the tables\n`fairlane sweep status {}` says how far it is\n",
+                         "the tables\n`fairlane sweep status {}{}` says how far it is\n",
                          jobs.array, job.elements, sweep.cells.cells.size(), jobs.merge,
-                         shown(arguments.plan)),
+                         shown(shell_word(arguments.plan)),
+                         arguments.out.empty() ? "" : " --out " + shown(shell_word(arguments.out))),
              json);
 }
 

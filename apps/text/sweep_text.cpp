@@ -57,7 +57,8 @@ std::string sweep_plan_text(SweepOverview const& overview,
   auto const& cells = overview.cells.cells;
   for (std::size_t i = 0; i < std::min(cells.size(), most); ++i) {
     SweepCell const& cell = cells[i];
-    rows.push_back({cell.id, cell.command->name, escaped(cell.subject), escaped(cell.set),
+    rows.push_back({cell.id, cell.command->name,
+                    escaped(fmt::format("{}", fmt::join(cell.subjects, " = "))), escaped(cell.set),
                     cell.method, cell.seed ? std::to_string(*cell.seed) : "",
                     escaped(cell.settings), name_of(overview.states[i]),
                     work_text(cell.work.evaluations), time_text(seconds[i])});
@@ -95,7 +96,7 @@ std::string sweep_plan_json(SweepOverview const& overview,
     Json one;
     one["cell"] = cell.id;
     one["command"] = cell.command->name;
-    one["subject"] = cell.subject;
+    one["subjects"] = cell.subjects;
     one["protected"] = cell.set;
     one["method"] = cell.method;
     one["seed"] = cell.seed;

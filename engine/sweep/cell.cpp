@@ -294,8 +294,8 @@ class Expansion {
 
     SweepCell cell;
     cell.config = subject.config;
-    cell.subject = config_names_.at(subject.config);
-    if (!subject.model.empty()) cell.subject += "/" + model_names_.at(subject.model);
+    cell.subjects = {config_names_.at(subject.config)};
+    if (!subject.model.empty()) cell.subjects.front() += "/" + model_names_.at(subject.model);
     cell.command = command.command;
     cell.settings = settings.name;
     RunConfig const config = overridden(base, own);
@@ -316,18 +316,22 @@ class Expansion {
     cell.words.insert(cell.words.end(), options.begin(), options.end());
     cell.id = cell_id(*cell.command, config, options, inputs_);
     cell.work = expected_work(*cell.command, config, inputs_);
-    if (known_.insert(cell.id).second) {
+    auto const [at, is_new] = known_.try_emplace(cell.id, all_.cells.size());
+    if (is_new) {
       all_.cells.push_back(std::move(cell));
-    } else {
-      ++all_.repeated;
+      return;
     }
+    ++all_.repeated;
+    auto& names = all_.cells[at->second].subjects;
+    if (std::find(names.begin(), names.end(), cell.subject()) == names.end())
+      names.push_back(cell.subject());
   }
 
   SweepPlan const& plan_;
   Inputs inputs_;
   std::map<std::string, std::string> config_names_;
   std::map<std::string, std::string> model_names_;
-  std::set<std::string> known_;
+  std::unordered_map<std::string, std::size_t> known_;  // id -> index of the cell
   double listed_ = 0.0;  // cells, those that are listed again among them
   SweepCells all_;
 };
@@ -335,7 +339,7 @@ class Expansion {
 }  // namespace
 
 std::string SweepCell::text() const {
-  std::string text = fmt::format("{} {}", command->name, subject);
+  std::string text = fmt::format("{} {}", command->name, fmt::join(subjects, " = "));
   if (!set.empty()) text += " " + set;
   if (!method.empty()) text += " " + method;
   if (seed) text += fmt::format(" seed {}", *seed);

@@ -15,7 +15,8 @@ namespace fairlane {
 
 /// id         16 hexadecimal digits: a digest of the command, its configuration as resolved and the
 ///            bytes of its input files, so that equal work has the same id in every plan
-/// subject    for people: the configuration's name, and the model's where the plan names it
+/// subjects   for people: the configuration's name, and the model's where the plan names it; several
+///            where equal bytes have several names, which make one cell
 /// method     empty: the command has none
 /// set        protected attributes for people: "age+race"
 /// seed       none: the command has none
@@ -24,7 +25,7 @@ namespace fairlane {
 /// work       expected at most; no evaluations: not known
 struct SweepCell {
   std::string id;
-  std::string subject;
+  std::vector<std::string> subjects;
   std::string config;
   SweepCommand const* command = nullptr;
   std::string method;
@@ -34,6 +35,7 @@ struct SweepCell {
   std::vector<std::string> words;
   Workload work;
 
+  std::string const& subject() const { return subjects.front(); }
   /// "census age eidig seed 42".
   std::string text() const;
 };
@@ -42,7 +44,7 @@ struct SweepCell {
 RunConfig cell_config(SweepPlan const& plan, SweepCell const& cell);
 
 /// The cells of a plan, in its order, each once.
-/// repeated  cells that the plan lists again
+/// repeated  cells that the plan lists again, also under other names
 struct SweepCells {
   std::vector<SweepCell> cells;
   std::int64_t repeated = 0;

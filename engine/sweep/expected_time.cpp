@@ -37,7 +37,9 @@ std::vector<std::optional<double>> expected_seconds(SweepPlan const& plan, Sweep
                                                     SweepStandings const& standings) {
   using Kind = std::pair<std::string, std::string>;  // command and subject
   std::map<Kind, Pace> paces;
-  auto const kind_of = [](SweepCell const& cell) { return Kind{cell.command->name, cell.subject}; };
+  auto const kind_of = [](SweepCell const& cell) {
+    return Kind{cell.command->name, cell.subject()};
+  };
   for (SweepCell const& cell : cells.cells) {
     auto const found = standings.results.find(cell.id);
     if (found == standings.results.end() || !found->second.is_done()) continue;
@@ -55,7 +57,7 @@ std::vector<std::optional<double>> expected_seconds(SweepPlan const& plan, Sweep
       seconds = cell.work.evaluations * pace.seconds / pace.work;
       continue;
     }
-    auto [size, is_new] = sizes.try_emplace(cell.subject);
+    auto [size, is_new] = sizes.try_emplace(cell.subject());
     if (is_new) size->second = multiply_adds_of(cell_config(plan, cell).model);
     if (!size->second) continue;
     seconds = kStartSeconds + core_seconds(cell.work, *size->second);

@@ -2,7 +2,7 @@
 //
 // A file begins with a line that names the format. Each record is a size (u32), a number (u64, from
 // 1 on), a CRC-32C (u32) of number and text, and the text, one JSON object, all in little-endian
-// byte order. `kind` is STARTED, RESULT or COMMIT. A COMMIT acknowledges every record before it: it
+// byte order. `kind` is SESSION, STARTED, RESULT or COMMIT. A COMMIT acknowledges every record before it: it
 // is written and flushed to disk with them. What is behind the last COMMIT may be lost, and is then
 // done again.
 #pragma once

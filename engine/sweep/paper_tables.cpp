@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -55,30 +56,32 @@ struct MethodTable {
   std::map<std::pair<Benchmark, std::string>, MethodFigures> figures;
 };
 
-template <class T>
-void add_once(std::vector<T>& list, T const& value) {
-  if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
+void add_row(FigureRow const& row, MethodFigures& figures) {
+  double const instances = number_of(row, "unique_instances");
+  figures.groups.push_back(number_of(row, "unique_groups"));
+  figures.instances.push_back(instances);
+  figures.success.push_back(number_of(row, "success_rate"));
+  figures.evaluations.push_back(number_of(row, "model_evaluations"));
+  figures.speed.push_back(row.search_seconds > 0.0 ? instances / row.search_seconds : 0.0);
 }
 
 /// Cells that search; those of compare are means over its repeats.
 MethodTable method_table(SweepOverview const& overview) {
   MethodTable table;
+  std::set<Benchmark> known;
   for (std::size_t i = 0; i < overview.cells.cells.size(); ++i) {
     SweepCell const& cell = overview.cells.cells[i];
     bool const searches = cell.command->takes_method || cell.command->lists_methods;
     if (!searches || overview.states[i] != CellStanding::kDone) continue;
-    Benchmark const benchmark{cell.subject, cell.command->name, cell.set, cell.settings};
-    for (FigureRow const& row : overview.results[i]->rows) {
-      std::string const& method = row.method.empty() ? cell.method : row.method;
-      add_once(table.benchmarks, benchmark);
-      add_once(table.methods, method);
-      MethodFigures& figures = table.figures[{benchmark, method}];
-      double const instances = number_of(row, "unique_instances");
-      figures.groups.push_back(number_of(row, "unique_groups"));
-      figures.instances.push_back(instances);
-      figures.success.push_back(number_of(row, "success_rate"));
-      figures.evaluations.push_back(number_of(row, "model_evaluations"));
-      figures.speed.push_back(row.search_seconds > 0.0 ? instances / row.search_seconds : 0.0);
+    for (std::string const& subject : cell.subjects) {
+      Benchmark const benchmark{subject, cell.command->name, cell.set, cell.settings};
+      if (known.insert(benchmark).second) table.benchmarks.push_back(benchmark);
+      for (FigureRow const& row : overview.results[i]->rows) {
+        std::string const& method = row.method.empty() ? cell.method : row.method;
+        if (std::ranges::find(table.methods, method) == table.methods.end())
+          table.methods.push_back(method);
+        add_row(row, table.figures[{benchmark, method}]);
+      }
     }
   }
   return table;
@@ -110,17 +113,19 @@ struct VerifyFigures {
   }
 };
 
-void each_verified(
-    SweepOverview const& overview,
-    std::function<void(SweepCell const&, CellResult const&, VerifyFigures const&)> const& take) {
+void each_verified(SweepOverview const& overview,
+                   std::function<void(std::string const& subject, SweepCell const&,
+                                      CellResult const&, VerifyFigures const&)> const& take) {
   for (std::size_t i = 0; i < overview.cells.cells.size(); ++i) {
     SweepCell const& cell = overview.cells.cells[i];
     if (overview.states[i] != CellStanding::kDone || overview.results[i]->rows.empty()) continue;
     FigureRow const& row = overview.results[i]->rows.front();
     if (value_of(row, "cells_sat") == nullptr) continue;
-    take(cell, *overview.results[i],
-         {number_of(row, "cells_sat"), number_of(row, "cells_unsat"),
-          number_of(row, "cells_unknown")});
+    for (std::string const& subject : cell.subjects) {
+      take(subject, cell, *overview.results[i],
+           {number_of(row, "cells_sat"), number_of(row, "cells_unsat"),
+            number_of(row, "cells_unknown")});
+    }
   }
 }
 
@@ -181,19 +186,18 @@ std::string verify_csv(SweepOverview const& overview) {
   std::string csv =
       csv_line({"subject", "protected", "settings", "partitions", "decided", "coverage_percent",
                 "sat", "unsat", "unknown", "certainly_fair", "certainly_unfair"});
-  each_verified(
-      overview, [&](SweepCell const& cell, CellResult const& result, VerifyFigures const& figures) {
-        auto const value = [&](char const* name) {
-          Json const* const found = value_of(result.rows.front(), name);
-          return found == nullptr ? std::string() : found->dump();
-        };
-        csv += csv_line(
-            {cell.subject, cell.set, cell.settings, fmt::format("{:.0f}", figures.partitions()),
-             fmt::format("{:.0f}", figures.sat + figures.unsat),
-             fmt::format("{:.4f}", figures.coverage()), fmt::format("{:.0f}", figures.sat),
-             fmt::format("{:.0f}", figures.unsat), fmt::format("{:.0f}", figures.unknown),
-             value("certainly_fair"), value("certainly_unfair")});
-      });
+  each_verified(overview, [&](std::string const& subject, SweepCell const& cell,
+                              CellResult const& result, VerifyFigures const& figures) {
+    auto const value = [&](char const* name) {
+      Json const* const found = value_of(result.rows.front(), name);
+      return found == nullptr ? std::string() : found->dump();
+    };
+    csv += csv_line({subject, cell.set, cell.settings, fmt::format("{:.0f}", figures.partitions()),
+                     fmt::format("{:.0f}", figures.sat + figures.unsat),
+                     fmt::format("{:.4f}", figures.coverage()), fmt::format("{:.0f}", figures.sat),
+                     fmt::format("{:.0f}", figures.unsat), fmt::format("{:.0f}", figures.unknown),
+                     value("certainly_fair"), value("certainly_unfair")});
+  });
   return csv;
 }
 
@@ -223,21 +227,21 @@ std::string tables_markdown(SweepOverview const& overview) {
     }
   }
   bool any = false;
-  each_verified(
-      overview, [&](SweepCell const& cell, CellResult const& result, VerifyFigures const& figures) {
-        if (!any) {
-          text += "\n## Partitions verified (as Fairify's table II)\n\n";
-          text += markdown_head({"model", "protected", "settings", "#P", "Cov (%)", "SAT", "UNSAT",
-                                 "UNK", "time (s)"},
-                                3);
-          any = true;
-        }
-        text += markdown_row(
-            {cell.subject, cell.set, cell.settings, fmt::format("{:.0f}", figures.partitions()),
-             fmt::format("{:.2f}", figures.coverage()), fmt::format("{:.0f}", figures.sat),
-             fmt::format("{:.0f}", figures.unsat), fmt::format("{:.0f}", figures.unknown),
-             fmt::format("{:.2f}", result.seconds)});
-      });
+  each_verified(overview, [&](std::string const& subject, SweepCell const& cell,
+                              CellResult const& result, VerifyFigures const& figures) {
+    if (!any) {
+      text += "\n## Partitions verified (as Fairify's table II)\n\n";
+      text += markdown_head(
+          {"model", "protected", "settings", "#P", "Cov (%)", "SAT", "UNSAT", "UNK", "time (s)"},
+          3);
+      any = true;
+    }
+    text +=
+        markdown_row({subject, cell.set, cell.settings, fmt::format("{:.0f}", figures.partitions()),
+                      fmt::format("{:.2f}", figures.coverage()), fmt::format("{:.0f}", figures.sat),
+                      fmt::format("{:.0f}", figures.unsat), fmt::format("{:.0f}", figures.unknown),
+                      fmt::format("{:.2f}", result.seconds)});
+  });
   return text;
 }
 

@@ -185,8 +185,11 @@ class PlanReader {
     std::string const path = text(node, key, "a path");
     std::error_code ec;  // a file may be named like a pattern
     if (path.find_first_of(kPatternMarks) == std::string::npos ||
-        std::filesystem::exists(resolved(path), ec))
-      return {resolved(path)};
+        std::filesystem::exists(resolved(path), ec)) {
+      if (std::filesystem::exists(resolved(path), ec)) return {resolved(path)};
+      throw Error(ExitCode::kNoInput, fmt::format("{}: {}: {}: no such file", place(node), key,
+                                                  in_quotes(path, path.size())));
+    }
     auto found = matching(folder_, path);
     if (found.empty())
       throw Error(ExitCode::kNoInput, fmt::format("{}: {}: no file matches {}", place(node), key,
@@ -206,7 +209,10 @@ class PlanReader {
       fail(node,
            "subjects: expected a map with config and models, such as {config: census.yaml, "
            "models: [networks/*.h5]}");
-    std::string const path = resolved(text(*config, "subjects.config", "a configuration"));
+    auto const paths = files(*config, "subjects.config");
+    if (paths.size() > 1)
+      fail(*config, fmt::format("subjects.config matches {} files, expected one", paths.size()));
+    std::string const& path = paths.front();
     auto const each = [&](YamlNode const& item) {
       if (item.kind == Kind::kScalar && item.scalar.starts_with("exec:")) {
         to.push_back({path, item.scalar});
@@ -310,8 +316,10 @@ class PlanReader {
       fail(node, "seeds: expected a list, or a map such as {first: 1, count: 10}");
     auto const begin = static_cast<std::uint64_t>(whole(*first, "seeds.first", 0));
     std::int64_t const many = whole(*count, "seeds.count", 1);
-    if (many > kMostSeeds)
-      fail(*count, fmt::format("seeds.count is {}, expected at most {}", many, kMostSeeds));
+    auto const room = std::numeric_limits<std::int64_t>::max() - static_cast<std::int64_t>(begin);
+    std::int64_t const most = room < kMostSeeds ? room + 1 : kMostSeeds;
+    if (many > most)
+      fail(*count, fmt::format("seeds.count is {}, expected at most {}", many, most));
     for (std::int64_t i = 0; i < many; ++i) to.push_back(begin + static_cast<std::uint64_t>(i));
   }
 

@@ -41,9 +41,16 @@ class Sweep {
         ++progress_.done;
       } else {
         waiting_.push_back(index);
+        work_left_ += cells.cells[index].work.evaluations;
       }
     }
     progress_.total = static_cast<std::int64_t>(options.part.size());
+    if (waiting_.empty()) return;
+    Json session;
+    session["kind"] = "SESSION";
+    session["holder"] = options.holder;
+    journal_.add(session);
+    journal_.commit();
     // Work that is not known may be long.
     std::stable_sort(waiting_.begin(), waiting_.end(),
                      [&](std::size_t a, std::size_t b) { return weight(a) > weight(b); });
@@ -104,6 +111,7 @@ class Sweep {
     for (Desk& desk : desks_) {
       if (desk.cell) continue;
       while (!waiting_.empty() && is_done_elsewhere(waiting_.front())) {
+        work_left_ -= cells_.cells[waiting_.front()].work.evaluations;
         waiting_.pop_front();
         ++progress_.done;
       }
@@ -179,6 +187,7 @@ class Sweep {
     double const seconds = desk.since.seconds();
     desk.cell.reset();
     --busy_;
+    work_left_ -= cell.work.evaluations;
     if (desk.slot.threads == 0) free_threads_ += desk.threads;
     auto const code = static_cast<ExitCode>(reply.exit);
     bool const was_stopped = stopping_ && (code == ExitCode::kStopped ||
@@ -240,14 +249,12 @@ class Sweep {
   SweepProgress picture() const {
     SweepProgress now = progress_;
     now.seconds = since_.seconds();
-    double const left = std::accumulate(
-        waiting_.begin(), waiting_.end(), 0.0,
-        [&](double sum, std::size_t index) { return sum + cells_.cells[index].work.evaluations; });
+    auto const ended = now.session - now.failed;
     if (work_done_ > 0.0) {
-      now.seconds_left = now.seconds * left / work_done_;
-    } else if (now.session > 0) {
-      now.seconds_left =
-          now.seconds * static_cast<double>(waiting_.size()) / static_cast<double>(now.session);
+      now.seconds_left = now.seconds * work_left_ / work_done_;
+    } else if (ended > 0) {
+      now.seconds_left = now.seconds * static_cast<double>(now.total - now.done - now.failed) /
+                         static_cast<double>(ended);
     }
     for (Desk const& desk : desks_) {
       if (!desk.cell) continue;
@@ -288,7 +295,8 @@ class Sweep {
   bool stopping_ = false;
   std::optional<Error> problem_;
   std::vector<std::string> finished_;  // since the last acknowledgement
-  double work_done_ = 0.0;
+  double work_done_ = 0.0;             // in this session
+  double work_left_ = 0.0;             // of cells that wait or run
   SweepProgress progress_;
   Stopwatch since_;
   Stopwatch since_commit_;

@@ -145,6 +145,7 @@ SweepStandings SweepDir::standings() const {
     try {
       read_journal(path, [&](Json const& record) {
         auto const kind = record.at("kind").get<std::string>();
+        if (kind == "SESSION") return begun.clear();  // whoever had begun them is gone
         auto const cell = record.at("cell").get<std::string>();
         if (kind == "STARTED") begun[cell] = {record.at("worker").get<std::string>(), name};
         if (kind != "RESULT") return;

@@ -19,9 +19,10 @@ std::string value_text(Json const& value) {
 std::string seed_text(SweepCell const& cell) { return cell.seed ? std::to_string(*cell.seed) : ""; }
 
 /// What a cell is, as the first columns of both tables.
-std::vector<std::string> names(SweepCell const& cell, std::string const& method) {
+std::vector<std::string> names(SweepCell const& cell, std::string const& subject,
+                               std::string const& method) {
   return {cell.id,
-          cell.subject,
+          subject,
           cell.command->name,
           cell.set,
           method.empty() ? cell.method : method,
@@ -54,7 +55,7 @@ Rate rate_of(FigureRow const& row, CellMachine const& machine) {
 Json cell_json(SweepCell const& cell, CellStanding state, CellResult const* result) {
   Json json;
   json["cell"] = cell.id;
-  json["subject"] = cell.subject;
+  json["subjects"] = cell.subjects;
   json["command"] = cell.command->name;
   json["protected"] = cell.set;
   json["method"] = cell.method.empty() ? Json() : Json(cell.method);
@@ -145,16 +146,18 @@ std::string sweep_csv(SweepOverview const& overview) {
   for (std::size_t i = 0; i < overview.cells.cells.size(); ++i) {
     SweepCell const& cell = overview.cells.cells[i];
     CellResult const* const result = overview.results[i];
-    for (FigureRow const& row : rows_of(result)) {
-      std::vector<std::string> line = names(cell, row.method);
-      line.emplace_back(name_of(overview.states[i]));
-      line.push_back(result == nullptr ? "" : std::to_string(result->exit));
-      line.push_back(result == nullptr ? "" : result->error);
-      for (std::size_t f = 0; f < figures().size(); ++f) {
-        bool const is_there = f < row.values.size() && !row.values[f].is_null();
-        line.push_back(is_there ? value_text(row.values[f]) : "");
+    for (std::string const& subject : cell.subjects) {
+      for (FigureRow const& row : rows_of(result)) {
+        std::vector<std::string> line = names(cell, subject, row.method);
+        line.emplace_back(name_of(overview.states[i]));
+        line.push_back(result == nullptr ? "" : std::to_string(result->exit));
+        line.push_back(result == nullptr ? "" : result->error);
+        for (std::size_t f = 0; f < figures().size(); ++f) {
+          bool const is_there = f < row.values.size() && !row.values[f].is_null();
+          line.push_back(is_there ? value_text(row.values[f]) : "");
+        }
+        csv += csv_line(line);
       }
-      csv += csv_line(line);
     }
   }
   return csv;
@@ -167,18 +170,19 @@ std::string timing_csv(SweepOverview const& overview) {
                            "evaluations_per_gflop"});
   std::string csv = csv_line(head);
   for (std::size_t i = 0; i < overview.cells.cells.size(); ++i) {
+    SweepCell const& cell = overview.cells.cells[i];
     CellResult const* const result = overview.results[i];
     if (result == nullptr) continue;
     CellMachine const& machine = result->machine;
     for (FigureRow const& row : rows_of(result)) {
       Rate const rate = rate_of(row, machine);
-      std::vector<std::string> line = names(overview.cells.cells[i], row.method);
+      std::vector<std::string> line = names(cell, cell.subject(), row.method);
       line.insert(line.end(),
                   {result->worker, machine.host, machine.cpu, std::to_string(machine.cores),
                    machine.device, std::to_string(machine.threads)});
       for (double const value : {machine.peak_gflops, result->seconds, row.search_seconds,
                                  row.total_seconds, rate.per_second, rate.per_gflop})
-        line.push_back(fmt::format("{:.6g}", value));
+        line.push_back(value > 0.0 ? fmt::format("{:.6g}", value) : "");
       csv += csv_line(line);
     }
   }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/sweep/journal.h"
+#include "engine/sweep/paper_tables.h"
 #include "engine/sweep/sweep_metrics.h"
 #include "engine/sweep/sweep_report.h"
 #include "tests/engine/sweep/planned.h"
@@ -184,6 +185,41 @@ TEST_F(RunSweep, MayKeepFiguresAlone) {
   EXPECT_FALSE(std::filesystem::exists(SweepDir(plan_.out).cell_dir(cells_.cells[0].id)));
   EXPECT_TRUE(contains(csv(), cells_.cells[0].id + ",config,run"));
   EXPECT_EQ(run().ran, 0);
+}
+
+TEST_F(RunSweep, WhatADeadProcessHadBegunDoesNotRun) {
+  SweepDir const dir(plan_.out);
+  dir.create(plan_, cells_.cells.size());
+  Json begun;
+  begun["kind"] = "STARTED";
+  begun["cell"] = cells_.cells[0].id;
+  begun["worker"] = "cpu 9";
+  JournalWriter writer(dir.journal("all"), "a process that is killed");
+  writer.add(begun);
+  writer.commit();
+  EXPECT_EQ(dir.standings().running.size(), 1U);
+  Json session;
+  session["kind"] = "SESSION";
+  session["holder"] = "the next one";
+  writer.add(session);
+  writer.commit();
+  EXPECT_EQ(dir.standings().running.size(), 0U);
+}
+
+TEST_F(RunSweep, EqualBytesAreOneCellWithAllNames) {
+  std::filesystem::create_directory("networks");
+  for (char const* name : {"networks/a.safetensors", "networks/b.safetensors"})
+    write_safetensors(small_network(), name);
+  plan_ = planned("subjects: [{config: config.yaml, models: [networks/*.safetensors]}]");
+  cells_ = sweep_cells(plan_);
+  EXPECT_EQ(run().ran, 1);
+  std::string const table = csv();
+  EXPECT_TRUE(contains(table, ",config/a,run,")) << table;
+  EXPECT_TRUE(contains(table, ",config/b,run,")) << table;
+  SweepStandings const standings = SweepDir(plan_.out).standings();
+  SweepOverview const overview(plan_, cells_, standings);
+  EXPECT_TRUE(contains(methods_csv(overview), "\nconfig/b,run,sex,,eidig,1,3.0,0.0,"))
+      << methods_csv(overview);
 }
 
 TEST_F(RunSweep, RefusesAStrangersDirectory) {
