@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 
 #include "apps/arguments.h"
 #include "apps/cli.h"
 #include "apps/commands.h"
 #include "apps/ranks_frame.h"
+#include "apps/sweep/gpus.h"
 #include "apps/sweep/sweep_arguments.h"
 #include "apps/sweep/work.h"
 #include "apps/text/sweep_text.h"
@@ -53,7 +55,10 @@ ExitCode merge(SweepArguments const& arguments) {
   return conclude_sweep(arguments, sweep);
 }
 
-ExitCode work(SweepArguments const& /*arguments*/) {
+ExitCode work(SweepArguments const& arguments) {
+  constexpr std::string_view kCuda = "cuda:";
+  if (arguments.backend.starts_with(kCuda))
+    see_one_gpu(std::stoi(arguments.backend.substr(kCuda.size())));
   work_for_sweep(run_words);
   return ExitCode::kOk;
 }
@@ -102,7 +107,7 @@ void check_options(SweepArguments const& given) {
            OwnOption{"--batch", !given.batch.empty(), both},
            OwnOption{"--checkpoint", !given.checkpoint.empty(), both},
            OwnOption{"--memory", !given.memory.empty(), both},
-           OwnOption{"--backend", !given.backend.empty(), both},
+           OwnOption{"--backend", !given.backend.empty(), {"run", "submit", "work"}},
            OwnOption{"--threads", !given.threads.empty(), {"run", "submit", "plan"}},
            OwnOption{"--metrics", !given.metrics.empty(), {"run", "status", "merge"}},
            OwnOption{"--slurm", given.slurm, submit},

@@ -37,7 +37,7 @@ std::string cpu_name() {
 std::string device_name(std::string const& backend) {
   constexpr std::string_view kCuda = "cuda:";
   if (backend.starts_with(kCuda)) {
-    for (DeviceSummary const& device : cuda_devices()) {
+    for (DeviceSummary const& device : cuda_devices(1)) {
       if (std::to_string(device.index) == backend.substr(kCuda.size())) return device.name;
     }
   }

@@ -6,6 +6,7 @@
 
 #include "apps/progress.h"
 #include "apps/ranks_frame.h"
+#include "apps/sweep/gpus.h"
 #include "apps/sweep/live_view.h"
 #include "apps/sweep/machine.h"
 #include "apps/sweep/sweep_arguments.h"
@@ -16,31 +17,12 @@
 #include "engine/subject/subject.h"
 #include "engine/sweep/rank_workers.h"
 #include "engine/sweep/sweep.h"
-#include "kernels/devices.h"
 
 namespace fairlane {
 namespace {
 
 constexpr std::int64_t kMostWorkers = 1024;
-
-/// Numbers of the GPUs that --backend names, or that there are.
-std::vector<std::string> asked_devices(std::string const& backend) {
-  check_backend_name(backend);
-  std::vector<std::string> numbers;
-  if (backend == "auto" || backend == "cuda:all") {
-    for (DeviceSummary const& device : cuda_devices()) {
-      if (device.problem.empty()) numbers.push_back(std::to_string(device.index));
-    }
-    return numbers;
-  }
-  if (!backend.starts_with("cuda")) return numbers;
-  std::string const list = backend == "cuda" ? "0" : backend.substr(backend.find(':') + 1);
-  for (std::size_t from = 0, to = 0; from < list.size(); from = to + 1) {
-    to = std::min(list.find(',', from), list.size());
-    numbers.push_back(list.substr(from, to - from));
-  }
-  return numbers;
-}
+constexpr char const* kOnlyGpu = "cuda:0";  // a worker sees no other
 
 /// Record memory of a worker, of which `sharers` share the machine's. A GPU has its own.
 std::uint64_t memory_share(SweepArguments const& arguments, std::size_t sharers, bool on_gpu) {
@@ -52,7 +34,7 @@ std::uint64_t memory_share(SweepArguments const& arguments, std::size_t sharers,
 std::vector<WorkerSlot> worker_slots(SweepArguments const& arguments, int threads,
                                      std::size_t cells) {
   std::string const backend = arguments.backend.empty() ? "auto" : arguments.backend;
-  auto const devices = asked_devices(backend);
+  auto const devices = sweep_gpus(backend);
   bool const on_gpu = !devices.empty();
   auto wanted = on_gpu ? devices.size() : static_cast<std::size_t>(threads);
   if (!arguments.workers.empty())
@@ -69,10 +51,10 @@ std::vector<WorkerSlot> worker_slots(SweepArguments const& arguments, int thread
       slot.backend = backend == "auto" ? "cpu" : backend;
     } else {
       // More workers than GPUs share them.
-      std::string const& device = devices[i % devices.size()];
-      slot.name = i < devices.size() ? "gpu " + device
-                                     : fmt::format("gpu {}.{}", device, i / devices.size() + 1);
-      slot.backend = "cuda:" + device;
+      slot.gpu = devices[i % devices.size()];
+      slot.name = i < devices.size() ? fmt::format("gpu {}", slot.gpu)
+                                     : fmt::format("gpu {}.{}", slot.gpu, i / devices.size() + 1);
+      slot.backend = kOnlyGpu;
     }
     slots.push_back(std::move(slot));
   }
@@ -80,10 +62,11 @@ std::vector<WorkerSlot> worker_slots(SweepArguments const& arguments, int thread
 }
 
 /// A process of this program that takes cells, in the plan's folder.
-std::unique_ptr<SweepWorker> child_worker(std::string const& name, std::string const& folder) {
-  std::string const program = std::filesystem::read_symlink("/proc/self/exe").string();
-  return std::make_unique<ChildWorker>(name, std::vector<std::string>{program, "sweep", "work"},
-                                       folder);
+std::unique_ptr<SweepWorker> child_worker(WorkerSlot const& slot, std::string const& folder) {
+  std::vector<std::string> words = {std::filesystem::read_symlink("/proc/self/exe").string(),
+                                    "sweep", "work"};
+  if (slot.gpu >= 0) words.insert(words.end(), {"--backend", fmt::format("cuda:{}", slot.gpu)});
+  return std::make_unique<ChildWorker>(slot.name, words, folder);
 }
 
 /// The cells of this process, and the journal in which it writes.
@@ -169,7 +152,7 @@ ExitCode run_here(SweepArguments const& arguments) {
   SweepOptions options = sweep_options(arguments, sweep);
   options.slots = worker_slots(arguments, options.threads, options.part.size());
   options.make_worker = [&](WorkerSlot const& slot) {
-    return child_worker(slot.name, sweep.plan.folder);
+    return child_worker(slot, sweep.plan.folder);
   };
   SweepOutcome outcome;
   {
@@ -179,30 +162,38 @@ ExitCode run_here(SweepArguments const& arguments) {
   return conclude_part(arguments, sweep, options, outcome);
 }
 
-/// A rank's own worker: its share of its machine's threads, memory and GPUs.
+/// A rank's own worker: its share of its machine's threads and memory, and one of its GPUs.
 WorkerSlot rank_slot(SweepArguments const& arguments, Ranks& ranks) {
+  auto const gpus = sweep_gpus(arguments.backend.empty() ? "auto" : arguments.backend);
   Execution execution;
-  execution.backend = arguments.backend.empty() ? "auto" : arguments.backend;
-  bool const on_gpu = !asked_devices(execution.backend).empty();
-  if (execution.backend == "auto" || execution.backend == "cuda:all")
-    execution.backend = on_gpu ? "cuda" : "cpu";
+  execution.backend = "cpu";
   if (!arguments.threads.empty()) execution.threads = sweep_threads(arguments);
   share_machine(ranks, execution);
-  auto const sharers = static_cast<std::size_t>(execution.sharers);
-  return {fmt::format("rank {}", ranks.rank()), execution.backend, execution.threads,
-          memory_share(arguments, sharers, on_gpu)};
+  auto const hosts = ranks.gather_on_all(ranks.host());
+  auto const before = std::count(hosts.begin(), hosts.begin() + ranks.rank(), ranks.host());
+  WorkerSlot slot{
+      fmt::format("rank {}", ranks.rank()),
+      arguments.backend.empty() || arguments.backend == "auto" ? "cpu" : arguments.backend,
+      execution.threads,
+      memory_share(arguments, static_cast<std::size_t>(execution.sharers), !gpus.empty())};
+  if (gpus.empty()) return slot;
+  slot.gpu = gpus[static_cast<std::size_t>(before) % gpus.size()];
+  slot.backend = kOnlyGpu;
+  return slot;
 }
 
 Json slot_json(WorkerSlot const& slot) {
   return {{"name", slot.name},
           {"backend", slot.backend},
           {"threads", slot.threads},
-          {"memory", slot.memory}};
+          {"memory", slot.memory},
+          {"gpu", slot.gpu}};
 }
 
 WorkerSlot slot_of(Json const& json) {
   return {json.at("name").get<std::string>(), json.at("backend").get<std::string>(),
-          json.at("threads").get<int>(), json.at("memory").get<std::uint64_t>()};
+          json.at("threads").get<int>(), json.at("memory").get<std::uint64_t>(),
+          json.at("gpu").get<int>()};
 }
 
 /// Rank 0 hands out cells, one at a time to each rank, itself among them.
@@ -216,7 +207,7 @@ ExitCode lead_ranks(SweepArguments const& arguments, Ranks& ranks,
     for (std::string const& slot : slots) options.slots.push_back(slot_of(Json::parse(slot)));
     options.make_worker = [&](WorkerSlot const& slot) {
       int const rank = std::stoi(slot.name.substr(slot.name.find(' ') + 1));
-      return rank == 0 ? child_worker(slot.name, sweep.plan.folder) : crew.worker(rank);
+      return rank == 0 ? child_worker(slot, sweep.plan.folder) : crew.worker(rank);
     };
     SweepOutcome const outcome = work_off(arguments, sweep, options, console);
     crew.dismiss();
@@ -233,11 +224,12 @@ ExitCode run_on_ranks(SweepArguments const& arguments) {
   if (!arguments.workers.empty())
     throw usage_error("--workers: with --mpi each rank is a worker; leave --workers out");
   return with_ranks([&](Ranks& ranks) {
-    auto const slots = ranks.gather(slot_json(rank_slot(arguments, ranks)).dump());
+    WorkerSlot const slot = rank_slot(arguments, ranks);
+    auto const slots = ranks.gather(slot_json(slot).dump());
     if (ranks.is_first()) return lead_ranks(arguments, ranks, slots);
     std::string const folder =
         std::filesystem::path(absolute_path(arguments.plan)).parent_path().string();
-    serve_sweep(ranks, *child_worker(fmt::format("rank {}", ranks.rank()), folder));
+    serve_sweep(ranks, *child_worker(slot, folder));
     return ExitCode::kOk;
   });
 }

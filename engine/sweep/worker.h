@@ -14,14 +14,16 @@ namespace fairlane {
 
 /// A place where cells are worked on.
 /// name     "cpu 1", "gpu 0", "rank 3"
-/// backend  for --backend
+/// backend  for --backend; of a worker with a GPU, which sees no other, "cuda:0"
 /// threads  of its own; 0: those that the machine's slots share
 /// memory   bytes for the record of visited inputs; 0: the command's own choice
+/// gpu      number of the machine's GPU that the worker gets; -1: none
 struct WorkerSlot {
   std::string name;
   std::string backend;
   int threads = 0;
   std::uint64_t memory = 0;
+  int gpu = -1;
 };
 
 /// How a command line ended.
