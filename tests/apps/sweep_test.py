@@ -135,7 +135,8 @@ class Sweep(unittest.TestCase):
     def test_a_worker_that_crashes_is_told_by_its_signal(self):
         self.write_plan("subjects: [census.yaml]\nprotected: [gender]\nset: {global.num: 1800, local.num: 1000000}\n"
                         "output: {dir: out}\n")
-        process = subprocess.Popen([BINARY, "sweep", "plan.yaml", "--workers", "1"], cwd=self.folder,
+        # For the CPU, so that the first child is a worker, and none that looks for GPUs.
+        process = subprocess.Popen([BINARY, "sweep", "plan.yaml", "--workers", "1", "--backend", "cpu"], cwd=self.folder,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
         deadline = time.monotonic() + 60
