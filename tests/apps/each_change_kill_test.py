@@ -23,7 +23,7 @@ class EachChange(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        self.library, why_not = meddler.build(self.folder)
+        self.shim, why_not = meddler.build(self.folder)
         if why_not:
             print(why_not)
             os._exit(77)
@@ -34,7 +34,7 @@ class EachChange(unittest.TestCase):
         out, mark = self.folder / "out", self.folder / "mark"
         mark.unlink(missing_ok=True)
         try:
-            done = self.jobs.run(job, out, meddler.environment(self.library, mark, die=number, role=role))
+            done = self.jobs.run(job, out, meddler.environment(self.shim, mark, die=number, role=role))
             died = mark.exists()
             self.assertEqual((KILLED if died else DONE, ""), (done.returncode, done.stderr))
             self.assertTrue(wait_until(lambda: not self.jobs.workers(), GONE_SECONDS), "workers survive")

@@ -19,7 +19,7 @@ class FailingFlush(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
-        cls.library, why_not = meddler.build(cls.folder)
+        cls.shim, why_not = meddler.build(cls.folder)
         if why_not:
             print(why_not)
             os._exit(77)
@@ -43,7 +43,7 @@ class FailingFlush(unittest.TestCase):
             self.begin_sweep(out)
         acknowledged = Acknowledged(out)
         self.assertEqual(job == "sweep", len(acknowledged.cells) == 1)
-        done = jobs.run(job, out, meddler.environment(self.library, mark, fail=number, role=role))
+        done = jobs.run(job, out, meddler.environment(self.shim, mark, fail=number, role=role))
         if not mark.exists():
             self.assertEqual((DONE, ""), (done.returncode, done.stderr))
         elif done.returncode == DONE:

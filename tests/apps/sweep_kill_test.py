@@ -33,8 +33,8 @@ def require(holds, *said):
 
 
 class Kills:
-    def __init__(self, folder, chance, library):
-        self.folder, self.chance, self.library = folder, chance, library
+    def __init__(self, folder, chance, shim):
+        self.folder, self.chance, self.shim = folder, chance, shim
         self.jobs = Jobs(folder, is_quick=is_sanitized())
         self.mark = folder / "mark"
         self.whole, self.seconds = {}, {}
@@ -63,7 +63,7 @@ class Kills:
         guess = self.changes.get((job, role), 40.0)
         number = self.chance.randint(1, int(guess))
         self.mark.unlink(missing_ok=True)
-        process = self.jobs.start(job, out, meddler.environment(self.library, self.mark, die=number, role=role))
+        process = self.jobs.start(job, out, meddler.environment(self.shim, self.mark, die=number, role=role))
         said = communicate(process)
         self.changes[job, role] = max(10.0, guess * (1.2 if self.mark.exists() else 0.8))
         return self.mark.exists(), said, process.returncode
@@ -89,10 +89,10 @@ class Kills:
     def kill(self, job, out):
         """Kills once, in one of the ways; returns what it was called, whether it struck, and whether only workers."""
         ways = ["time"]
-        if self.library:
+        if self.shim:
             ways += ["change"]
         if job == "sweep":
-            ways += ["stop", "worker"] + (["change of a worker"] if self.library else [])
+            ways += ["stop", "worker"] + (["change of a worker"] if self.shim else [])
         way = self.chance.choice(ways)
         if way == "time":
             struck, said, code = self.kill_by_time(job, out)
@@ -161,10 +161,10 @@ def main():
     print("seed", arguments.seed, flush=True)
     most = arguments.points or POINTS
     with tempfile.TemporaryDirectory() as folder:
-        library, why_not = meddler.build(folder)
+        shim, why_not = meddler.build(folder)
         if why_not:
             print("killed by time only:", why_not)
-        kills = Kills(pathlib.Path(folder), random.Random(arguments.seed), library)
+        kills = Kills(pathlib.Path(folder), random.Random(arguments.seed), shim)
         begin = time.monotonic()
         for job in JOBS:
             kills.leave_alone(job)
