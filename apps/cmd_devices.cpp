@@ -9,6 +9,7 @@
 #include "apps/arguments.h"
 #include "apps/commands.h"
 #include "apps/console.h"
+#include "apps/sweep/machine.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
@@ -17,23 +18,6 @@
 
 namespace fairlane {
 namespace {
-
-constexpr std::size_t kMaxProcText = std::size_t{1} << 20;
-
-/// The value of the first line "NAME : value" of a file under /proc; empty when there is none.
-std::string proc_value(std::string const& path, std::string const& name) {
-  std::ifstream file(path);
-  std::string line;
-  std::size_t read = 0;
-  while (std::getline(file, line) && (read += line.size()) < kMaxProcText) {
-    if (line.rfind(name, 0) != 0) continue;
-    auto const colon = line.find(':');
-    if (colon == std::string::npos) continue;
-    auto const first = line.find_first_not_of(" \t", colon + 1);
-    return first == std::string::npos ? "" : escaped(line.substr(first));
-  }
-  return {};
-}
 
 /// Cores that this process may run on.
 int usable_cores() {
@@ -76,8 +60,7 @@ std::string gpu_text(DeviceSummary const& gpu) {
 
 ExitCode devices(ConsoleOptions const& options) {
   Console const console(options);
-  std::string model = proc_value("/proc/cpuinfo", "model name");
-  if (model.empty()) model = "unknown";
+  std::string const model = cpu_name();
   auto const online = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
   int const usable = usable_cores();
   std::vector<std::string> const sets = cpu_instruction_sets();

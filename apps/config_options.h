@@ -24,8 +24,8 @@ struct ModelFlags {
   ModelOptions options() const;
 };
 
-/// CONFIG, --out, --backend, --threads, --batch, --checkpoint, --memory, those of models, --seed and --set as
-/// given.
+/// CONFIG, --out, --backend, --threads, --batch, --checkpoint, --memory, those of models, --seed
+/// and --set as given.
 struct ConfigOptions {
   std::string path;
   std::string out;

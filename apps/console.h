@@ -17,7 +17,7 @@ namespace fairlane {
 
 class Arguments;
 
-/// How progress is shown: not at all, as one line that is drawn over and over, or as lines that stay.
+/// How progress is shown: not at all, as one line drawn over and over, or as lines that stay.
 enum class ProgressStyle { kNone, kDrawn, kLines };
 
 /// Flags of every command that speaks while it works.

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -13,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -199,6 +201,8 @@ std::vector<std::string> command_words(std::string const& source, std::string co
   return words;
 }
 
+std::string running_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
 ChildProcess::ChildProcess(std::string const& source, std::vector<std::string> const& words,
                            std::string const& folder) {
   auto const unavailable = [&](std::string const& what) {
@@ -284,6 +288,20 @@ std::size_t ChildProcess::receive(void* to, std::size_t size) {
   } while (got < 0 && errno == EINTR);
   if (got == 0 || (got < 0 && errno != EAGAIN)) close_once(output_);
   return got < 0 ? 0 : static_cast<std::size_t>(got);
+}
+
+std::string ChildProcess::receive_all(std::chrono::milliseconds patience, std::size_t most) {
+  constexpr int kPollMilliseconds = 100;
+  auto const until = Clock::now() + patience;
+  std::string text;
+  while (output_ >= 0 && text.size() < most && Clock::now() < until) {
+    pollfd ends[] = {{output_, POLLIN, 0}, {errors_, POLLIN, 0}};
+    poll(ends, std::size(ends), kPollMilliseconds);
+    char bytes[4096];
+    text.append(bytes, receive(bytes, sizeof bytes));
+    keep_errors();
+  }
+  return text;
 }
 
 void ChildProcess::keep_errors() {

@@ -19,6 +19,9 @@ namespace fairlane {
 /// Throws Error(kConfig) naming `source` where a quote is not closed or no word is found.
 std::vector<std::string> command_words(std::string const& source, std::string const& command);
 
+/// The path of the running program.
+std::string running_program();
+
 /// A running program with pipes to its standard input, output and error. It is the leader of a
 /// process group, so that Ctrl-C in a terminal does not end it before us; the whole group ends with
 /// this object, and with our process.
@@ -45,6 +48,9 @@ class ChildProcess {
   void close_input();
   /// Reads at most `size` bytes that are there and returns how many; closes the pipe at its end.
   std::size_t receive(void* to, std::size_t size);
+  /// Reads until the pipe ends, `most` bytes are there or that long has passed, and keeps the end of
+  /// standard error meanwhile.
+  std::string receive_all(std::chrono::milliseconds patience, std::size_t most);
   /// Reads what there is of standard error and keeps the end of it.
   void keep_errors();
 

@@ -1,13 +1,10 @@
 #include "apps/sweep/gpus.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <string_view>
 
 #include "apps/config_options.h"
@@ -15,30 +12,21 @@
 #include "base/child_process.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/stopwatch.h"
 #include "kernels/devices.h"
 
 namespace fairlane {
 namespace {
 
 constexpr char const* kVisible = "CUDA_VISIBLE_DEVICES";
-constexpr double kPatience = 120.0;  // seconds that drivers and contexts take at most
+constexpr std::chrono::seconds kPatience{120};  // that drivers and contexts take at most
 constexpr std::chrono::milliseconds kGrace{5000};
 constexpr int kMostDevice = 1023;
 
 /// What `fairlane devices --json` prints. Throws Error(kUnavailable).
 Json seen_devices() {
-  std::string const program = std::filesystem::read_symlink("/proc/self/exe").string();
-  ChildProcess child("sweep", {program, "devices", "--json"}, "");
-  std::string text;
-  std::array<char, 4096> bytes{};
-  Stopwatch const since;
-  while (child.output() >= 0 && since.seconds() < kPatience) {
-    pollfd watched{child.output(), POLLIN, 0};
-    ::poll(&watched, 1, static_cast<int>(kGrace.count()));
-    while (std::size_t const got = child.receive(bytes.data(), bytes.size()))
-      text.append(bytes.data(), got);
-  }
+  constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+  ChildProcess child("sweep", {running_program(), "devices", "--json"}, "");
+  std::string const text = child.receive_all(kPatience, kMostBytes);
   child.end(kGrace);
   try {
     return Json::parse(text).at("cuda");

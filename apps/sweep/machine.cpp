@@ -7,6 +7,7 @@
 #include <ctime>
 #include <fstream>
 
+#include "base/text.h"
 #include "base/thread_pool.h"
 #include "bench/bench.h"
 #include "kernels/backend.h"
@@ -23,16 +24,6 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
 }
 
-std::string cpu_name() {
-  constexpr std::string_view kField = "model name";
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    std::size_t const colon = line.find(": ");
-    if (line.starts_with(kField) && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown";
-}
-
 /// The GPU that a backend names, or the instruction set of the CPU.
 std::string device_name(std::string const& backend) {
   constexpr std::string_view kCuda = "cuda:";
@@ -45,6 +36,20 @@ std::string device_name(std::string const& backend) {
 }
 
 }  // namespace
+
+std::string cpu_name() {
+  constexpr std::size_t kMostProcText = std::size_t{1} << 20;
+  constexpr std::string_view kField = "model name";
+  std::ifstream file("/proc/cpuinfo");
+  std::size_t read = 0;
+  for (std::string line; std::getline(file, line) && (read += line.size()) < kMostProcText;) {
+    if (!line.starts_with(kField)) continue;
+    std::size_t const first = line.find_first_not_of(" \t", line.find(':') + 1);
+    if (line.find(':') != std::string::npos && first != std::string::npos)
+      return escaped(line.substr(first));
+  }
+  return "unknown";
+}
 
 MachineProbe::MachineProbe() {
   machine_.host = host_name();

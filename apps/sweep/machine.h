@@ -22,6 +22,9 @@ class MachineProbe {
   Stopwatch since_measured_;
 };
 
+/// What the processor calls itself, or "unknown".
+std::string cpu_name();
+
 /// "process 1234 on host, since 2026-01-31 12:00:00 UTC".
 std::string this_process();
 

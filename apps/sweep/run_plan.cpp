@@ -63,8 +63,7 @@ std::vector<WorkerSlot> worker_slots(SweepArguments const& arguments, int thread
 
 /// A process of this program that takes cells, in the plan's folder.
 std::unique_ptr<SweepWorker> child_worker(WorkerSlot const& slot, std::string const& folder) {
-  std::vector<std::string> words = {std::filesystem::read_symlink("/proc/self/exe").string(),
-                                    "sweep", "work"};
+  std::vector<std::string> words = {running_program(), "sweep", "work"};
   if (slot.gpu >= 0) words.insert(words.end(), {"--backend", fmt::format("cuda:{}", slot.gpu)});
   return std::make_unique<ChildWorker>(slot.name, words, folder);
 }

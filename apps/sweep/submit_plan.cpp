@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "apps/sweep/sweep_arguments.h"
+#include "base/child_process.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -18,7 +19,7 @@ constexpr std::int64_t kUsualElements = 100;
 
 ClusterJob cluster_job(SweepArguments const& arguments, LoadedSweep const& sweep) {
   ClusterJob job;
-  job.program = std::filesystem::read_symlink("/proc/self/exe").string();
+  job.program = running_program();
   job.plan = absolute_path(arguments.plan).lexically_normal().string();
   job.out = absolute_path(sweep.plan.out).lexically_normal().string();
   job.folder = std::filesystem::current_path().string();

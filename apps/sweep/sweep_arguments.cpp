@@ -5,15 +5,22 @@
 
 #include "apps/text/sweep_text.h"
 #include "base/files.h"
-#include "base/thread_pool.h"
+#include "engine/subject/subject.h"
 #include "engine/sweep/sweep_metrics.h"
 
 namespace fairlane {
 namespace {
 
-constexpr std::int64_t kMostThreads = 1024;
-constexpr std::int64_t kMostBatch = 1 << 24;
-constexpr double kMostSeconds = 1e9;
+/// How a command with these options is executed. Throws Error(kUsage) where one is wrong.
+Execution checked_execution(SweepArguments const& arguments) {
+  ConfigOptions given;  // --backend is sweep_gpus()'s
+  given.threads = arguments.threads;
+  given.batch = arguments.batch;
+  given.checkpoint = arguments.checkpoint;
+  given.memory = arguments.memory;
+  given.model = arguments.model;
+  return given.execution();
+}
 
 }  // namespace
 
@@ -23,15 +30,11 @@ LoadedSweep::LoadedSweep(SweepArguments const& arguments)
       dir(plan.out) {}
 
 int sweep_threads(SweepArguments const& arguments) {
-  if (arguments.threads.empty()) return machine_threads();
-  return static_cast<int>(parse_integer("--threads", arguments.threads, 1, kMostThreads));
+  return thread_count(checked_execution(arguments));
 }
 
 std::vector<std::string> common_words(SweepArguments const& arguments) {
-  if (!arguments.batch.empty()) parse_integer("--batch", arguments.batch, 1, kMostBatch);
-  if (!arguments.checkpoint.empty())
-    parse_number("--checkpoint", arguments.checkpoint, 0.0, kMostSeconds);
-  static_cast<void>(arguments.model.options());  // says what is wrong with them
+  checked_execution(arguments);
   std::vector<std::string> words;
   auto const add = [&](char const* name, std::string const& value) {
     if (!value.empty()) words.insert(words.end(), {name, value});

@@ -56,7 +56,7 @@ class Inputs {
   std::unordered_map<std::string, RunConfig> configs_;
 };
 
-/// What a configuration says that is not so anyhow: a key that a later version adds changes nothing.
+/// What a configuration says that is not so anyhow: a key that is new in a version adds nothing.
 Json own_settings(RunConfig const& config) {
   static Json const kDefaults = recorded_config({});
   Json own = recorded_config(config);

@@ -15,8 +15,8 @@ namespace fairlane {
 
 /// id         16 hexadecimal digits: a digest of the command, its configuration as resolved and the
 ///            bytes of its input files, so that equal work has the same id in every plan
-/// subjects   for people: the configuration's name, and the model's where the plan names it; several
-///            where equal bytes have several names, which make one cell
+/// subjects   for people: the configuration's name, and the model's where the plan names it;
+///            several where equal bytes have several names, which make one cell
 /// method     empty: the command has none
 /// set        protected attributes for people: "age+race"
 /// seed       none: the command has none
@@ -49,8 +49,8 @@ struct SweepCells {
   std::vector<SweepCell> cells;
   std::int64_t repeated = 0;
 };
-/// Throws Error(kNoInput | kConfig) where a configuration, a domain or an input file cannot be read,
-/// or the plan changes what no configuration has.
+/// Throws Error(kNoInput | kConfig) where a configuration, a domain or an input cannot be read, or
+/// the plan changes what no configuration has.
 SweepCells sweep_cells(SweepPlan const& plan);
 
 /// Which of `count` shards does a cell, as `--shard` deals them out: in the order of their ids, so

@@ -1,13 +1,11 @@
 #include "engine/sweep/cluster_submit.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <iterator>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -31,18 +29,10 @@ constexpr auto kSbatchPatience = std::chrono::seconds(120);
 std::string output_of_sbatch(std::vector<std::string> const& words) {
   using Clock = std::chrono::steady_clock;
   constexpr std::size_t kMostBytes = 65536;  // of a job's number, or of a version
+  auto const until = Clock::now() + kSbatchPatience;
   ChildProcess child("sbatch", words, "");
   child.close_input();
-  auto const until = Clock::now() + kSbatchPatience;
-  std::string text;
-  while (child.output() >= 0 && text.size() < kMostBytes && Clock::now() < until) {
-    pollfd ends[] = {{child.output(), POLLIN, 0}, {child.errors(), POLLIN, 0}};
-    constexpr int kPollMilliseconds = 100;
-    poll(ends, std::size(ends), kPollMilliseconds);
-    char bytes[4096];
-    text.append(bytes, child.receive(bytes, sizeof bytes));
-    child.keep_errors();
-  }
+  std::string const text = child.receive_all(kSbatchPatience, kMostBytes);
   auto const left = std::max(until - Clock::now(), Clock::duration::zero());
   auto const how = child.end(std::chrono::duration_cast<std::chrono::milliseconds>(left));
   if (how == "exited with status 0") return text;

@@ -81,8 +81,8 @@ bool has_later_record(std::string_view bytes, std::uint64_t number) {
   return false;
 }
 
-/// Whether a last record that is not whole has been damaged, not cut short: it has all its bytes, or
-/// had with another size. What was cut short ends early, or in zeros where power was lost.
+/// Whether a last record that is not whole was damaged, not cut short: it has all its bytes, or had
+/// with another size. What was cut short ends early, or in zeros where power was lost.
 bool is_damaged_record(std::string_view bytes) {
   if (bytes.size() <= kHeadBytes) return false;
   std::string_view const text = bytes.substr(kHeadBytes);

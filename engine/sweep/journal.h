@@ -2,9 +2,9 @@
 //
 // A file begins with a line that names the format. Each record is a size (u32), a number (u64, from
 // 1 on), a CRC-32C (u32) of number and text, and the text, one JSON object, all in little-endian
-// byte order. `kind` is SESSION, STARTED, RESULT or COMMIT. A COMMIT acknowledges every record before it: it
-// is written and flushed to disk with them. What is behind the last COMMIT may be lost, and is then
-// done again.
+// byte order. `kind` is SESSION, STARTED, RESULT or COMMIT. A COMMIT acknowledges every record
+// before it: it is written and flushed to disk with them. What is behind the last COMMIT may be
+// lost, and is then done again.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ struct JournalEnd {
   std::uint64_t number = 0;
 };
 
-/// Reads a journal, also while it is being written. take gets the records that a COMMIT acknowledges,
+/// Reads a journal, also while it is written. take gets the records that a COMMIT acknowledges,
 /// without the COMMITs; empty: nobody wants them. What is incomplete at the end is left out.
-/// Throws Error(kIntegrity) where a record is damaged and not just cut short, or the file is none of
+/// Throws Error(kIntegrity) where a record is damaged and not just cut short, or the file is not
 /// ours; Error(kNoInput).
 JournalEnd read_journal(std::string const& path, std::function<void(Json const&)> const& take = {});
 

@@ -9,7 +9,7 @@ struct SweepOverview;
 
 /// Method by benchmark: a row for each subject, protected set, settings and method, means over the
 /// seeds. Speed is of the search, and the only column that differs between equal sweeps.
-/// Source: Zhang, Zhang and Zhang, ISSTA 2021 (EIDIG), tables 2 to 5; Wang et al., ICSE 2024 (MAFT).
+/// Source: Zhang, Zhang, Zhang, ISSTA 2021 (EIDIG), tables 2 to 5; Wang et al., ICSE 2024 (MAFT).
 std::string methods_csv(SweepOverview const& overview);
 
 /// A row for each cell of verify: partitions, those decided, sat, unsat and unknown.

@@ -69,8 +69,8 @@ class SweepDir {
   explicit SweepDir(std::string path) : path_(std::move(path)) {}
 
   std::string const& path() const { return path_; }
-  /// Makes the directory and writes its plan.json, by which it is known. Throws Error(kOutput) where
-  /// it holds something else, Error(kDisk).
+  /// Makes the directory and its plan.json, by which it is known. Throws Error(kOutput) where it
+  /// holds something else, Error(kDisk).
   void create(SweepPlan const& plan, std::size_t cells) const;
   /// Throws Error(kNoInput) where there is no sweep yet.
   void require() const;

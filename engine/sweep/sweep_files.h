@@ -8,7 +8,7 @@
 
 namespace fairlane {
 
-/// Puts files into a directory, each complete or not at all: they are written below DIR/.partial and
+/// Puts files into a directory, each whole or not at all: they are written below DIR/.partial and
 /// renamed. One process at a time has that folder, and others wait; what a process has left there
 /// that was killed is removed.
 class SweepFiles {

@@ -57,7 +57,7 @@ class SweepWorker {
 /// a GPU's context and the model libraries are set up once.
 ///
 /// It reads a JSON line {"words": [...], "threads": N} for each command line, and writes one
-/// {"exit": N, "error": TEXT, "machine": {...}} at its end. Its progress goes to its standard error.
+/// {"exit": N, "error": TEXT, "machine": {...}} at its end. Progress goes to its standard error.
 class ChildWorker final : public SweepWorker {
  public:
   /// words   of the process

@@ -1,6 +1,5 @@
 """Dead at the N-th change of a file, for every N: nothing half is visible, and the same command again ends with the
 bytes of one that was left alone."""
-import os
 import pathlib
 import shutil
 import signal
@@ -23,10 +22,7 @@ class EachChange(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        self.shim, why_not = meddler.build(self.folder)
-        if why_not:
-            print(why_not)
-            os._exit(77)
+        self.shim = meddler.require(self.folder)
         self.jobs = Jobs(self.folder, is_quick=True)
 
     def die_at(self, job, role, number, whole):
