@@ -48,8 +48,8 @@ class ChildProcess {
   void close_input();
   /// Reads at most `size` bytes that are there and returns how many; closes the pipe at its end.
   std::size_t receive(void* to, std::size_t size);
-  /// Reads until the pipe ends, `most` bytes are there or that long has passed, and keeps the end of
-  /// standard error meanwhile.
+  /// Reads until the pipe ends, `most` bytes are there or that long has passed, and keeps the end
+  /// of standard error meanwhile.
   std::string receive_all(std::chrono::milliseconds patience, std::size_t most);
   /// Reads what there is of standard error and keeps the end of it.
   void keep_errors();
