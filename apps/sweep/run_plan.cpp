@@ -147,17 +147,14 @@ ExitCode conclude_part(SweepArguments const& arguments, LoadedSweep const& sweep
 
 ExitCode run_here(SweepArguments const& arguments) {
   Console const console(arguments.console);
+  Interrupt const interrupt;  // to the end: the reports of finished cells are written, too
   LoadedSweep const sweep(arguments);
   SweepOptions options = sweep_options(arguments, sweep);
   options.slots = worker_slots(arguments, options.threads, options.part.size());
   options.make_worker = [&](WorkerSlot const& slot) {
     return child_worker(slot, sweep.plan.folder);
   };
-  SweepOutcome outcome;
-  {
-    Interrupt const interrupt;
-    outcome = work_off(arguments, sweep, options, console);
-  }
+  SweepOutcome const outcome = work_off(arguments, sweep, options, console);
   return conclude_part(arguments, sweep, options, outcome);
 }
 

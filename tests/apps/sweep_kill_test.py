@@ -32,6 +32,12 @@ def require(holds, *said):
         raise AssertionError(" ".join(map(str, said)))
 
 
+def holds_journal(out, process):
+    """Whether a sweep has begun, by what it writes beside its journal."""
+    path = out / "journal" / "all.log.holder"
+    return path.exists() and f"process {process.pid} on" in path.read_text(encoding="utf-8")
+
+
 class Kills:
     def __init__(self, folder, chance, shim):
         self.folder, self.chance, self.shim = folder, chance, shim
@@ -79,11 +85,13 @@ class Kills:
     def stop(self, out):
         """No kill: SIGTERM, upon which cells save their states."""
         process = self.jobs.start("sweep", out)
-        wait_until(lambda: (out / "journal" / "all.log").exists() or process.poll() is not None)
+        wait_until(lambda: holds_journal(out, process) or process.poll() is not None)
         time.sleep(self.chance.uniform(0.0, self.seconds["sweep"]))
         process.terminate()
         said = communicate(process)
         has_stopped = process.returncode == STOPPED and said.count("\n") == 1
+        if process.returncode == -signal.SIGTERM and (out / "sweep.json").exists():
+            return False, said, DONE  # it had done all, and was leaving
         return has_stopped, "" if has_stopped else said, process.returncode
 
     def kill(self, job, out):
