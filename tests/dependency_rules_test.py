@@ -80,7 +80,8 @@ OWN_HEADERS = (
     ("engine/pictures/*", ("base/*", "engine/pictures/*")),
     ("engine/sweep/*", (*JOB, "engine/search/*", "engine/ranks/*", "engine/sweep/*")),
     ("apps/init/*", (*ENGINE, "engine/check/*", "engine/subject/*",
-                     "engine/config/config_reference.h", "apps/files.h", "apps/init/*")),
+                     "engine/config/config_reference.h", "engine/config/config_yaml.h", "apps/files.h",
+                     "apps/init/*")),
     ("apps/*", (*ENGINE, "engine/*", "bench/bench.h", "apps/*")),
     ("bench/torch/*", ("bench/torch/*", "models/torch/plugin_api.h")),
 )
