@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/figures.h"
+#include "base/number_text.h"  // what is said is full of them
 
 namespace spdlog {
 class logger;

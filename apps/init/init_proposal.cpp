@@ -8,7 +8,7 @@
 #include <map>
 #include <numeric>
 
-#include "base/figures.h"
+#include "base/number_text.h"
 #include "base/text.h"
 #include "engine/config/config_yaml.h"
 #include "engine/subject/row_labels.h"

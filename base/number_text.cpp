@@ -1,4 +1,4 @@
-#include "base/figures.h"
+#include "base/number_text.h"
 
 #include <fmt/format.h>
 

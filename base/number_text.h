@@ -1,4 +1,4 @@
-// Figures as people read them.
+// Numbers as people read them.
 #pragma once
 
 #include <cstdint>
