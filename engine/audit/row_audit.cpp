@@ -127,8 +127,8 @@ RowAuditor::RowAuditor(TestSubject const& subject, Backend& backend,
       variants_(static_cast<std::size_t>(subject.variants())) {
   int const classes = std::max(2, subject.model().outputs());
   if (favourable < 0 || favourable >= classes) {
-    throw usage_error(fmt::format("the favourable class is {}, expected one of 0..{}", favourable,
-                                  classes - 1));
+    throw usage_error(
+        fmt::format("the favourable class is {}, expected one of 0..{}", favourable, classes - 1));
   }
   groups_ = group_rows(packed_, rows);
   std::size_t const count = rows.size() / width_;
@@ -211,8 +211,8 @@ void RowAuditor::evaluate(std::int64_t first, std::int64_t count, VariantCounts&
   std::vector<std::int32_t> members;
   members.reserve(groups * variants_ * width_);
   for (std::size_t g = begin; g < begin + groups; ++g) {
-    auto const row = rows_.begin() + static_cast<std::ptrdiff_t>(
-                                         groups_.order[groups_.begin[g]] * width_);
+    auto const row =
+        rows_.begin() + static_cast<std::ptrdiff_t>(groups_.order[groups_.begin[g]] * width_);
     for (std::size_t v = 0; v < variants_; ++v) {
       members.insert(members.end(), row, row + static_cast<std::ptrdiff_t>(width_));
       packed_.set_variant(static_cast<int>(v), &members[members.size() - width_]);
@@ -332,7 +332,8 @@ RowAudit audit_rows(TestSubject const& subject, Backend& backend,
 RowAudit audit_rows(TestSubject const& subject, Backend& backend, std::int32_t favourable,
                     std::atomic<bool> const* stop) {
   if (subject.data() == nullptr)
-    throw Error(ExitCode::kNoInput, "no table is given, expected rows to audit; name one as `data`");
+    throw Error(ExitCode::kNoInput,
+                "no table is given, expected rows to audit; name one as `data`");
   return audit_rows(subject, backend, subject.data()->rows, favourable, stop);
 }
 

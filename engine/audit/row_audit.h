@@ -8,6 +8,7 @@
 
 #include "engine/subject/subject.h"
 #include "kernels/backend.h"
+#include "kernels/layout/walk_plan.h"
 
 namespace fairlane {
 
@@ -46,8 +47,8 @@ struct ValueShare {
 inline constexpr std::int64_t kLeastRows = 10;
 inline constexpr std::int64_t kLeastPercent = 1;
 
-/// Combinations beyond which no pairs of them are counted: their number grows with the square.
-inline constexpr std::int32_t kMostPreferenceVariants = 256;
+/// Combinations beyond which no pairs of them are counted, as in an enumeration.
+inline constexpr std::int32_t kMostPreferenceVariants = kMostPairVariants;
 
 /// What one protected selection changes for the rows of a table. A row is affected where it is an
 /// IDI: a member of its similar set has another label than the row itself.
