@@ -77,6 +77,8 @@ OWN_HEADERS = (
                           "engine/verify/cells.h", "engine/verify/certificate.h",
                           "engine/verify/linear_limit.h", "engine/verify/proof_tree.h", "engine/verify/recorded_query.h",
                           "engine/verify/verify_query.h", "engine/recheck/*")),
+    ("engine/audit/*", (*JOB, "engine/search/*", "engine/results/*", "engine/count/*", "engine/plausibility/*",
+                        "engine/audit/*")),
     ("engine/pictures/*", ("base/*", "engine/pictures/*")),
     ("engine/sweep/*", (*JOB, "engine/search/*", "engine/ranks/*", "engine/sweep/*")),
     ("apps/init/*", (*ENGINE, "engine/check/*", "engine/subject/*",
