@@ -80,6 +80,7 @@ OWN_HEADERS = (
     ("engine/audit/*", (*JOB, "engine/search/*", "engine/results/*", "engine/count/*", "engine/plausibility/*",
                         "engine/audit/*")),
     ("engine/pictures/*", ("base/*", "engine/pictures/*")),
+    ("engine/plausibility/*", (*CORE, "models/data/*", "engine/plausibility/*")),
     ("engine/sweep/*", (*JOB, "engine/search/*", "engine/ranks/*", "engine/sweep/*")),
     ("apps/init/*", (*ENGINE, "engine/check/*", "engine/subject/*",
                      "engine/config/config_reference.h", "engine/config/config_yaml.h", "apps/files.h",
