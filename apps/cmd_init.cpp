@@ -117,8 +117,8 @@ void print_json(InitArguments const& arguments, InitProposal const& proposal) {
         {{"encoding", proposal.drawn.ways[i].text}, {"agreement", proposal.trials->agreement[i]}});
   }
   if (proposal.agreed) {
-    json["agreement"] = proposal.agreed->share;
-    json["majority"] = proposal.agreed->majority;
+    json["agreement"] = proposal.agreed->share();
+    json["majority"] = proposal.agreed->majority_share();
   }
   print(json.dump(2) + "\n");
 }
@@ -145,8 +145,8 @@ void print_facts(InitArguments const& arguments, InitProposal const& proposal) {
   if (auto const& agreed = proposal.agreed) {
     facts.add("agreement", fmt::format("the model gives the table's label for {} of {} rows; "
                                        "its most frequent label has {}",
-                                       percent(agreed->share), with_commas(proposal.rows),
-                                       percent(agreed->majority)));
+                                       percent(agreed->share()), with_commas(proposal.rows),
+                                       percent(agreed->majority_share())));
   }
   print(facts.text());
   print(

@@ -5,37 +5,17 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <numeric>
 
 #include "base/number_text.h"
 #include "base/text.h"
 #include "engine/config/config_yaml.h"
-#include "engine/subject/row_labels.h"
 #include "engine/subject/subject.h"
 #include "models/data/csv.h"
 #include "models/data/domain_yaml.h"
 
 namespace fairlane {
 namespace {
-
-/// Share of the rows whose label the model gives, or nothing without labels.
-std::optional<double> agreement(TestSubject const& subject) {
-  Execution execution;
-  execution.backend = "cpu";  // a few rows do not pay for waking a GPU
-  auto const backend = make_backend(subject, execution, 0, VisitSink());
-  auto const agreed = label_agreement(subject, *backend);
-  return agreed ? std::optional(agreed->share()) : std::nullopt;
-}
-
-/// Share of the rows with the most frequent label: what a model that always gives it would agree
-/// with.
-double majority_share(std::vector<std::int32_t> const& labels) {
-  std::map<std::int32_t, std::size_t> counts;
-  std::size_t most = 0;
-  for (std::int32_t const label : labels) most = std::max(most, ++counts[label]);
-  return static_cast<double>(most) / static_cast<double>(labels.size());
-}
 
 /// "84.9 % text one-hot behind the numbers; 76.1 % ...": the ways that were tried, best first.
 std::string trials_text(DrawnDomain const& drawn, InputTrials const& trials) {
@@ -111,26 +91,27 @@ void note_inputs(Model const& model, InitProposal& proposal) {
 }
 
 /// What is to be written must run: it is read as `run` does, before it replaces anything.
-std::optional<Agreement> try_files(InitRequest const& request, std::string const& config,
-                                   std::string const& domain) {
+std::optional<LabelAgreement> try_files(InitRequest const& request, std::string const& config,
+                                        std::string const& domain) {
   std::string const base = std::filesystem::path(request.out).parent_path().string();
   TestSubject const subject(parse_run_config(config, request.out, base, {}), request.loading,
                             parse_domain_yaml(domain, request.paths.domain));
-  auto const share = agreement(subject);
-  if (!share) return std::nullopt;
-  return Agreement{*share, majority_share(subject.data()->labels)};
+  Execution execution;
+  execution.backend = "cpu";  // a few rows do not pay for waking a GPU
+  auto const backend = make_backend(subject, execution, 0, VisitSink());
+  return label_agreement(subject, *backend);
 }
 
 void note_agreement(InitProposal& proposal) {
   auto const& agreed = proposal.agreed;
-  if (!agreed || agreed->share >= agreed->majority) return;
+  if (!agreed || agreed->share() >= agreed->majority_share()) return;
   std::string const swapped =
       proposal.way.domain.labels.empty() ? "" : ", or `labels` in the domain file are swapped";
   warn(proposal,
        fmt::format("the model gives the table's label for {} of the rows, less than the {} of "
                    "always answering its most frequent one; the columns are probably ordered or "
                    "encoded otherwise than in its training{}",
-                   percent(agreed->share), percent(agreed->majority), swapped));
+                   percent(agreed->share()), percent(agreed->majority_share()), swapped));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "apps/init/input_trials.h"
 #include "apps/init/protected_columns.h"
 #include "apps/init/written_files.h"
+#include "engine/subject/row_labels.h"
 
 namespace fairlane {
 
@@ -23,12 +24,6 @@ struct InitRequest {
   DrawOptions drawing;
   std::vector<std::string> protected_names;
   ModelOptions loading;
-};
-
-/// How the table's labels and the model go together, over all rows.
-struct Agreement {
-  double share = 0.0;     // of rows whose label the model gives
-  double majority = 0.0;  // of the most frequent label
 };
 
 /// Something that a person should know of the proposal.
@@ -53,7 +48,7 @@ struct InitProposal {
   std::int64_t rows = 0;
   std::vector<InitConfig> configs;
   std::vector<NewFile> files;
-  std::optional<Agreement> agreed;
+  std::optional<LabelAgreement> agreed;
   std::vector<InitNote> notes;
 };
 
