@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <string>
 
@@ -205,6 +206,26 @@ FirstPlaces first_places(PlaceColumn const& column, PlaceTallies const& histogra
     }
   }
   return firsts;
+}
+
+double condition_count(PlaceColumn const& column) {
+  if (column.ordered) return 3.0 * column.used;  // is, at least and at most each
+  double sum = 0.0;
+  double sets = 1.0;  // of so many values
+  for (int listed = 1; listed <= std::min(kMostListed, column.used); ++listed) {
+    sets *= static_cast<double>(column.used - listed + 1) / listed;
+    sum += sets;
+  }
+  return sum;
+}
+
+double log_chance(Tally const& some, RuleScale const& scale) {
+  auto const rows = static_cast<double>(some.rows);
+  double const share = static_cast<double>(some.affected) / rows;
+  double const base = scale.base();
+  if (share <= base) return 0.0;
+  double const rest = share < 1.0 ? (1.0 - share) * std::log((1.0 - share) / (1.0 - base)) : 0.0;
+  return -rows * (share * std::log(share / base) + rest);
 }
 
 }  // namespace fairlane

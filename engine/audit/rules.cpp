@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <utility>
 
 #include "engine/audit/rule_places.h"
@@ -45,6 +46,9 @@ class RuleSearch {
   /// Sum of the table over some places of one of its columns.
   PlaceTallies slice(bool of_first, Places places) const;
   Draft with_third(Draft const& pair);
+  /// Whether a rule as good may be found among all of so many conditions where rows are affected at
+  /// random: the sum of all these rules' probabilities bounds that.
+  bool may_be_chance(Draft const& draft) const;
   /// Without conditions that leave nobody out.
   Draft reduced(Draft draft) const;
   /// Open rows for which all conditions hold but that of number `but`.
@@ -194,6 +198,21 @@ Draft RuleSearch::with_third(Draft const& pair) {
   return best;
 }
 
+bool RuleSearch::may_be_chance(Draft const& draft) const {
+  if (options_.most_chance >= 1.0) return false;
+  // Elementary symmetric sums: rules of 0, 1, 2, ... conditions of different columns.
+  std::array<double, kMostConditions + 1> rules = {1.0};
+  for (PlaceColumn const& column : columns_) {
+    for (std::size_t k = kMostConditions; k > 0; --k)
+      rules[k] += rules[k - 1] * condition_count(column);
+  }
+  Tally some;
+  for (std::uint32_t const i : matching(draft, draft.conditions.size()))
+    some.add({1, is_affected_[i]});
+  double const log_sum = std::log(rules[draft.conditions.size()]) + log_chance(some, scale_);
+  return log_sum > std::log(options_.most_chance / kMostConditions);
+}
+
 Draft RuleSearch::reduced(Draft draft) const {
   for (std::size_t c = draft.conditions.size(); c-- > 0 && draft.conditions.size() > 1;) {
     if (matching(draft, c).size() == matching(draft, draft.conditions.size()).size())
@@ -224,7 +243,10 @@ Draft RuleSearch::best_rule() {
   std::stable_sort(pairs.begin(), pairs.end(),
                    [](Draft const& x, Draft const& y) { return x.quality > y.quality; });
   if (pairs.empty()) return best;
-  if (pairs[0].quality > best.quality * (1.0 + kNoticeable)) best = pairs[0];
+  double const shorter = std::max(single.quality, pairs[0].quality);
+  // A longer rule is one of more: where it may be chance, a shorter one may not.
+  if (pairs[0].quality > single.quality * (1.0 + kNoticeable) && !may_be_chance(pairs[0]))
+    best = pairs[0];
   if (options_.most_conditions < kMostConditions) return best;
   Draft triple;
   auto const tried = std::min(pairs.size(), static_cast<std::size_t>(std::max(0, options_.beam)));
@@ -232,8 +254,7 @@ Draft RuleSearch::best_rule() {
     Draft longer = with_third(pairs[i]);
     if (longer.quality > triple.quality) triple = std::move(longer);
   }
-  double const shorter = std::max(best.quality, pairs[0].quality);
-  return triple.quality > shorter * (1.0 + kNoticeable) ? triple : best;
+  return triple.quality > shorter * (1.0 + kNoticeable) && !may_be_chance(triple) ? triple : best;
 }
 
 Condition RuleSearch::condition_of(PlaceColumn const& column, Places places) const {
@@ -287,7 +308,7 @@ std::vector<Rule> RuleSearch::run() {
     Tally const& all = scale_.all;
     if (all.affected == 0 || all.affected == all.rows) break;
     Draft const draft = reduced(best_rule());
-    if (draft.conditions.empty() || draft.quality < options_.least_quality) break;
+    if (draft.conditions.empty() || may_be_chance(draft)) break;
     Rule rule = rule_of(draft);
     std::erase_if(open_, [&](std::uint32_t i) {
       bool const holds = rule.holds(&rows_[i * width_]);
