@@ -56,7 +56,7 @@ struct RuleOptions {
   double most_chance = 0.001;
   std::int64_t least_added = 5;
   std::int64_t least_added_percent = 3;
-  int beam = 24;
+  int beam = 48;
 };
 
 /// A further condition must make a rule so much better. Since it leaves fewer rows, it then raises
