@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <string>
 
@@ -47,14 +48,14 @@ void place_nominal(std::vector<CodeCount>& counts, PlaceColumn& column) {
 }
 
 /// Places with rows by precision, highest first.
-std::vector<int> by_precision(PlaceColumn const& column, PlaceTallies const& histogram) {
+std::vector<int> by_precision(PlaceColumn const& column, PlaceTallies const& tallies) {
   std::vector<int> order;
   for (int p = 0; p < column.used; ++p) {
-    if (histogram[static_cast<std::size_t>(p)].rows > 0) order.push_back(p);
+    if (tallies[static_cast<std::size_t>(p)].rows > 0) order.push_back(p);
   }
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    Tally const& x = histogram[static_cast<std::size_t>(a)];
-    Tally const& y = histogram[static_cast<std::size_t>(b)];
+    Tally const& x = tallies[static_cast<std::size_t>(a)];
+    Tally const& y = tallies[static_cast<std::size_t>(b)];
     std::int64_t const left = x.affected * y.rows;
     std::int64_t const right = y.affected * x.rows;
     return left != right ? left > right : x.rows > y.rows;
@@ -63,10 +64,10 @@ std::vector<int> by_precision(PlaceColumn const& column, PlaceTallies const& his
 }
 
 /// Keeps of too many values those that add most.
-Places listed(std::vector<int> order, PlaceTallies const& histogram, RuleScale const& scale) {
+Places listed(std::vector<int> order, PlaceTallies const& tallies, RuleScale const& scale) {
   double const base = static_cast<double>(scale.all.affected) / static_cast<double>(scale.all.rows);
   auto const gain = [&](int p) {
-    Tally const& t = histogram[static_cast<std::size_t>(p)];
+    Tally const& t = tallies[static_cast<std::size_t>(p)];
     return static_cast<double>(t.affected) - base * static_cast<double>(t.rows);
   };
   if (order.size() > kMostListed) {
@@ -130,10 +131,10 @@ PlaceColumn place_column(Domain const& domain, std::size_t attribute,
   return column;
 }
 
-PlaceChoice best_places(PlaceColumn const& column, PlaceTallies const& histogram,
+PlaceChoice best_places(PlaceColumn const& column, PlaceTallies const& tallies,
                         RuleScale const& scale) {
   PlaceChoice best;
-  auto const tally = [&](int p) -> Tally const& { return histogram[static_cast<std::size_t>(p)]; };
+  auto const tally = [&](int p) -> Tally const& { return tallies[static_cast<std::size_t>(p)]; };
   auto const consider = [&](Tally const& some, Places places) {
     double const quality = scale.quality(some);
     if (quality > best.quality) best = {quality, places};
@@ -155,31 +156,35 @@ PlaceChoice best_places(PlaceColumn const& column, PlaceTallies const& histogram
     return best;
   }
   // A quality that is quasi-convex in both counts is best for a beginning of this order.
-  std::vector<int> const order = by_precision(column, histogram);
-  std::vector<int> some;
+  std::vector<int> const order = by_precision(column, tallies);
+  std::size_t longest = 0;
+  double longest_quality = 0.0;
+  Places places = 0;
   Tally sum;
-  for (int const p : order) {
-    some.push_back(p);
-    sum.add(tally(p));
-    if (some.size() <= kMostListed) {
-      Places places = 0;
-      for (int const q : some) places |= place_bit(q);
-      consider(sum, places);
-      continue;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    places |= place_bit(order[i]);
+    sum.add(tally(order[i]));
+    double const quality = scale.quality(sum);
+    if (quality > longest_quality) {
+      longest_quality = quality;
+      longest = i + 1;
     }
-    Places const places = listed(some, histogram, scale);
-    Tally of_listed;
-    for (int q = 0; q < column.used; ++q) {
-      if (has_place(places, q)) of_listed.add(tally(q));
-    }
-    consider(of_listed, places);
+    if (i < kMostListed) consider(sum, places);
   }
+  if (longest <= kMostListed) return best;
+  places =
+      listed({order.begin(), order.begin() + static_cast<std::ptrdiff_t>(longest)}, tallies, scale);
+  sum = {};
+  for (int p = 0; p < column.used; ++p) {
+    if (has_place(places, p)) sum.add(tally(p));
+  }
+  consider(sum, places);
   return best;
 }
 
-FirstPlaces first_places(PlaceColumn const& column, PlaceTallies const& histogram) {
+FirstPlaces first_places(PlaceColumn const& column, PlaceTallies const& tallies) {
   FirstPlaces firsts;
-  std::vector<int> const order = by_precision(column, histogram);
+  std::vector<int> const order = by_precision(column, tallies);
   if (column.ordered) {
     for (int const p : order) {
       if (column.is_value(p)) firsts.places.push_back(place_bit(p));
@@ -205,6 +210,26 @@ FirstPlaces first_places(PlaceColumn const& column, PlaceTallies const& histogra
     }
   }
   return firsts;
+}
+
+double condition_count(PlaceColumn const& column) {
+  if (column.ordered) return 3.0 * column.used;  // is, at least and at most each
+  double sum = 0.0;
+  double sets = 1.0;  // of so many values
+  for (int listed = 1; listed <= std::min(kMostListed, column.used); ++listed) {
+    sets *= static_cast<double>(column.used - listed + 1) / listed;
+    sum += sets;
+  }
+  return sum;
+}
+
+double log_chance(Tally const& some, RuleScale const& scale) {
+  auto const rows = static_cast<double>(some.rows);
+  double const share = static_cast<double>(some.affected) / rows;
+  double const base = scale.base();
+  if (share <= base) return 0.0;
+  double const rest = share < 1.0 ? (1.0 - share) * std::log((1.0 - share) / (1.0 - base)) : 0.0;
+  return -rows * (share * std::log(share / base) + rest);
 }
 
 }  // namespace fairlane

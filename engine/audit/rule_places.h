@@ -94,6 +94,14 @@ struct FirstPlaces {
 
 FirstPlaces first_places(PlaceColumn const& column, PlaceTallies const& tallies);
 
+/// How many conditions there are on a column, about.
+double condition_count(PlaceColumn const& column);
+
+/// Natural logarithm of the most probable that so many rows, drawn from all, have so many affected
+/// ones or more; 0 where they have no more than expected.
+/// Source: Hoeffding, Journal of the American Statistical Association 58, 1963.
+double log_chance(Tally const& some, RuleScale const& scale);
+
 /// Whether at least and at most mean something: numbers, bins, and words whose first numbers do not
 /// fall, such as 18-29, 30-44, 45 and over.
 bool is_ordered(Attribute const& attribute);

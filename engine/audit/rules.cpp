@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <utility>
 
 #include "engine/audit/rule_places.h"
@@ -15,8 +16,9 @@ namespace fairlane {
 namespace {
 
 constexpr int kMostConditions = 3;
-constexpr int kRounds = 4;          // of bettering each condition, the others fixed
-constexpr int kAffectedShift = 32;  // of a table's cells: rows below, affected ones above
+constexpr std::size_t kBestOfPair = 4;  // rules on the same two columns that are gone on with
+constexpr std::size_t kRounds = 4;      // of bettering each condition, the others fixed
+constexpr int kAffectedShift = 32;      // of a table's cells: rows below, affected ones above
 
 Tally tally_of(std::uint64_t cell) {
   return {static_cast<std::int64_t>(cell & 0xFFFFFFFFU),
@@ -29,6 +31,17 @@ struct Draft {
   std::vector<std::pair<std::size_t, Places>> conditions;
 };
 
+/// The best first, equal ones once.
+void keep_best(std::vector<Draft>& drafts, std::size_t most) {
+  std::stable_sort(drafts.begin(), drafts.end(),
+                   [](Draft const& x, Draft const& y) { return x.quality > y.quality; });
+  auto const end = std::unique(drafts.begin(), drafts.end(), [](Draft const& x, Draft const& y) {
+    return x.quality == y.quality && x.conditions == y.conditions;
+  });
+  drafts.erase(end, drafts.end());
+  if (drafts.size() > most) drafts.resize(most);
+}
+
 /// The search for one table's rules.
 class RuleSearch {
  public:
@@ -40,11 +53,15 @@ class RuleSearch {
  private:
   Draft best_rule();
   void tabulate(std::size_t a, std::size_t b);
-  /// The best rule of two conditions on these columns; a, b as tabulated.
-  Draft best_pair(std::size_t a, std::size_t b, std::vector<FirstPlaces> const& firsts);
+  /// Adds the best rules of two conditions on these columns; a, b as tabulated.
+  void add_pairs(std::size_t a, std::size_t b, std::vector<FirstPlaces> const& firsts,
+                 std::vector<Draft>& pairs) const;
   /// Sum of the table over some places of one of its columns.
   PlaceTallies slice(bool of_first, Places places) const;
   Draft with_third(Draft const& pair);
+  /// Whether a rule as good may be found among all of so many conditions where rows are affected at
+  /// random: the sum of all these rules' probabilities bounds that.
+  bool may_be_chance(Draft const& draft) const;
   /// Without conditions that leave nobody out.
   Draft reduced(Draft draft) const;
   /// Open rows for which all conditions hold but that of number `but`.
@@ -115,40 +132,37 @@ PlaceTallies RuleSearch::slice(bool of_first, Places places) const {
   return sum;
 }
 
-Draft RuleSearch::best_pair(std::size_t a, std::size_t b, std::vector<FirstPlaces> const& firsts) {
+void RuleSearch::add_pairs(std::size_t a, std::size_t b, std::vector<FirstPlaces> const& firsts,
+                           std::vector<Draft>& pairs) const {
   std::array<std::size_t, 2> const columns = {a, b};
-  std::array<Places, 2> best = {};
-  double quality = 0.0;
-  auto const try_firsts = [&](std::size_t first) {
+  std::vector<Draft> drafts;
+  auto const add = [&](std::size_t first, Places places) {
     std::size_t const second = 1 - first;
-    for (Places const places : firsts[columns[first]].places) {
-      PlaceChoice const choice =
-          best_places(columns_[columns[second]], slice(first == 0, places), scale_);
-      if (choice.quality <= quality) continue;
-      quality = choice.quality;
-      best[first] = places;
-      best[second] = choice.places;
-    }
+    PlaceChoice const choice =
+        best_places(columns_[columns[second]], slice(first == 0, places), scale_);
+    if (choice.quality <= 0.0) return;
+    Draft draft{choice.quality, {{a, places}, {b, places}}};
+    draft.conditions[second].second = choice.places;
+    drafts.push_back(std::move(draft));
+  };
+  auto const try_firsts = [&](std::size_t first) {
+    for (Places const places : firsts[columns[first]].places) add(first, places);
   };
   FirstPlaces const& of_a = firsts[a];
   FirstPlaces const& of_b = firsts[b];
-  if (of_a.complete && (!of_b.complete || of_a.places.size() <= of_b.places.size())) {
-    try_firsts(0);
-  } else if (of_b.complete) {
-    try_firsts(1);
-  } else {
-    try_firsts(0);
-    try_firsts(1);
-    for (int round = 0; round < kRounds; ++round) {
-      std::size_t const changed = static_cast<std::size_t>(round) % 2;
-      PlaceChoice const choice =
-          best_places(columns_[columns[changed]], slice(changed == 1, best[1 - changed]), scale_);
-      if (choice.quality <= quality) continue;
-      quality = choice.quality;
-      best[changed] = choice.places;
+  bool const takes_a =
+      of_a.complete && (!of_b.complete || of_a.places.size() <= of_b.places.size());
+  if (takes_a || !of_b.complete) try_firsts(0);
+  if (!takes_a) try_firsts(1);
+  keep_best(drafts, kBestOfPair);
+  if (!of_a.complete && !of_b.complete && !drafts.empty()) {
+    for (std::size_t round = 0; round < kRounds; ++round) {
+      std::size_t const kept = round % 2;
+      add(kept, drafts.front().conditions[kept].second);
+      keep_best(drafts, kBestOfPair);
     }
   }
-  return {quality, {{a, best[0]}, {b, best[1]}}};
+  pairs.insert(pairs.end(), drafts.begin(), drafts.end());
 }
 
 std::vector<std::uint32_t> RuleSearch::matching(Draft const& draft, std::size_t but) const {
@@ -179,7 +193,7 @@ Draft RuleSearch::with_third(Draft const& pair) {
     best.conditions.emplace_back(c, choice.places);
   }
   bool better = !best.conditions.empty();
-  for (int round = 0; round < kRounds && better; ++round) {
+  for (std::size_t round = 0; round < kRounds && better; ++round) {
     better = false;
     for (std::size_t c = 0; c < best.conditions.size(); ++c) {
       auto& [column, places] = best.conditions[c];
@@ -192,6 +206,21 @@ Draft RuleSearch::with_third(Draft const& pair) {
     }
   }
   return best;
+}
+
+bool RuleSearch::may_be_chance(Draft const& draft) const {
+  if (options_.most_chance >= 1.0) return false;
+  // Elementary symmetric sums: rules of 0, 1, 2, ... conditions of different columns.
+  std::array<double, kMostConditions + 1> rules = {1.0};
+  for (PlaceColumn const& column : columns_) {
+    for (std::size_t k = kMostConditions; k > 0; --k)
+      rules[k] += rules[k - 1] * condition_count(column);
+  }
+  Tally some;
+  for (std::uint32_t const i : matching(draft, draft.conditions.size()))
+    some.add({1, is_affected_[i]});
+  double const log_sum = std::log(rules[draft.conditions.size()]) + log_chance(some, scale_);
+  return log_sum > std::log(options_.most_chance / kMostConditions);
 }
 
 Draft RuleSearch::reduced(Draft draft) const {
@@ -217,23 +246,22 @@ Draft RuleSearch::best_rule() {
   for (std::size_t a = 0; a < columns_.size(); ++a) {
     for (std::size_t b = a + 1; b < columns_.size(); ++b) {
       tabulate(a, b);
-      Draft pair = best_pair(a, b, firsts);
-      if (pair.quality > 0.0) pairs.push_back(std::move(pair));
+      add_pairs(a, b, firsts, pairs);
     }
   }
-  std::stable_sort(pairs.begin(), pairs.end(),
-                   [](Draft const& x, Draft const& y) { return x.quality > y.quality; });
+  keep_best(pairs, static_cast<std::size_t>(std::max(1, options_.beam)));
   if (pairs.empty()) return best;
-  if (pairs[0].quality > best.quality * (1.0 + kNoticeable)) best = pairs[0];
+  double const shorter = std::max(single.quality, pairs[0].quality);
+  // A longer rule is one of more: where it may be chance, a shorter one may not.
+  if (pairs[0].quality > single.quality * (1.0 + kNoticeable) && !may_be_chance(pairs[0]))
+    best = pairs[0];
   if (options_.most_conditions < kMostConditions) return best;
   Draft triple;
-  auto const tried = std::min(pairs.size(), static_cast<std::size_t>(std::max(0, options_.beam)));
-  for (std::size_t i = 0; i < tried; ++i) {
-    Draft longer = with_third(pairs[i]);
+  for (Draft const& pair : pairs) {
+    Draft longer = with_third(pair);
     if (longer.quality > triple.quality) triple = std::move(longer);
   }
-  double const shorter = std::max(best.quality, pairs[0].quality);
-  return triple.quality > shorter * (1.0 + kNoticeable) ? triple : best;
+  return triple.quality > shorter * (1.0 + kNoticeable) && !may_be_chance(triple) ? triple : best;
 }
 
 Condition RuleSearch::condition_of(PlaceColumn const& column, Places places) const {
@@ -287,7 +315,7 @@ std::vector<Rule> RuleSearch::run() {
     Tally const& all = scale_.all;
     if (all.affected == 0 || all.affected == all.rows) break;
     Draft const draft = reduced(best_rule());
-    if (draft.conditions.empty() || draft.quality < options_.least_quality) break;
+    if (draft.conditions.empty() || may_be_chance(draft)) break;
     Rule rule = rule_of(draft);
     std::erase_if(open_, [&](std::uint32_t i) {
       bool const holds = rule.holds(&rows_[i * width_]);

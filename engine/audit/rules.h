@@ -45,27 +45,28 @@ struct Rule {
 };
 
 /// most_conditions  1 to 3
-/// least_quality    of a rule: some hundred thousand rules are compared, the best of which reaches
-///                  nearly this where there is nothing to find
+/// most_chance      probability of finding any rule so good where rows are affected at random, at
+///                  most; 1: any rule is taken
 /// least_added      affected rows that no earlier rule covers
 /// least_added_percent  the same, of all affected ones
 /// beam             rules of two conditions that a third one is sought for
 struct RuleOptions {
   int most_rules = 5;
   int most_conditions = 3;
-  double least_quality = 5.0;
+  double most_chance = 0.001;
   std::int64_t least_added = 5;
   std::int64_t least_added_percent = 3;
-  int beam = 24;
+  int beam = 48;
 };
 
 /// A further condition must make a rule so much better. Since it leaves fewer rows, it then raises
 /// precision over that of all rows by more than this: shorter rules come first.
 inline constexpr double kNoticeable = 0.1;
+
 /// Rules that say where the affected rows are, each one the best for the rows that no earlier one
 /// covers. Up to two conditions the best rule is found where no nominal attribute has more than 6
 /// values or ordered one more than 63; otherwise, and of three conditions, a good one. No rule where
-/// none or all rows are affected.
+/// none or all rows are affected, nor any that may be chance.
 /// rows         [count][attributes] codes
 /// is_affected  [count]
 /// left_out     attributes that no condition is of, such as the protected ones

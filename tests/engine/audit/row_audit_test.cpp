@@ -5,13 +5,18 @@
 #include <atomic>
 #include <cmath>
 #include <map>
+#include <random>
 #include <set>
+#include <sstream>
+#include <string>
 
 #include "base/error.h"
+#include "engine/check/check.h"
 #include "engine/config/config_yaml.h"
 #include "tests/benchmarks.h"
 #include "tests/checkout.h"
 #include "tests/engine/count/estimated.h"
+#include "tests/engine/results/run_output.h"
 #include "tests/engine/search/network_scorer.h"
 #include "tests/engine/search/run_search.h"
 #include "tests/models/expect_error.h"
@@ -263,6 +268,85 @@ TEST(RowAudit, TakesAnyPeople) {
   EXPECT_EQ(none.rows, 0);
   EXPECT_EQ(none.variants.size(), 8U);
   EXPECT_EQ(none.variants[0].share, 0.0);
+}
+
+// The instances of a run, audited as a table, are what instances.csv says of them.
+TEST(RowAudit, SaysWhatInstancesSay) {
+  for (char const* const kind : {"one output", "several outputs", "undefined members"}) {
+    SCOPED_TRACE(kind);
+    TemporaryFolder const folder;
+    RunConfig const config = small_config(folder, shape_of(kind));
+    run(config, options_with(1));
+    std::istringstream csv(slurp(config.output.dir + "/instances.csv"));
+    std::vector<std::vector<std::string>> lines;
+    for (std::string line; std::getline(csv, line);) {
+      std::istringstream cells(line);
+      lines.emplace_back();
+      for (std::string cell; std::getline(cells, cell, ',');) lines.back().push_back(cell);
+    }
+    ASSERT_GT(lines.size(), 100U);
+    auto const& header = lines[0];
+    auto const cell = [&](std::size_t i, std::string const& name) {
+      auto const found = std::find(header.begin(), header.end(), name);
+      return std::stof(lines[i + 1].at(static_cast<std::size_t>(found - header.begin())));
+    };
+    TestSubject const subject(config);
+    int const attributes = subject.domain().size();
+    std::vector<std::int32_t> rows;
+    for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
+      for (int a = 0; a < attributes; ++a)
+        rows.push_back(std::stoi(lines[i + 1].at(static_cast<std::size_t>(a))));
+    }
+    auto const backend = backend_for(subject);
+    RowAudit const audit = audit_rows(subject, *backend, rows, 1);
+    EXPECT_EQ(audit.affected, audit.rows);
+    EXPECT_EQ(check_directory(config.output.dir).failed, 0);
+    for (std::size_t i = 0; i < audit.is_affected.size(); ++i) {
+      auto const variant = static_cast<std::size_t>(audit.other_variant[i]);
+      ASSERT_EQ(cell(i, "pair_a0"), audit.variants[variant].values[0]) << i;
+      ASSERT_EQ(cell(i, "pair_a4"), audit.variants[variant].values[1]) << i;
+      ASSERT_EQ(cell(i, "label"), audit.own_label[i]) << i;
+      ASSERT_EQ(cell(i, "pair_label"), audit.other_label[i]) << i;
+      ASSERT_EQ(cell(i, "score"), audit.own_score[i]) << i;
+      ASSERT_EQ(cell(i, "pair_score"), audit.other_score[i]) << i;
+    }
+    auto const summary = without_timing(config.output.dir);
+    EXPECT_EQ(summary.at("severity").at("max"), audit.severity_max);
+    EXPECT_DOUBLE_EQ(summary.at("severity").at("mean"), audit.severity_mean);
+  }
+}
+
+TEST(RowAudit, TakesEnsemblesOfTrees) {
+  constexpr int kRows = 2000;
+  for (char const* const model : {"xgboost_logistic", "xgboost_softmax"}) {
+    SCOPED_TRACE(model);
+    TemporaryFolder const folder;
+    RunConfig config;
+    config.model = source_dir() + "/tests/models/trees/" + model + ".json";
+    config.domain = folder.write("domain.yaml",
+                                 "name: people\nattributes:\n"
+                                 "  - {name: age, low: 18, high: 70}\n"
+                                 "  - {name: job, low: 0, high: 5}\n"
+                                 "  - {name: degree, low: 0, high: 3}\n"
+                                 "  - {name: sex, low: 0, high: 1, protected: true}\n");
+    std::mt19937 random(1);
+    std::string table = "age,job,degree,sex,label\n";
+    for (int i = 0; i < kRows; ++i) {
+      for (auto const& [low, count] : {std::pair{18U, 53U}, {0U, 6U}, {0U, 4U}, {0U, 2U}})
+        table += std::to_string(low + random() % count) + ",";
+      table += "0\n";
+    }
+    config.data = folder.write("data.csv", table);
+    config.protected_attributes = {{"sex", {}}};
+    TestSubject const subject(config);
+    RowAudit const audit = audited(subject);
+    EXPECT_GT(audit.affected, 0);
+    EXPECT_LT(audit.groups, kRows);
+    expect_descriptions(audit, subject);
+    EstimateOptions options = on(1);
+    options.region.rows = true;
+    EXPECT_EQ(estimated(config, options)["counts"]["hits"], audit.affected);
+  }
 }
 
 TEST(RowAudit, StopsAndRefuses) {
