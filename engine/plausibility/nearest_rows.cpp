@@ -147,8 +147,8 @@ void NearestRows::add_blocks(DistinctRows const& rows, Order const& order, std::
   }
 }
 
-/// Equal codes have equal marks; marks of an ordered attribute differ by the term in units, and less
-/// than one more or less.
+/// Equal codes have equal marks; marks of an ordered attribute differ by the term in units, give or
+/// take less than one.
 std::int16_t NearestRows::mark(Gower::Term const& term, std::int32_t code) const {
   constexpr std::uint32_t kBits = 0x7FFF;
   auto const height = static_cast<std::uint32_t>(code - term.low);
