@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -50,6 +49,10 @@ double spread(Gower::Term const& term, DistinctRows const& rows,
 }  // namespace
 
 NearestRows::NearestRows(Gower gower, DistinctRows const& rows) : gower_(std::move(gower)) {
+  if (!gower_.terms().empty()) {
+    auto const most = static_cast<std::size_t>(std::numeric_limits<std::int16_t>::max());
+    unit_ = static_cast<std::int16_t>(most / gower_.terms().size());  // no sum overflows
+  }
   Order order(rows.count());
   std::iota(order.begin(), order.end(), std::size_t{0});
   build(rows, order, 0, order.size());
@@ -136,11 +139,21 @@ void NearestRows::add_blocks(DistinctRows const& rows, Order const& order, std::
   node.first_block = terms.empty() ? 0 : codes_.size() / (terms.size() * kBlock);
   node.blocks = (last - first + kBlock - 1) / kBlock;
   for (std::size_t block = first; block < last; block += kBlock) {
-    for (auto const& term : terms) {
-      for (std::size_t i = 0; i < kBlock; ++i)
-        codes_.push_back(rows.row(order[std::min(block + i, last - 1)])[term.attribute]);
-    }
+    auto const row = [&](std::size_t i) { return rows.row(order[std::min(block + i, last - 1)]); };
+    for (std::size_t i = 0; i < kBlock; ++i)
+      for (auto const& term : terms) codes_.push_back(row(i)[term.attribute]);
+    for (auto const& term : terms)
+      for (std::size_t i = 0; i < kBlock; ++i) marks_.push_back(mark(term, row(i)[term.attribute]));
   }
+}
+
+/// Equal codes have equal marks; marks of an ordered attribute differ by the term in units, give or
+/// take less than one.
+std::int16_t NearestRows::mark(Gower::Term const& term, std::int32_t code) const {
+  constexpr std::uint32_t kBits = 0x7FFF;
+  auto const height = static_cast<std::uint32_t>(code - term.low);
+  if (term.nominal) return static_cast<std::int16_t>(height & kBits);
+  return static_cast<std::int16_t>(static_cast<double>(height) * term.scale * unit_);
 }
 
 double NearestRows::bound(std::size_t node, Query const& query) const {
@@ -155,6 +168,7 @@ double NearestRows::bound(std::size_t node, Query const& query) const {
     } else {
       sum += terms[t](std::max({extents[t].low - code, code - extents[t].high, 0}));
     }
+    if (sum >= query.best) return sum;
   }
   return sum;
 }
@@ -170,28 +184,47 @@ void NearestRows::visit(std::size_t index, Query& query) const {
 
 void NearestRows::look_through(Node const& node, Query& query) const {
   auto const& terms = gower_.terms();
+  std::int16_t const* marks = marks_.data() + node.first_block * terms.size() * kBlock;
   std::int32_t const* codes = codes_.data() + node.first_block * terms.size() * kBlock;
-  for (std::size_t block = 0; block < node.blocks; ++block) {
-    std::array<double, kBlock> sums{};
-    for (std::size_t t = 0; t < terms.size(); ++t, codes += kBlock) {
-      std::int32_t const code = query.codes[t];
-      double const scale = terms[t].scale;
+  for (std::size_t block = 0; block < node.blocks; ++block, codes += terms.size() * kBlock) {
+    std::array<std::int16_t, kBlock> sums{};
+    for (std::size_t t = 0; t < terms.size(); ++t, marks += kBlock) {
+      std::int16_t const mark = query.marks[t];
+      std::int16_t const unit = unit_;
       if (terms[t].nominal) {
-        for (std::size_t i = 0; i < kBlock; ++i) sums[i] += codes[i] != code ? 1.0 : 0.0;
-      } else {
         for (std::size_t i = 0; i < kBlock; ++i)
-          sums[i] += static_cast<double>(std::abs(codes[i] - code)) * scale;
+          sums[i] = static_cast<std::int16_t>(sums[i] + (marks[i] != mark ? unit : 0));
+      } else {
+        for (std::size_t i = 0; i < kBlock; ++i) {
+          std::int16_t const above = std::max(marks[i], mark);
+          std::int16_t const below = std::min(marks[i], mark);
+          sums[i] = static_cast<std::int16_t>(sums[i] + above - below);
+        }
       }
     }
-    for (double const sum : sums)
-      if (sum < query.best && !(query.leaves_out_equal && sum == 0.0)) query.best = sum;
+    // The marks' sum exceeds the terms' in units by less than one a term; one more for rounding.
+    auto const slack = static_cast<double>(terms.size() + 1);
+    double limit = query.best * unit_ + slack;
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      if (sums[i] > limit) continue;
+      double sum = 0.0;
+      for (std::size_t t = 0; t < terms.size(); ++t)
+        sum += terms[t](codes[i * terms.size() + t] - query.codes[t]);
+      if (sum >= query.best || (query.leaves_out_equal && sum == 0.0)) continue;
+      query.best = sum;
+      limit = sum * unit_ + slack;
+    }
   }
 }
 
 double NearestRows::least(std::int32_t const* row, bool leaves_out_equal) const {
   std::vector<std::int32_t> codes;
-  for (auto const& term : gower_.terms()) codes.push_back(row[term.attribute]);
-  Query query{codes.data(), leaves_out_equal, kNowhere};
+  std::vector<std::int16_t> marks;
+  for (auto const& term : gower_.terms()) {
+    codes.push_back(row[term.attribute]);
+    marks.push_back(mark(term, codes.back()));
+  }
+  Query query{codes.data(), marks.data(), leaves_out_equal, kNowhere};
   visit(0, query);
   return query.best == kNowhere ? kNowhere : gower_.of_sum(query.best);
 }

@@ -25,8 +25,8 @@ class NearestRows {
   double nearest_other(std::int32_t const* row) const;
 
  private:
-  /// Of rows that are compared at once, side by side: as many sums as fit in registers.
-  static constexpr std::size_t kBlock = 16;
+  /// Rows that are compared at once, side by side: their sums fit in registers.
+  static constexpr std::size_t kBlock = 32;
 
   /// What the rows of a node take of one attribute.
   struct Extent {
@@ -42,6 +42,7 @@ class NearestRows {
   /// A search for the least sum of terms.
   struct Query {
     std::int32_t const* codes = nullptr;  // [terms]
+    std::int16_t const* marks = nullptr;  // [terms]
     bool leaves_out_equal = false;
     double best = 0.0;
   };
@@ -54,6 +55,7 @@ class NearestRows {
                     std::size_t last) const;
   void add_blocks(DistinctRows const& rows, Order const& order, std::size_t first,
                   std::size_t last);
+  std::int16_t mark(Gower::Term const& term, std::int32_t code) const;
   double bound(std::size_t node, Query const& query) const;
   void visit(std::size_t node, Query& query) const;
   void look_through(Node const& node, Query& query) const;
@@ -62,7 +64,9 @@ class NearestRows {
   Gower gower_;
   std::vector<Node> nodes_;
   std::vector<Extent> extents_;      // [nodes][terms]
-  std::vector<std::int32_t> codes_;  // [blocks][terms][kBlock], the last row repeated
+  std::vector<std::int32_t> codes_;  // [blocks][kBlock][terms], the last row repeated
+  std::int16_t unit_ = 0;            // what a term of 1 is in marks
+  std::vector<std::int16_t> marks_;  // [blocks][terms][kBlock], by mark()
 };
 
 }  // namespace fairlane

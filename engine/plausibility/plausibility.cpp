@@ -1,5 +1,6 @@
 #include "engine/plausibility/plausibility.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -50,8 +51,8 @@ PlausibilityModel::PlausibilityModel(Domain const& domain, DistinctRows const& r
       pool_(std::make_unique<ThreadPool>()),
       threads_(1 + pool_->reserve(threads - 1)),
       gower_(domain),
-      nearest_(gower_, rows),
-      tree_(domain, rows, *pool_, threads_) {
+      tree_(domain, rows, *pool_, threads_),
+      nearest_(gower_, rows) {
   measure_distances(rows);
   measure_surprises(rows);
 }
@@ -95,8 +96,8 @@ std::vector<Plausibility> PlausibilityModel::score(std::span<std::int32_t const>
     return static_cast<std::size_t>(beyond - sorted.begin());
   };
   auto const rate = [&](std::int32_t const* row, Plausibility& score) {
+    score.surprise = tree_.surprise(row);  // throws, for a code that is none
     score.distance = nearest_.nearest(row);
-    score.surprise = tree_.surprise(row);
     score.distance_percentile = 100.0 *
                                 static_cast<double>(number_within(distances_, score.distance)) /
                                 static_cast<double>(distances_.size());

@@ -38,7 +38,7 @@ class PlausibilityModel {
  public:
   /// table    rows in the domain, whose bounds are resolved
   /// threads  workers
-  /// Throws Error(kData) for a table without rows.
+  /// Throws Error(kData) for a table without rows, Error(kBug) for a code that may not occur.
   PlausibilityModel(Domain const& domain, Dataset const& table, int threads);
 
   /// rows [count][attributes] codes of the domain
@@ -63,8 +63,8 @@ class PlausibilityModel {
   std::unique_ptr<ThreadPool> pool_;
   int threads_;
   Gower gower_;
-  NearestRows nearest_;
   ChowLiuTree tree_;
+  NearestRows nearest_;
   std::vector<double> distances_;        // of the sample's rows to the others, ascending
   std::vector<double> surprises_;        // of the distinct rows, ascending
   std::vector<std::int64_t> surprised_;  // rows up to each of them

@@ -134,5 +134,16 @@ TEST(Plausibility, OneRowIsEnoughAndNoneIsAnError) {
   }
 }
 
+TEST(Plausibility, RefusesCodesThatMayNotOccur) {
+  Domain const domain = mixed_domain();
+  std::mt19937 random(6);
+  auto const rows = random_people(domain, 10, 0.5, random);
+  PlausibilityModel const model(domain, table_of(domain, rows), 1);
+  auto people = rows;
+  people[static_cast<std::size_t>(domain.size()) + 1] = 1'000'000;
+  EXPECT_THROW((void)model.score(people), Error);
+  EXPECT_THROW(PlausibilityModel(domain, table_of(domain, people), 1), Error);
+}
+
 }  // namespace
 }  // namespace fairlane
