@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <vector>
 
 #include "apps/console.h"
+#include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
 
