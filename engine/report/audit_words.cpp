@@ -168,7 +168,7 @@ std::string policy_words(Json const& audit) {
       sets.push_back(set_words(set));
   }
   return fmt::format("The limit of {} is exceeded{}.", limit,
-                     sets.empty() ? "" : ": " + listed(sets));
+                     sets.empty() ? "" : " by " + listed(sets));
 }
 
 std::vector<ShareLine> share_lines(Json const& set) {
@@ -267,8 +267,8 @@ std::vector<std::pair<std::string, std::string>> glossary() {
        "everything else unchanged"},
       {"finding", "an affected person, shown with the change that turns the decision"},
       {"profile",
-       "all that is not protected of a person; with each protected value it is one "
-       "person, and all of them together are one profile"},
+       "what is not protected of a person; the people who differ in nothing else share one "
+       "profile"},
       {"favourable decision", "the one that is better to have"},
       {"share",
        "affected people out of all of a kind: the people in the table, plausible people "
@@ -283,7 +283,7 @@ std::vector<std::pair<std::string, std::string>> glossary() {
 
 bool anything_found(Json const& set) {
   for (ShareLine const& line : share_lines(set)) {
-    if (line.high > 0.0) return true;
+    if (line.middle > 0.0) return true;
   }
   return !list_of(set, "findings").empty();
 }

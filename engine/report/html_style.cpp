@@ -42,24 +42,28 @@ caption{text-align:left;color:var(--soft);padding-bottom:.5rem;font-size:.9375re
 th,td{text-align:left;vertical-align:top;padding:.375rem .75rem .375rem 0;border-bottom:1px solid var(--rule);font-weight:400}
 thead th{color:var(--soft);font-size:.875rem}
 th[scope=rowgroup]{font-weight:600;padding-top:1rem}
+thead th{overflow-wrap:break-word}
+.n{white-space:nowrap;overflow-wrap:normal;text-align:right}
+th.n{white-space:normal}
 td b{font-weight:600}
-.shares th[scope=row]{width:24%}
+.shares table,.map table{table-layout:fixed}
+.pairs{max-width:44rem}
+.shares th:first-child{width:24%}
 .shares td{padding-right:0}
 .said{display:flex;flex-wrap:wrap;gap:0 .75rem;align-items:baseline}
 .said .soft{font-size:.9375rem}
 svg.bar{display:block;width:100%;height:1rem;margin:.125rem 0}
 .bar .grid{stroke:var(--rule);vector-effect:non-scaling-stroke}
 .bar .fill{fill:var(--fill)}
-.bar .halo{stroke:var(--page);stroke-width:4;vector-effect:non-scaling-stroke}
 .bar .whisker{stroke:var(--ink);stroke-width:2;vector-effect:non-scaling-stroke}
 .scale{display:flex;justify-content:space-between;color:var(--soft);font-size:.8125rem}
-.map th[scope=row]{width:20%}
+.map th:first-child{width:20%}
 .map ul{list-style:none;display:flex;flex-wrap:wrap;gap:.25rem;margin:0;padding:0;max-width:none}
 .map li,.key span{border-radius:.25rem;padding:.25rem .5rem;min-width:7.5rem;line-height:1.3;font-size:.875rem}
 .map li b{display:block;font-size:1.0625rem;font-weight:600}
 .map li i{display:block;font-style:normal}
 .key{display:flex;flex-wrap:wrap;gap:.25rem;align-items:center;font-size:.875rem;margin:.5rem 0}
-.key span{min-width:0}
+.key span{min-width:0;width:2rem;height:1.25rem}
 .h0{background:var(--h0);color:var(--t0)}.h1{background:var(--h1);color:var(--t1)}
 .h2{background:var(--h2);color:var(--t2)}.h3{background:var(--h3);color:var(--t3)}
 .h4{background:var(--h4);color:var(--t4)}.h5{background:var(--h5);color:var(--t5)}
@@ -68,7 +72,8 @@ svg.bar{display:block;width:100%;height:1rem;margin:.125rem 0}
 .people{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,24rem),1fr));gap:1rem;margin:.75rem 0}
 .person{background:var(--panel);border:1px solid var(--rule);border-radius:.5rem;padding:1rem;font-size:.9375rem;min-width:0}
 .person p{margin:.125rem 0}
-.person table{margin:.5rem 0;table-layout:fixed}
+.person caption{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
+.person table{position:relative;margin:.5rem 0;table-layout:fixed}
 .person th,.person td{padding:.25rem .5rem;border-color:var(--rule)}
 .person .same{color:var(--soft)}
 .person .changed th,.person .changed td{background:var(--wash);font-weight:600;border-bottom:1px solid var(--accent);
@@ -87,12 +92,19 @@ footer{padding-top:2rem;padding-bottom:3rem;color:var(--soft);font-size:.875rem}
 @media (max-width:34rem){
 header,nav,main,footer{padding-left:.875rem;padding-right:.875rem}
 h1{font-size:1.625rem}
-.map li{min-width:6.5rem}
+.map li{min-width:5.625rem;padding:.25rem .375rem}
+.pairs table{table-layout:fixed;hyphens:auto}
+.pairs th,.pairs td{width:32%;font-size:.875rem}
+.pairs .n{width:18%}
 dl{display:block}
 dd{margin:0 0 .625rem}
-.person{padding:.75rem .5rem}
+.person{padding:.75rem .375rem;hyphens:auto}
+.person th,.person td{padding:.25rem .125rem .25rem .25rem;font-size:.875rem}
 th,td{padding-right:.5rem}
+.shares th:first-child,.map th:first-child{width:5.75rem}
+.shares th[scope=row],.map th[scope=row]{font-size:.875rem}
 }
+@page{margin:1.5cm}
 @media print{
 :root{color-scheme:light;--page:#fff;--ink:#000;--soft:#444;--rule:#bbb;--panel:#fff;--accent:#0a4a8a;--wash:#e4effa;--fill:#5b9bd5;
 --h0:#f0f3f6;--h1:#d8e7f6;--h2:#aecff0;--h3:#78aee2;--h4:#2b6cb0;--h5:#12406f;
@@ -107,6 +119,7 @@ h2,h3,h4,caption,thead{break-after:avoid}
 .person{margin-bottom:1rem}
 details::details-content{content-visibility:visible;display:block;height:auto;opacity:1}
 summary{color:var(--ink);list-style:none}
+details.screen{display:none}
 }
 )css";
 }
