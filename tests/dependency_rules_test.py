@@ -78,6 +78,7 @@ OWN_HEADERS = (
                           "engine/verify/linear_limit.h", "engine/verify/proof_tree.h", "engine/verify/recorded_query.h",
                           "engine/verify/verify_query.h", "engine/recheck/*")),
     ("engine/pictures/*", ("base/*", "engine/pictures/*")),
+    ("engine/report/*", ("base/*", "engine/pictures/*", "engine/report/*")),
     ("engine/sweep/*", (*JOB, "engine/search/*", "engine/ranks/*", "engine/sweep/*")),
     ("apps/init/*", (*ENGINE, "engine/check/*", "engine/subject/*",
                      "engine/config/config_reference.h", "apps/files.h", "apps/init/*")),

@@ -39,6 +39,8 @@ void set_interval(ShareLine& line, Json const& share) {
       fmt::format("{} to {}", share_words(share.at("low")), share_words(share.at("high")));
   if (Json const* const confidence = present(share, "confidence")) {
     line.detail += fmt::format(" with {:g} % confidence", 100.0 * confidence->get<double>());
+  } else {
+    line.detail += ", since some outputs are no number";
   }
   line.detail += "; ";
 }
@@ -267,8 +269,7 @@ std::vector<std::pair<std::string, std::string>> glossary() {
        "everything else unchanged"},
       {"finding", "an affected person, shown with the change that turns the decision"},
       {"profile",
-       "what is not protected of a person; the people who differ in nothing else share one "
-       "profile"},
+       "all about a person but what is protected; people who differ in nothing else share one"},
       {"favourable decision", "the one that is better to have"},
       {"share",
        "affected people out of all of a kind: the people in the table, plausible people "
