@@ -94,14 +94,14 @@ std::string plain(std::string_view text, std::size_t limit) {
   return out;
 }
 
-std::string text_of(Json const& object, std::string_view key) {
+std::string text_of(Json const& object, std::string_view key, std::size_t limit) {
   Json const* const found = present(object, key);
-  return found == nullptr ? std::string() : plain(found->get<std::string>());
+  return found == nullptr ? std::string() : plain(found->get<std::string>(), limit);
 }
 
-std::vector<std::string> texts_of(Json const& array) {
+std::vector<std::string> texts_of(Json const& array, std::size_t limit) {
   std::vector<std::string> texts;
-  for (Json const& item : array) texts.push_back(plain(item.get<std::string>()));
+  for (Json const& item : array) texts.push_back(plain(item.get<std::string>(), limit));
   return texts;
 }
 
@@ -220,7 +220,7 @@ std::string search_words(Json const& search) {
 }
 
 std::vector<std::string> limits_of(Json const& set) {
-  std::vector<std::string> limits = texts_of(list_of(set, "not_examined"));
+  std::vector<std::string> limits = texts_of(list_of(set, "not_examined"), kSentenceBytes);
   for (ShareLine const& line : share_lines(set)) {
     if (!line.examined) limits.push_back("The share of " + line.of + " was not examined.");
   }

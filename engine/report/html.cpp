@@ -83,7 +83,8 @@ std::string limits_section(Json const& audit, Room const& room) {
                              : html_list(limits, room.lines);
   }
   if (Json const& assumed = list_of(audit, "assumed"); !assumed.empty())
-    markup += element("h3", "What was assumed") + html_list(texts_of(assumed), room.lines);
+    markup += element("h3", "What was assumed") +
+              html_list(texts_of(assumed, kSentenceBytes), room.lines);
   return section("limits", "Limits of this result", markup);
 }
 

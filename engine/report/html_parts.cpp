@@ -130,7 +130,7 @@ std::string share_bar(double low, double middle, double high, double most) {
 double scale_end(double most) {
   constexpr double kLeast = 0.01;  // of nothing but zeros
   double const end = std::max(most, kLeast);
-  double const step = tick_step(end) * 2.0;
+  double const step = tick_step(end);
   return std::min(1.0, std::ceil(end / step - 1e-9) * step);
 }
 

@@ -201,8 +201,8 @@ std::string rules_of(Json const& set, Room const& room) {
   std::string items;
   std::size_t const shown = std::min(rules.size(), room.rules);
   for (std::size_t i = 0; i < shown; ++i) {
-    items += wrapped(
-        "li", element("b", text_of(rules[i], "text")) + element("div", rule_words(rules[i]) + "."));
+    items += wrapped("li", element("b", text_of(rules[i], "text", kSentenceBytes)) +
+                               element("div", rule_words(rules[i]) + "."));
   }
   return items.empty() ? std::string()
                        : element("p", "Rules that say where the affected people are:") +

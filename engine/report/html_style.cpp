@@ -94,8 +94,8 @@ header,nav,main,footer{padding-left:.875rem;padding-right:.875rem}
 h1{font-size:1.625rem}
 .map li{min-width:5.625rem;padding:.25rem .375rem}
 .pairs table{table-layout:fixed;hyphens:auto}
-.pairs th,.pairs td{width:32%;font-size:.875rem}
-.pairs .n{width:18%}
+.pairs th,.pairs td{width:29%;font-size:.875rem}
+.pairs .n{width:21%;white-space:normal;overflow-wrap:anywhere}
 dl{display:block}
 dd{margin:0 0 .625rem}
 .person{padding:.75rem .375rem;hyphens:auto}

@@ -78,6 +78,16 @@ TEST(ReportHtml, AClassWithAWordOfItsOwnIsCalledByIt) {
   EXPECT_THAT(report_html(audit), HasSubstr("would get class 1 if everybody"));
 }
 
+TEST(ReportHtml, CutsNoSentence) {
+  std::string const sentence = std::string(400, 'a') + " to the end";
+  Json audit = golden_audit();
+  audit["assumed"] = Json::array({sentence});
+  audit["sets"][0]["rules"][0]["text"] = sentence;
+  std::string const page = report_html(audit);
+  EXPECT_THAT(page, HasSubstr("<b>" + sentence));
+  EXPECT_THAT(page, HasSubstr("<li>" + sentence));
+}
+
 TEST(ReportHtml, FitsIntoTwoMegabytesAndSaysWhatItLeftOut) {
   constexpr int kMany = 300;  // attributes
   Json audit = golden_audit();
