@@ -33,6 +33,13 @@ std::string by_set(Json const& audit, std::function<std::string(Json const&)> co
   return markup;
 }
 
+/// What stands beside a set's name.
+std::string how_bad(Json const& set) {
+  if (std::string const severity = severity_words(set); !severity.empty())
+    return "severity " + severity;
+  return anything_found(set) ? "severity not examined" : "nobody affected was found";
+}
+
 std::string share_row(ShareLine const& line, double most) {
   std::string said = line.examined ? element("b", line.share) : element("span", line.share);
   said += element("span class=\"soft\"", line.detail);
@@ -224,11 +231,10 @@ std::string how_much_section(Json const& audit) {
   bool first = true;
   for (Json const& set : audit.at("sets")) {
     table += (first ? "" : "</tbody><tbody>\n") +
-             wrapped("tr", element("th scope=\"rowgroup\" colspan=\"2\"", set_words(set)));
+             wrapped("tr class=\"set\"", element("th scope=\"rowgroup\"", set_words(set)) +
+                                             element("td", how_bad(set)));
     first = false;
     for (ShareLine const& line : share_lines(set)) table += share_row(line, most);
-    if (std::string const severity = severity_words(set); !severity.empty())
-      table += wrapped("tr", element("th scope=\"row\"", "severity") + element("td", severity));
   }
   table += "</tbody><tbody><tr><th scope=\"row\" class=\"soft\">scale</th><td>" +
            scale_labels(most) + "</td></tr></tbody></table>\n";
