@@ -12,6 +12,7 @@
 #include "apps/commands.h"
 #include "apps/config_options.h"
 #include "apps/console.h"
+#include "apps/text/audit_text.h"
 #include "apps/text/compare_text.h"
 #include "apps/text/count_text.h"
 #include "apps/text/summary_text.h"
@@ -318,8 +319,10 @@ void inspect_results(std::string const& dir, Console const& console, bool as_jso
   RecordedRun const recorded = read_manifest(dir);
   bool const is_comparison = recorded.command == "compare";
   bool const is_estimate = recorded.command == "estimate";
+  bool const is_audit = recorded.command == "audit";
   std::string const summary_path = (path / (is_comparison ? "compare.json"
                                             : is_estimate ? "estimate.json"
+                                            : is_audit    ? "audit.json"
                                                           : "summary.json"))
                                        .string();
   std::string const summary = read_file(summary_path, kMaxSummaryBytes);
@@ -330,8 +333,9 @@ void inspect_results(std::string const& dir, Console const& console, bool as_jso
     // Numbers stay codes; where people are to be shown it is said below.
   }
   std::string const shown = is_comparison ? compare_text(summary, summary_path)
-                            : is_estimate
-                                ? recorded_estimate(summary, summary_path)
+                            : is_estimate ? recorded_estimate(summary, summary_path)
+                            : is_audit
+                                ? audit_text(summary, summary_path)
                                 : summary_text(summary, summary_path, domain ? &*domain : nullptr);
   if (as_json) {
     print(summary);
@@ -344,7 +348,7 @@ void inspect_results(std::string const& dir, Console const& console, bool as_jso
   try {
     if (recorded.command == "verify") {
       findings = verified_cells_text(dir, recorded, recorded_domain(recorded));
-    } else if (!is_comparison && !is_estimate) {
+    } else if (!is_comparison && !is_estimate && !is_audit) {
       findings = findings_text(dir, recorded);
     }
   } catch (Error const& error) {

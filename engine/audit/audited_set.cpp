@@ -41,10 +41,11 @@ class SetAudit {
  private:
   Domain const& domain() const { return subject_.domain(); }
   std::string flags() const;
-  void add_command(std::string const& command, std::string const& more) {
+  std::string const& add_command(std::string const& command, std::string const& more) {
     commands_.push_back(fmt::format("fairlane {} {}{}{}{}", command,
                                     shell_word(setting_.config_name), flags(), more,
                                     runs_code(config_.model) ? " --allow-exec" : ""));
+    return commands_.back();
   }
   void skip(std::string what) { not_examined_.push_back(std::move(what)); }
   RunConfig work_config(char const* part) const;
@@ -272,12 +273,14 @@ Json SetAudit::search_json(std::vector<std::int32_t>& found) {
                      with_commas(summary.search.model_evaluations)));
   if (summary.found.unique_instances > 0)
     found = found_people(searching.output.dir, searching, subject_);
-  add_command("run", fmt::format(" --set method=margin --set budget.evaluations={}",
-                                 *searching.budget.evaluations));
+  std::string const& command =
+      add_command("run", fmt::format(" --set method=margin --set budget.evaluations={}",
+                                     *searching.budget.evaluations));
   return {{"method", searching.method},
           {"evaluations", summary.search.model_evaluations},
           {"instances", summary.found.unique_instances},
-          {"groups", summary.found.unique_groups}};
+          {"groups", summary.found.unique_groups},
+          {"command", command}};
 }
 
 Json SetAudit::measure() {

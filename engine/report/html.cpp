@@ -60,9 +60,9 @@ std::string search_section(Json const& audit) {
       none.push_back(set_words(set));
       continue;
     }
-    items +=
-        wrapped("li", html_text(set_words(set) + ": " + search_words(*search) + "; all are in ") +
-                          element("code", text_of(*search, "directory")));
+    items += wrapped("li", html_text(set_words(set) + ": " + search_words(*search) +
+                                     "; all of them are written by ") +
+                               element("code", text_of(*search, "command")));
   }
   std::string markup = element(
       "p",

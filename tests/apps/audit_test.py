@@ -1,0 +1,176 @@
+"""`fairlane audit` by the command line: what it says equals what enumerate, estimate and check say, it repeats itself, and
+wrong use is one line."""
+import csv
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+BINARY = os.environ["FAIRLANE_BINARY"]
+DEMO = pathlib.Path(os.environ["FAIRLANE_SOURCE_DIR"], "configs", "demo")
+PATIENCE = 240
+TIME = "1000"  # seconds; so many that no clock decides what is examined
+
+
+def without_time(path):
+    value = json.loads(path.read_bytes())
+    value.pop("timing")
+    return value
+
+
+class Audit(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.temporary.cleanup)
+        cls.folder = pathlib.Path(cls.temporary.name)
+        for name in ("census.safetensors", "census.csv", "census.domain.yaml"):
+            shutil.copy(DEMO / name, cls.folder / name)
+        (cls.folder / "people.yaml").write_text(
+            "model: census.safetensors\ndata: census.csv\ndomain: census.domain.yaml\nprotected: [age, gender]\n"
+            "output: {dir: results}\n", encoding="utf-8")
+        done = cls.fairlane("audit", "people.yaml", "--time", TIME, "--out", "out")
+        assert done.returncode == 0, done.stderr
+        cls.said = done.stdout
+        cls.audit = json.loads((cls.folder / "out" / "audit.json").read_bytes())
+        cls.sets = {one["name"]: one for one in cls.audit["sets"]}
+
+    @classmethod
+    def fairlane(cls, *words):
+        return subprocess.run([BINARY, *words, "--quiet"], cwd=cls.folder, capture_output=True, text=True,
+                              timeout=PATIENCE, check=False)
+
+    def json_of(self, *words):
+        done = self.fairlane(*words, "--json")
+        self.assertEqual(0, done.returncode, done.stderr)
+        return json.loads(done.stdout)
+
+    def fails(self, code, said, *words):
+        done = self.fairlane("audit", *words)
+        self.assertEqual(code, done.returncode, done.stderr)
+        self.assertEqual(1, done.stderr.count("\n"), done.stderr)
+        self.assertIn(said, done.stderr)
+
+    def test_every_protected_attribute_alone_then_together(self):
+        self.assertEqual(["age", "race", "gender", "age+gender"], list(self.sets))
+
+    def test_shares_are_those_of_estimate_and_enumerate(self):
+        for name, one in self.sets.items():
+            protected = "protected=[" + name.replace("+", ", ") + "]"
+            rows = self.json_of("estimate", "people.yaml", "--set", protected, "--rows")["counts"]
+            self.assertEqual((rows["samples"], rows["hits"]), (one["rows"]["count"], one["rows"]["affected"]), name)
+            counted = self.json_of("enumerate", "people.yaml", "--set", protected, "--out", f"counted-{name}")
+            self.assertEqual("count", one["domain"]["source"])
+            self.assertEqual(counted["success_rate"], one["domain"]["share"])
+            self.assertEqual(counted["counts"]["groups"], one["domain"]["groups"])
+
+    def test_the_planted_discrimination(self):
+        gender = self.sets["gender"]
+        self.assertEqual(186, gender["rows"]["affected"])
+        self.assertEqual([{"better": ["male"], "worse": ["female"], "rows": 186, "reverse_rows": 0}],
+                         gender["preferences"])
+        self.assertEqual(0, self.sets["race"]["rows"]["affected"])
+        self.assertEqual([], self.sets["race"]["findings"])
+        self.assertIn("region is North", self.sets["age"]["rules"][0]["text"])
+        self.assertEqual("differs", self.audit["verdict"]["level"])
+        self.assertIn(f"{self.sets['age+gender']['rows']['affected']} of 5,000", self.audit["verdict"]["text"])
+
+    def test_findings_hold(self):
+        """Each finding's decisions are those of instances.csv, which `check` proves."""
+        for name in ("age", "gender", "age+gender"):
+            protected = "protected=[" + name.replace("+", ", ") + "]"
+            self.json_of("enumerate", "people.yaml", "--set", protected, "--instances", "all", "--out", f"all-{name}")
+            with open(self.folder / f"all-{name}" / "instances.csv", newline="", encoding="utf-8") as file:
+                reader = csv.DictReader(file)
+                attributes = reader.fieldnames[:9]
+                known = {tuple(row[a] for a in attributes): row for row in reader}
+            findings = self.sets[name]["findings"]
+            self.assertEqual(10, len(findings))
+            for finding in findings:
+                row = known[tuple(str(finding["codes"][a]) for a in attributes)]
+                self.assertEqual((int(row["label"]), int(row["pair_label"])),
+                                 (finding["decision"]["class"], finding["other"]["class"]))
+                self.assertAlmostEqual(float(row["score"]), finding["decision"]["score"], 6)
+                self.assertTrue(finding["changed"])
+
+    def test_rows_of_findings_are_rows_of_the_table(self):
+        lines = (DEMO / "census.csv").read_text(encoding="utf-8").splitlines()
+        names = lines[0].split(",")
+        seen = 0
+        for one in self.sets.values():
+            for finding in one["findings"]:
+                if finding["source"] == "row":
+                    cells = dict(zip(names, lines[finding["line"] - 1].split(",")))
+                    self.assertEqual({a: int(cells[a]) for a in finding["codes"]}, finding["codes"])
+                    self.assertEqual(0.0, finding["plausibility"]["distance"])
+                    seen += 1
+        self.assertGreater(seen, 0)
+
+    def test_it_repeats_itself(self):
+        again = self.fairlane("audit", "people.yaml", "--time", TIME, "--out", "out", "--threads", "1")
+        self.assertEqual(0, again.returncode, again.stderr)
+        self.assertEqual(self.said, again.stdout)
+        value = without_time(self.folder / "out" / "audit.json")
+        expected = dict(self.audit)
+        expected.pop("timing")
+        self.assertEqual(expected, value)
+        self.assertEqual(["DONE", "audit.json", "junit.xml", "manifest.json", "report.html", "report.md"],
+                         sorted(path.name for path in (self.folder / "out").iterdir()))
+
+    def test_inspect_shows_it_again(self):
+        shown = self.fairlane("inspect", "out")
+        self.assertEqual(0, shown.returncode, shown.stderr)
+        self.assertIn(self.audit["verdict"]["text"], shown.stdout)
+
+    def test_its_commands_can_be_repeated(self):
+        for command in self.audit["reproduce"][1:]:
+            words = [word.strip("'") for word in command.replace("fairlane ", "", 1).replace(", ", ",").split()]
+            self.assertIn(words[0], ("estimate", "enumerate", "run"))
+            done = self.fairlane(*words, "--out", "again", "--overwrite")
+            self.assertEqual(0, done.returncode, (command, done.stderr))
+
+    def test_a_policy(self):
+        share = self.sets["age+gender"]["rows"]["share"]
+        for limit, code, word in ((share / 2, 1, True), (share, 0, False)):
+            done = self.fairlane("audit", "people.yaml", "--time", "1", "--out", "policy", "--overwrite",
+                                 "--fail-above", f"rows:{limit}")
+            self.assertEqual(code, done.returncode, done.stderr)
+            policy = json.loads((self.folder / "policy" / "audit.json").read_bytes())["policy"]
+            self.assertEqual({"share": "rows", "above": limit, "met": word}, policy)
+
+    def test_a_model_and_a_table(self):
+        first = self.fairlane("audit", "census.safetensors", "census.csv", "--time", TIME)
+        self.assertEqual(0, first.returncode, first.stderr)
+        audit = without_time(self.folder / "census-audit" / "audit.json")
+        self.assertEqual("age+race+gender", audit["sets"][-1]["name"])
+        self.assertEqual(258, audit["sets"][-1]["rows"]["affected"])
+        self.assertEqual(1.0, audit["agreement"])
+        self.assertTrue(any("guessed" in line for line in audit["assumed"]))
+        again = self.fairlane("audit", "census.safetensors", "census.csv", "--time", TIME)
+        self.assertEqual((0, first.stdout), (again.returncode, again.stdout), again.stderr)
+        config = self.folder / "census-audit.yaml"
+        config.write_text(config.read_text(encoding="utf-8") + "# mine\n", encoding="utf-8")
+        self.fails(73, "`fairlane audit census-audit.yaml` takes it as it is", "census.safetensors", "census.csv")
+
+    def test_wrong_use(self):
+        self.fails(64, "TABLE is missing", "census.safetensors")
+        self.fails(64, "leave 'census.csv' out", "people.yaml", "census.csv")
+        self.fails(64, "--protected: the configuration says that", "people.yaml", "--protected", "age")
+        self.fails(64, "expected one of 0, 1", "people.yaml", "--favourable", "yes", "--out", "none")
+        self.fails(64, "expected one of rows, plausible, domain; did you mean 'rows'?", "people.yaml", "--fail-above",
+                   "row:0.1")
+        self.fails(64, "--time", "people.yaml", "--time", "soon")
+        self.fails(66, "nobody.yaml", "nobody.yaml")
+        (self.folder / "no-data.yaml").write_text(
+            "model: census.safetensors\ndomain: census.domain.yaml\nprotected: [age]\noutput: {dir: x}\n",
+            encoding="utf-8")
+        self.fails(78, "names no `data`", "no-data.yaml")
+        self.assertFalse((self.folder / "none").exists())
+        self.assertFalse((self.folder / "no-data-audit").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
