@@ -1,12 +1,12 @@
 """A model and a table, ready for the program: a domain file, a coded table, a configuration."""
 from __future__ import annotations
 
-import os
 import pathlib
 import shlex
 import shutil
 import sys
 import tempfile
+import weakref
 from typing import Any, Hashable, Mapping, Sequence
 
 import numpy
@@ -26,7 +26,7 @@ class Subject:
     fairlane.run, enumerate and estimate take it in place of a configuration's path: the model
     answers while they run.
 
-    directory   where its files are
+    directory   where its files are; a temporary one is removed with this object
     config      path of the configuration
     domain      path of the domain file
     table       path of the coded table
@@ -36,7 +36,7 @@ class Subject:
     codes       the table [rows][attributes]
     """
 
-    def __init__(self, directory: pathlib.Path, folder: Any, attributes: list[tables.Attribute],
+    def __init__(self, directory: pathlib.Path, attributes: list[tables.Attribute],
                  protected: list[str], codes: numpy.ndarray, classifier: models.Classifier,
                  frames: _Frames):
         self.directory = directory
@@ -48,7 +48,6 @@ class Subject:
         self.codes = codes
         self.classes = classifier.classes
         self.kind = classifier.kind
-        self._folder = folder  # a temporary one lives as long as this
         self._classifier = classifier
         self._frames = frames
 
@@ -137,12 +136,10 @@ def prepare(model: Any, X: Any, y: Any = None, protected: Any = (), *,  # noqa: 
                                    known=known, threshold=threshold)
     labels = _classes_of(label_words, classifier.classes)
 
-    folder = None
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="fairlane-") if out is None else out)
+    subject = Subject(directory, attributes, [*wanted], codes, classifier, frames)
     if out is None:
-        folder = tempfile.TemporaryDirectory(prefix="fairlane-")
-        out = folder.name
-    directory = pathlib.Path(out)
-    subject = Subject(directory, folder, attributes, [*wanted], codes, classifier, frames)
+        weakref.finalize(subject, shutil.rmtree, directory, ignore_errors=True)
     try:
         directory.mkdir(parents=True, exist_ok=True)
         _write(subject, restricted, labels, y, threshold, seed)
@@ -349,7 +346,7 @@ def _write(subject: Subject, protected: Any, labels: numpy.ndarray | None, y: An
 
     table = pandas.DataFrame(subject.codes, columns=names)
     if labels is not None:
-        table[label] = numpy.array(words, object)[labels]
+        table[label] = labels
     table.to_csv(subject.table, index=False)
 
     config = {"model": _command(), "data": subject.table.name, "domain": subject.domain.name,
