@@ -169,34 +169,38 @@ class Audit:
         decision, other     the decision on the person, and on the changed one; score, other_score
         severity            the difference in output
         implausibility      per cent of the table's rows that are as ordinary or more
+
+        A column of ours has an underscore behind its name where an attribute has that name.
         """
         import pandas
 
+        found = [(one["name"], finding) for one in self.json["sets"]
+                 for finding in one.get("findings") or []]
+        attributes = [one["name"] for one in self.json.get("attributes") or []]
+        attributes += [name for _, finding in found for name in finding["words"]]
+        attributes = list(dict.fromkeys(attributes))
+
+        def ours(names: Sequence[str]) -> list[str]:
+            return [f"{name}_" if name in attributes else name for name in names]
+
+        before = ours(["set", "source", "line"])
+        after = ours(["changed", "decision", "other", "score", "other_score", "severity",
+                      "implausibility"])
         records = []
-        for one in self.json["sets"]:
-            for finding in one.get("findings") or []:
-                changed = ", ".join(f"{change['attribute']}: {change['from']} to {change['to']}"
-                                    for change in finding["changed"])
-                plausible = finding.get("plausibility") or {}
-                percentiles = [plausible.get(key) for key in ("distance_percentile",
-                                                              "surprise_percentile")]
-                known = [value for value in percentiles if value is not None]
-                words = finding["words"]
-                record = {"set": one["name"], "source": finding["source"],
-                          "line": finding.get("line"), **words, "changed": changed}
-                # Where an attribute has the name of one of our columns, the person comes first.
-                for key, value in (("decision", finding["decision"]["word"]),
-                                   ("other", finding["other"]["word"]),
-                                   ("score", finding["decision"].get("score")),
-                                   ("other_score", finding["other"].get("score")),
-                                   ("severity", finding.get("severity")),
-                                   ("implausibility", max(known) if known else None)):
-                    record[f"{key}_" if key in words else key] = value
-                records.append(record)
-        frame = pandas.DataFrame.from_records(records)
-        if "line" in frame.columns:
-            frame["line"] = frame["line"].astype("Int64")
-        return frame
+        for name, finding in found:
+            changed = ", ".join(f"{change['attribute']}: {change['from']} to {change['to']}"
+                                for change in finding["changed"])
+            plausible = finding.get("plausibility") or {}
+            percentiles = [plausible[key] for key in ("distance_percentile", "surprise_percentile")
+                           if plausible.get(key) is not None]
+            decision, other = finding["decision"], finding["other"]
+            records.append(
+                [name, finding["source"], finding.get("line"),
+                 *[finding["words"].get(attribute) for attribute in attributes], changed,
+                 decision["word"], other["word"], decision.get("score"), other.get("score"),
+                 finding.get("severity"), max(percentiles, default=None)])
+        frame = pandas.DataFrame.from_records(records, columns=[*before, *attributes, *after])
+        return frame.astype({before[2]: "Int64"})
 
     @property
     def rules(self) -> Any:
