@@ -17,6 +17,7 @@ from fairlane.errors import ModelError, UsageError
 KINDS = ("logits", "probabilities", "labels")
 NETWORK = "network"  # no activation that makes probabilities: logits, unless they look otherwise
 ROWS = 2048    # of every call: sums depend on how many rows there are, and equal ones must be equal
+MOST_CLASSES = 1000
 TRIED = 20000  # rows that a model is tried on before the program starts
 
 
@@ -67,29 +68,23 @@ def classifier(model: Any, sample: Any, *, kind: str | None = None,
         if len(classes) < 2 or len(set(classes)) != len(classes):
             raise UsageError(f"classes: is {classes!r}, expected at least two different ones")
     own = None
-    if len(sources) > 1 and threshold == 0.5:  # an estimator: what predict says is its decision
+    if len(sources) > 1 and threshold == 0.5 and classes is not None:
         own = _labels(_tried(sources[-1].call, sample), classes)
-    problem: Exception | None = None
-    for source in sources:
+    for source in sources[:-1]:
         try:
             raw = _tried(source.call, sample)
-        except ModelError:
-            if source is sources[-1] or own is None:
+            found = _classifier(source, raw, source.kind, classes, known, threshold)
+        except (ModelError, UsageError):
+            if own is None:
                 raise
             continue
-        try:
-            found = _classifier(source, raw, kind or source.kind, classes, known, threshold)
-        except UsageError as error:
-            if source is sources[-1]:
-                raise problem or error from None
-            problem = error
-            continue
-        if own is None or source is sources[-1]:
+        # Of an estimator the decision is what `predict` says; scores that decide otherwise are
+        # not what it decides by.
+        if own is None or (found.labels(found.answer_of(raw)) == own).all():
             return found
-        scores = found.answer_of(raw)
-        if (found.labels(scores) == own).all():
-            return found
-    raise UsageError("the model gives no labels and no scores")  # not reached
+    last = sources[-1]
+    return _classifier(last, _tried(last.call, sample), kind or last.kind, classes, known,
+                       threshold, is_sure=kind is not None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -181,7 +176,7 @@ def in_tiles(call: Callable[[Any], Any], table: Any) -> numpy.ndarray:
 
 def _classifier(source: _Source, raw: numpy.ndarray, kind: str | None,
                 classes: list[Any] | None, known: Sequence[Any] | None,
-                threshold: float) -> Classifier:
+                threshold: float, is_sure: bool = False) -> _Found:
     if raw.ndim == 2 and raw.shape[1] == 1:
         raw = raw[:, 0]
     if raw.ndim not in (1, 2):
@@ -192,7 +187,7 @@ def _classifier(source: _Source, raw: numpy.ndarray, kind: str | None,
     elif kind == NETWORK:
         kind = _logits_of(source.name, raw)
     if kind == "labels":
-        return _of_labels(source, raw, classes, known, threshold)
+        return _of_labels(source, raw, classes, known, threshold, is_sure)
     if raw.dtype.kind not in "fiub":
         raise UsageError(f"{source.name} gives {raw.dtype}, expected numbers for {kind}; labels "
                          "need kind='labels'")
@@ -240,8 +235,8 @@ def _guess(name: str, raw: numpy.ndarray) -> str:
     finite = raw[numpy.isfinite(raw)]
     if len(finite) > 0 and 0 <= finite.min() and finite.max() <= 1:
         return "probabilities"
-    raise UsageError(f"{name} gives numbers outside 0 to 1, so that they are no probabilities: give "
-                     "kind='logits' where 1 is decided above 0 (or by the greatest), or "
+    raise UsageError(f"{name} gives numbers outside 0 to 1, so that they are no probabilities: "
+                     "give kind='logits' where 1 is decided above 0 (or by the greatest), or "
                      "kind='labels' where they are classes; a regression model is none of these")
 
 
@@ -264,7 +259,7 @@ def _scalar(value: Any) -> Any:
 
 
 def _of_labels(source: _Source, raw: numpy.ndarray, classes: list[Any] | None,
-               known: Sequence[Any] | None, threshold: float) -> Classifier:
+               known: Sequence[Any] | None, threshold: float, is_sure: bool) -> _Found:
     if threshold != 0.5:
         raise UsageError(f"threshold: is {threshold}, but {source.name} gives labels")
     if raw.ndim != 1:
@@ -272,9 +267,12 @@ def _of_labels(source: _Source, raw: numpy.ndarray, classes: list[Any] | None,
                          "each row")
     if classes is None:
         different = {_scalar(value) for value in raw} | {_scalar(value) for value in known or ()}
-        if raw.dtype.kind == "f" and known is None:
+        if raw.dtype.kind == "f" and known is None and not is_sure:
             raise UsageError(f"{source.name} gives {raw.dtype} and the model has no classes_: is "
                              "it a classifier? Give a function of a DataFrame that gives labels")
+        if len(different) > MOST_CLASSES:
+            raise UsageError(f"{source.name} gives {len(different):,} different labels, expected "
+                             f"at most {MOST_CLASSES:,} classes")
         classes = sorted(different, key=lambda value: (isinstance(value, str), value)
                          if isinstance(value, (str, int, float, bool)) else (True, str(value)))
     if len(classes) < 2:

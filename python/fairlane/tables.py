@@ -300,7 +300,7 @@ def _nominal_words(words: Sequence[str]) -> _Form:
 
 
 def _with_missing(form: _Form) -> _Form:
-    """The same with a category for missing values. There is no order then: it has no place in it."""
+    """The same with a category for missing values, which have no place in an order."""
     words = [f"exactly {word}" if form.is_binned and is_integer_text(word) else word
              for word in form.words]
     return dataclasses.replace(_nominal_words([*words, "missing"]), is_binned=form.is_binned)

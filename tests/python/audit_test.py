@@ -1,5 +1,6 @@
 """fairlane.audit asks the program as its command line says, and shows what it has written."""
 import html.parser
+import inspect
 import json
 import os
 import pathlib
@@ -10,7 +11,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from people import BINARY, decide, numpy, people
+from people import BINARY, ROOT, decide, numpy, people
 
 import fairlane
 
@@ -184,6 +185,34 @@ class Shown(Folder):
                 self.audit(**options)
         with self.assertRaisesRegex(fairlane.ResultsError, "not the output of a finished audit"):
             fairlane.Audit(self.folder)
+
+
+class Page(Folder):
+    def test_the_page_holds(self):
+        text = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+        names = {}
+        here = os.getcwd()
+        os.chdir(self.folder)
+        self.addCleanup(os.chdir, here)
+        for block in re.findall("^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+            if not has_audit():
+                block = re.sub("^audit.*$", "", block, flags=re.MULTILINE)
+            exec(compile(block, "docs/python.md", "exec"), names)
+        self.assertGreater(len(names["outcome"].findings), 0)
+
+    def test_the_page_names_all_options(self):
+        text = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+        for name, parameter in inspect.signature(fairlane.audit).parameters.items():
+            if parameter.kind is parameter.KEYWORD_ONLY:
+                default = repr(parameter.default).replace("'", '"')
+                shown = name if default in ("None", "False") else f"{name}={default}"
+                self.assertRegex(text, rf"\W{re.escape(shown)}\W", name)
+        for name in fairlane.__all__:
+            kind = getattr(fairlane, name)
+            if inspect.isclass(kind) and issubclass(kind, fairlane.Error):
+                if kind is not fairlane.ResultsError:
+                    prefix = "fairlane." if name == "Error" else ""
+                    self.assertIn(f"`{prefix}{name}`", text)
 
 
 @unittest.skipUnless(has_audit(), "this fairlane has no command audit")

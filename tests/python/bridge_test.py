@@ -147,6 +147,31 @@ class Labels(Folder):
         self.assertEqual("logits", subject.kind)
         self.assertTrue(network.training)
 
+    @lacks("keras")
+    def test_networks_of_keras(self):
+        import keras
+
+        keras.utils.set_random_seed(1)
+        draw = numpy.random.default_rng(5)
+        table = pandas.DataFrame(draw.normal(0, 3, (500, 3)), columns=["a", "b", "c"])
+        for units, activation, kind in ((1, "sigmoid", "probabilities"),
+                                        (3, "softmax", "probabilities"), (2, None, "logits")):
+            with self.subTest(units):
+                self.folder = self.folder / "next"
+                network = keras.Sequential([
+                    keras.layers.Input((3,)), keras.layers.Dense(8, activation="relu"),
+                    keras.layers.Dense(units, activation=activation)])
+
+                def own(frame):
+                    scores = numpy.concatenate([
+                        network.predict_on_batch(frame.to_numpy(numpy.float32)[i:i + 2048])
+                        for i in range(0, len(frame), 2048)])
+                    return ((scores[:, 0] > 0.5).astype(int) if units == 1 else
+                            scores.argmax(axis=1))
+
+                self.assertEqual(kind, self.check_labels(network, own, table,
+                                                         protected="a").kind)
+
     def pipeline(self, classifier):
         from sklearn.compose import make_column_transformer
         from sklearn.impute import SimpleImputer

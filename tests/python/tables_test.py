@@ -85,7 +85,8 @@ class Columns(unittest.TestCase):
     def test_words_that_are_numbers_are_their_own_codes(self):
         attribute, codes = coded(["30", "7", "x", "007", "1e3", "7", " ", "99999999"])
         self.assertEqual({"7": 7, "30": 30, '""': 31, '"007"': 32, '"1e3"': 33,
-                          '"99999999"': 34, "x": 35}, dict(zip(attribute.words, attribute.codes.tolist())))
+                          '"99999999"': 34, "x": 35},
+                         dict(zip(attribute.words, attribute.codes.tolist())))
         self.assertEqual(["30", "7", "x", "007", "1e3", "7", " ", "99999999"],
                          list(attribute.values.take(attribute.places(codes))))
 
@@ -254,6 +255,12 @@ class Wrong(unittest.TestCase):
                    lambda table: table["age"].to_numpy(float))
         self.check("gives 'no' for every row: give classes=",
                    lambda table: numpy.full(len(table), "no"))
+
+        class Regression:
+            def predict(self, table):
+                return table["age"].to_numpy(float)
+
+        self.check("gives float64 and the model has no classes_: is it a classifier", Regression())
         for given, message in ((lambda table: 1 / 0, "the model raised ZeroDivisionError"),
                                (lambda table: [0.5], "gave an array of shape .1,. for 2048 rows")):
             with self.assertRaisesRegex(fairlane.ModelError, message):
