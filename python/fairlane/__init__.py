@@ -20,8 +20,9 @@ from fairlane.errors import (BugError, ConfigError, DataError, DiskError, Error,
 from fairlane.results import Column, Results, read
 from fairlane.subject import Subject, prepare
 
+# Without `enumerate`: `from fairlane import *` would hide Python's own.
 __all__ = ["Audit", "BugError", "Column", "ConfigError", "DataError", "DiskError", "Error",
            "MissingInputError", "ModelError", "OutOfMemoryError", "OutputError", "Outcome",
            "Report", "Results", "ResultsError", "StoppedError", "Subject", "UnavailableError",
-           "UndecidedError", "UsageError", "audit", "compare", "enumerate", "estimate", "prepare",
-           "read", "run", "verify"]
+           "UndecidedError", "UsageError", "audit", "compare", "estimate", "prepare", "read",
+           "run", "verify"]

@@ -162,8 +162,8 @@ class Audit:
     def findings(self) -> Any:
         """People whose decision changes: a DataFrame in words, the most telling ones of each set.
 
-        set, source, line   the protected set; `row` of the table (and its line in the file) or
-                            `search`
+        set, source         the protected set; `row` of the table, or `search`
+        line, row           of a row, its line in table.csv, and its name in X.index
         the attributes      in words, as the person is
         changed             what alone was changed, such as "sex: Female to Male"
         decision, other     the decision on the person, and on the changed one; score, other_score
@@ -183,7 +183,7 @@ class Audit:
         def ours(names: Sequence[str]) -> list[str]:
             return [f"{name}_" if name in attributes else name for name in names]
 
-        before = ours(["set", "source", "line"])
+        before = ours(["set", "source", "line", "row"])
         after = ours(["changed", "decision", "other", "score", "other_score", "severity",
                       "implausibility"])
         records = []
@@ -195,12 +195,16 @@ class Audit:
                            if plausible.get(key) is not None]
             decision, other = finding["decision"], finding["other"]
             records.append(
-                [name, finding["source"], finding.get("line"),
+                [name, finding["source"], finding.get("line"), self._row(finding.get("line")),
                  *[finding["words"].get(attribute) for attribute in attributes], changed,
                  decision["word"], other["word"], decision.get("score"), other.get("score"),
                  finding.get("severity"), max(percentiles, default=None)])
         frame = pandas.DataFrame.from_records(records, columns=[*before, *attributes, *after])
         return frame.astype({before[2]: "Int64"})
+
+    def _row(self, line: int | None) -> Any:
+        # The first line is the header.
+        return None if line is None or self.subject is None else self.subject.index[line - 2]
 
     @property
     def rules(self) -> Any:

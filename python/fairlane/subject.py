@@ -34,11 +34,12 @@ class Subject:
     protected   names of the attributes under test
     classes     names of the classes 0, 1, ...
     codes       the table [rows][attributes]
+    index       the names of its rows in X
     """
 
     def __init__(self, directory: pathlib.Path, attributes: list[tables.Attribute],
                  protected: list[str], codes: numpy.ndarray, classifier: models.Classifier,
-                 frames: _Frames):
+                 frames: _Frames, index: Any):
         self.directory = directory
         self.config = directory / "config.yaml"
         self.domain = directory / "config.domain.yaml"
@@ -46,6 +47,7 @@ class Subject:
         self.attributes = attributes
         self.protected = protected
         self.codes = codes
+        self.index = index
         self.classes = classifier.classes
         self.kind = classifier.kind
         self._classifier = classifier
@@ -112,6 +114,8 @@ def prepare(model: Any, X: Any, y: Any = None, protected: Any = (), *,  # noqa: 
     estimate take. Raises UsageError for what cannot be tested, ModelError where the model fails.
     """
     X, array_type = _table(X)  # noqa: N806
+    index = X.index
+    X = X.reset_index(drop=True)  # noqa: N806
     fixed = _fixed(X, fixed or {})
     names = _names(X, fixed)
     wanted = _protected(protected, names)
@@ -137,7 +141,7 @@ def prepare(model: Any, X: Any, y: Any = None, protected: Any = (), *,  # noqa: 
     labels = _classes_of(label_words, classifier.classes)
 
     directory = pathlib.Path(tempfile.mkdtemp(prefix="fairlane-") if out is None else out)
-    subject = Subject(directory, attributes, [*wanted], codes, classifier, frames)
+    subject = Subject(directory, attributes, [*wanted], codes, classifier, frames, index)
     if out is None:
         weakref.finalize(subject, shutil.rmtree, directory, ignore_errors=True)
     try:
@@ -155,7 +159,7 @@ def _check_number(name: str, value: Any, low: int, high: int) -> None:
 
 
 def _table(X: Any) -> tuple[Any, Any]:  # noqa: N803
-    """The table as a DataFrame with rows 0, 1, ..., and the type of the array that it was."""
+    """The table as a DataFrame, and the type of the array that it was."""
     try:
         import pandas
     except ImportError as error:
@@ -177,7 +181,7 @@ def _table(X: Any) -> tuple[Any, Any]:  # noqa: N803
     if not X.columns.is_unique:
         twice = X.columns[X.columns.duplicated()][0]
         raise UsageError(f"X: has two columns {twice!r}, expected different names")
-    return X.reset_index(drop=True), array_type
+    return X, array_type
 
 
 def _fixed(X: Any, fixed: Mapping[Hashable, Any]) -> dict[Hashable, Any]:  # noqa: N803

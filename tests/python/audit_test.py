@@ -134,6 +134,7 @@ class Shown(Folder):
         # An attribute may have the name of one of the other columns.
         self.assertEqual(("3", 17), (findings["line"][0], findings["line_"][0]))
         self.assertTrue(findings["line_"].isna()[1])
+        self.assertEqual(people().index[15], findings["row"][0])
         self.assertEqual(("sex", "job is nurse", 0.225),
                          tuple(audit.rules.loc[0, ["set", "text", "precision"]]))
         self.assertEqual(("Male", "Female", 150),
@@ -238,6 +239,11 @@ class Whole(Folder):
         self.assertTrue({"sex", "age", "changed", "decision", "severity"}
                         <= set(audit.findings.columns))
         self.assertLessEqual(set(audit.findings["decision"]), {"granted", "refused"})
+        rows = audit.findings[audit.findings["source"] == "row"]
+        words = draw.words().set_axis(table.index)
+        for _, finding in rows.iterrows():
+            for name in words:
+                self.assertEqual(words.loc[finding["row"], name], finding[name])
         self.assertTrue(re.search("<html", audit.report().path.read_text(encoding="utf-8")))
 
     def test_a_wrong_favourable_share_is_the_programs_error(self):

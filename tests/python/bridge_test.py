@@ -347,7 +347,7 @@ class Commands(Folder):
         fairlane.estimate(subject, samples=1000)
         self.assertEqual({threading.get_ident()}, threads)
 
-    def test_an_interrupted_run_goes_on(self):
+    def test_an_interrupted_run_saves_its_state(self):
         out = str(self.folder / "slow")
         code = SLOW.format(tests=str(pathlib.Path(__file__).parent), out=out)
         process = subprocess.Popen([sys.executable, "-B", "-c", code], stdout=subprocess.PIPE,
