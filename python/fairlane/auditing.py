@@ -8,9 +8,10 @@ import pathlib
 from typing import Any, Hashable, Mapping, Sequence
 
 from fairlane.command import arguments_of, call, served_options
-from fairlane.errors import OutputError, ResultsError, UsageError
+from fairlane.errors import OutputError, ResultsError, UndecidedError, UsageError
 from fairlane.subject import BINS, DISTINCT, Subject, class_words, prepare
 
+UNDECIDED = UndecidedError.exit_code
 RESULTS = "audit"  # the program's directory, beside the files that describe the model
 
 
@@ -33,7 +34,8 @@ def audit(model: Any, X: Any, y: Any = None, protected: Any = (), *,  # noqa: N8
     time        seconds for the search, and for samples
     out         a directory for all files; without it they live as long as the Audit
     favourable  the class that people want; without it the program chooses, and says so
-    fail_above  a share that must not be exceeded, such as 0.05 or "plausible:0.05": `Audit.met`
+    fail_above  a share that must not be exceeded, such as 0.05 or "plausible:0.05": see
+                `Audit.passed`
     bins        of columns with more than `distinct` different numbers: how many bins, of equally
                 many rows as far as equal numbers allow; or {column: number, or the edges between
                 bins}. The model gets the median of a bin's numbers, of two the lower
@@ -63,10 +65,14 @@ def audit(model: Any, X: Any, y: Any = None, protected: Any = (), *,  # noqa: N8
     try:
         words = ["audit", os.fspath(subject.config), "--json",
                  *(["--progress=lines"] if progress else ["--quiet"]), *arguments_of(options)]
-        call(words, server, progress)
+        code, _ = call(words, server, progress)
     finally:
         server.close()
-    return Audit(subject.directory / RESULTS, subject)
+    found = Audit(subject.directory / RESULTS, subject)
+    if code == UNDECIDED and found.json.get("policy") is None:
+        raise UndecidedError("the model: its output is undefined (not a finite number) for every "
+                             "row, so that nothing was audited")
+    return found
 
 
 def _favourable(value: Any, subject: Subject) -> str | None:
@@ -127,11 +133,11 @@ class Audit:
         return self.json["verdict"]["text"]
 
     @property
-    def met(self) -> bool | None:
-        """Whether the share that `fail_above` limits is at most that; None without it, or where
-        it is undecided."""
-        policy = self.json.get("policy")
-        return None if policy is None else policy.get("met")
+    def passed(self) -> bool | None:
+        """Whether the share that `fail_above` limits is not above it; None without a limit, or
+        where that is undecided."""
+        above = (self.json.get("policy") or {}).get("met")
+        return None if above is None else not above
 
     @property
     def shares(self) -> Any:

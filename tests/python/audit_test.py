@@ -18,7 +18,7 @@ import fairlane
 PERSON = {"sex": "Female", "age": "24-31", "line": "3"}
 RESULT = {
     "command": "audit", "rows": 1500, "agreement": 0.9, "policy": {"share": "rows", "above": 0.05,
-                                                                   "met": False},
+                                                                   "met": True},
     "verdict": {"level": "differs", "text": "The model treats people differently by sex."},
     "sets": [
         {"name": "sex", "protected": ["sex"],
@@ -116,7 +116,7 @@ class Shown(Folder):
         self.assertEqual([5, 2], answer[:2])
         self.assertEqual(audit.subject.labels(numpy.zeros((2, 9), int)).tolist(), answer[2:])
         self.assertEqual((0, 0), (rest, code))
-        self.assertFalse(audit.met)
+        self.assertFalse(audit.passed)
 
     def test_frames(self):
         audit = self.audit()
@@ -226,7 +226,7 @@ class Whole(Folder):
                                out=self.folder / "audit", favourable="granted", fail_above=0.001)
         # Every row has the label that the program was given, and it counted each.
         self.assertEqual(1.0, audit.json["agreement"])
-        self.assertFalse(audit.met)
+        self.assertFalse(audit.passed)
         codes = draw.codes
         for place, name in ((0, "sex"), (6, "owner")):
             self.assertEqual(name, draw.attributes[place].name)
