@@ -20,6 +20,8 @@ namespace fairlane {
 namespace {
 
 constexpr Command kCommands[] = {
+    {"audit", "say from a model and a table whom it treats unequally, how much, and where",
+     add_audit},
     {"run", "search a model for discrimination as a configuration says", add_run},
     {"init",
      "write a domain file and a configuration for a model and a table, or a domain file for a raw "
@@ -45,7 +47,7 @@ constexpr Command kCommands[] = {
 };
 
 /// Commands of later versions.
-constexpr char const* kPlanned[] = {"audit", "report"};
+constexpr char const* kPlanned[] = {"report"};
 
 std::string general_help() {
   std::string text =

@@ -24,6 +24,7 @@ struct Command {
 std::span<Command const> commands();
 
 /// Each adds the arguments of one subcommand to `app`, which is that subcommand.
+Action add_audit(Arguments& app);
 Action add_run(Arguments& app);
 Action add_enumerate(Arguments& app);
 Action add_estimate(Arguments& app);

@@ -48,8 +48,9 @@ ModelOptions ModelFlags::options() const {
   return options;
 }
 
-void ConfigOptions::add_to(Arguments& app, bool config_required, char const* out_help) {
-  app.add_option("CONFIG", path, "configuration (YAML)")->required(config_required)->type_name("");
+void ConfigOptions::add_to(Arguments& app, bool config_required, char const* out_help,
+                           FirstArgument const& first) {
+  app.add_option(first.name, path, first.help)->required(config_required)->type_name("");
   app.add_option("--out", out, out_help)->type_name("DIR");
   app.add_option("--backend", backend, "auto, cpu or cuda[:N]")->type_name("NAME");
   app.add_option("--threads", threads, "worker threads (default: all cores)")->type_name("N");

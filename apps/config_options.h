@@ -39,8 +39,14 @@ struct ConfigOptions {
   std::vector<std::string> set;
 
   /// Adds the arguments to a subcommand; CONFIG may be left out where it is not required.
+  /// first  name and help of `path`
+  struct FirstArgument {
+    char const* name;
+    char const* help;
+  };
   void add_to(Arguments& app, bool config_required = true,
-              char const* out_help = "directory for the results, instead of output.dir");
+              char const* out_help = "directory for the results, instead of output.dir",
+              FirstArgument const& first = {"CONFIG", "configuration (YAML)"});
   /// The file with all overrides. Throws Error.
   RunConfig config(ModelUse use = ModelUse::kTested) const;
   /// Throws Error(kUsage | kUnavailable).

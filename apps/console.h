@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/number_text.h"  // what is said is full of them
+
 namespace spdlog {
 class logger;
 }
@@ -76,19 +78,6 @@ class Facts {
 /// and those with the heads in `left` to the left, the others to the right.
 std::string aligned(std::vector<std::vector<std::string>> const& rows,
                     std::vector<std::string> const& left = {});
-
-/// "1,234,567".
-std::string with_commas(std::int64_t value);
-/// "1.2 M", "830".
-std::string short_count(double value);
-/// "12.3 %".
-std::string percent(double share);
-/// "12.34 %", for shares that are held against each other.
-std::string fine_percent(double share);
-/// "0.02 s", "3.1 s", "12 min 5 s".
-std::string seconds_text(double seconds);
-/// "6.2 KiB".
-std::string bytes_text(double bytes);
 
 /// Parses a whole number of the command line. Throws Error(kUsage) naming the flag.
 std::int64_t parse_integer(std::string const& flag, std::string const& text, std::int64_t low,

@@ -151,6 +151,16 @@ DomainShare measure_domain_share(RunConfig const& config, TestSubject const& sub
   }
 }
 
+DomainShare enumerated_share(Json const& summary) {
+  DomainShare share;
+  share.source = "count";
+  share.groups = summary.at("counts").at("groups").get<std::int64_t>();
+  share.undefined_groups = summary.at("counts").at("undefined_groups").get<std::int64_t>();
+  share.share = share.low = summary.at("success_rate").get<double>();
+  share.high = summary.at("success_rate_high").get<double>();
+  return share;
+}
+
 std::optional<double> walk_seconds(RunConfig const& config, TestSubject const& subject,
                                    Execution const& execution) {
   if (subject.model().scorer()) return std::nullopt;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/json.h"
 #include "engine/results/summary.h"
 #include "engine/subject/subject.h"
 
@@ -31,6 +32,9 @@ struct DomainShareOptions {
 /// options alone. Throws Error.
 DomainShare measure_domain_share(RunConfig const& config, TestSubject const& subject,
                                  DomainShareOptions const& options);
+
+/// The share that an enumeration's summary.json states.
+DomainShare enumerated_share(Json const& summary);
 
 /// Seconds that a walk over all groups takes on the CPU, at the pace of some milliseconds of it; an
 /// enumeration that skips what is proven to be fair may take far fewer. None for a domain that is

@@ -37,18 +37,12 @@ DomainShare counted(RunConfig const& config, FairnessOptions const& options, Jso
   enumeration.stop = options.stop;
   Json const counted =
       Json::parse(enumerate(in_folder(config, options.folder + "/count"), enumeration));
-  DomainShare share;
-  share.source = "count";
-  share.groups = counted.at("counts").at("groups").get<std::int64_t>();
-  share.undefined_groups = counted.at("counts").at("undefined_groups").get<std::int64_t>();
-  share.share = share.low = counted.at("success_rate").get<double>();
-  share.high = counted.at("success_rate_high").get<double>();
   if (counted.contains("subsets")) {
     for (auto const& subset : counted.at("subsets"))
       json["subsets"].push_back(
           {{"protected", subset.at("protected")}, {"share", subset.at("rate")}});
   }
-  return share;
+  return enumerated_share(counted);
 }
 
 }  // namespace

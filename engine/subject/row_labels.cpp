@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace fairlane {
 namespace {
@@ -40,7 +41,10 @@ RowLabels label_rows(TestSubject const& subject, Backend& backend,
 std::optional<LabelAgreement> label_agreement(TestSubject const& subject, Backend& backend) {
   Dataset const* const data = subject.data();
   if (data == nullptr || data->labels.empty()) return std::nullopt;
-  LabelAgreement agreement{data->count(), 0};
+  LabelAgreement agreement{data->count()};
+  std::map<std::int32_t, std::int64_t> counts;
+  for (std::int32_t const label : data->labels)
+    agreement.majority = std::max(agreement.majority, ++counts[label]);
   auto const attributes = static_cast<std::size_t>(data->attributes);
   for (std::size_t first = 0; first < data->labels.size(); first += kRowsAtOnce) {
     std::size_t const some = std::min(kRowsAtOnce, data->labels.size() - first);

@@ -22,12 +22,15 @@ struct RowLabels {
 RowLabels label_rows(TestSubject const& subject, Backend& backend,
                      std::span<std::int32_t const> rows);
 
-/// Rows with a label, and those of them whose label the model gives.
+/// Rows with a label, those of them whose label the model gives, and those with the most frequent
+/// label: what a model that always gives it would agree with.
 struct LabelAgreement {
   std::int64_t rows = 0;
   std::int64_t agreed = 0;
+  std::int64_t majority = 0;
 
   double share() const { return static_cast<double>(agreed) / static_cast<double>(rows); }
+  double majority_share() const { return static_cast<double>(majority) / static_cast<double>(rows); }
 };
 
 /// Evaluates the subject's data; nothing where it has no rows or no labels. An undefined output

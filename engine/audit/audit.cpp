@@ -1,0 +1,282 @@
+#include "engine/audit/audit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "base/json.h"
+#include "base/number_text.h"
+#include "base/stopwatch.h"
+#include "base/text.h"
+#include "engine/audit/audited_set.h"
+#include "engine/audit/verdict.h"
+#include "engine/record/output_dir.h"
+#include "engine/report/html.h"
+#include "engine/report/junit.h"
+#include "engine/report/markdown.h"
+#include "engine/results/manifest.h"
+#include "engine/subject/row_labels.h"
+
+namespace fairlane {
+namespace {
+
+constexpr std::int64_t kPlausiblePeople = 10'000;
+constexpr std::int64_t kFewPeople = 500;    // tell too little
+constexpr double kShareOfPeople = 0.05;     // of the seconds, over all selections
+constexpr double kMostImplausible = 95.0;   // percentile of the table's own rows
+constexpr double kEnoughEvaluations = 1e9;  // a second: a model that is not timed
+constexpr std::size_t kTimedRows = 256;     // whose evaluation tells a model's speed
+constexpr std::int64_t kMostListedValues = 64;
+constexpr double kMostCombinations = 1 << 16;  // of a selection's values
+
+/// The class of the favourable decision. Throws Error(kUsage) where the model decides no such.
+std::int32_t favourable_class(std::string const& wanted, Domain const& domain,
+                              std::int32_t classes) {
+  if (wanted.empty()) return classes - 1;
+  std::vector<std::string> words;
+  for (std::int32_t c = 0; c < classes; ++c) {
+    words.push_back(domain.label_word(c));
+    if (wanted == words.back() || wanted == std::to_string(c)) return c;
+  }
+  throw usage_error(fmt::format("--favourable is {}, expected one of {}{}", in_quotes(wanted),
+                                fmt::join(words, ", "), did_you_mean(wanted, words)));
+}
+
+/// One audit on its way.
+class Audit {
+ public:
+  Audit(RunConfig const& config, AuditOptions const& options)
+      : config_(config),
+        options_(options),
+        subject_(checked(config), options.execution.model),
+        out_(config.output.dir, manifest(), options.overwrite) {
+    setting_.work_folder = out_.partial("work");
+    std::filesystem::create_directories(setting_.work_folder);
+    classes_ = std::max(2, subject_.model().outputs());
+    setting_.favourable = favourable_class(options.favourable, subject_.domain(), classes_);
+    setting_.execution = options.execution;
+    if (auto const& scorer = subject_.model().scorer())
+      setting_.execution.model.make = [scorer] { return scorer; };
+    setting_.config_name = options.config_name;
+    setting_.stop = options.stop;
+    setting_.show = [this](std::string const& what) { show(what); };
+  }
+
+  std::string run();
+
+ private:
+  /// What an audit cannot be without.
+  static RunConfig const& checked(RunConfig const& config) {
+    if (!config.data.empty()) return config;
+    throw Error(ExitCode::kConfig,
+                fmt::format("{}: names no `data`, expected the table whose people are audited",
+                            escaped(config.source, config.source.size())));
+  }
+  std::string manifest() const;
+  void show(std::string const& what) const {
+    if (is_asked_to_stop()) throw interrupted();
+    if (options_.progress) options_.progress({what, watch_.seconds()});
+  }
+  bool is_asked_to_stop() const { return options_.stop != nullptr && options_.stop->load(); }
+  static Error interrupted() {
+    return {ExitCode::kInterrupted,
+            "interrupted; nothing was written: the same command begins anew"};
+  }
+  std::vector<std::vector<ProtectedAttribute>> selections();
+  std::unique_ptr<Backend> make_backend_on_cpu() const {
+    Execution on_cpu = setting_.execution;
+    if (!on_cpu.backend.starts_with("cpu")) on_cpu.backend = "cpu";
+    return make_backend(subject_, on_cpu, config_.seed, {});
+  }
+  double measure_speed() const;
+  PlausiblePeople draw_people(PlausibilityModel const& model, std::size_t selections) const;
+  Json attributes_json() const;
+  Json decision_json() const;
+  Json sets_json(PlausibilityModel const& model);
+
+  Stopwatch const watch_;
+  RunConfig const& config_;
+  AuditOptions const& options_;
+  TestSubject const subject_;
+  OutputDir out_;
+  std::int32_t classes_ = 2;
+  AuditSetting setting_;
+  std::vector<std::string> assumed_;
+  std::vector<std::string> commands_;
+  Json not_examined_ = Json::array();
+};
+
+std::string Audit::manifest() const {
+  Json section = {{"seconds", options_.seconds}, {"favourable", options_.favourable}};
+  section["policy"] = nullptr;
+  if (options_.policy)
+    section["policy"] = {{"share", name_of(options_.policy->share)},
+                         {"above", options_.policy->above}};
+  return manifest_json(config_, subject_, Cut{}, {{"audit", section.dump()}});
+}
+
+/// Every protected attribute of the domain or the configuration alone, then the configuration's
+/// together.
+std::vector<std::vector<ProtectedAttribute>> Audit::selections() {
+  std::vector<std::vector<ProtectedAttribute>> selections;
+  auto const& joint = config_.protected_attributes;
+  auto const& attributes = subject_.domain().attributes;
+  for (std::size_t a = 0; a < attributes.size(); ++a) {
+    Attribute const& attribute = attributes[a];
+    auto const selected = std::ranges::find(joint, attribute.name, &ProtectedAttribute::name);
+    if (selected != joint.end()) {
+      if (joint.size() > 1) selections.push_back({*selected});
+      continue;
+    }
+    if (!attribute.is_protected) continue;
+    auto const values = static_cast<double>(attribute.code_count());
+    if (values > 1.0 && values <= kMostCombinations) {
+      selections.push_back({{attribute.name, {}}});
+    } else {
+      not_examined_.push_back(fmt::format("{}: has {} values, of which no {} can be compared",
+                                          attribute.name, with_commas(attribute.code_count()),
+                                          values > 1.0 ? "so many" : "two"));
+    }
+  }
+  selections.push_back(joint);
+  return selections;
+}
+
+/// Evaluations a second of a model that is no network; of others plenty.
+double Audit::measure_speed() const {
+  if (!subject_.model().scorer()) return kEnoughEvaluations;
+  auto const backend = make_backend_on_cpu();
+  auto const width = static_cast<std::size_t>(subject_.domain().size());
+  auto const& rows = subject_.data()->rows;
+  std::size_t const count = std::min(kTimedRows, rows.size() / width);
+  Stopwatch const watch;
+  label_rows(subject_, *backend, {rows.data(), count * width});
+  return static_cast<double>(count) / std::max(watch.seconds(), 1e-6);
+}
+
+PlausiblePeople Audit::draw_people(PlausibilityModel const& model, std::size_t selections) const {
+  PlausiblePeople people;
+  double const affordable = kShareOfPeople * options_.seconds * setting_.evaluations_per_second /
+                            static_cast<double>(subject_.variants()) /
+                            static_cast<double>(selections);
+  people.drawn =
+      static_cast<std::int64_t>(std::min(affordable, static_cast<double>(kPlausiblePeople)));
+  if (people.drawn < kFewPeople) return {};
+  auto const width = static_cast<std::size_t>(subject_.domain().size());
+  auto const drawn = model.draw(people.drawn, config_.seed);
+  auto const scores = model.score(drawn);
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    if (scores[i].implausibility() <= kMostImplausible)
+      people.rows.insert(people.rows.end(), &drawn[i * width], &drawn[i * width] + width);
+  }
+  return people;
+}
+
+Json Audit::attributes_json() const {
+  Json attributes = Json::array();
+  for (Attribute const& attribute : subject_.domain().attributes) {
+    Json values = Json::array();
+    for (std::int64_t i = 0;
+         attribute.code_count() <= kMostListedValues && i < attribute.code_count(); ++i)
+      values.push_back(attribute.word(attribute.code_at(i)));
+    attributes.push_back({{"name", attribute.name},
+                          {"protected", attribute.is_protected},
+                          {"values", std::move(values)},
+                          {"codes", attribute.code_count()}});
+  }
+  return attributes;
+}
+
+Json Audit::decision_json() const {
+  Domain const& domain = subject_.domain();
+  auto const named = [&](std::int32_t label) {
+    return Json{{"class", label}, {"word", domain.label_word(label)}};
+  };
+  Json classes = Json::array();
+  for (std::int32_t c = 0; c < classes_; ++c) classes.push_back(named(c));
+  return {{"label", domain.label},
+          {"favourable", named(setting_.favourable)},
+          {"classes", std::move(classes)}};
+}
+
+Json Audit::sets_json(PlausibilityModel const& model) {
+  auto const all = selections();
+  show("plausible people");
+  PlausiblePeople const people = draw_people(model, all.size());
+  setting_.plausibility = &model;
+  setting_.people = &people;
+  Json sets = Json::array();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    // What earlier ones left over is shared out, too.
+    double const left = std::max(0.0, options_.seconds - watch_.seconds());
+    setting_.seconds = left / static_cast<double>(all.size() - i);
+    RunConfig config = config_;
+    config.protected_attributes = all[i];
+    TestSubject const subject(config, setting_.execution.model);
+    sets.push_back(audit_set(config, subject, setting_, commands_));
+    if (is_asked_to_stop()) throw interrupted();
+  }
+  return sets;
+}
+
+std::string Audit::run() {
+  show("the model and the table");
+  setting_.evaluations_per_second = measure_speed();
+  assumed_ = options_.assumed;
+  if (options_.favourable.empty()) {
+    assumed_.push_back(
+        fmt::format("{} is the better decision: the greatest class; --favourable names another",
+                    in_quotes(subject_.domain().label_word(setting_.favourable))));
+  }
+  for (std::string const& notice : subject_.notices()) assumed_.push_back(notice);
+  show("what the table's people look like");
+  PlausibilityModel const model(subject_.domain(), *subject_.data(),
+                                thread_count(setting_.execution));
+  Json json = {{"command", "audit"},
+               {"version", FAIRLANE_VERSION},
+               {"seed", config_.seed},
+               {"model", config_.model},
+               {"table", config_.data},
+               {"config", options_.config_name},
+               {"domain_file", config_.domain},
+               {"rows", subject_.data()->count()},
+               {"agreement", nullptr},
+               {"majority", nullptr}};
+  if (auto const agreed = label_agreement(subject_, *make_backend_on_cpu())) {
+    json["agreement"] = agreed->share();
+    json["majority"] = agreed->majority_share();
+  }
+  json["decision"] = decision_json();
+  json["attributes"] = attributes_json();
+  json["domain_inputs"] = subject_.domain().inputs();
+  json["assumed"] = assumed_;
+  json["verdict"] = nullptr;  // in its place once it is known
+  json["sets"] = sets_json(model);
+  json["verdict"] = verdict_json(json);
+  json["not_examined"] = not_examined_;
+  json["policy"] = nullptr;
+  if (options_.policy)
+    json["policy"] = policy_json(json, name_of(options_.policy->share), options_.policy->above);
+  std::vector<std::string> reproduce = {options_.command};
+  reproduce.insert(reproduce.end(), commands_.begin(), commands_.end());
+  json["reproduce"] = reproduce;
+  json["timing"] = {{"total_seconds", watch_.seconds()}};
+  show("writing the report");
+  std::string const text = json.dump(2) + "\n";
+  out_.write("audit.json", text);
+  out_.write("report.html", report_html(json));
+  out_.write("report.md", report_markdown(json));
+  out_.write("junit.xml", report_junit(json));
+  out_.finish();
+  return text;
+}
+
+}  // namespace
+
+std::string audit(RunConfig const& config, AuditOptions const& options) {
+  return Audit(config, options).run();
+}
+
+}  // namespace fairlane

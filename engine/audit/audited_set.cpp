@@ -1,0 +1,331 @@
+#include "engine/audit/audited_set.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/number_text.h"
+#include "base/text.h"
+#include "engine/audit/audit_findings.h"
+#include "engine/audit/row_audit.h"
+#include "engine/audit/rules.h"
+#include "engine/count/binomial_interval.h"
+#include "engine/count/domain_share.h"
+#include "engine/count/enumerate.h"
+#include "engine/results/run.h"
+
+namespace fairlane {
+namespace {
+
+constexpr double kConfidence = 0.95;
+constexpr double kShareOfCounting = 0.5;  // of a selection's seconds; the search has the rest
+constexpr double kShareOfSearching = 0.4;
+constexpr double kMostSamples = 1e6;
+constexpr double kFewSamples = 1000.0;  // tell too little
+constexpr double kMostSearched = 500'000.0;
+constexpr std::size_t kShownRates = 64;
+constexpr std::size_t kShownPreferences = 20;
+constexpr std::size_t kShownValues = 400;
+
+/// One selection on its way.
+class SetAudit {
+ public:
+  SetAudit(RunConfig const& config, TestSubject const& subject, AuditSetting const& setting,
+           std::vector<std::string>& commands)
+      : config_(config), subject_(subject), setting_(setting), commands_(commands) {}
+
+  Json measure();
+
+ private:
+  Domain const& domain() const { return subject_.domain(); }
+  std::string flags() const;
+  void add_command(std::string const& command, std::string const& more) {
+    commands_.push_back(fmt::format("fairlane {} {}{}{}{}", command,
+                                    shell_word(setting_.config_name), flags(), more,
+                                    runs_code(config_.model) ? " --allow-exec" : ""));
+  }
+  void skip(std::string what) { not_examined_.push_back(std::move(what)); }
+  RunConfig work_config(char const* part) const;
+  std::vector<std::string> words_of(std::vector<std::int32_t> const& values) const;
+  Json rows_json(RowAudit const& rows) const;
+  Json rates_json(RowAudit const& rows);
+  Json preferences_json(RowAudit const& rows);
+  Json worst_json(RowAudit const& rows) const;
+  Json rules_json(RowAudit const& rows) const;
+  Json plausible_json(Backend& backend);
+  Json domain_json();
+  Json search_json(std::vector<std::int32_t>& found);
+
+  RunConfig const& config_;
+  TestSubject const& subject_;
+  AuditSetting const& setting_;
+  std::vector<std::string>& commands_;
+  Json not_examined_ = Json::array();
+};
+
+std::string SetAudit::flags() const {
+  std::string names;
+  for (ProtectedAttribute const& attribute : config_.protected_attributes) {
+    if (!names.empty()) names += ", ";
+    std::string codes;
+    for (std::int32_t const code : attribute.values)
+      codes += fmt::format("{}{}", codes.empty() ? "" : ", ", code);
+    names += attribute.values.empty()
+                 ? yaml_text(attribute.name)
+                 : fmt::format("{{{}: [{}]}}", yaml_text(attribute.name), codes);
+  }
+  return " --set " + shell_word("protected=[" + names + "]");
+}
+
+RunConfig SetAudit::work_config(char const* part) const {
+  RunConfig config = config_;
+  config.budget = {};
+  config.output = {};
+  config.output.dir = setting_.work_folder + "/" + part;
+  return config;
+}
+
+std::vector<std::string> SetAudit::words_of(std::vector<std::int32_t> const& values) const {
+  std::vector<std::string> words;
+  for (std::size_t s = 0; s < values.size(); ++s) {
+    auto const a = static_cast<std::size_t>(subject_.selected()[s]);
+    words.push_back(domain().attributes[a].word(values[s]));
+  }
+  return words;
+}
+
+Json SetAudit::rows_json(RowAudit const& rows) const {
+  return {{"count", rows.rows},
+          {"affected", rows.affected},
+          {"share", share_of(rows.affected, rows.rows)},
+          {"undefined", rows.undefined}};
+}
+
+Json SetAudit::rates_json(RowAudit const& rows) {
+  Json rates = Json::array();
+  if (rows.variants.size() > kShownRates) {
+    skip(fmt::format("rates of each of {} combinations of protected values",
+                     with_commas(static_cast<std::int64_t>(rows.variants.size()))));
+    return rates;
+  }
+  for (VariantRate const& rate : rows.variants)
+    rates.push_back({{"values", words_of(rate.values)},
+                     {"favourable", rate.favourable},
+                     {"share", rate.share}});
+  return rates;
+}
+
+Json SetAudit::preferences_json(RowAudit const& rows) {
+  if (rows.variants.size() > static_cast<std::size_t>(kMostPreferenceVariants))
+    skip(fmt::format("who is preferred to whom among {} combinations of protected values",
+                     with_commas(static_cast<std::int64_t>(rows.variants.size()))));
+  Json preferences = Json::array();
+  for (Preference const& one : rows.preferences) {
+    if (preferences.size() == kShownPreferences) break;
+    auto const words = [&](std::int32_t variant) {
+      return words_of(rows.variants[static_cast<std::size_t>(variant)].values);
+    };
+    preferences.push_back({{"better", words(one.better)},
+                           {"worse", words(one.worse)},
+                           {"rows", one.rows},
+                           {"reverse_rows", one.reverse_rows}});
+  }
+  return preferences;
+}
+
+Json SetAudit::worst_json(RowAudit const& rows) const {
+  Json worst = Json::array();
+  for (ValueShare const& one : rows.worst) {
+    if (worst.size() == kShownValues) break;
+    Attribute const& attribute = domain().attributes[static_cast<std::size_t>(one.attribute)];
+    worst.push_back({{"attribute", attribute.name},
+                     {"value", attribute.word(one.code)},
+                     {"rows", one.rows},
+                     {"affected", one.affected},
+                     {"share", one.share}});
+  }
+  return worst;
+}
+
+Json SetAudit::rules_json(RowAudit const& rows) const {
+  Json rules = Json::array();
+  for (Rule const& rule :
+       find_rules(domain(), subject_.data()->rows, rows.is_affected, subject_.selected())) {
+    Json conditions = Json::array();
+    for (Condition const& condition : rule.conditions) {
+      conditions.push_back(
+          {{"attribute", domain().attributes[static_cast<std::size_t>(condition.attribute)].name},
+           {"words", condition_text(domain(), condition)}});
+    }
+    rules.push_back({{"text", rule_text(domain(), rule)},
+                     {"conditions", std::move(conditions)},
+                     {"rows", rule.rows},
+                     {"affected", rule.affected},
+                     {"precision", rule.precision},
+                     {"coverage", rule.coverage}});
+  }
+  return rules;
+}
+
+Json SetAudit::plausible_json(Backend& backend) {
+  auto const width = static_cast<std::size_t>(domain().size());
+  std::vector<std::int32_t> people;
+  auto const& all = setting_.people->rows;
+  for (std::size_t i = 0; i < all.size(); i += width) {
+    bool is_compared = true;
+    for (std::size_t s = 0; s < subject_.selected().size(); ++s) {
+      auto const& values = subject_.values()[s];
+      std::int32_t const code = all[i + static_cast<std::size_t>(subject_.selected()[s])];
+      is_compared = is_compared && std::ranges::find(values, code) != values.end();
+    }
+    if (is_compared) people.insert(people.end(), &all[i], &all[i] + width);
+  }
+  if (people.empty()) {
+    skip("plausible people: the model answers too slowly for a sample in the time given");
+    return nullptr;
+  }
+  RowAudit const audit = audit_rows(subject_, backend, people, setting_.favourable, setting_.stop);
+  ShareInterval const interval =
+      interval_of({audit.affected, audit.affected + audit.undefined}, audit.rows, kConfidence);
+  return {{"people", audit.rows},
+          {"affected", audit.affected},
+          {"share", share_of(audit.affected, audit.rows)},
+          {"low", interval.low},
+          {"high", interval.high},
+          {"confidence", kConfidence}};
+}
+
+Json SetAudit::domain_json() {
+  DomainShare share;
+  double const seconds = kShareOfCounting * setting_.seconds;
+  auto const walk = walk_seconds(config_, subject_, setting_.execution);
+  if (walk && *walk <= seconds) {
+    EnumerateOptions options;
+    options.execution = setting_.execution;
+    options.execution.checkpoint = 0.0;
+    options.overwrite = true;
+    options.stop = setting_.stop;
+    share = enumerated_share(Json::parse(enumerate(work_config("count"), options)));
+    add_command("enumerate", "");
+  } else {
+    double const affordable = std::floor(setting_.evaluations_per_second * seconds /
+                                         static_cast<double>(subject_.variants()));
+    if (affordable < kFewSamples) {
+      skip("the whole domain: the model answers too slowly for a sample in the time given");
+      return nullptr;
+    }
+    DomainShareOptions options;
+    options.execution = setting_.execution;
+    options.samples = static_cast<std::int64_t>(std::min(affordable, kMostSamples));
+    options.stop = setting_.stop;
+    share = measure_domain_share(config_, subject_, options);
+    if (!share.skipped.empty()) {
+      skip("the whole domain: " + share.skipped);
+      return nullptr;
+    }
+    if (share.source == "sample") {
+      skip(
+          fmt::format("every input of the domain: {} random ones were, and the share is an "
+                      "interval",
+                      with_commas(share.groups)));
+      add_command("estimate", fmt::format(" --samples {}", share.groups));
+    } else {
+      add_command("enumerate", "");
+    }
+  }
+  return {{"share", share.share},
+          {"low", share.low},
+          {"high", share.high},
+          {"confidence", share.source == "sample" ? Json(share.confidence) : Json(nullptr)},
+          {"source", share.source == "sample" ? "sample" : "count"},
+          {"groups", share.groups},
+          {"undefined_groups", share.undefined_groups}};
+}
+
+Json SetAudit::search_json(std::vector<std::int32_t>& found) {
+  if (!subject_.can_move()) {
+    skip("people beyond the rows: no attribute that is not under test may be changed");
+    return nullptr;
+  }
+  double const affordable =
+      std::floor(setting_.evaluations_per_second * kShareOfSearching * setting_.seconds);
+  if (affordable < kFewSamples) {
+    skip("people beyond the rows: the model answers too slowly for a search in the time given");
+    return nullptr;
+  }
+  RunConfig searching = work_config("search");
+  searching.method = "margin";
+  searching.budget.evaluations = static_cast<std::int64_t>(std::min(affordable, kMostSearched));
+  searching.budget.seconds = kShareOfSearching * setting_.seconds;
+  searching.output.format = OutputFormat::kNpy;
+  searching.output.columns = OutputColumns::kInputs;
+  RunOptions options;
+  options.execution = setting_.execution;
+  options.execution.checkpoint = 0.0;
+  options.overwrite = true;
+  options.search.stop = setting_.stop;
+  Summary const summary = run(searching, options);
+  if (summary.cut == "seconds")
+    skip(fmt::format("more than {} evaluations in search of people beyond the rows: time ended it",
+                     with_commas(summary.search.model_evaluations)));
+  if (summary.found.unique_instances > 0)
+    found = found_people(searching.output.dir, searching, subject_);
+  add_command("run", fmt::format(" --set method=margin --set budget.evaluations={}",
+                                 *searching.budget.evaluations));
+  return {{"method", searching.method},
+          {"evaluations", summary.search.model_evaluations},
+          {"instances", summary.found.unique_instances},
+          {"groups", summary.found.unique_groups}};
+}
+
+Json SetAudit::measure() {
+  std::string const name = selection_name(subject_);
+  Json set = {{"name", name}, {"protected", Json::array()}};
+  for (std::int32_t const a : subject_.selected())
+    set["protected"].push_back(domain().attributes[static_cast<std::size_t>(a)].name);
+  Execution on_cpu = setting_.execution;
+  if (!on_cpu.backend.starts_with("cpu")) on_cpu.backend = "cpu";  // a table is soon evaluated
+  auto const backend = make_backend(subject_, on_cpu, config_.seed, {});
+  setting_.show(name + ": the table's rows");
+  RowAudit const rows = audit_rows(subject_, *backend, setting_.favourable, setting_.stop);
+  add_command("estimate", " --rows");
+  set["rows"] = rows_json(rows);
+  setting_.show(name + ": plausible people");
+  set["plausible"] = plausible_json(*backend);
+  setting_.show(name + ": the whole domain");
+  set["domain"] = domain_json();
+  set["severity"] = nullptr;
+  if (rows.affected > 0)
+    set["severity"] = {{"mean", rows.severity_mean}, {"max", rows.severity_max}};
+  set["rates"] = rates_json(rows);
+  set["preferences"] = preferences_json(rows);
+  set["worst"] = worst_json(rows);
+  setting_.show(name + ": rules");
+  set["rules"] = rules_json(rows);
+  setting_.show(name + ": people beyond the rows");
+  std::vector<std::int32_t> found;
+  set["search"] = search_json(found);
+  set["findings"] =
+      shown_findings(subject_, *backend, setting_.favourable, *setting_.plausibility, rows, found);
+  set["not_examined"] = not_examined_;
+  return set;
+}
+
+}  // namespace
+
+std::string selection_name(TestSubject const& subject) {
+  std::string name;
+  for (std::int32_t const a : subject.selected())
+    name +=
+        (name.empty() ? "" : "+") + subject.domain().attributes[static_cast<std::size_t>(a)].name;
+  return name;
+}
+
+Json audit_set(RunConfig const& config, TestSubject const& subject, AuditSetting const& setting,
+               std::vector<std::string>& commands) {
+  return SetAudit(config, subject, setting, commands).measure();
+}
+
+}  // namespace fairlane

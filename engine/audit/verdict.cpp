@@ -1,0 +1,142 @@
+#include "engine/audit/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/number_text.h"
+#include "base/text.h"
+
+namespace fairlane {
+namespace {
+
+std::int64_t whole(Json const& set, char const* part, char const* key) {
+  Json const& json = set.at(part);
+  return json.is_null() ? 0 : json.at(key).get<std::int64_t>();
+}
+
+/// "age, race or gender".
+std::string either(Json const& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i].get<std::string>();
+  return text;
+}
+
+std::string together(Json const& words) {
+  std::string text;
+  for (auto const& word : words) text += (text.empty() ? "" : ", ") + word.get<std::string>();
+  return text;
+}
+
+/// The set of one attribute that changes most rows; the only set where there is but one.
+Json const& worst_set(Json const& sets) {
+  Json const* worst = &sets[0];
+  for (std::size_t i = 0; i + 1 < sets.size(); ++i) {
+    if (whole(sets[i], "rows", "affected") > whole(*worst, "rows", "affected")) worst = &sets[i];
+  }
+  return *worst;
+}
+
+/// Who is preferred to whom, most often.
+std::string direction(Json const& set, std::string const& favourable) {
+  if (set.at("preferences").empty()) return "";
+  Json const& first = set.at("preferences")[0];
+  auto const rows = first.at("rows").get<std::int64_t>();
+  auto const reverse = first.at("reverse_rows").get<std::int64_t>();
+  return fmt::format(" For {} of them it would be {} as {} and not as {}{}.", with_commas(rows),
+                     favourable, together(first.at("better")), together(first.at("worse")),
+                     reverse == 0 ? ", and for nobody the other way round"
+                                  : ", for " + with_commas(reverse) + " the other way round");
+}
+
+bool is_proven(Json const& set) {
+  Json const& domain = set.at("domain");
+  return !domain.is_null() && domain.at("source").get<std::string>() == "count" &&
+         domain.at("high").get<double>() == 0.0;
+}
+
+Json verdict(char const* level, std::string text) {
+  return {{"level", level}, {"text", std::move(text)}};
+}
+
+}  // namespace
+
+Json verdict_json(Json const& audit) {
+  Json const& sets = audit.at("sets");
+  Json const& all = sets[sets.size() - 1];
+  std::string const names = either(all.at("protected"));
+  std::string const people = with_commas(whole(all, "rows", "count"));
+  std::string const favourable =
+      in_quotes(audit.at("decision").at("favourable").at("word").get<std::string>());
+  std::int64_t affected = 0;
+  std::int64_t plausible = 0;
+  std::int64_t found = 0;
+  std::int64_t undefined = 0;
+  bool is_all_proven = true;
+  for (auto const& set : sets) {
+    affected = std::max(affected, whole(set, "rows", "affected"));
+    plausible = std::max(plausible, whole(set, "plausible", "affected"));
+    found = std::max(found, whole(set, "search", "groups"));
+    undefined += whole(set, "rows", "undefined");
+    is_all_proven = is_all_proven && is_proven(set);
+  }
+  std::string const more =
+      undefined == 0 ? "" : " Some outputs are no finite numbers, and were taken for neither.";
+  if (affected > 0) {
+    Json const& worst = worst_set(sets);
+    auto const changed = whole(all, "rows", "affected");
+    std::string text = fmt::format(
+        "The decision about {} of {} people in the table ({}) changes when nothing but {} does.",
+        with_commas(changed), people, percent(all.at("rows").at("share").get<double>()), names);
+    if (sets.size() > 1) {
+      text += fmt::format(" {} alone changes it for {}.", together(worst.at("protected")),
+                          with_commas(whole(worst, "rows", "affected")));
+    }
+    return verdict("differs", text + direction(worst, favourable) + more);
+  }
+  if (found > 0 || plausible > 0) {
+    return verdict(
+        "differs",
+        fmt::format("No decision about the {} people in the table changes when only {} does, but "
+                    "{} does.{}",
+                    people, names,
+                    plausible > 0 ? "the decision about other plausible people"
+                                  : fmt::format("that about {} other inputs, which a search found,",
+                                                with_commas(found)),
+                    more));
+  }
+  if (is_all_proven) {
+    return verdict(
+        "proven fair",
+        fmt::format("No decision depends on {}: every input of the domain was counted.", names));
+  }
+  return verdict("none found",
+                 fmt::format("No decision about the {} people in the table changes when only {} "
+                             "does, nor was another input found for which it does.{}",
+                             people, names, more));
+}
+
+Json policy_json(Json const& audit, std::string const& share, double above) {
+  Json const& sets = audit.at("sets");
+  Json const& measured = sets[sets.size() - 1].at(share);
+  Json policy = {{"share", share}, {"above", above}, {"met", nullptr}};
+  if (measured.is_null()) return policy;
+  double low = measured.at("share").get<double>();
+  double high = low;
+  if (Json const* const bound = measured.find("low")) {
+    low = bound->get<double>();
+    high = measured.at("high").get<double>();
+  } else {
+    // Rows whose outputs are undefined may be either.
+    high +=
+        static_cast<double>(measured.at("undefined").get<std::int64_t>()) /
+        static_cast<double>(std::max<std::int64_t>(1, measured.at("count").get<std::int64_t>()));
+  }
+  if (low > above) policy["met"] = true;
+  if (high <= above) policy["met"] = false;
+  return policy;
+}
+
+}  // namespace fairlane
