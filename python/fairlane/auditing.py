@@ -206,6 +206,7 @@ class Audit:
                  decision["word"], other["word"], decision.get("score"), other.get("score"),
                  finding.get("severity"), max(percentiles, default=None)])
         frame = pandas.DataFrame.from_records(records, columns=[*before, *attributes, *after])
+        frame[before[3]] = pandas.Series([record[3] for record in records], dtype=object)
         return frame.astype({before[2]: "Int64"})
 
     def _row(self, line: int | None) -> Any:

@@ -146,7 +146,7 @@ def prepare(model: Any, X: Any, y: Any = None, protected: Any = (), *,  # noqa: 
         weakref.finalize(subject, shutil.rmtree, directory, ignore_errors=True)
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        _write(subject, restricted, labels, y, threshold, seed)
+        _write(subject, _command(model), restricted, labels, y, threshold, seed)
     except OSError as error:
         raise OutputError(f"{directory}: cannot be written: {error.strerror}") from error
     return subject
@@ -322,17 +322,19 @@ def class_words(classes: Sequence[Any]) -> list[str]:
     return words
 
 
-def _command() -> str:
-    """What the program starts: the bridge, by the interpreter of this process."""
+def _command(model: Any) -> str:
+    """What the program starts: the bridge, by the interpreter of this process; and, for those who
+    read it, what the model is."""
     python = sys.executable if "python" in pathlib.Path(sys.executable or "").name else None
     python = python or shutil.which("python3")
     if python is None:
         raise UnavailableError("python3 is not on PATH, which hands rows on to this process")
     bridge = pathlib.Path(__file__).resolve().with_name("_bridge.py")
-    return f"exec:{shlex.join([python, '-I', '-S', '-B', str(bridge)])}"
+    name = getattr(model, "__name__", None) or type(model).__name__
+    return f"exec:{shlex.join([python, '-I', '-S', '-B', str(bridge), tables.plain(name)])}"
 
 
-def _write(subject: Subject, protected: Any, labels: numpy.ndarray | None, y: Any,
+def _write(subject: Subject, command: str, protected: Any, labels: numpy.ndarray | None, y: Any,
            threshold: float, seed: int) -> None:
     import pandas
 
@@ -353,7 +355,7 @@ def _write(subject: Subject, protected: Any, labels: numpy.ndarray | None, y: An
         table[label] = labels
     table.to_csv(subject.table, index=False)
 
-    config = {"model": _command(), "data": subject.table.name, "domain": subject.domain.name,
+    config = {"model": command, "data": subject.table.name, "domain": subject.domain.name,
               "protected": protected, "method": "margin", "threshold": threshold, "seed": int(seed)}
     subject.config.write_text(
         "# The model lives in a Python process: fairlane.run(Subject) and the like serve it.\n" +

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from people import BINARY, ROOT, decide, numpy, people
+from people import BINARY, ROOT, decide, lacks, numpy, people
 
 import fairlane
 
@@ -218,13 +218,13 @@ class Page(Folder):
 
 @unittest.skipUnless(has_audit(), "this fairlane has no command audit")
 class Whole(Folder):
-    def test_an_audit(self):
+    def check(self, model, own):
+        """Every row has the label that `own` gives it, and whoever is affected is counted."""
         table = people()
-        draw = fairlane.prepare(decide, table, protected=["sex", "owner"])
-        labels = decide(draw.frame())
-        audit = fairlane.audit(decide, table, labels, ["sex", "owner"], time=5, threads=1,
-                               out=self.folder / "audit", favourable="granted", fail_above=0.001)
-        # Every row has the label that the program was given, and it counted each.
+        draw = fairlane.prepare(model, table, protected=["sex", "owner"])
+        audit = fairlane.audit(model, table, own(draw.frame()), ["sex", "owner"], time=5,
+                               threads=1, out=self.folder / "audit", favourable="granted",
+                               fail_above=0.001)
         self.assertEqual(1.0, audit.json["agreement"])
         self.assertFalse(audit.passed)
         codes = draw.codes
@@ -232,7 +232,7 @@ class Whole(Folder):
             self.assertEqual(name, draw.attributes[place].name)
             other = codes.copy()
             other[:, place] = 1 - other[:, place]
-            affected = int((decide(draw.frame(codes)) != decide(draw.frame(other))).sum())
+            affected = int((own(draw.frame(codes)) != own(draw.frame(other))).sum())
             self.assertEqual(affected, audit.shares.loc[name, "affected"])
             self.assertEqual(len(table), audit.shares.loc[name, "rows"])
         self.assertGreater(len(audit.findings), 0)
@@ -240,11 +240,31 @@ class Whole(Folder):
                         <= set(audit.findings.columns))
         self.assertLessEqual(set(audit.findings["decision"]), {"granted", "refused"})
         rows = audit.findings[audit.findings["source"] == "row"]
+        self.assertGreater(len(rows), 0)
         words = draw.words().set_axis(table.index)
         for _, finding in rows.iterrows():
             for name in words:
                 self.assertEqual(words.loc[finding["row"], name], finding[name])
         self.assertTrue(re.search("<html", audit.report().path.read_text(encoding="utf-8")))
+
+    def test_a_function(self):
+        self.check(decide, decide)
+
+    @lacks("sklearn")
+    def test_a_pipeline(self):
+        from sklearn.compose import make_column_transformer
+        from sklearn.ensemble import RandomForestClassifier
+        from sklearn.impute import SimpleImputer
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import OneHotEncoder
+
+        table = people()
+        columns = make_column_transformer(
+            (OneHotEncoder(handle_unknown="error"), ["sex", "job", "district", "owner"]),
+            (SimpleImputer(), ["age", "income", "children", "rate", "points"]))
+        model = make_pipeline(columns, RandomForestClassifier(20, random_state=1))
+        model.fit(table, decide(table))
+        self.check(model, model.predict)
 
     def test_a_wrong_favourable_share_is_the_programs_error(self):
         with self.assertRaises(fairlane.Error) as caught:
