@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <vector>
 
 #include "apps/console.h"
+#include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
 
@@ -15,7 +18,8 @@ constexpr std::size_t kRules = 3;
 constexpr std::size_t kFindings = 3;
 
 std::string text_of(Json const& json, char const* key) {
-  return escaped(json.at(key).get<std::string>());
+  auto const text = json.at(key).get<std::string>();
+  return escaped(text, text.size());
 }
 
 std::string interval_text(Json const& share) {
@@ -29,7 +33,7 @@ std::string interval_text(Json const& share) {
 
 std::string shares_table(Json const& sets) {
   std::vector<std::vector<std::string>> rows = {
-      {"protected", "rows", "plausible people", "all inputs", "severity", "found beyond"}};
+      {"protected", "rows", "plausible people", "all inputs", "severity", "found by search"}};
   for (auto const& set : sets) {
     Json const& own = set.at("rows");
     Json const& severity = set.at("severity");

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "base/number_text.h"
 #include "base/stopwatch.h"

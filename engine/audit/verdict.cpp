@@ -30,6 +30,16 @@ std::string together(Json const& words) {
   return text;
 }
 
+/// "age 18-29, gender female".
+std::string combination(Json const& names, Json const& words) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", names[i].get<std::string>(),
+                        words[i].get<std::string>());
+  }
+  return text;
+}
+
 /// The set of one attribute that changes most rows; the only set where there is but one.
 Json const& worst_set(Json const& sets) {
   Json const* worst = &sets[0];
@@ -45,10 +55,12 @@ std::string direction(Json const& set, std::string const& favourable) {
   Json const& first = set.at("preferences")[0];
   auto const rows = first.at("rows").get<std::int64_t>();
   auto const reverse = first.at("reverse_rows").get<std::int64_t>();
-  return fmt::format(" For {} of them it would be {} as {} and not as {}{}.", with_commas(rows),
-                     favourable, together(first.at("better")), together(first.at("worse")),
-                     reverse == 0 ? ", and for nobody the other way round"
-                                  : ", for " + with_commas(reverse) + " the other way round");
+  Json const& names = set.at("protected");
+  return fmt::format(" With {} the decision would be {} for {} people, with {} not{}.",
+                     combination(names, first.at("better")), favourable, with_commas(rows),
+                     combination(names, first.at("worse")),
+                     reverse == 0 ? "; for nobody it is the other way round"
+                                  : "; for " + with_commas(reverse) + " it is the other way round");
 }
 
 bool is_proven(Json const& set) {

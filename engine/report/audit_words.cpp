@@ -39,6 +39,8 @@ void set_interval(ShareLine& line, Json const& share) {
       fmt::format("{} to {}", share_words(share.at("low")), share_words(share.at("high")));
   if (Json const* const confidence = present(share, "confidence")) {
     line.detail += fmt::format(" with {:g} % confidence", 100.0 * confidence->get<double>());
+  } else {
+    line.detail += ", since some outputs are no number";
   }
   line.detail += "; ";
 }
@@ -92,14 +94,14 @@ std::string plain(std::string_view text, std::size_t limit) {
   return out;
 }
 
-std::string text_of(Json const& object, std::string_view key) {
+std::string text_of(Json const& object, std::string_view key, std::size_t limit) {
   Json const* const found = present(object, key);
-  return found == nullptr ? std::string() : plain(found->get<std::string>());
+  return found == nullptr ? std::string() : plain(found->get<std::string>(), limit);
 }
 
-std::vector<std::string> texts_of(Json const& array) {
+std::vector<std::string> texts_of(Json const& array, std::size_t limit) {
   std::vector<std::string> texts;
-  for (Json const& item : array) texts.push_back(plain(item.get<std::string>()));
+  for (Json const& item : array) texts.push_back(plain(item.get<std::string>(), limit));
   return texts;
 }
 
@@ -168,7 +170,7 @@ std::string policy_words(Json const& audit) {
       sets.push_back(set_words(set));
   }
   return fmt::format("The limit of {} is exceeded{}.", limit,
-                     sets.empty() ? "" : ": " + listed(sets));
+                     sets.empty() ? "" : " by " + listed(sets));
 }
 
 std::vector<ShareLine> share_lines(Json const& set) {
@@ -218,7 +220,7 @@ std::string search_words(Json const& search) {
 }
 
 std::vector<std::string> limits_of(Json const& set) {
-  std::vector<std::string> limits = texts_of(list_of(set, "not_examined"));
+  std::vector<std::string> limits = texts_of(list_of(set, "not_examined"), kSentenceBytes);
   for (ShareLine const& line : share_lines(set)) {
     if (!line.examined) limits.push_back("The share of " + line.of + " was not examined.");
   }
@@ -267,8 +269,7 @@ std::vector<std::pair<std::string, std::string>> glossary() {
        "everything else unchanged"},
       {"finding", "an affected person, shown with the change that turns the decision"},
       {"profile",
-       "all that is not protected of a person; with each protected value it is one "
-       "person, and all of them together are one profile"},
+       "all about a person but what is protected; people who differ in nothing else share one"},
       {"favourable decision", "the one that is better to have"},
       {"share",
        "affected people out of all of a kind: the people in the table, plausible people "
@@ -283,7 +284,7 @@ std::vector<std::pair<std::string, std::string>> glossary() {
 
 bool anything_found(Json const& set) {
   for (ShareLine const& line : share_lines(set)) {
-    if (line.high > 0.0) return true;
+    if (line.middle > 0.0) return true;
   }
   return !list_of(set, "findings").empty();
 }

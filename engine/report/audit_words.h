@@ -13,6 +13,7 @@
 namespace fairlane::report {
 
 inline constexpr std::size_t kShownBytes = 200;  // of a name or value: nobody reads more
+inline constexpr std::size_t kSentenceBytes = 2000;
 
 /// A member; null where it is absent or null, that is, not examined.
 Json const* present(Json const& object, std::string_view key);
@@ -21,9 +22,9 @@ Json const& list_of(Json const& object, std::string_view key);
 /// A text that every format can hold: control and reordering characters are escaped.
 std::string plain(std::string_view text, std::size_t limit = kShownBytes);
 /// plain() of a member; empty where it is absent.
-std::string text_of(Json const& object, std::string_view key);
+std::string text_of(Json const& object, std::string_view key, std::size_t limit = kShownBytes);
 /// plain() of each item.
-std::vector<std::string> texts_of(Json const& array);
+std::vector<std::string> texts_of(Json const& array, std::size_t limit = kShownBytes);
 /// "1,234", or "1.2e+20" of what exceeds every integer.
 std::string count_words(Json const& count);
 /// "12.34 %".

@@ -83,7 +83,8 @@ std::string limits_section(Json const& audit, Room const& room) {
                              : html_list(limits, room.lines);
   }
   if (Json const& assumed = list_of(audit, "assumed"); !assumed.empty())
-    markup += element("h3", "What was assumed") + html_list(texts_of(assumed), room.lines);
+    markup += element("h3", "What was assumed") +
+              html_list(texts_of(assumed, kSentenceBytes), room.lines);
   return section("limits", "Limits of this result", markup);
 }
 
@@ -92,9 +93,9 @@ std::string reproduce_section(Json const& audit) {
   for (Json const& command : list_of(audit, "reproduce"))
     commands += plain(command.get<std::string>(), std::string::npos) + "\n";
   std::string markup = html_terms(facts_of(audit));
-  if (!commands.empty()) markup += wrapped("pre", element("code", commands));
+  if (!commands.empty()) markup += "<pre><code>" + html_text(commands) + "</code></pre>\n";
   markup += folded("A section for a model card, in Markdown",
-                   wrapped("pre", element("code", model_card(audit))));
+                   "<pre><code>" + html_text(model_card(audit)) + "</code></pre>\n");
   return section("reproduce", "How to repeat it", markup);
 }
 

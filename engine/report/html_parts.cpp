@@ -81,13 +81,21 @@ std::string html_terms(std::vector<std::pair<std::string, std::string>> const& p
 
 std::string table_begin(std::string_view caption, std::vector<std::string> const& heads) {
   std::string row;
-  for (std::string const& head : heads) row += element("th scope=\"col\"", head);
+  for (std::string const& head : heads) {
+    bool const is_number = head.starts_with('#');
+    row += element(is_number ? "th scope=\"col\" class=\"n\"" : "th scope=\"col\"",
+                   head.substr(is_number ? 1 : 0));
+  }
   return "<table>\n" + element("caption", caption) + "<thead><tr>" + row +
          "</tr></thead>\n<tbody>\n";
 }
 
 std::string folded(std::string_view summary, std::string_view markup) {
   return wrapped("details", element("summary", summary) + std::string(markup));
+}
+
+std::string folded_on_screen(std::string_view summary, std::string_view markup) {
+  return wrapped("details class=\"screen\"", element("summary", summary) + std::string(markup));
 }
 
 std::string left_out(std::size_t all, std::size_t shown) {
@@ -113,7 +121,6 @@ std::string share_bar(double low, double middle, double high, double most) {
     for (auto const& [from, to, y1, y2] :
          {std::tuple(x(low), x(high), 8.0, 8.0), std::tuple(x(low), x(low), 2.0, 14.0),
           std::tuple(x(high), x(high), 2.0, 14.0)}) {
-      svg += svg_line(from, y1, to, y2, "halo");
       svg += svg_line(from, y1, to, y2, "whisker");
     }
   }
@@ -123,7 +130,7 @@ std::string share_bar(double low, double middle, double high, double most) {
 double scale_end(double most) {
   constexpr double kLeast = 0.01;  // of nothing but zeros
   double const end = std::max(most, kLeast);
-  double const step = tick_step(end) * 2.0;
+  double const step = tick_step(end);
   return std::min(1.0, std::ceil(end / step - 1e-9) * step);
 }
 
@@ -131,7 +138,7 @@ std::string scale_labels(double most) {
   std::string labels;
   for (double const at : {0.0, most / 2.0, most})
     labels += wrapped("span", fmt::format("{:g} %", 100.0 * at));
-  return wrapped("div class=\"scale\" aria-hidden=\"true\"", labels);
+  return wrapped("div class=\"scale\"", labels);
 }
 
 }  // namespace fairlane::report

@@ -35,10 +35,13 @@ std::string section(std::string_view id, std::string_view title, std::string_vie
 std::string html_list(std::vector<std::string> const& sentences, std::size_t most);
 /// A list of terms and what is said of each, as `pairs` of plain texts.
 std::string html_terms(std::vector<std::pair<std::string, std::string>> const& pairs);
-/// A table's start: its caption and the heads of its columns; `</tbody></table>` ends it.
+/// A table's start: its caption and the heads of its columns, those of numbers with a # before
+/// them; `</tbody></table>` ends it.
 std::string table_begin(std::string_view caption, std::vector<std::string> const& heads);
 /// What opens at a click, and is open in print.
 std::string folded(std::string_view summary, std::string_view markup);
+/// Same of what print leaves out.
+std::string folded_on_screen(std::string_view summary, std::string_view markup);
 /// "12 more are in audit.json." as a paragraph; empty where nothing is left out.
 std::string left_out(std::size_t all, std::size_t shown);
 

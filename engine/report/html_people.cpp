@@ -53,10 +53,7 @@ std::string card(Json const& audit, Json const& finding, std::size_t number, Roo
 }  // namespace
 
 std::string people_section(Json const& audit, Room const& room) {
-  std::string markup = element(
-      "p",
-      "Each of them gets one decision as is, and another one as would be, with nothing changed but "
-      "what is marked. The number behind a decision is its score.");
+  std::string markup;
   std::vector<std::string> none;
   bool first = true;
   for (Json const& set : audit.at("sets")) {
@@ -73,6 +70,13 @@ std::string people_section(Json const& audit, Room const& room) {
     markup += first ? cards
                     : folded(fmt::format("{} {}", shown, shown == 1 ? "person" : "people"), cards);
     first = false;
+  }
+  if (!markup.empty()) {
+    markup =
+        element("p",
+                "Each of them gets one decision as is, and another one as would be, with "
+                "nothing changed but what is marked. The number behind a decision is its score.") +
+        markup;
   }
   if (!none.empty())
     markup += element("p class=\"soft\"", "Nobody was found for " + listed(none) + ".");

@@ -13,8 +13,8 @@ namespace fairlane::report {
 namespace {
 
 constexpr int kSteps = 5;                  // of the map's colours above nothing
-constexpr std::size_t kShownRates = 12;    // a table that is seen at a glance
-constexpr std::size_t kShownRankings = 8;  // of pairs of values
+constexpr std::size_t kShownRates = 8;     // a table that is seen at a glance
+constexpr std::size_t kShownRankings = 6;  // of pairs of values
 
 /// A subsection for each set with something to show, and one sentence about the others.
 std::string by_set(Json const& audit, std::function<std::string(Json const&)> const& content) {
@@ -31,6 +31,13 @@ std::string by_set(Json const& audit, std::function<std::string(Json const&)> co
   if (!empty.empty())
     markup += element("p class=\"soft\"", "Nothing to show for " + listed(empty) + ".");
   return markup;
+}
+
+/// What stands beside a set's name.
+std::string how_bad(Json const& set) {
+  if (std::string const severity = severity_words(set); !severity.empty())
+    return "severity " + severity;
+  return anything_found(set) ? "severity not examined" : "nobody affected was found";
 }
 
 std::string share_row(ShareLine const& line, double most) {
@@ -55,7 +62,8 @@ std::string rates_table(Json const& audit, std::string const& caption,
                         std::vector<Json const*> const& rates) {
   std::string table = table_begin(caption, {"value", favourable_words(audit)});
   for (Json const* const rate : rates) table += rate_row(*rate);
-  table += "<tr><td></td><td>" + scale_labels(1.0) + "</td></tr>\n</tbody></table>\n";
+  table += "<tr><th scope=\"row\" class=\"soft\">scale</th><td>" + scale_labels(1.0) +
+           "</td></tr>\n</tbody></table>\n";
   return wrapped("div class=\"shares\"", table);
 }
 
@@ -79,8 +87,8 @@ std::string rates_of(Json const& audit, Json const& set, Room const& room) {
                      fmt::format("{}: the {} best and the {} worst of {}", caption, kShownRates / 2,
                                  kShownRates / 2, all),
                      ends) +
-         folded(fmt::format("All {} values", all),
-                rates_table(audit, caption, rates) + left_out(all, rates.size()));
+         folded_on_screen(fmt::format("All {} values", all),
+                          rates_table(audit, caption, rates) + left_out(all, rates.size()));
 }
 
 std::string preferences_table(Json const& audit, Json const& preferences, std::size_t from,
@@ -88,15 +96,16 @@ std::string preferences_table(Json const& audit, Json const& preferences, std::s
   std::string const better = favourable_words(audit);
   std::string table = table_begin(
       fmt::format("People of the table who get {} with one value and not with the other", better),
-      {"better off as", "than as", "people", "the other way round"});
+      {"better off as", "than as", "#people", "#the other way round"});
   for (std::size_t i = from; i < to; ++i) {
     Json const& one = preferences[i];
-    table += wrapped("tr", element("th scope=\"row\"", listed(texts_of(one.at("better")))) +
-                               element("td", listed(texts_of(one.at("worse")))) +
-                               wrapped("td", element("b", count_words(one.at("rows")))) +
-                               element("td", count_words(one.at("reverse_rows"))));
+    table +=
+        wrapped("tr", element("th scope=\"row\"", listed(texts_of(one.at("better")))) +
+                          element("td", listed(texts_of(one.at("worse")))) +
+                          wrapped("td class=\"n\"", element("b", count_words(one.at("rows")))) +
+                          element("td class=\"n\"", count_words(one.at("reverse_rows"))));
   }
-  return table + "</tbody></table>\n";
+  return wrapped("div class=\"pairs\"", table + "</tbody></table>\n");
 }
 
 std::string preferences_of(Json const& audit, Json const& set, Room const& room) {
@@ -107,8 +116,8 @@ std::string preferences_of(Json const& audit, Json const& set, Room const& room)
   std::string markup = preferences_table(audit, preferences, 0, shown);
   std::size_t const most = std::min(all, room.preferences);
   if (most > shown) {
-    markup += folded(fmt::format("{} more pairs", most - shown),
-                     preferences_table(audit, preferences, shown, most));
+    markup += folded_on_screen(fmt::format("{} more pairs", most - shown),
+                               preferences_table(audit, preferences, shown, most));
   }
   return markup + left_out(all, most);
 }
@@ -156,15 +165,23 @@ int step_of(double share, double most) {
                       : std::clamp(static_cast<int>(std::ceil(share / most * kSteps)), 1, kSteps);
 }
 
+/// The map's colours from the smallest share to the largest.
+std::string map_key() {
+  std::string key = "none";
+  for (int step = 0; step <= kSteps; ++step)
+    key += fmt::format("<span class=\"h{}\"></span>", step);
+  return wrapped("div class=\"key soft\" aria-hidden=\"true\"",
+                 key + "the largest share of this page");
+}
+
 std::string map_of(Json const& audit, Json const& set, double most, Room const& room) {
   std::vector<MapRow> rows = map_rows(audit, set);
   if (rows.empty()) return {};
   std::size_t const all = rows.size();
   rows.resize(std::min(all, room.attributes));
-  std::string table = table_begin(
-      "Share of the people with a value who are affected; the darker (on a dark page: the "
-      "lighter), the larger",
-      {"attribute", "its values"});
+  std::string table =
+      table_begin("Share of the people with a value who are affected, and how many they are",
+                  {"attribute", "its values"});
   for (MapRow& row : rows) {
     std::size_t const values = row.values.size();
     row.values.resize(std::min(values, room.values));  // those of the largest shares
@@ -182,7 +199,8 @@ std::string map_of(Json const& audit, Json const& set, double most, Room const& 
                      element("th scope=\"row\"", plain(row.name)) +
                          wrapped("td", wrapped("ul", tiles) + left_out(values, row.values.size())));
   }
-  return wrapped("div class=\"map\"", table + "</tbody></table>\n") + left_out(all, rows.size());
+  return wrapped("div class=\"map\"", table + "</tbody></table>\n" + map_key()) +
+         left_out(all, rows.size());
 }
 
 std::string rules_of(Json const& set, Room const& room) {
@@ -190,8 +208,8 @@ std::string rules_of(Json const& set, Room const& room) {
   std::string items;
   std::size_t const shown = std::min(rules.size(), room.rules);
   for (std::size_t i = 0; i < shown; ++i) {
-    items += wrapped(
-        "li", element("b", text_of(rules[i], "text")) + element("div", rule_words(rules[i]) + "."));
+    items += wrapped("li", element("b", text_of(rules[i], "text", kSentenceBytes)) +
+                               element("div", rule_words(rules[i]) + "."));
   }
   return items.empty() ? std::string()
                        : element("p", "Rules that say where the affected people are:") +
@@ -209,17 +227,17 @@ std::string how_much_section(Json const& audit) {
   std::string table = table_begin(
       "Share of people whose decision would be another one with another value of what is "
       "protected; a whisker is an interval",
-      {"of", "share"});
+      {"of whom", "share"});
   bool first = true;
   for (Json const& set : audit.at("sets")) {
     table += (first ? "" : "</tbody><tbody>\n") +
-             wrapped("tr", element("th scope=\"rowgroup\" colspan=\"2\"", set_words(set)));
+             wrapped("tr class=\"set\"", element("th scope=\"rowgroup\"", set_words(set)) +
+                                             element("td", how_bad(set)));
     first = false;
     for (ShareLine const& line : share_lines(set)) table += share_row(line, most);
-    if (std::string const severity = severity_words(set); !severity.empty())
-      table += wrapped("tr", element("th scope=\"row\"", "severity") + element("td", severity));
   }
-  table += "</tbody><tbody><tr><td></td><td>" + scale_labels(most) + "</td></tr></tbody></table>\n";
+  table += "</tbody><tbody><tr><th scope=\"row\" class=\"soft\">scale</th><td>" +
+           scale_labels(most) + "</td></tr></tbody></table>\n";
   return section("how-much", "How much", wrapped("div class=\"shares\"", table));
 }
 

@@ -6,7 +6,8 @@ namespace fairlane::report {
 // lightness alone, so that nobody needs to tell colours apart.
 char const* page_style() {
   return R"css(
-:root{color-scheme:light dark;--page:#fff;--ink:#1c2127;--soft:#545d68;--rule:#d4d9df;--panel:#f5f7f9;
+:root{color-scheme:light dark;--page:#fff;--ink:#1c2127;--soft:#545d68;--rule:#d4d9df;
+--panel:#f5f7f9;
 --accent:#0a5aa8;--wash:#e4effa;--fill:#5b9bd5;
 --h0:#f0f3f6;--h1:#d8e7f6;--h2:#aecff0;--h3:#78aee2;--h4:#2b6cb0;--h5:#12406f;
 --t0:#1c2127;--t1:#1c2127;--t2:#1c2127;--t3:#101418;--t4:#fff;--t5:#fff}
@@ -35,78 +36,107 @@ a{color:var(--accent)}
 .verdict{border-left:.375rem solid var(--accent);padding:.125rem 0 .125rem 1.25rem}
 .verdict p{font-size:1.125rem}
 .verdict .limit{font-weight:600}
-nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;padding:0;margin:1.25rem 0 0;max-width:none}
+nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;padding:0;margin:1.25rem 0 0;
+max-width:none}
 nav a{display:inline-block;padding:.125rem 0}
 table{border-collapse:collapse;width:100%;margin:.75rem 0 1.25rem;font-variant-numeric:tabular-nums}
 caption{text-align:left;color:var(--soft);padding-bottom:.5rem;font-size:.9375rem}
-th,td{text-align:left;vertical-align:top;padding:.375rem .75rem .375rem 0;border-bottom:1px solid var(--rule);font-weight:400}
+th,td{text-align:left;vertical-align:top;padding:.375rem .75rem .375rem 0;
+border-bottom:1px solid var(--rule);font-weight:400}
 thead th{color:var(--soft);font-size:.875rem}
-th[scope=rowgroup]{font-weight:600;padding-top:1rem}
+th[scope=rowgroup]{font-weight:600}
+.set th,.set td{padding-top:1rem}
+.set td{color:var(--soft)}
+thead th{overflow-wrap:break-word}
+.n{white-space:nowrap;overflow-wrap:normal;text-align:right}
+th.n{white-space:normal}
 td b{font-weight:600}
-.shares th[scope=row]{width:24%}
+.shares table,.map table{table-layout:fixed}
+.pairs{max-width:44rem}
+.shares th:first-child{width:24%}
 .shares td{padding-right:0}
 .said{display:flex;flex-wrap:wrap;gap:0 .75rem;align-items:baseline}
 .said .soft{font-size:.9375rem}
 svg.bar{display:block;width:100%;height:1rem;margin:.125rem 0}
 .bar .grid{stroke:var(--rule);vector-effect:non-scaling-stroke}
 .bar .fill{fill:var(--fill)}
-.bar .halo{stroke:var(--page);stroke-width:4;vector-effect:non-scaling-stroke}
 .bar .whisker{stroke:var(--ink);stroke-width:2;vector-effect:non-scaling-stroke}
 .scale{display:flex;justify-content:space-between;color:var(--soft);font-size:.8125rem}
-.map th[scope=row]{width:20%}
+.map th:first-child{width:20%}
 .map ul{list-style:none;display:flex;flex-wrap:wrap;gap:.25rem;margin:0;padding:0;max-width:none}
-.map li,.key span{border-radius:.25rem;padding:.25rem .5rem;min-width:7.5rem;line-height:1.3;font-size:.875rem}
+.map li,.key span{border-radius:.25rem;padding:.25rem .5rem;min-width:7.5rem;line-height:1.3;
+font-size:.875rem}
 .map li b{display:block;font-size:1.0625rem;font-weight:600}
 .map li i{display:block;font-style:normal}
 .key{display:flex;flex-wrap:wrap;gap:.25rem;align-items:center;font-size:.875rem;margin:.5rem 0}
-.key span{min-width:0}
+.key span{min-width:0;width:2rem;height:1.25rem}
 .h0{background:var(--h0);color:var(--t0)}.h1{background:var(--h1);color:var(--t1)}
 .h2{background:var(--h2);color:var(--t2)}.h3{background:var(--h3);color:var(--t3)}
 .h4{background:var(--h4);color:var(--t4)}.h5{background:var(--h5);color:var(--t5)}
 .rules li{margin:.5rem 0}
 .rules b{font-weight:600}
-.people{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,24rem),1fr));gap:1rem;margin:.75rem 0}
-.person{background:var(--panel);border:1px solid var(--rule);border-radius:.5rem;padding:1rem;font-size:.9375rem;min-width:0}
+.people{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,24rem),1fr));gap:1rem;
+margin:.75rem 0}
+.person{background:var(--panel);border:1px solid var(--rule);border-radius:.5rem;padding:1rem;
+font-size:.9375rem;min-width:0}
 .person p{margin:.125rem 0}
-.person table{margin:.5rem 0;table-layout:fixed}
+.person caption{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);
+white-space:nowrap}
+.person table{position:relative;margin:.5rem 0;table-layout:fixed}
 .person th,.person td{padding:.25rem .5rem;border-color:var(--rule)}
 .person .same{color:var(--soft)}
-.person .changed th,.person .changed td{background:var(--wash);font-weight:600;border-bottom:1px solid var(--accent);
+.person .changed th,.person .changed td{background:var(--wash);font-weight:600;
+border-bottom:1px solid var(--accent);
 border-top:1px solid var(--accent)}
 .person .changed th{border-left:.25rem solid var(--accent)}
 .person .changed small{display:block;font-weight:400}
-.person .outcome th,.person .outcome td{border-top:2px solid var(--ink);border-bottom:0;font-weight:600}
+.person .outcome th,.person .outcome td{border-top:2px solid var(--ink);border-bottom:0;
+font-weight:600}
 dl{display:grid;grid-template-columns:minmax(6rem,12rem) 1fr;gap:.375rem 1rem}
 dt{font-weight:600}
 dd{margin:0}
 details{margin:.75rem 0}
 summary{cursor:pointer;color:var(--accent);padding:.25rem 0}
-pre{background:var(--panel);border:1px solid var(--rule);border-radius:.375rem;padding:.75rem 1rem;white-space:pre-wrap;
+pre{background:var(--panel);border:1px solid var(--rule);border-radius:.375rem;padding:.75rem 1rem;
+white-space:pre-wrap;
 font:.875rem/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 footer{padding-top:2rem;padding-bottom:3rem;color:var(--soft);font-size:.875rem}
 @media (max-width:34rem){
 header,nav,main,footer{padding-left:.875rem;padding-right:.875rem}
 h1{font-size:1.625rem}
-.map li{min-width:6.5rem}
+.map li{min-width:5.625rem;padding:.25rem .375rem}
+.pairs table{table-layout:fixed;hyphens:auto}
+.pairs th,.pairs td{width:29%;font-size:.875rem}
+.pairs .n{width:21%;white-space:normal;overflow-wrap:anywhere}
 dl{display:block}
 dd{margin:0 0 .625rem}
-.person{padding:.75rem .5rem}
+.person{padding:.75rem .375rem;hyphens:auto}
+.person th,.person td{padding:.25rem .125rem .25rem .25rem;font-size:.875rem}
 th,td{padding-right:.5rem}
+.shares th:first-child,.map th:first-child{width:5.75rem}
+.shares th[scope=row],.shares th[scope=rowgroup],.map th[scope=row]{font-size:.875rem}
 }
+@page{margin:1.5cm}
 @media print{
-:root{color-scheme:light;--page:#fff;--ink:#000;--soft:#444;--rule:#bbb;--panel:#fff;--accent:#0a4a8a;--wash:#e4effa;--fill:#5b9bd5;
+:root{color-scheme:light;--page:#fff;--ink:#000;--soft:#444;--rule:#bbb;--panel:#fff;
+--accent:#0a4a8a;--wash:#e4effa;--fill:#5b9bd5;
 --h0:#f0f3f6;--h1:#d8e7f6;--h2:#aecff0;--h3:#78aee2;--h4:#2b6cb0;--h5:#12406f;
 --t0:#000;--t1:#000;--t2:#000;--t3:#000;--t4:#fff;--t5:#fff}
 html{font-size:10pt}
 nav,.skip{display:none}
 header,main,footer{max-width:none;padding-left:0;padding-right:0}
-.map li,.key span,svg.bar,.changed th,.changed td{print-color-adjust:exact;-webkit-print-color-adjust:exact}
-h2,h3,h4,caption,thead{break-after:avoid}
+.map li,.key span,svg.bar,.changed th,.changed td{print-color-adjust:exact;
+-webkit-print-color-adjust:exact}
+h2,h3,h4,caption,thead,summary{break-after:avoid}
 .person,tr,.map li,.rules li{break-inside:avoid}
 .people{display:block;columns:2;column-gap:1rem}
-.person{margin-bottom:1rem}
+.person{margin-bottom:.75rem;padding:.5rem .75rem;font-size:.8rem;line-height:1.35}
+.person th,.person td{padding:.0625rem .375rem}
+.person thead th{font-size:.8rem}
+tr:last-child{break-before:avoid}
 details::details-content{content-visibility:visible;display:block;height:auto;opacity:1}
 summary{color:var(--ink);list-style:none}
+details.screen{display:none}
 }
 )css";
 }

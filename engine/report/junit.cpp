@@ -41,7 +41,7 @@ std::string shares_text(Json const& set) {
                         line.detail.empty() ? "" : " (" + line.detail + ")");
   }
   for (Json const& rule : list_of(set, "rules"))
-    text += fmt::format("where {}: {}\n", text_of(rule, "text"), rule_words(rule));
+    text += fmt::format("where {}: {}\n", text_of(rule, "text", kSentenceBytes), rule_words(rule));
   return text;
 }
 
@@ -73,7 +73,8 @@ Tests tests_of(Json const& audit) {
   }
   if (policy != nullptr && policy->at("met").get<bool>() && tests.failed == 0) {
     std::string const end = tests.failure(policy_words(audit));
-    tests.add("the limit", end, plain(audit.at("verdict").at("text").get<std::string>()));
+    tests.add("the limit", end,
+              plain(audit.at("verdict").at("text").get<std::string>(), std::string::npos));
   }
   return tests;
 }

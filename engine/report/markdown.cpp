@@ -50,8 +50,8 @@ std::string whom(Json const& audit, Json const& set) {
 std::string where(Json const& set) {
   std::string text;
   for (Json const& rule : list_of(set, "rules"))
-    text +=
-        fmt::format("- where **{}**: {}\n", markdown_text(text_of(rule, "text")), rule_words(rule));
+    text += fmt::format("- where **{}**: {}\n",
+                        markdown_text(text_of(rule, "text", kSentenceBytes)), rule_words(rule));
   Json const& worst = list_of(set, "worst");
   std::size_t const shown = std::min(worst.size(), kShownLines);
   for (std::size_t i = 0; i < shown; ++i) {
@@ -131,7 +131,8 @@ std::string report_markdown(Json const& audit) {
   for (Json const& set : audit.at("sets")) text += set_text(audit, set);
   if (Json const& assumed = list_of(audit, "assumed"); !assumed.empty()) {
     text += "## What was assumed\n\n";
-    for (std::string const& line : texts_of(assumed)) text += "- " + markdown_text(line) + "\n";
+    for (std::string const& line : texts_of(assumed, kSentenceBytes))
+      text += "- " + markdown_text(line) + "\n";
     text += "\n";
   }
   text += "## How to repeat it\n\n";

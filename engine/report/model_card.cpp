@@ -60,7 +60,7 @@ std::string model_card(Json const& audit) {
   for (Json const& set : audit.at("sets")) {
     for (Json const& rule : list_of(set, "rules")) {
       card += fmt::format("- {}: where {}, {}.\n", markdown_text(set_words(set)),
-                          markdown_text(text_of(rule, "text")), rule_words(rule));
+                          markdown_text(text_of(rule, "text", kSentenceBytes)), rule_words(rule));
     }
   }
   card += "\n### Limits\n\n";
@@ -68,7 +68,7 @@ std::string model_card(Json const& audit) {
     for (std::string const& limit : limits_of(set))
       card += fmt::format("- {}: {}\n", markdown_text(set_words(set)), markdown_text(limit));
   }
-  for (std::string const& assumed : texts_of(list_of(audit, "assumed")))
+  for (std::string const& assumed : texts_of(list_of(audit, "assumed"), kSentenceBytes))
     card += fmt::format("- assumed: {}\n", markdown_text(assumed));
   card += "\n### Method\n\n";
   for (auto const& [name, value] : facts_of(audit)) {

@@ -1,0 +1,237 @@
+"""The reports of an audit: well-formed, complete in themselves, and with no number that audit.json has not.
+
+`report_test.py PROGRAM`: what writes the three reports of an audit.json into a folder.
+"""
+import copy
+import html.parser
+import json
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+PROGRAM = sys.argv.pop(1)
+GOLDEN = json.loads(pathlib.Path(os.environ["FAIRLANE_SOURCE_DIR"], "tests/engine/report/audit.json")
+                    .read_text(encoding="utf-8"))
+VOID = {"meta", "link", "br", "hr", "img", "input", "col"}
+LEAST_CONTRAST = 4.5  # WCAG 2 AA, for text
+AUDITS = 20  # random ones
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]\d+)?")
+
+
+class Page(html.parser.HTMLParser):
+    """Refuses what is not closed in its order; collects what the tests look at."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.tags, self.headings, self.ids, self.text, self.problems = [], [], [], [], [], []
+        self.feed(text)
+        self.close()
+        self.problems += [f"{tag} is never closed" for tag in self.open]
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs), list(self.open)))
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag not in VOID:
+            self.open.append(tag)
+        if re.fullmatch(r"h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs), list(self.open)))
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.problems.append(f"line {self.getpos()[0]}: </{tag}> closes something else")
+
+    def handle_data(self, data):
+        if "style" not in self.open:
+            self.text.append(data)
+
+
+def reports(audit):
+    """(HTML, Markdown, XML) of an audit."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder)
+        (path / "audit.json").write_text(json.dumps(audit), encoding="utf-8")
+        subprocess.run([PROGRAM, path / "audit.json", folder], check=True)
+        return tuple((path / name).read_text(encoding="utf-8") for name in ("report.html", "report.md", "junit.xml"))
+
+
+def percent(share):
+    value = 100.0 * share
+    if value == 0 or value >= 0.1:
+        return f"{value:.2f} %"
+    return f"{value:.1e} %" if value < 0.001 else f"{value:.4f} %"
+
+
+def leaves(value):
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            yield from leaves(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from leaves(item)
+    else:
+        yield value
+
+
+def numbers_of(audit):
+    """Every number that a report may show, as it stands there."""
+    shown = set()
+    for leaf in leaves(audit):
+        if isinstance(leaf, str):
+            shown.update(NUMBER.findall(leaf))
+        elif isinstance(leaf, (int, float)) and not isinstance(leaf, bool):
+            shown.update(NUMBER.findall(f"{leaf:,} {leaf} {percent(leaf)} {leaf:.3f} {leaf:.1f} {100 * leaf:g} {leaf:.2f}"))
+    return shown
+
+
+def shares_of(audit):
+    """What the page must say of every share."""
+    for one in audit["sets"]:
+        rows, plausible, domain = one["rows"], one["plausible"], one["domain"]
+        yield f"{percent(rows['share'])} {rows['affected']:,} of {rows['count']:,}, counted"
+        if plausible:
+            yield (f"{percent(plausible['share'])} {percent(plausible['low'])} to {percent(plausible['high'])} with "
+                   f"{100 * plausible['confidence']:g} % confidence; {plausible['affected']:,} of "
+                   f"{plausible['people']:,} drawn")
+        range_of = f"{percent(domain['low'])} to {percent(domain['high'])}" if domain["low"] != domain["high"] else ""
+        yield f"{percent(domain['share'])} {range_of}".strip()
+        yield f"all {domain['groups']:,} profiles counted" if domain["source"] == "count" else "a sample of "
+        for rule in one["rules"]:
+            yield (f"{rule['affected']:,} of {rule['rows']:,} people there are affected ({percent(rule['precision'])}); "
+                   f"they are {percent(rule['coverage'])} of all affected")
+        for worst in one["worst"]:
+            yield f"{worst['value']} {percent(worst['share'])} {worst['affected']:,} of {worst['rows']:,}"
+        for finding in one["findings"]:
+            yield f"Severity {finding['severity']:.3f}."
+
+
+def random_audit(seed):
+    """The golden audit with other numbers throughout."""
+    chance = random.Random(seed)
+
+    def other(value):
+        if isinstance(value, dict):
+            return {key: item if key in ("class", "confidence", "policy", "codes", "line") else other(item)
+                    for key, item in value.items()}
+        if isinstance(value, list):
+            return [other(item) for item in value]
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return value
+        return chance.randrange(1, 10**9) if isinstance(value, int) else chance.random()
+
+    return other(copy.deepcopy(GOLDEN))
+
+
+def visible(page):
+    return re.sub(r"\s+", " ", " ".join(page.text))
+
+
+class Html(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.source = reports(GOLDEN)[0]
+        cls.page = Page(cls.source)
+
+    def test_is_well_formed(self):
+        self.assertEqual([], self.page.problems)
+        self.assertEqual(len(self.page.ids), len(set(self.page.ids)))
+        self.assertNotEqual([], Page("<p><b></p></b>").problems)
+        self.assertNotEqual([], Page("<p>").problems)
+
+    def test_needs_nothing_else(self):
+        for word in ("http", "<script", "@import", "url("):
+            self.assertNotIn(word, self.source)
+        for _, attributes, _ in self.page.tags:
+            self.assertEqual([], [name for name in attributes if name == "src" or name.startswith("on")])
+            link = attributes.get("href", "data:,")
+            self.assertTrue(link == "data:," or link[0] == "#" and link[1:] in self.page.ids, link)
+
+    def test_has_what_a_screen_reader_goes_by(self):
+        tags = [tag for tag, _, _ in self.page.tags]
+        for landmark in ("header", "nav", "main", "footer"):
+            self.assertEqual(1, sum(tag == landmark and "article" not in parents and "section" not in parents
+                                    for tag, _, parents in self.page.tags), landmark)
+        self.assertEqual(1, self.page.headings.count(1))
+        for before, after in zip(self.page.headings, self.page.headings[1:]):
+            self.assertLessEqual(after, before + 1)
+        self.assertEqual(tags.count("table"), tags.count("caption"))
+        for tag, attributes, _ in self.page.tags:
+            if tag == "th":
+                self.assertIn(attributes.get("scope"), ("row", "col", "rowgroup"))
+            if tag == "svg":
+                self.assertEqual("true", attributes.get("aria-hidden"))  # what it shows stands beside it
+
+    def test_texts_stand_out(self):
+        def luminance(colour):
+            digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
+            parts = [int(digits[i:i + 2], 16) / 255 for i in (0, 2, 4)]
+            parts = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+            return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+        schemes = re.findall(r":root\{color-scheme:[^}]*\}|:root\{--[^}]*\}", self.source)
+        self.assertEqual(3, len(schemes), "light, dark, print")
+        for scheme in schemes:
+            colours = dict(re.findall(r"--(\w+):(#\w+)", scheme))
+            pairs = [(text, ground) for text in ("ink", "soft", "accent") for ground in ("page", "panel")]
+            for text, ground in [*pairs, ("ink", "wash"), *((f"t{step}", f"h{step}") for step in range(6))]:
+                high, low = sorted((luminance(colours[text]), luminance(colours[ground])), reverse=True)
+                self.assertGreaterEqual((high + 0.05) / (low + 0.05), LEAST_CONTRAST, (scheme[:30], text, ground))
+            steps = [luminance(colours[f"h{step}"]) for step in range(6)]
+            self.assertIn(steps, (sorted(steps), sorted(steps, reverse=True)))  # without colours, too
+
+    def test_every_value_is_shown_as_it_is(self):
+        text = visible(self.page)
+        for words in (GOLDEN["model"], "\"R&D\" <lead>", "Westen's end", *GOLDEN["reproduce"]):
+            self.assertIn(words, text)
+
+
+class Numbers(unittest.TestCase):
+    def test_are_those_of_the_audit(self):
+        first = random.randrange(10**6)
+        print("seeds", first, "to", first + AUDITS - 1)
+        for audit in [GOLDEN, *(random_audit(first + i) for i in range(AUDITS))]:
+            source, markdown, junit = reports(audit)
+            text = visible(Page(source))
+            for words in shares_of(audit):
+                self.assertTrue(words in text, f"the page does not say '{words}'")
+            # Numbers of people, marks of a scale, how many are left out, "0 is none".
+            own = {str(number) for number in range(0, 101)} | set(NUMBER.findall(" ".join(re.findall(
+                r"scale(?: [\d.]+ %)+", text))))
+            known = numbers_of(audit) | own
+            for name, shown in (("html", text), ("md", markdown.replace("&#64;", "")),
+                                ("xml", "".join(xml.etree.ElementTree.fromstring(junit).itertext()))):
+                unknown = [number for number in NUMBER.findall(shown) if number.strip(",") not in known]
+                self.assertEqual([], unknown[:5], name)
+
+
+class Junit(unittest.TestCase):
+    def test_is_xml_that_counts_right(self):
+        root = xml.etree.ElementTree.fromstring(reports(GOLDEN)[2])
+        self.assertEqual("testsuites", root.tag)
+        suite = root.find("testsuite")
+        self.assertEqual(len(suite.findall("testcase")), int(suite.get("tests")))
+        self.assertEqual(len(suite.findall("testcase/failure")), int(suite.get("failures")))
+        self.assertIn(GOLDEN["model"], suite.get("name"))
+
+
+class Markdown(unittest.TestCase):
+    def test_tables_have_as_many_cells_in_each_line(self):
+        rows = 0
+        for block in re.findall(r"(?:^\|.*\n)+", reports(GOLDEN)[1], re.MULTILINE):
+            cells = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
+            self.assertEqual(1, len(cells), block)
+            rows += len(block.splitlines())
+        self.assertGreater(rows, 30)
+
+
+if __name__ == "__main__":
+    unittest.main()
