@@ -355,7 +355,10 @@ class Commands(Folder):
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.kill)
         self.assertEqual("ready\n", process.stdout.readline())
-        time.sleep(2)
+        until = time.monotonic() + 60
+        while not os.path.exists(out + "/found/.partial/lock") and time.monotonic() < until:
+            time.sleep(0.1)
+        time.sleep(1)
         process.send_signal(signal.SIGINT)
         self.assertEqual("interrupted\n", process.stdout.read())
         self.assertEqual(0, process.wait())
