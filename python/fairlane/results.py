@@ -1,4 +1,6 @@
 """A finished output directory, and its instances as arrays."""
+from __future__ import annotations
+
 import csv
 import dataclasses
 import hashlib
@@ -7,11 +9,9 @@ import pathlib
 
 import numpy
 
+from fairlane.errors import ResultsError
+
 HASHED_AT_ONCE = 1 << 20  # bytes
-
-
-class ResultsError(ValueError):
-    """A directory does not hold what was asked for; one line says what, where and what to do."""
 
 
 @dataclasses.dataclass(frozen=True)
