@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "engine/report/audit_words.h"
 
 namespace fairlane {
 namespace {
@@ -63,7 +64,7 @@ std::string rules_text(Json const& set) {
                       : fmt::format("\nWhere {} matters most:\n{}", text_of(set, "name"), text);
 }
 
-std::string finding_text(Json const& finding) {
+std::string finding_text(Json const& audit, Json const& finding) {
   std::string person;
   for (auto const& [name, word] : finding.at("words").items()) {
     bool is_changed = false;
@@ -84,16 +85,16 @@ std::string finding_text(Json const& finding) {
   Json const& line = finding.at("line");
   return fmt::format("- {}{}\n    {}: {};  {}: {}\n", person,
                      line.is_null() ? "" : fmt::format("  (line {})", line.get<std::int64_t>()),
-                     own, text_of(finding.at("decision"), "word"), other,
-                     text_of(finding.at("other"), "word"));
+                     own, escaped(report::outcome_words(audit, finding.at("decision"))), other,
+                     escaped(report::outcome_words(audit, finding.at("other"))));
 }
 
-std::string findings_text(Json const& set) {
+std::string findings_text(Json const& audit, Json const& set) {
   std::string text;
   std::size_t shown = 0;
   for (auto const& finding : set.at("findings")) {
     if (shown++ == kFindings) break;
-    text += finding_text(finding);
+    text += finding_text(audit, finding);
   }
   return text.empty() ? text : "\nFor instance:\n" + text;
 }
@@ -104,10 +105,9 @@ std::string audit_text(std::string const& json, std::string const& source) {
   try {
     Json const audit = Json::parse(json);
     Json const& sets = audit.at("sets");
-    std::string const decision = text_of(audit.at("decision"), "label");
     std::string text = text_of(audit.at("verdict"), "text") + "\n\n" + shares_table(sets);
     for (auto const& set : sets) text += rules_text(set);
-    return text + findings_text(sets[sets.size() - 1]);
+    return text + findings_text(audit, sets[sets.size() - 1]);
   } catch (JsonError const& e) {
     throw Error(ExitCode::kData, fmt::format("{}: is no audit of this program: {}",
                                              escaped(source, source.size()), escaped(e.what())));

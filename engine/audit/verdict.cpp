@@ -7,6 +7,7 @@
 
 #include "base/number_text.h"
 #include "base/text.h"
+#include "engine/report/audit_words.h"
 
 namespace fairlane {
 namespace {
@@ -40,13 +41,31 @@ std::string combination(Json const& names, Json const& words) {
   return text;
 }
 
-/// The set of one attribute that changes most rows; the only set where there is but one.
-Json const& worst_set(Json const& sets) {
-  Json const* worst = &sets[0];
+/// Whether a set is of one attribute that the last set tests, too.
+bool is_part(Json const& set, Json const& all) {
+  auto const name = set.at("protected")[0].get<std::string>();
+  return std::ranges::any_of(all.at("protected"), [&](Json const& one) {
+    return set.at("protected").size() == 1 && one.get<std::string>() == name;
+  });
+}
+
+/// Of the attributes that are tested together, the one that changes most rows alone.
+Json const& worst_part(Json const& sets) {
+  Json const& all = sets[sets.size() - 1];
+  Json const* worst = &all;
   for (std::size_t i = 0; i + 1 < sets.size(); ++i) {
-    if (whole(sets[i], "rows", "affected") > whole(*worst, "rows", "affected")) worst = &sets[i];
+    bool const is_first = worst == &all;
+    if (is_part(sets[i], all) &&
+        (is_first || whole(sets[i], "rows", "affected") > whole(*worst, "rows", "affected")))
+      worst = &sets[i];
   }
   return *worst;
+}
+
+/// The set that changes most rows.
+Json const& worst_alone(Json const& sets) {
+  return *std::ranges::max_element(sets, {},
+                                   [](Json const& set) { return whole(set, "rows", "affected"); });
 }
 
 /// Who is preferred to whom, most often.
@@ -80,8 +99,6 @@ Json verdict_json(Json const& audit) {
   Json const& all = sets[sets.size() - 1];
   std::string const names = either(all.at("protected"));
   std::string const people = with_commas(whole(all, "rows", "count"));
-  std::string const favourable =
-      in_quotes(audit.at("decision").at("favourable").at("word").get<std::string>());
   std::int64_t affected = 0;
   std::int64_t plausible = 0;
   std::int64_t found = 0;
@@ -97,16 +114,20 @@ Json verdict_json(Json const& audit) {
   std::string const more =
       undefined == 0 ? "" : " Some outputs are no finite numbers, and were taken for neither.";
   if (affected > 0) {
-    Json const& worst = worst_set(sets);
-    auto const changed = whole(all, "rows", "affected");
+    Json const& head = whole(all, "rows", "affected") > 0 ? all : worst_alone(sets);
+    Json const& worst = &head == &all ? worst_part(sets) : head;
     std::string text = fmt::format(
         "The decision about {} of {} people in the table ({}) changes when nothing but {} does.",
-        with_commas(changed), people, percent(all.at("rows").at("share").get<double>()), names);
-    if (sets.size() > 1) {
-      text += fmt::format(" {} alone changes it for {}.", together(worst.at("protected")),
-                          with_commas(whole(worst, "rows", "affected")));
+        with_commas(whole(head, "rows", "affected")), people,
+        percent(head.at("rows").at("share").get<double>()), either(head.at("protected")));
+    for (auto const& set : sets) {
+      bool const is_told = &set != &head && (&set == &worst || !is_part(set, all));
+      if (is_told && whole(set, "rows", "affected") > 0) {
+        text += fmt::format(" {} alone changes it for {}.", together(set.at("protected")),
+                            with_commas(whole(set, "rows", "affected")));
+      }
     }
-    return verdict("differs", text + direction(worst, favourable) + more);
+    return verdict("differs", text + direction(worst, report::favourable_words(audit)) + more);
   }
   if (found > 0 || plausible > 0) {
     return verdict(
