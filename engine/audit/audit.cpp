@@ -216,7 +216,13 @@ Json Audit::sets_json(PlausibilityModel const& model) {
     RunConfig config = config_;
     config.protected_attributes = all[i];
     TestSubject const subject(config, setting_.execution.model);
-    sets.push_back(audit_set(config, subject, setting_, commands_));
+    try {
+      sets.push_back(audit_set(config, subject, setting_, commands_));
+    } catch (Error const&) {
+      // What a part of it says of its state is gone with that.
+      if (is_asked_to_stop()) throw interrupted();
+      throw;
+    }
     if (is_asked_to_stop()) throw interrupted();
   }
   return sets;

@@ -95,7 +95,8 @@ void flatten(Json const& json, std::string const& name, std::map<std::string, st
 
 // The command that wrote a manifest: all but run have a section of their own.
 std::string command_of(Json const& manifest) {
-  for (char const* command : {"enumerate", "estimate", "compare", "verify", "train", "retrain", "audit"}) {
+  for (char const* command :
+       {"enumerate", "estimate", "compare", "verify", "train", "retrain", "audit"}) {
     if (manifest.contains(command)) return command;
   }
   return "run";

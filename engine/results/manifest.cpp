@@ -97,7 +97,8 @@ RecordedRun read_manifest(std::string const& dir) {
   try {
     auto const json = Json::parse(text);
     RecordedRun run;
-    for (char const* command : {"enumerate", "estimate", "compare", "verify", "train", "retrain", "audit"}) {
+    for (char const* command :
+         {"enumerate", "estimate", "compare", "verify", "train", "retrain", "audit"}) {
       if (json.contains(command)) run.command = command;  // which has a section of its own
     }
     run.config = restored_config(json.at("config"), dir);

@@ -30,7 +30,9 @@ struct LabelAgreement {
   std::int64_t majority = 0;
 
   double share() const { return static_cast<double>(agreed) / static_cast<double>(rows); }
-  double majority_share() const { return static_cast<double>(majority) / static_cast<double>(rows); }
+  double majority_share() const {
+    return static_cast<double>(majority) / static_cast<double>(rows);
+  }
 };
 
 /// Evaluates the subject's data; nothing where it has no rows or no labels. An undefined output

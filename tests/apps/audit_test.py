@@ -5,9 +5,12 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
+
+from sturdy_jobs import wait_until, widened
 
 BINARY = os.environ["FAIRLANE_BINARY"]
 DEMO = pathlib.Path(os.environ["FAIRLANE_SOURCE_DIR"], "configs", "demo")
@@ -154,6 +157,22 @@ class Audit(unittest.TestCase):
         config = self.folder / "census-audit.yaml"
         config.write_text(config.read_text(encoding="utf-8") + "# mine\n", encoding="utf-8")
         self.fails(73, "`fairlane audit census-audit.yaml` takes it as it is", "census.safetensors", "census.csv")
+
+    def test_a_signal_leaves_nothing(self):
+        (self.folder / "wide.domain.yaml").write_text(widened(4, 4), encoding="utf-8")
+        (self.folder / "wide.yaml").write_text(
+            "model: census.safetensors\ndata: census.csv\ndomain: wide.domain.yaml\nprotected: [age, gender]\n"
+            "output: {dir: results}\n", encoding="utf-8")
+        out = self.folder / "stopped"
+        with subprocess.Popen([BINARY, "audit", "wide.yaml", "--time", TIME, "--out", out, "--quiet"],
+                              cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+            self.addCleanup(process.kill)
+            self.assertTrue(wait_until(lambda: (out / ".partial" / "work" / "count").exists()))
+            process.send_signal(signal.SIGINT)
+            said = process.communicate(timeout=PATIENCE)[1]
+        self.assertEqual((130, "fairlane: error: interrupted; nothing was written: the same command begins anew\n"),
+                         (process.returncode, said))
+        self.assertFalse(out.exists())
 
     def test_wrong_use(self):
         self.fails(64, "TABLE is missing", "census.safetensors")
