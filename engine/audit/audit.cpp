@@ -106,7 +106,7 @@ class Audit {
   AuditSetting setting_;
   std::vector<std::string> assumed_;
   std::vector<std::string> commands_;
-  Json not_examined_ = Json::array();
+  std::vector<std::string> not_examined_;  // attributes that no set is of
 };
 
 std::string Audit::manifest() const {
@@ -136,9 +136,10 @@ std::vector<std::vector<ProtectedAttribute>> Audit::selections() {
     if (values > 1.0 && values <= kMostCombinations) {
       selections.push_back({{attribute.name, {}}});
     } else {
-      not_examined_.push_back(fmt::format("{}: has {} values, of which no {} can be compared",
-                                          attribute.name, with_commas(attribute.code_count()),
-                                          values > 1.0 ? "so many" : "two"));
+      not_examined_.push_back(
+          values > 1.0 ? fmt::format("{}: has {} values, more than are compared with each other",
+                                     attribute.name, with_commas(attribute.code_count()))
+                       : attribute.name + ": has one value, beside which there is none to compare");
     }
   }
   selections.push_back(joint);
@@ -225,6 +226,8 @@ Json Audit::sets_json(PlausibilityModel const& model) {
     }
     if (is_asked_to_stop()) throw interrupted();
   }
+  for (std::string const& what : not_examined_)
+    sets[sets.size() - 1]["not_examined"].push_back(what);
   return sets;
 }
 
@@ -262,7 +265,6 @@ std::string Audit::run() {
   json["verdict"] = nullptr;  // in its place once it is known
   json["sets"] = sets_json(model);
   json["verdict"] = verdict_json(json);
-  json["not_examined"] = not_examined_;
   json["policy"] = nullptr;
   if (options_.policy)
     json["policy"] = policy_json(json, name_of(options_.policy->share), options_.policy->above);
