@@ -77,6 +77,17 @@ std::string command_of(AuditArguments const& arguments) {
   return command;
 }
 
+/// The options that change the configuration, but for what is protected: " --seed 7".
+std::string changes_of(AuditArguments const& arguments) {
+  std::string changes;
+  if (!arguments.config.seed.empty()) changes += " --seed " + shell_word(arguments.config.seed);
+  for (std::string const& change : arguments.config.set) {
+    bool const is_selection = parse_set(change).key == "protected";
+    if (!is_selection) changes += " --set " + shell_word(change);
+  }
+  return changes;
+}
+
 bool is_yaml(std::string const& path) {
   std::string const extension = lower_extension(path);
   return extension == ".yaml" || extension == ".yml";
@@ -95,9 +106,36 @@ void keep_changed(NewFile const& file, std::string const& config) {
                   escaped(shell_word(config), config.size() + 2)));
 }
 
-/// Writes the configuration of a model and a table beside the results, and returns its name.
-std::string propose(AuditArguments const& arguments, Console const& console,
-                    std::vector<std::string>& assumed) {
+/// Files that were not there before, and are removed again unless kept.
+class WrittenFiles {
+ public:
+  explicit WrittenFiles(std::vector<NewFile> const& files) {
+    std::error_code ec;
+    for (NewFile const& file : files) {
+      folders_.create_for(file.path);
+      if (!fs::exists(fs::symlink_status(file.path, ec))) written_.push_back(file.path);
+    }
+    write_files(files);
+  }
+  ~WrittenFiles() {
+    std::error_code ec;
+    for (std::string const& path : written_) fs::remove(path, ec);
+  }
+  WrittenFiles(WrittenFiles const&) = delete;
+  WrittenFiles& operator=(WrittenFiles const&) = delete;
+  void keep() {
+    folders_.keep();
+    written_.clear();
+  }
+
+ private:
+  NewFolders folders_;  // removed after the files in them
+  std::vector<std::string> written_;
+};
+
+/// Writes the configuration of a model and a table beside the results.
+std::unique_ptr<WrittenFiles> propose(AuditArguments const& arguments, Console const& console,
+                                      AuditOptions& options) {
   std::string const config = arguments.config.out + ".yaml";
   std::string const domain = arguments.config.out + ".domain.yaml";
   InitProposal const proposal = propose_files({{arguments.config.path, arguments.table, domain},
@@ -110,19 +148,17 @@ std::string propose(AuditArguments const& arguments, Console const& console,
   if (!arguments.overwrite) {
     for (NewFile const& file : files) keep_changed(file, config);
   }
-  NewFolders folders;
-  folders.create_for(config);
-  write_files(files);
-  folders.keep();
+  auto written = std::make_unique<WrittenFiles>(files);
   for (InitNote const& note : proposal.notes) {
-    assumed.push_back(note.text);
+    options.assumed.push_back(note.text);
     if (note.is_warning) {
       console.warn(note.text);
     } else {
       console.info(note.text);
     }
   }
-  return config;
+  options.config_name = config;
+  return written;
 }
 
 void check(AuditArguments const& arguments) {
@@ -153,11 +189,10 @@ ExitCode judge(Json const& audit, Console const& console) {
   Json const& sets = audit.at("sets");
   Json const& rows = sets[sets.size() - 1].at("rows");
   if (rows.at("undefined").get<std::int64_t>() == rows.at("count").get<std::int64_t>()) {
-    throw Error(
-        ExitCode::kIntegrity,
-        fmt::format("{}: the output of every row is undefined (not a finite number), so that "
-                    "nothing was audited",
-                    escaped(audit.at("model").get<std::string>())));
+    throw Error(ExitCode::kIntegrity,
+                fmt::format("{}: some output is undefined (not a finite number) for every person "
+                            "of the table, so that nothing is known",
+                            escaped(audit.at("model").get<std::string>())));
   }
   Json const& policy = audit.at("policy");
   if (policy.is_null()) return ExitCode::kOk;
@@ -167,11 +202,11 @@ ExitCode judge(Json const& audit, Console const& console) {
   if (met.is_null()) {
     throw Error(ExitCode::kIntegrity,
                 name +
-                    ": undecided, since the share was not examined or is not known well enough; "
-                    "--time gives more");
+                    ": undecided, since a share was not examined or is not known well enough; "
+                    "--time gives more, but outputs that are no finite numbers leave it open");
   }
   if (!met.get<bool>()) return ExitCode::kOk;
-  console.warn(name + ": the share is above");
+  console.warn(name + ": the share of a set is above");
   return ExitCode::kPolicy;
 }
 
@@ -180,6 +215,7 @@ ExitCode run_audit(AuditArguments arguments) {
   check(arguments);
   AuditOptions options;
   options.command = command_of(arguments);
+  options.changes = changes_of(arguments);
   options.execution = arguments.config.execution();
   options.favourable = arguments.favourable;
   options.overwrite = arguments.overwrite;
@@ -191,15 +227,21 @@ ExitCode run_audit(AuditArguments arguments) {
     arguments.config.out = fs::path(named).stem().string() + "-audit";
   while (arguments.config.out.size() > 1 && arguments.config.out.ends_with('/'))
     arguments.config.out.pop_back();
+  std::string const last = fs::path(arguments.config.out).filename().string();
+  if (last == "." || last == "..")
+    throw usage_error(fmt::format("--out is {}, expected a directory by its name",
+                                  in_quotes(arguments.config.out)));
   WorkFrame frame(console);
-  if (!arguments.table.empty()) {
-    arguments.config.path = propose(arguments, console, options.assumed);
-    arguments.table.clear();
-  }
   options.config_name = arguments.config.path;
+  std::unique_ptr<WrittenFiles> written;
+  if (!arguments.table.empty()) {
+    written = propose(arguments, console, options);
+    arguments.config.path = options.config_name;
+  }
   RunConfig const config = arguments.config.config();
   frame.lead(options, audit_progress_text);
   std::string const text = audit(config, options);
+  if (written) written->keep();
   frame.clear();
   if (arguments.console.json) {
     print(text);
@@ -239,7 +281,7 @@ Action add_audit(Arguments& app) {
                  "evaluated, whatever that takes")
       ->type_name("SECONDS");
   app.add_option("--fail-above", arguments->fail_above,
-                 "exit with 1 where the share of all protected attributes together is above: "
+                 "exit with 1 where the share of a protected set is above: "
                  "rows:0.05, plausible:0.05 or domain:0.05; with 76 where that is undecided")
       ->type_name("SHARE");
   app.add_flag("--overwrite", arguments->overwrite,

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-
 #include <vector>
 
 #include "apps/console.h"
@@ -33,8 +32,9 @@ std::string interval_text(Json const& share) {
 }
 
 std::string shares_table(Json const& sets) {
-  std::vector<std::vector<std::string>> rows = {
-      {"protected", "rows", "plausible people", "all inputs", "severity", "found by search"}};
+  std::vector<std::vector<std::string>> rows = {{"protected", "people in the table",
+                                                 "plausible people", "all inputs", "severity",
+                                                 "profiles found"}};
   for (auto const& set : sets) {
     Json const& own = set.at("rows");
     Json const& severity = set.at("severity");
@@ -96,7 +96,8 @@ std::string findings_text(Json const& audit, Json const& set) {
     if (shown++ == kFindings) break;
     text += finding_text(audit, finding);
   }
-  return text.empty() ? text : "\nFor instance:\n" + text;
+  return text.empty() ? text
+                      : fmt::format("\nFor instance, by {}:\n{}", text_of(set, "name"), text);
 }
 
 }  // namespace

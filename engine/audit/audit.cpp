@@ -24,11 +24,7 @@ namespace fairlane {
 namespace {
 
 constexpr std::int64_t kPlausiblePeople = 10'000;
-constexpr std::int64_t kFewPeople = 500;    // tell too little
-constexpr double kShareOfPeople = 0.05;     // of the seconds, over all selections
-constexpr double kMostImplausible = 95.0;   // percentile of the table's own rows
-constexpr double kEnoughEvaluations = 1e9;  // a second: a model that is not timed
-constexpr std::size_t kTimedRows = 256;     // whose evaluation tells a model's speed
+constexpr double kMostImplausible = 95.0;  // percentile of the table's own rows
 constexpr std::int64_t kMostListedValues = 64;
 constexpr double kMostCombinations = 1 << 16;  // of a selection's values
 
@@ -37,9 +33,12 @@ std::int32_t favourable_class(std::string const& wanted, Domain const& domain,
                               std::int32_t classes) {
   if (wanted.empty()) return classes - 1;
   std::vector<std::string> words;
+  for (std::int32_t c = 0; c < classes; ++c) words.push_back(domain.label_word(c));
+  // A word may be the number of another class.
+  if (auto const word = std::ranges::find(words, wanted); word != words.end())
+    return static_cast<std::int32_t>(word - words.begin());
   for (std::int32_t c = 0; c < classes; ++c) {
-    words.push_back(domain.label_word(c));
-    if (wanted == words.back() || wanted == std::to_string(c)) return c;
+    if (wanted == std::to_string(c)) return c;
   }
   throw usage_error(fmt::format("--favourable is {}, expected one of {}{}", in_quotes(wanted),
                                 fmt::join(words, ", "), did_you_mean(wanted, words)));
@@ -51,7 +50,7 @@ class Audit {
   Audit(RunConfig const& config, AuditOptions const& options)
       : config_(config),
         options_(options),
-        subject_(checked(config), options.execution.model),
+        subject_(everybody(checked(config)), options.execution.model),
         out_(config.output.dir, manifest(), options.overwrite) {
     setting_.work_folder = out_.partial("work");
     std::filesystem::create_directories(setting_.work_folder);
@@ -61,6 +60,8 @@ class Audit {
     if (auto const& scorer = subject_.model().scorer())
       setting_.execution.model.make = [scorer] { return scorer; };
     setting_.config_name = options.config_name;
+    setting_.changes = options.changes;
+    setting_.out = config.output.dir;
     setting_.stop = options.stop;
     setting_.show = [this](std::string const& what) { show(what); };
   }
@@ -74,6 +75,21 @@ class Audit {
     throw Error(ExitCode::kConfig,
                 fmt::format("{}: names no `data`, expected the table whose people are audited",
                             escaped(config.source, config.source.size())));
+  }
+  /// Whether no value of an attribute under test is left out.
+  static bool compares_all(RunConfig const& config) {
+    return std::ranges::all_of(config.protected_attributes,
+                               [](auto const& one) { return one.values.empty(); });
+  }
+  /// The configuration with all of the table's rows, also those whose values are not compared: with
+  /// whole attributes under test, one of them, so that they are not too many together.
+  static RunConfig everybody(RunConfig config) {
+    bool const is_whole = std::ranges::all_of(config.protected_attributes,
+                                              [](auto const& one) { return one.values.empty(); });
+    if (is_whole) return config;
+    config.protected_attributes.resize(1);
+    config.protected_attributes[0].values.clear();
+    return config;
   }
   std::string manifest() const;
   void show(std::string const& what) const {
@@ -91,8 +107,7 @@ class Audit {
     if (!on_cpu.backend.starts_with("cpu")) on_cpu.backend = "cpu";
     return make_backend(subject_, on_cpu, config_.seed, {});
   }
-  double measure_speed() const;
-  PlausiblePeople draw_people(PlausibilityModel const& model, std::size_t selections) const;
+  std::vector<std::int32_t> draw_people(PlausibilityModel const& model) const;
   Json attributes_json() const;
   Json decision_json() const;
   Json sets_json(PlausibilityModel const& model);
@@ -115,7 +130,9 @@ std::string Audit::manifest() const {
   if (options_.policy)
     section["policy"] = {{"share", name_of(options_.policy->share)},
                          {"above", options_.policy->above}};
-  return manifest_json(config_, subject_, Cut{}, {{"audit", section.dump()}});
+  std::vector<std::pair<std::string, std::string>> const sections = {{"audit", section.dump()}};
+  if (compares_all(config_)) return manifest_json(config_, subject_, Cut{}, sections);
+  return manifest_json(config_, TestSubject(config_, options_.execution.model), Cut{}, sections);
 }
 
 /// Every protected attribute of the domain or the configuration alone, then the configuration's
@@ -146,32 +163,14 @@ std::vector<std::vector<ProtectedAttribute>> Audit::selections() {
   return selections;
 }
 
-/// Evaluations a second of a model that is no network; of others plenty.
-double Audit::measure_speed() const {
-  if (!subject_.model().scorer()) return kEnoughEvaluations;
-  auto const backend = make_backend_on_cpu();
+std::vector<std::int32_t> Audit::draw_people(PlausibilityModel const& model) const {
   auto const width = static_cast<std::size_t>(subject_.domain().size());
-  auto const& rows = subject_.data()->rows;
-  std::size_t const count = std::min(kTimedRows, rows.size() / width);
-  Stopwatch const watch;
-  label_rows(subject_, *backend, {rows.data(), count * width});
-  return static_cast<double>(count) / std::max(watch.seconds(), 1e-6);
-}
-
-PlausiblePeople Audit::draw_people(PlausibilityModel const& model, std::size_t selections) const {
-  PlausiblePeople people;
-  double const affordable = kShareOfPeople * options_.seconds * setting_.evaluations_per_second /
-                            static_cast<double>(subject_.variants()) /
-                            static_cast<double>(selections);
-  people.drawn =
-      static_cast<std::int64_t>(std::min(affordable, static_cast<double>(kPlausiblePeople)));
-  if (people.drawn < kFewPeople) return {};
-  auto const width = static_cast<std::size_t>(subject_.domain().size());
-  auto const drawn = model.draw(people.drawn, config_.seed);
+  auto const drawn = model.draw(kPlausiblePeople, config_.seed);
   auto const scores = model.score(drawn);
+  std::vector<std::int32_t> people;
   for (std::size_t i = 0; i < scores.size(); ++i) {
     if (scores[i].implausibility() <= kMostImplausible)
-      people.rows.insert(people.rows.end(), &drawn[i * width], &drawn[i * width] + width);
+      people.insert(people.end(), &drawn[i * width], &drawn[i * width] + width);
   }
   return people;
 }
@@ -206,9 +205,8 @@ Json Audit::decision_json() const {
 Json Audit::sets_json(PlausibilityModel const& model) {
   auto const all = selections();
   show("plausible people");
-  PlausiblePeople const people = draw_people(model, all.size());
+  setting_.people = draw_people(model);
   setting_.plausibility = &model;
-  setting_.people = &people;
   Json sets = Json::array();
   for (std::size_t i = 0; i < all.size(); ++i) {
     // What earlier ones left over is shared out, too.
@@ -218,7 +216,7 @@ Json Audit::sets_json(PlausibilityModel const& model) {
     config.protected_attributes = all[i];
     TestSubject const subject(config, setting_.execution.model);
     try {
-      sets.push_back(audit_set(config, subject, setting_, commands_));
+      sets.push_back(audit_set(config, subject, setting_, i + 1, commands_));
     } catch (Error const&) {
       // What a part of it says of its state is gone with that.
       if (is_asked_to_stop()) throw interrupted();
@@ -233,7 +231,6 @@ Json Audit::sets_json(PlausibilityModel const& model) {
 
 std::string Audit::run() {
   show("the model and the table");
-  setting_.evaluations_per_second = measure_speed();
   assumed_ = options_.assumed;
   if (options_.favourable.empty()) {
     assumed_.push_back(

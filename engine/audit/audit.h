@@ -37,7 +37,9 @@ struct AuditProgress {
 /// seconds     that are shared out among samples, counts and searches; the rows are all evaluated,
 ///             whatever that takes
 /// favourable  the better decision: a class or its word; empty: the greatest class
-/// command     that is repeated, and the configuration as it names it
+/// command     that is repeated
+/// config_name, changes   the configuration as it names it, and the options that change that, but
+///             for `protected`: " --seed 7"
 /// assumed     what was assumed before, for people
 /// progress    called by the calling thread
 struct AuditOptions {
@@ -47,6 +49,7 @@ struct AuditOptions {
   std::optional<AuditPolicy> policy;
   std::string command;
   std::string config_name;
+  std::string changes;
   std::vector<std::string> assumed;
   bool overwrite = false;
   std::atomic<bool> const* stop = nullptr;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "engine/plausibility/selection.h"
 #include "engine/results/instances_reader.h"
@@ -9,17 +10,23 @@
 namespace fairlane {
 namespace {
 
-constexpr std::int64_t kNoRow = -1;
 constexpr std::size_t kSpareCandidates = 4;  // that are read for one that is kept
 
-/// People to choose from.
+/// People to choose from, with what was found about them.
 /// rows      [people][attributes]
-/// data_row  [people] their row of the data, or kNoRow
+/// severity  [people]
+/// audit     [people] that has looked at them, and their number there
 struct Candidates {
   std::vector<std::int32_t> rows;
-  std::vector<std::int64_t> data_row;
+  std::vector<double> severity;
+  std::vector<std::pair<RowAudit const*, std::size_t>> audit;
 
-  std::size_t size() const { return data_row.size(); }
+  void add(std::int32_t const* row, std::size_t width, RowAudit const& from, std::size_t number) {
+    rows.insert(rows.end(), row, row + width);
+    severity.push_back(from.severity[number]);
+    audit.emplace_back(&from, number);
+  }
+  std::size_t size() const { return audit.size(); }
 };
 
 /// Of `count` things every so many, so that no more than `most` are taken.
@@ -27,24 +34,15 @@ std::size_t stride_for(std::size_t count, std::size_t most) {
   return std::max<std::size_t>(1, (count + most - 1) / most);
 }
 
-Candidates candidates_of(TestSubject const& subject, RowAudit const& audit,
-                         std::vector<std::int32_t> const& found) {
-  auto const width = static_cast<std::size_t>(subject.domain().size());
-  auto const& rows = subject.data()->rows;
-  Candidates candidates;
+/// The affected ones, spread evenly.
+void add_affected(std::vector<std::int32_t> const& rows, std::size_t width, RowAudit const& audit,
+                  Candidates& candidates) {
   std::vector<std::size_t> affected;
   for (std::size_t i = 0; i < audit.is_affected.size(); ++i) {
     if (audit.is_affected[i] != 0) affected.push_back(i);
   }
-  for (std::size_t i = 0; i < affected.size(); i += stride_for(affected.size(), kMostCandidates)) {
-    auto const first = rows.begin() + static_cast<std::ptrdiff_t>(affected[i] * width);
-    candidates.rows.insert(candidates.rows.end(), first,
-                           first + static_cast<std::ptrdiff_t>(width));
-    candidates.data_row.push_back(static_cast<std::int64_t>(affected[i]));
-  }
-  candidates.rows.insert(candidates.rows.end(), found.begin(), found.end());
-  candidates.data_row.resize(candidates.rows.size() / width, kNoRow);
-  return candidates;
+  for (std::size_t i = 0; i < affected.size(); i += stride_for(affected.size(), kMostCandidates))
+    candidates.add(&rows[affected[i] * width], width, audit, affected[i]);
 }
 
 Json decision_json(Domain const& domain, std::int32_t label, float score) {
@@ -89,30 +87,31 @@ std::vector<std::int32_t> found_people(std::string const& dir, RunConfig const& 
 
 Json shown_findings(TestSubject const& subject, Backend& backend, std::int32_t favourable,
                     PlausibilityModel const& model, RowAudit const& rows,
-                    std::vector<std::int32_t> const& found) {
+                    std::vector<std::int32_t> const& found, std::atomic<bool> const* stop) {
   Domain const& domain = subject.domain();
   auto const width = static_cast<std::size_t>(domain.size());
-  Candidates const candidates = candidates_of(subject, rows, found);
+  RowAudit beyond;
+  if (!found.empty()) beyond = audit_rows(subject, backend, found, favourable, stop);
+  Candidates candidates;
+  add_affected(subject.data()->rows, width, rows, candidates);
+  add_affected(found, width, beyond, candidates);
   Json findings = Json::array();
   if (candidates.size() == 0) return findings;
-  RowAudit const audit = audit_rows(subject, backend, candidates.rows, favourable);
   std::vector<Plausibility> const plausibility = model.score(candidates.rows);
-  auto const chosen =
-      choose_different(model, candidates.rows, audit.severity, plausibility, kShownFindings);
-  for (std::size_t const i : chosen) {
-    if (audit.is_affected[i] == 0) continue;
-    std::int32_t const* const row = &candidates.rows[i * width];
-    bool const is_row = candidates.data_row[i] != kNoRow;
+  for (std::size_t const chosen : choose_different(model, candidates.rows, candidates.severity,
+                                                   plausibility, kShownFindings)) {
+    auto const& [audit, i] = candidates.audit[chosen];
+    std::int32_t const* const row = &candidates.rows[chosen * width];
+    bool const is_row = audit == &rows;
     Json finding = {{"source", is_row ? "row" : "search"}, {"line", nullptr}};
-    if (is_row)
-      finding["line"] = subject.data()->lines[static_cast<std::size_t>(candidates.data_row[i])];
+    if (is_row) finding["line"] = subject.data()->lines[i];
     for (std::size_t a = 0; a < width; ++a) {
       Attribute const& attribute = domain.attributes[a];
       finding["codes"][attribute.name] = row[a];
       finding["words"][attribute.name] = attribute.word(row[a]);
     }
     finding["changed"] = Json::array();
-    auto const& other = audit.variants[static_cast<std::size_t>(audit.other_variant[i])].values;
+    auto const& other = audit->variants[static_cast<std::size_t>(audit->other_variant[i])].values;
     for (std::size_t s = 0; s < subject.selected().size(); ++s) {
       auto const a = static_cast<std::size_t>(subject.selected()[s]);
       if (other[s] == row[a]) continue;
@@ -121,10 +120,10 @@ Json shown_findings(TestSubject const& subject, Backend& backend, std::int32_t f
                                     {"from", attribute.word(row[a])},
                                     {"to", attribute.word(other[s])}});
     }
-    finding["decision"] = decision_json(domain, audit.own_label[i], audit.own_score[i]);
-    finding["other"] = decision_json(domain, audit.other_label[i], audit.other_score[i]);
-    finding["severity"] = audit.severity[i];
-    finding["plausibility"] = plausibility_json(plausibility[i]);
+    finding["decision"] = decision_json(domain, audit->own_label[i], audit->own_score[i]);
+    finding["other"] = decision_json(domain, audit->other_label[i], audit->other_score[i]);
+    finding["severity"] = audit->severity[i];
+    finding["plausibility"] = plausibility_json(plausibility[chosen]);
     findings.push_back(std::move(finding));
   }
   return findings;

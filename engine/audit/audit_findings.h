@@ -1,6 +1,7 @@
 // The findings that an audit shows.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@ std::vector<std::int32_t> found_people(std::string const& dir, RunConfig const& 
 /// Returns an array as audit.json has it.
 Json shown_findings(TestSubject const& subject, Backend& backend, std::int32_t favourable,
                     PlausibilityModel const& model, RowAudit const& rows,
-                    std::vector<std::int32_t> const& found);
+                    std::vector<std::int32_t> const& found,
+                    std::atomic<bool> const* stop = nullptr);
 
 }  // namespace fairlane

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/number_text.h"
+#include "base/stopwatch.h"
 #include "base/text.h"
 #include "engine/audit/audit_findings.h"
 #include "engine/audit/row_audit.h"
@@ -15,13 +16,19 @@
 #include "engine/count/domain_share.h"
 #include "engine/count/enumerate.h"
 #include "engine/results/run.h"
+#include "engine/subject/row_labels.h"
 
 namespace fairlane {
 namespace {
 
 constexpr double kConfidence = 0.95;
-constexpr double kShareOfCounting = 0.5;  // of a selection's seconds; the search has the rest
-constexpr double kShareOfSearching = 0.4;
+// Of a selection's seconds; the search has what is left.
+constexpr double kShareOfPeople = 0.1;
+constexpr double kShareOfCounting = 0.5;
+constexpr double kFewPeople = 500.0;     // tell too little
+constexpr double kTimedSeconds = 0.05;   // that tell a model's pace
+constexpr std::size_t kTimedRows = 256;  // evaluated at first, to tell it
+constexpr std::size_t kMostTimed = 16'384;
 constexpr double kMostSamples = 1e6;
 constexpr double kFewSamples = 1000.0;  // tell too little
 constexpr double kMostSearched = 500'000.0;
@@ -33,21 +40,38 @@ constexpr std::size_t kShownValues = 400;
 class SetAudit {
  public:
   SetAudit(RunConfig const& config, TestSubject const& subject, AuditSetting const& setting,
-           std::vector<std::string>& commands)
-      : config_(config), subject_(subject), setting_(setting), commands_(commands) {}
+           std::size_t number, std::vector<std::string>& commands)
+      : config_(config),
+        subject_(subject),
+        setting_(setting),
+        commands_(commands),
+        number_(number) {}
 
   Json measure();
 
  private:
   Domain const& domain() const { return subject_.domain(); }
   std::string flags() const;
+  double seconds_left() const { return std::max(0.0, setting_.seconds - watch_.seconds()); }
+  /// Evaluations that fit into so many seconds.
+  double affordable(double seconds) const { return std::floor(pace_ * seconds); }
+  void measure_pace(Backend& backend);
+  /// Why something was not examined.
+  std::string too_slow(std::string const& what) const {
+    return what + (seconds_left() > 0.0 ? ": the model answers too slowly for it in the time given"
+                                        : ": no time was left");
+  }
   std::string const& add_command(std::string const& command, std::string const& more) {
-    commands_.push_back(fmt::format("fairlane {} {}{}{}{}", command,
-                                    shell_word(setting_.config_name), flags(), more,
-                                    runs_code(config_.model) ? " --allow-exec" : ""));
+    commands_.push_back(fmt::format("fairlane {} {}{}{}{}{}", command,
+                                    shell_word(setting_.config_name), setting_.changes, flags(),
+                                    more, runs_code(config_.model) ? " --allow-exec" : ""));
     return commands_.back();
   }
   void skip(std::string what) { not_examined_.push_back(std::move(what)); }
+  /// The option that gives what a command writes a directory of its own.
+  std::string own_out(char const* part) const {
+    return " --out " + shell_word(fmt::format("{}-{}-{}", setting_.out, number_, part));
+  }
   RunConfig work_config(char const* part) const;
   std::vector<std::string> words_of(std::vector<std::int32_t> const& values) const;
   Json rows_json(RowAudit const& rows) const;
@@ -63,6 +87,9 @@ class SetAudit {
   TestSubject const& subject_;
   AuditSetting const& setting_;
   std::vector<std::string>& commands_;
+  std::size_t number_;  // of the selection, from 1
+  Stopwatch const watch_;
+  double pace_ = 0.0;  // evaluations a second
   Json not_examined_ = Json::array();
 };
 
@@ -77,7 +104,42 @@ std::string SetAudit::flags() const {
                  ? yaml_text(attribute.name)
                  : fmt::format("{{{}: [{}]}}", yaml_text(attribute.name), codes);
   }
-  return " --set " + shell_word("protected=[" + names + "]");
+  std::string flags = " --set " + shell_word("protected=[" + names + "]");
+  BudgetConfig const& budget = config_.budget;
+  for (auto const& [key, is_set] : {std::pair("seeds", budget.seeds.has_value()),
+                                    std::pair("iterations", budget.iterations.has_value()),
+                                    std::pair("evaluations", budget.evaluations.has_value()),
+                                    std::pair("instances", budget.instances.has_value()),
+                                    std::pair("seconds", budget.seconds.has_value())}) {
+    if (is_set) flags += fmt::format(" --set budget.{}=null", key);
+  }
+  return flags;
+}
+
+void SetAudit::measure_pace(Backend& backend) {
+  auto const width = static_cast<std::size_t>(domain().size());
+  auto const& rows = subject_.data()->rows;
+  std::vector<std::int32_t> people;
+  for (std::size_t count = kTimedRows; count <= kMostTimed; count *= 4) {
+    while (people.size() < count * width) {
+      std::size_t const missing = count * width - people.size();
+      people.insert(people.end(), rows.begin(),
+                    rows.begin() + static_cast<std::ptrdiff_t>(std::min(missing, rows.size())));
+    }
+    Stopwatch const watch;
+    label_rows(subject_, backend, people);
+    double const seconds = std::max(watch.seconds(), 1e-6);
+    pace_ = static_cast<double>(count) / seconds;
+    if (seconds > kTimedSeconds) break;
+  }
+  // A round figure, so that the same is examined again as far as a clock allows it.
+  constexpr double kDigits[] = {5.0, 2.0, 1.0};
+  double const power = std::pow(10.0, std::floor(std::log10(pace_)));
+  for (double const digit : kDigits) {
+    if (digit * power > pace_) continue;
+    pace_ = digit * power;
+    break;
+  }
 }
 
 RunConfig SetAudit::work_config(char const* part) const {
@@ -119,9 +181,14 @@ Json SetAudit::rates_json(RowAudit const& rows) {
 }
 
 Json SetAudit::preferences_json(RowAudit const& rows) {
-  if (rows.variants.size() > static_cast<std::size_t>(kMostPreferenceVariants))
+  if (rows.variants.size() > static_cast<std::size_t>(kMostPreferenceVariants)) {
     skip(fmt::format("who is preferred to whom among {} combinations of protected values",
                      with_commas(static_cast<std::int64_t>(rows.variants.size()))));
+  } else if (rows.preferences.size() > kShownPreferences) {
+    skip(fmt::format("pairs of protected values beyond the {} that matter most, of {}",
+                     kShownPreferences,
+                     with_commas(static_cast<std::int64_t>(rows.preferences.size()))));
+  }
   Json preferences = Json::array();
   for (Preference const& one : rows.preferences) {
     if (preferences.size() == kShownPreferences) break;
@@ -172,9 +239,16 @@ Json SetAudit::rules_json(RowAudit const& rows) const {
 
 Json SetAudit::plausible_json(Backend& backend) {
   auto const width = static_cast<std::size_t>(domain().size());
+  double const most =
+      affordable(kShareOfPeople * setting_.seconds) / static_cast<double>(subject_.variants());
+  if (most < kFewPeople) {
+    skip(too_slow("plausible people"));
+    return nullptr;
+  }
   std::vector<std::int32_t> people;
-  auto const& all = setting_.people->rows;
+  auto const& all = setting_.people;
   for (std::size_t i = 0; i < all.size(); i += width) {
+    if (static_cast<double>(people.size()) >= most * static_cast<double>(width)) break;
     bool is_compared = true;
     for (std::size_t s = 0; s < subject_.selected().size(); ++s) {
       auto const& values = subject_.values()[s];
@@ -184,7 +258,7 @@ Json SetAudit::plausible_json(Backend& backend) {
     if (is_compared) people.insert(people.end(), &all[i], &all[i] + width);
   }
   if (people.empty()) {
-    skip("plausible people: the model answers too slowly for a sample in the time given");
+    skip("plausible people: none of those that were drawn has values that are compared");
     return nullptr;
   }
   RowAudit const audit = audit_rows(subject_, backend, people, setting_.favourable, setting_.stop);
@@ -209,17 +283,17 @@ Json SetAudit::domain_json() {
     options.overwrite = true;
     options.stop = setting_.stop;
     share = enumerated_share(Json::parse(enumerate(work_config("count"), options)));
-    add_command("enumerate", "");
+    add_command("enumerate", own_out("count"));
   } else {
-    double const affordable = std::floor(setting_.evaluations_per_second * seconds /
-                                         static_cast<double>(subject_.variants()));
-    if (affordable < kFewSamples) {
-      skip("the whole domain: the model answers too slowly for a sample in the time given");
+    double const samples =
+        affordable(std::min(seconds, seconds_left())) / static_cast<double>(subject_.variants());
+    if (samples < kFewSamples) {
+      skip(too_slow("the whole domain"));
       return nullptr;
     }
     DomainShareOptions options;
     options.execution = setting_.execution;
-    options.samples = static_cast<std::int64_t>(std::min(affordable, kMostSamples));
+    options.samples = static_cast<std::int64_t>(std::min(samples, kMostSamples));
     options.stop = setting_.stop;
     share = measure_domain_share(config_, subject_, options);
     if (!share.skipped.empty()) {
@@ -227,13 +301,12 @@ Json SetAudit::domain_json() {
       return nullptr;
     }
     if (share.source == "sample") {
-      skip(
-          fmt::format("every input of the domain: {} random ones were, and the share is an "
-                      "interval",
-                      with_commas(share.groups)));
+      skip(fmt::format(
+          "the whole domain was not counted: its share is estimated from {} random inputs",
+          with_commas(share.groups)));
       add_command("estimate", fmt::format(" --samples {}", share.groups));
     } else {
-      add_command("enumerate", "");
+      add_command("enumerate", own_out("count"));
     }
   }
   return {{"share", share.share},
@@ -250,16 +323,16 @@ Json SetAudit::search_json(std::vector<std::int32_t>& found) {
     skip("people beyond the rows: no attribute that is not under test may be changed");
     return nullptr;
   }
-  double const affordable =
-      std::floor(setting_.evaluations_per_second * kShareOfSearching * setting_.seconds);
-  if (affordable < kFewSamples) {
-    skip("people beyond the rows: the model answers too slowly for a search in the time given");
+  double const seconds = seconds_left();
+  if (affordable(seconds) < kFewSamples) {
+    skip(too_slow("people beyond the rows"));
     return nullptr;
   }
   RunConfig searching = work_config("search");
   searching.method = "margin";
-  searching.budget.evaluations = static_cast<std::int64_t>(std::min(affordable, kMostSearched));
-  searching.budget.seconds = kShareOfSearching * setting_.seconds;
+  searching.budget.evaluations =
+      static_cast<std::int64_t>(std::min(affordable(seconds), kMostSearched));
+  searching.budget.seconds = seconds;
   searching.output.format = OutputFormat::kNpy;
   searching.output.columns = OutputColumns::kInputs;
   RunOptions options;
@@ -268,14 +341,17 @@ Json SetAudit::search_json(std::vector<std::int32_t>& found) {
   options.overwrite = true;
   options.search.stop = setting_.stop;
   Summary const summary = run(searching, options);
-  if (summary.cut == "seconds")
-    skip(fmt::format("more than {} evaluations in search of people beyond the rows: time ended it",
+  bool const is_cut = summary.cut == "seconds";
+  if (is_cut) {
+    skip(fmt::format("the search for people beyond the rows was ended by time after {} evaluations",
                      with_commas(summary.search.model_evaluations)));
+  }
   if (summary.found.unique_instances > 0)
     found = found_people(searching.output.dir, searching, subject_);
-  std::string const& command =
-      add_command("run", fmt::format(" --set method=margin --set budget.evaluations={}",
-                                     *searching.budget.evaluations));
+  std::string const& command = add_command(
+      "run", fmt::format(" --set method=margin --set budget.evaluations={}{}",
+                         is_cut ? summary.search.model_evaluations : *searching.budget.evaluations,
+                         own_out("search")));
   return {{"method", searching.method},
           {"evaluations", summary.search.model_evaluations},
           {"instances", summary.found.unique_instances},
@@ -292,6 +368,7 @@ Json SetAudit::measure() {
   if (!on_cpu.backend.starts_with("cpu")) on_cpu.backend = "cpu";  // a table is soon evaluated
   auto const backend = make_backend(subject_, on_cpu, config_.seed, {});
   setting_.show(name + ": the table's rows");
+  measure_pace(*backend);
   RowAudit const rows = audit_rows(subject_, *backend, setting_.favourable, setting_.stop);
   add_command("estimate", " --rows");
   set["rows"] = rows_json(rows);
@@ -327,8 +404,8 @@ std::string selection_name(TestSubject const& subject) {
 }
 
 Json audit_set(RunConfig const& config, TestSubject const& subject, AuditSetting const& setting,
-               std::vector<std::string>& commands) {
-  return SetAudit(config, subject, setting, commands).measure();
+               std::size_t number, std::vector<std::string>& commands) {
+  return SetAudit(config, subject, setting, number, commands).measure();
 }
 
 }  // namespace fairlane

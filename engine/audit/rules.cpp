@@ -1,5 +1,5 @@
-// Values become places; sets of places are bits. Every pair of attributes is tabulated once, so that
-// rules of two conditions cost no further look at the rows.
+// Values become places; sets of places are bits. Every pair of attributes is tabulated once, so
+// that rules of two conditions cost no further look at the rows.
 #include "engine/audit/rules.h"
 
 #include <fmt/format.h>

@@ -62,11 +62,10 @@ struct RuleOptions {
 /// A further condition must make a rule so much better. Since it leaves fewer rows, it then raises
 /// precision over that of all rows by more than this: shorter rules come first.
 inline constexpr double kNoticeable = 0.1;
-
 /// Rules that say where the affected rows are, each one the best for the rows that no earlier one
 /// covers. Up to two conditions the best rule is found where no nominal attribute has more than 6
-/// values or ordered one more than 63; otherwise, and of three conditions, a good one. No rule where
-/// none or all rows are affected, nor any that may be chance.
+/// values or ordered one more than 63; otherwise, and of three conditions, a good one. No rule
+/// where none or all rows are affected.
 /// rows         [count][attributes] codes
 /// is_affected  [count]
 /// left_out     attributes that no condition is of, such as the protected ones

@@ -7,6 +7,7 @@
 
 #include "base/number_text.h"
 #include "base/text.h"
+#include "engine/count/binomial_interval.h"
 #include "engine/report/audit_words.h"
 
 namespace fairlane {
@@ -75,17 +76,27 @@ std::string direction(Json const& set, std::string const& favourable) {
   auto const rows = first.at("rows").get<std::int64_t>();
   auto const reverse = first.at("reverse_rows").get<std::int64_t>();
   Json const& names = set.at("protected");
-  return fmt::format(" With {} the decision would be {} for {} people, with {} not{}.",
-                     combination(names, first.at("better")), favourable, with_commas(rows),
+  return fmt::format(" {} people would get {} with {} and not with {}{}.", with_commas(rows),
+                     favourable, combination(names, first.at("better")),
                      combination(names, first.at("worse")),
-                     reverse == 0 ? "; for nobody it is the other way round"
-                                  : "; for " + with_commas(reverse) + " it is the other way round");
+                     reverse == 0 ? ", nobody the other way round"
+                                  : fmt::format(", {} the other way round", with_commas(reverse)));
 }
 
 bool is_proven(Json const& set) {
   Json const& domain = set.at("domain");
   return !domain.is_null() && domain.at("source").get<std::string>() == "count" &&
          domain.at("high").get<double>() == 0.0;
+}
+
+/// Where a measured share lies. Rows whose outputs are undefined may be either.
+ShareInterval known(Json const& measured) {
+  if (Json const* const low = measured.find("low"))
+    return {low->get<double>(), measured.at("high").get<double>()};
+  auto const count = measured.at("count").get<std::int64_t>();
+  auto const affected = measured.at("affected").get<std::int64_t>();
+  return {share_of(affected, count),
+          share_of(affected + measured.at("undefined").get<std::int64_t>(), count)};
 }
 
 Json verdict(char const* level, std::string text) {
@@ -103,13 +114,19 @@ Json verdict_json(Json const& audit) {
   std::int64_t plausible = 0;
   std::int64_t found = 0;
   std::int64_t undefined = 0;
+  double share = 0.0;  // of the domain, at least
   bool is_all_proven = true;
+  bool is_looked_beyond = false;
   for (auto const& set : sets) {
     affected = std::max(affected, whole(set, "rows", "affected"));
     plausible = std::max(plausible, whole(set, "plausible", "affected"));
     found = std::max(found, whole(set, "search", "groups"));
     undefined += whole(set, "rows", "undefined");
+    if (!set.at("domain").is_null())
+      share = std::max(share, set.at("domain").at("low").get<double>());
     is_all_proven = is_all_proven && is_proven(set);
+    for (char const* const part : {"plausible", "domain", "search"})
+      is_looked_beyond = is_looked_beyond || !set.at(part).is_null();
   }
   std::string const more =
       undefined == 0 ? "" : " Some outputs are no finite numbers, and were taken for neither.";
@@ -118,8 +135,8 @@ Json verdict_json(Json const& audit) {
     Json const& worst = &head == &all ? worst_part(sets) : head;
     std::string text = fmt::format(
         "The decision about {} of {} people in the table ({}) changes when nothing but {} does.",
-        with_commas(whole(head, "rows", "affected")), people,
-        percent(head.at("rows").at("share").get<double>()), either(head.at("protected")));
+        with_commas(whole(head, "rows", "affected")), with_commas(whole(head, "rows", "count")),
+        fine_percent(head.at("rows").at("share").get<double>()), either(head.at("protected")));
     for (auto const& set : sets) {
       bool const is_told = &set != &head && (&set == &worst || !is_part(set, all));
       if (is_told && whole(set, "rows", "affected") > 0) {
@@ -129,16 +146,16 @@ Json verdict_json(Json const& audit) {
     }
     return verdict("differs", text + direction(worst, report::favourable_words(audit)) + more);
   }
-  if (found > 0 || plausible > 0) {
-    return verdict(
-        "differs",
-        fmt::format("No decision about the {} people in the table changes when only {} does, but "
-                    "{} does.{}",
-                    people, names,
-                    plausible > 0 ? "the decision about other plausible people"
-                                  : fmt::format("that about {} other inputs, which a search found,",
-                                                with_commas(found)),
-                    more));
+  std::string const nobody = fmt::format(
+      "No decision about the {} people in the table changes when only {} does", people, names);
+  if (plausible > 0 || found > 0 || share > 0.0) {
+    std::string const other =
+        plausible > 0 ? fmt::format("that about {} of the plausible people that were drawn",
+                                    with_commas(plausible))
+        : found > 0
+            ? fmt::format("that about {} other profiles, which a search found,", with_commas(found))
+            : fmt::format("that about at least {} of all possible inputs", fine_percent(share));
+    return verdict("differs", fmt::format("{}, but {} does.{}", nobody, other, more));
   }
   if (is_all_proven) {
     return verdict(
@@ -146,30 +163,23 @@ Json verdict_json(Json const& audit) {
         fmt::format("No decision depends on {}: every input of the domain was counted.", names));
   }
   return verdict("none found",
-                 fmt::format("No decision about the {} people in the table changes when only {} "
-                             "does, nor was another input found for which it does.{}",
-                             people, names, more));
+                 fmt::format("{}, {}.{}", nobody,
+                             is_looked_beyond ? "nor was another input found for which it does"
+                                              : "and nothing beyond the table was examined",
+                             more));
 }
 
 Json policy_json(Json const& audit, std::string const& share, double above) {
-  Json const& sets = audit.at("sets");
-  Json const& measured = sets[sets.size() - 1].at(share);
-  Json policy = {{"share", share}, {"above", above}, {"met", nullptr}};
-  if (measured.is_null()) return policy;
-  double low = measured.at("share").get<double>();
-  double high = low;
-  if (Json const* const bound = measured.find("low")) {
-    low = bound->get<double>();
-    high = measured.at("high").get<double>();
-  } else {
-    // Rows whose outputs are undefined may be either.
-    high +=
-        static_cast<double>(measured.at("undefined").get<std::int64_t>()) /
-        static_cast<double>(std::max<std::int64_t>(1, measured.at("count").get<std::int64_t>()));
+  bool is_kept = true;
+  bool is_met = false;
+  for (auto const& set : audit.at("sets")) {
+    Json const& measured = set.at(share);
+    ShareInterval const interval = measured.is_null() ? ShareInterval() : known(measured);
+    is_met = is_met || interval.low > above;
+    is_kept = is_kept && interval.high <= above;
   }
-  if (low > above) policy["met"] = true;
-  if (high <= above) policy["met"] = false;
-  return policy;
+  Json const met = is_met ? Json(true) : is_kept ? Json(false) : Json(nullptr);
+  return {{"share", share}, {"above", above}, {"met", met}};
 }
 
 }  // namespace fairlane

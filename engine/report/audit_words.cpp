@@ -162,7 +162,9 @@ std::string policy_words(Json const& audit) {
   auto const of = policy->at("share").get<std::string>();
   std::string const limit =
       fmt::format("{} of {}", share_words(policy->at("above")), policy_share_words(of));
-  if (!policy->at("met").get<bool>()) return fmt::format("The limit of {} is kept.", limit);
+  Json const* const met = present(*policy, "met");
+  if (met == nullptr) return fmt::format("Whether the limit of {} is kept is undecided.", limit);
+  if (!met->get<bool>()) return fmt::format("The limit of {} is kept.", limit);
   std::vector<std::string> sets;
   for (Json const& set : audit.at("sets")) {
     Json const* const share = present(set, of);
@@ -229,8 +231,10 @@ std::vector<std::string> limits_of(Json const& set) {
   Json const* const rows = present(set, "rows");
   Json const* const undefined = rows == nullptr ? nullptr : present(*rows, "undefined");
   if (undefined != nullptr && undefined->get<std::int64_t>() > 0) {
-    limits.push_back(fmt::format("For {} of the {} people the model gives no finite number.",
-                                 count_words(*undefined), count_words(rows->at("count"))));
+    limits.push_back(fmt::format(
+        "For {} of the {} people an output is no finite number, so that it is not known whether "
+        "they are affected.",
+        count_words(*undefined), count_words(rows->at("count"))));
   }
   return limits;
 }

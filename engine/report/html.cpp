@@ -62,7 +62,7 @@ std::string search_section(Json const& audit) {
     }
     items += wrapped("li", html_text(set_words(set) + ": " + search_words(*search) +
                                      "; all of them are written by ") +
-                               element("code", text_of(*search, "command")));
+                               element("code", text_of(*search, "command", std::string::npos)));
   }
   std::string markup = element(
       "p",

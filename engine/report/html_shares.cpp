@@ -37,7 +37,7 @@ std::string by_set(Json const& audit, std::function<std::string(Json const&)> co
 std::string how_bad(Json const& set) {
   if (std::string const severity = severity_words(set); !severity.empty())
     return "severity " + severity;
-  return anything_found(set) ? "severity not examined" : "nobody affected was found";
+  return anything_found(set) ? "nobody in the table is affected" : "nobody affected was found";
 }
 
 std::string share_row(ShareLine const& line, double most) {

@@ -107,7 +107,7 @@ std::string set_text(Json const& audit, Json const& set) {
   if (Json const* const search = present(set, "search")) {
     text += fmt::format("Beyond the table, {}; all of them are written by {}.\n\n",
                         markdown_text(search_words(*search)),
-                        markdown_text(text_of(*search, "command")));
+                        markdown_text(text_of(*search, "command", std::string::npos)));
   }
   std::string limits;
   for (std::string const& limit : limits_of(set)) limits += "- " + markdown_text(limit) + "\n";

@@ -7,7 +7,7 @@
 namespace fairlane::report {
 
 std::string markdown_text(std::string_view text) {
-  constexpr std::string_view kMarks = "\\`*_{}[]|~#";
+  constexpr std::string_view kMarks = "\\`*_{}[]|~#$";
   std::string out;
   for (char const c : text) {
     switch (c) {

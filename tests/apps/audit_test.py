@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import signal
 import subprocess
@@ -128,12 +129,28 @@ class Audit(unittest.TestCase):
         self.assertEqual(0, shown.returncode, shown.stderr)
         self.assertIn(self.audit["verdict"]["text"], shown.stdout)
 
-    def test_its_commands_can_be_repeated(self):
-        for command in self.audit["reproduce"][1:]:
-            words = [word.strip("'") for word in command.replace("fairlane ", "", 1).replace(", ", ",").split()]
-            self.assertIn(words[0], ("estimate", "enumerate", "run"))
-            done = self.fairlane(*words, "--out", "again", "--overwrite")
-            self.assertEqual(0, done.returncode, (command, done.stderr))
+    def test_its_commands_give_the_same_numbers(self):
+        """As a person copies them from the report: nothing is added."""
+        done = self.fairlane("audit", "people.yaml", "--time", TIME, "--out", "other", "--seed", "7", "--set",
+                             "threshold=0.3", "--set", "protected=[gender]")
+        self.assertEqual(0, done.returncode, done.stderr)
+        audit = json.loads((self.folder / "other" / "audit.json").read_bytes())
+        self.assertNotEqual(self.sets["gender"]["rows"], audit["sets"][-1]["rows"])
+        sets = {tuple(one["protected"]): one for one in audit["sets"]}
+        for command in audit["reproduce"][1:]:
+            words = shlex.split(command)[1:]
+            summary = self.json_of(*words)
+            one = sets[tuple(summary["protected"])]
+            if words[0] == "run":
+                self.assertEqual((one["search"]["instances"], one["search"]["groups"], one["search"]["evaluations"]),
+                                 tuple(summary["counts"][name] for name in
+                                       ("unique_instances", "unique_groups", "model_evaluations")), command)
+            elif words[0] == "enumerate":
+                self.assertEqual(one["domain"]["share"], summary["success_rate"], command)
+            else:
+                self.assertEqual(one["rows"]["affected"], summary["counts"]["hits"], command)
+        self.assertEqual(sum(1 for one in audit["sets"] if one["search"]),
+                         sum(1 for command in audit["reproduce"] if command.startswith("fairlane run")))
 
     def test_a_policy(self):
         share = self.sets["age+gender"]["rows"]["share"]
@@ -143,6 +160,29 @@ class Audit(unittest.TestCase):
             self.assertEqual(code, done.returncode, done.stderr)
             policy = json.loads((self.folder / "policy" / "audit.json").read_bytes())["policy"]
             self.assertEqual({"share": "rows", "above": limit, "met": word}, policy)
+
+    def test_an_undecided_policy(self):
+        plausible = self.sets["age+gender"]["plausible"]
+        done = self.fairlane("audit", "people.yaml", "--time", TIME, "--out", "undecided", "--fail-above",
+                             f"plausible:{plausible['share']}")
+        self.assertEqual((76, 1), (done.returncode, done.stderr.count("\n")), done.stderr)
+        self.assertIsNone(json.loads((self.folder / "undecided" / "audit.json").read_bytes())["policy"]["met"])
+        self.assertIn("undecided", (self.folder / "undecided" / "report.html").read_text(encoding="utf-8"))
+        self.assertIn("<skipped", (self.folder / "undecided" / "junit.xml").read_text(encoding="utf-8"))
+
+    def test_compared_values_leave_the_table_whole(self):
+        done = self.fairlane("audit", "people.yaml", "--time", TIME, "--out", "listed", "--set",
+                             "protected={gender: [0, 1], age: [1, 4]}")
+        self.assertEqual(0, done.returncode, done.stderr)
+        audit = json.loads((self.folder / "listed" / "audit.json").read_bytes())
+        sets = {one["name"]: one for one in audit["sets"]}
+        self.assertEqual((5000, 5000), (audit["rows"], sets["gender"]["rows"]["count"]))
+        self.assertLess(sets["age"]["rows"]["count"], 5000)
+        self.assertEqual(self.sets["gender"]["rows"], sets["gender"]["rows"])
+        self.assertEqual(self.sets["gender"]["plausible"], sets["gender"]["plausible"])
+        for finding in sets["gender"]["findings"]:
+            if finding["source"] == "row":
+                self.assertEqual(0.0, finding["plausibility"]["distance"])
 
     def test_a_model_and_a_table(self):
         first = self.fairlane("audit", "census.safetensors", "census.csv", "--time", TIME)
@@ -189,6 +229,9 @@ class Audit(unittest.TestCase):
         self.fails(78, "names no `data`", "no-data.yaml")
         self.assertFalse((self.folder / "none").exists())
         self.assertFalse((self.folder / "no-data-audit").exists())
+        self.fails(64, "expected one of 0, 1", "census.safetensors", "census.csv", "--favourable", "yes", "--out", "no")
+        self.fails(64, "--out is '.'", "census.safetensors", "census.csv", "--out", ".")
+        self.assertEqual([], list(self.folder.glob("no.*")) + list(self.folder.glob("..*")))
 
 
 if __name__ == "__main__":

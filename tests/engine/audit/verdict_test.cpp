@@ -43,9 +43,10 @@ TEST(AuditVerdict, RowsComeFirst) {
       audit_of({set_of({"age"}, 10), set_of({"sex"}, 20), set_of({"age", "sex"}, 25)});
   EXPECT_EQ("differs", level_of(audit));
   EXPECT_EQ(
-      "The decision about 25 of 1,000 people in the table (2.5 %) changes when nothing but age or "
-      "sex does. sex alone changes it for 20. With sex b the decision would be yes for 20 people, "
-      "with sex w not; for nobody it is the other way round.",
+      "The decision about 25 of 1,000 people in the table (2.50 %) changes when nothing but age or "
+      "sex does. sex alone changes it for 20. 20 people would get yes with sex b and not with sex "
+      "w, "
+      "nobody the other way round.",
       text_of(audit));
 }
 
@@ -77,6 +78,8 @@ TEST(AuditVerdict, PoliciesAreUndecidedWhereIntervalsHoldTheLimit) {
   EXPECT_EQ(Json(nullptr), policy_json(audit, "domain", 0.25).at("met"));
   EXPECT_EQ(Json(false), policy_json(audit, "domain", 0.5).at("met"));
   EXPECT_EQ(Json(nullptr), policy_json(audit, "plausible", 0.5).at("met"));
+  auto const two = audit_of({set_of({"age"}, 10), set_of({"sex"}, 0)});
+  EXPECT_EQ(Json(true), policy_json(two, "rows", 0.005).at("met")) << "of any set";
 }
 
 }  // namespace
