@@ -8,6 +8,7 @@
 #include "apps/commands.h"
 #include "apps/config_options.h"
 #include "apps/console.h"
+#include "apps/files.h"
 #include "apps/init/init_proposal.h"
 #include "apps/progress.h"
 #include "apps/text/audit_text.h"
@@ -88,11 +89,6 @@ std::string changes_of(AuditArguments const& arguments) {
   return changes;
 }
 
-bool is_yaml(std::string const& path) {
-  std::string const extension = lower_extension(path);
-  return extension == ".yaml" || extension == ".yml";
-}
-
 /// Refuses to write over a file that a person may have changed.
 void keep_changed(NewFile const& file, std::string const& config) {
   std::error_code ec;
@@ -151,11 +147,7 @@ std::unique_ptr<WrittenFiles> propose(AuditArguments const& arguments, Console c
   auto written = std::make_unique<WrittenFiles>(files);
   for (InitNote const& note : proposal.notes) {
     options.assumed.push_back(note.text);
-    if (note.is_warning) {
-      console.warn(note.text);
-    } else {
-      console.info(note.text);
-    }
+    console.tell(note.text, note.is_warning);
   }
   options.config_name = config;
   return written;

@@ -217,13 +217,7 @@ ExitCode init(InitArguments arguments) {
   }
   write_files(proposal.files);
   folders.keep();
-  for (InitNote const& note : proposal.notes) {
-    if (note.is_warning) {
-      console.warn(note.text);
-    } else {
-      console.info(note.text);
-    }
-  }
+  for (InitNote const& note : proposal.notes) console.tell(note.text, note.is_warning);
   if (arguments.console.json) {
     print_json(arguments, proposal);
   } else {

@@ -12,6 +12,7 @@
 #include "apps/commands.h"
 #include "apps/config_options.h"
 #include "apps/console.h"
+#include "apps/files.h"
 #include "apps/text/audit_text.h"
 #include "apps/text/compare_text.h"
 #include "apps/text/count_text.h"
@@ -362,11 +363,6 @@ void inspect_results(std::string const& dir, Console const& console, bool as_jso
 bool has_suffix(std::string const& path, std::string const& suffix) {
   return path.size() >= suffix.size() &&
          path.compare(path.size() - suffix.size(), suffix.size(), suffix) == 0;
-}
-
-bool is_yaml(std::string const& path) {
-  std::string const extension = lower_extension(path);
-  return extension == ".yaml" || extension == ".yml";
 }
 
 ExitCode inspect(InspectArguments const& arguments) {

@@ -45,6 +45,10 @@ class Console {
   void debug(std::string const& line) const;
   void info(std::string const& line) const;
   void warn(std::string const& line) const;
+  /// As one of the two.
+  void tell(std::string const& line, bool is_warning) const {
+    is_warning ? warn(line) : info(line);
+  }
   /// Unless asked for otherwise, drawn where stderr is a terminal and nobody wants quiet.
   ProgressStyle progress() const { return progress_; }
 

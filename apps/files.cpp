@@ -34,6 +34,11 @@ void write_text_file(std::string const& path, std::string_view text) {
   write_whole_file(path, text, ExitCode::kOutput);
 }
 
+bool is_yaml(std::string const& path) {
+  std::string const extension = lower_extension(path);
+  return extension == ".yaml" || extension == ".yml";
+}
+
 std::string relative_path(std::string const& path, std::string const& base) {
   // ".." leads out of the folder itself, not out of a link to it. What is named may be a link.
   auto const resolved = [](fs::path const& folder) {

@@ -14,6 +14,9 @@ void write_text_file(std::string const& path, std::string_view text);
 /// written: a file would take its place.
 void refuse_no_file(std::string const& path);
 
+/// Whether a path's name is that of a YAML file.
+bool is_yaml(std::string const& path);
+
 /// A path as it is written into a file of the folder `base`: relative to where that folder is,
 /// also where links lead there.
 std::string relative_path(std::string const& path, std::string const& base);

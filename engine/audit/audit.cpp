@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <memory>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -13,6 +12,7 @@
 #include "base/text.h"
 #include "engine/audit/audited_set.h"
 #include "engine/audit/verdict.h"
+#include "engine/count/domain_share.h"
 #include "engine/record/output_dir.h"
 #include "engine/report/html.h"
 #include "engine/report/junit.h"
@@ -84,9 +84,7 @@ class Audit {
   /// The configuration with all of the table's rows, also those whose values are not compared: with
   /// whole attributes under test, one of them, so that they are not too many together.
   static RunConfig everybody(RunConfig config) {
-    bool const is_whole = std::ranges::all_of(config.protected_attributes,
-                                              [](auto const& one) { return one.values.empty(); });
-    if (is_whole) return config;
+    if (compares_all(config)) return config;
     config.protected_attributes.resize(1);
     config.protected_attributes[0].values.clear();
     return config;
@@ -102,11 +100,6 @@ class Audit {
             "interrupted; nothing was written: the same command begins anew"};
   }
   std::vector<std::vector<ProtectedAttribute>> selections();
-  std::unique_ptr<Backend> make_backend_on_cpu() const {
-    Execution on_cpu = setting_.execution;
-    if (!on_cpu.backend.starts_with("cpu")) on_cpu.backend = "cpu";
-    return make_backend(subject_, on_cpu, config_.seed, {});
-  }
   std::vector<std::int32_t> draw_people(PlausibilityModel const& model) const;
   Json attributes_json() const;
   Json decision_json() const;
@@ -179,13 +172,13 @@ Json Audit::attributes_json() const {
   Json attributes = Json::array();
   for (Attribute const& attribute : subject_.domain().attributes) {
     Json values = Json::array();
-    for (std::int64_t i = 0;
-         attribute.code_count() <= kMostListedValues && i < attribute.code_count(); ++i)
+    std::int64_t const codes = attribute.code_count();
+    for (std::int64_t i = 0; codes <= kMostListedValues && i < codes; ++i)
       values.push_back(attribute.word(attribute.code_at(i)));
     attributes.push_back({{"name", attribute.name},
                           {"protected", attribute.is_protected},
                           {"values", std::move(values)},
-                          {"codes", attribute.code_count()}});
+                          {"codes", codes}});
   }
   return attributes;
 }
@@ -251,7 +244,9 @@ std::string Audit::run() {
                {"rows", subject_.data()->count()},
                {"agreement", nullptr},
                {"majority", nullptr}};
-  if (auto const agreed = label_agreement(subject_, *make_backend_on_cpu())) {
+  auto const backend =
+      make_backend(subject_, on_cpu(setting_.execution, subject_), config_.seed, {});
+  if (auto const agreed = label_agreement(subject_, *backend)) {
     json["agreement"] = agreed->share();
     json["majority"] = agreed->majority_share();
   }

@@ -30,7 +30,6 @@ std::vector<std::int32_t> found_people(std::string const& dir, RunConfig const& 
 /// Returns an array as audit.json has it.
 Json shown_findings(TestSubject const& subject, Backend& backend, std::int32_t favourable,
                     PlausibilityModel const& model, RowAudit const& rows,
-                    std::vector<std::int32_t> const& found,
-                    std::atomic<bool> const* stop = nullptr);
+                    std::vector<std::int32_t> const& found, std::atomic<bool> const* stop);
 
 }  // namespace fairlane

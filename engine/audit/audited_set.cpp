@@ -14,7 +14,6 @@
 #include "engine/audit/rules.h"
 #include "engine/count/binomial_interval.h"
 #include "engine/count/domain_share.h"
-#include "engine/count/enumerate.h"
 #include "engine/results/run.h"
 #include "engine/subject/row_labels.h"
 
@@ -72,7 +71,6 @@ class SetAudit {
   std::string own_out(char const* part) const {
     return " --out " + shell_word(fmt::format("{}-{}-{}", setting_.out, number_, part));
   }
-  RunConfig work_config(char const* part) const;
   std::vector<std::string> words_of(std::vector<std::int32_t> const& values) const;
   Json rows_json(RowAudit const& rows) const;
   Json rates_json(RowAudit const& rows);
@@ -140,14 +138,6 @@ void SetAudit::measure_pace(Backend& backend) {
     pace_ = digit * power;
     break;
   }
-}
-
-RunConfig SetAudit::work_config(char const* part) const {
-  RunConfig config = config_;
-  config.budget = {};
-  config.output = {};
-  config.output.dir = setting_.work_folder + "/" + part;
-  return config;
 }
 
 std::vector<std::string> SetAudit::words_of(std::vector<std::int32_t> const& values) const {
@@ -277,12 +267,8 @@ Json SetAudit::domain_json() {
   double const seconds = kShareOfCounting * setting_.seconds;
   auto const walk = walk_seconds(config_, subject_, setting_.execution);
   if (walk && *walk <= seconds) {
-    EnumerateOptions options;
-    options.execution = setting_.execution;
-    options.execution.checkpoint = 0.0;
-    options.overwrite = true;
-    options.stop = setting_.stop;
-    share = enumerated_share(Json::parse(enumerate(work_config("count"), options)));
+    share = enumerated_share(
+        count_domain(config_, setting_.execution, setting_.work_folder + "/count", setting_.stop));
     add_command("enumerate", own_out("count"));
   } else {
     double const samples =
@@ -309,13 +295,9 @@ Json SetAudit::domain_json() {
       add_command("enumerate", own_out("count"));
     }
   }
-  return {{"share", share.share},
-          {"low", share.low},
-          {"high", share.high},
-          {"confidence", share.source == "sample" ? Json(share.confidence) : Json(nullptr)},
-          {"source", share.source == "sample" ? "sample" : "count"},
-          {"groups", share.groups},
-          {"undefined_groups", share.undefined_groups}};
+  Json json = domain_share_json(share);
+  if (share.source != "sample") json["confidence"] = nullptr;
+  return json;
 }
 
 Json SetAudit::search_json(std::vector<std::int32_t>& found) {
@@ -328,7 +310,7 @@ Json SetAudit::search_json(std::vector<std::int32_t>& found) {
     skip(too_slow("people beyond the rows"));
     return nullptr;
   }
-  RunConfig searching = work_config("search");
+  RunConfig searching = in_folder(config_, setting_.work_folder + "/search");
   searching.method = "margin";
   searching.budget.evaluations =
       static_cast<std::int64_t>(std::min(affordable(seconds), kMostSearched));
@@ -364,9 +346,9 @@ Json SetAudit::measure() {
   Json set = {{"name", name}, {"protected", Json::array()}};
   for (std::int32_t const a : subject_.selected())
     set["protected"].push_back(domain().attributes[static_cast<std::size_t>(a)].name);
-  Execution on_cpu = setting_.execution;
-  if (!on_cpu.backend.starts_with("cpu")) on_cpu.backend = "cpu";  // a table is soon evaluated
-  auto const backend = make_backend(subject_, on_cpu, config_.seed, {});
+  // A table is soon evaluated.
+  auto const backend =
+      make_backend(subject_, on_cpu(setting_.execution, subject_), config_.seed, {});
   setting_.show(name + ": the table's rows");
   measure_pace(*backend);
   RowAudit const rows = audit_rows(subject_, *backend, setting_.favourable, setting_.stop);
@@ -387,8 +369,8 @@ Json SetAudit::measure() {
   setting_.show(name + ": people beyond the rows");
   std::vector<std::int32_t> found;
   set["search"] = search_json(found);
-  set["findings"] =
-      shown_findings(subject_, *backend, setting_.favourable, *setting_.plausibility, rows, found);
+  set["findings"] = shown_findings(subject_, *backend, setting_.favourable, *setting_.plausibility,
+                                   rows, found, setting_.stop);
   set["not_examined"] = not_examined_;
   return set;
 }

@@ -18,19 +18,12 @@ std::int64_t whole(Json const& set, char const* part, char const* key) {
   return json.is_null() ? 0 : json.at(key).get<std::int64_t>();
 }
 
-/// "age, race or gender".
-std::string either(Json const& names) {
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i].get<std::string>();
-  return text;
+std::vector<std::string> names_of(Json const& set) {
+  return set.at("protected").get<std::vector<std::string>>();
 }
 
-std::string together(Json const& words) {
-  std::string text;
-  for (auto const& word : words) text += (text.empty() ? "" : ", ") + word.get<std::string>();
-  return text;
-}
+/// "age, race or gender".
+std::string either(Json const& set) { return report::listed(names_of(set), " or "); }
 
 /// "age 18-29, gender female".
 std::string combination(Json const& names, Json const& words) {
@@ -108,7 +101,7 @@ Json verdict(char const* level, std::string text) {
 Json verdict_json(Json const& audit) {
   Json const& sets = audit.at("sets");
   Json const& all = sets[sets.size() - 1];
-  std::string const names = either(all.at("protected"));
+  std::string const names = either(all);
   std::string const people = with_commas(whole(all, "rows", "count"));
   std::int64_t affected = 0;
   std::int64_t plausible = 0;
@@ -136,11 +129,11 @@ Json verdict_json(Json const& audit) {
     std::string text = fmt::format(
         "The decision about {} of {} people in the table ({}) changes when nothing but {} does.",
         with_commas(whole(head, "rows", "affected")), with_commas(whole(head, "rows", "count")),
-        fine_percent(head.at("rows").at("share").get<double>()), either(head.at("protected")));
+        fine_percent(head.at("rows").at("share").get<double>()), either(head));
     for (auto const& set : sets) {
       bool const is_told = &set != &head && (&set == &worst || !is_part(set, all));
       if (is_told && whole(set, "rows", "affected") > 0) {
-        text += fmt::format(" {} alone changes it for {}.", together(set.at("protected")),
+        text += fmt::format(" {} alone changes it for {}.", fmt::join(names_of(set), ", "),
                             with_commas(whole(set, "rows", "affected")));
       }
     }

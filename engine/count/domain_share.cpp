@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/stopwatch.h"
 #include "engine/count/binomial_interval.h"
+#include "engine/count/enumerate.h"
 #include "engine/count/estimate.h"
 #include "engine/count/group_counts.h"
 
@@ -41,14 +42,6 @@ double group_count(std::vector<ValueList> const& lists) {
   double groups = 1.0;
   for (auto const& list : lists) groups *= static_cast<double>(list.size());
   return groups;
-}
-
-/// Options that evaluate on the CPU; a scorer stays as it is loaded.
-Execution on_cpu(Execution execution, TestSubject const& subject) {
-  if (!execution.backend.starts_with("cpu")) execution.backend = "cpu";
-  if (auto const& scorer = subject.model().scorer())
-    execution.model.make = [scorer] { return scorer; };
-  return execution;
 }
 
 DomainShare count_all(RunConfig const& config, TestSubject const& subject,
@@ -149,6 +142,30 @@ DomainShare measure_domain_share(RunConfig const& config, TestSubject const& sub
     bool const is_hopeless = sampled.known_high <= above && sampled.possible_low > above;
     if (decided || is_hopeless) return share;
   }
+}
+
+Execution on_cpu(Execution execution, TestSubject const& subject) {
+  if (!execution.backend.starts_with("cpu")) execution.backend = "cpu";
+  if (auto const& scorer = subject.model().scorer())
+    execution.model.make = [scorer] { return scorer; };
+  return execution;
+}
+
+RunConfig in_folder(RunConfig config, std::string const& folder) {
+  config.budget = {};
+  config.output = {};
+  config.output.dir = folder;
+  return config;
+}
+
+Json count_domain(RunConfig const& config, Execution const& execution, std::string const& folder,
+                  std::atomic<bool> const* stop) {
+  EnumerateOptions options;
+  options.execution = execution;
+  options.execution.checkpoint = 0.0;
+  options.overwrite = true;
+  options.stop = stop;
+  return Json::parse(enumerate(in_folder(config, folder), options));
 }
 
 DomainShare enumerated_share(Json const& summary) {

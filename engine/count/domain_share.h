@@ -33,6 +33,15 @@ struct DomainShareOptions {
 DomainShare measure_domain_share(RunConfig const& config, TestSubject const& subject,
                                  DomainShareOptions const& options);
 
+/// Options that evaluate on the CPU; a scorer stays as it is loaded.
+Execution on_cpu(Execution execution, TestSubject const& subject);
+/// A configuration without what ends a command, into a folder of its own.
+RunConfig in_folder(RunConfig config, std::string const& folder);
+
+/// Counts all groups, into a folder that is thrown away, without budgets. Returns summary.json.
+/// Throws Error.
+Json count_domain(RunConfig const& config, Execution const& execution, std::string const& folder,
+                  std::atomic<bool> const* stop);
 /// The share that an enumeration's summary.json states.
 DomainShare enumerated_share(Json const& summary);
 

@@ -93,19 +93,11 @@ void flatten(Json const& json, std::string const& name, std::map<std::string, st
   }
 }
 
-// The command that wrote a manifest: all but run have a section of their own.
-std::string command_of(Json const& manifest) {
-  for (char const* command :
-       {"enumerate", "estimate", "compare", "verify", "train", "retrain", "audit"}) {
-    if (manifest.contains(command)) return command;
-  }
-  return "run";
-}
-
 // The first thing in which two manifests differ, such as "seed is 42, here 43".
 std::string difference(Json const& old, Json const& mine) {
-  if (command_of(old) != command_of(mine)) {
-    return fmt::format("of `fairlane {}`, not of `fairlane {}`", command_of(old), command_of(mine));
+  if (recorded_command(old) != recorded_command(mine)) {
+    return fmt::format("of `fairlane {}`, not of `fairlane {}`", recorded_command(old),
+                       recorded_command(mine));
   }
   std::map<std::string, std::string> before;
   std::map<std::string, std::string> now;
@@ -161,6 +153,14 @@ void remove_file(std::string const& path) {
 }
 
 }  // namespace
+
+std::string recorded_command(Json const& manifest) {
+  for (char const* command :
+       {"enumerate", "estimate", "compare", "verify", "train", "retrain", "audit"}) {
+    if (manifest.contains(command)) return command;
+  }
+  return "run";
+}
 
 OutputDir::OutputDir(std::string dir, std::string const& manifest, bool overwrite)
     : dir_(std::move(dir)) {

@@ -3,7 +3,12 @@
 
 #include <string>
 
+#include "base/json.h"
+
 namespace fairlane {
+
+/// The command that wrote a manifest: all but run have a section of their own.
+std::string recorded_command(Json const& manifest);
 
 /// A directory of results being written.
 ///

@@ -11,12 +11,15 @@
 namespace fairlane::report {
 namespace {
 
-constexpr char const* kNotExamined = "not examined";
+ShareLine unexamined(char const* of) {
+  ShareLine line;
+  line.of = of;
+  line.share = "not examined";
+  return line;
+}
 
 ShareLine rows_line(Json const& set) {
-  ShareLine line;
-  line.of = "people in the table";
-  line.share = kNotExamined;
+  ShareLine line = unexamined("people in the table");
   Json const* const rows = present(set, "rows");
   if (rows == nullptr) return line;
   line.examined = true;
@@ -46,9 +49,7 @@ void set_interval(ShareLine& line, Json const& share) {
 }
 
 ShareLine plausible_line(Json const& set) {
-  ShareLine line;
-  line.of = "plausible people";
-  line.share = kNotExamined;
+  ShareLine line = unexamined("plausible people");
   Json const* const plausible = present(set, "plausible");
   if (plausible == nullptr) return line;
   set_interval(line, *plausible);
@@ -58,9 +59,7 @@ ShareLine plausible_line(Json const& set) {
 }
 
 ShareLine domain_line(Json const& set) {
-  ShareLine line;
-  line.of = "all possible inputs";
-  line.share = kNotExamined;
+  ShareLine line = unexamined("all possible inputs");
   Json const* const domain = present(set, "domain");
   if (domain == nullptr) return line;
   set_interval(line, *domain);
@@ -117,10 +116,10 @@ std::string share_words(Json const& share) { return fine_percent(share.get<doubl
 
 std::string number_words(Json const& number) { return fmt::format("{:.3f}", number.get<double>()); }
 
-std::string listed(std::vector<std::string> const& words) {
+std::string listed(std::vector<std::string> const& words, char const* last) {
   std::string text;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i > 0) text += i + 1 == words.size() ? " and " : ", ";
+    if (i > 0) text += i + 1 == words.size() ? last : ", ";
     text += words[i];
   }
   return text;

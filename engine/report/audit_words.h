@@ -32,7 +32,7 @@ std::string share_words(Json const& share);
 /// "0.560".
 std::string number_words(Json const& number);
 /// "a, b and c".
-std::string listed(std::vector<std::string> const& words);
+std::string listed(std::vector<std::string> const& words, char const* last = " and ");
 
 /// "age", or "age and race together".
 std::string set_words(Json const& set);

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "engine/config/config_json.h"
 #include "engine/record/findings.h"
+#include "engine/record/output_dir.h"
 
 namespace fairlane {
 namespace {
@@ -97,10 +98,7 @@ RecordedRun read_manifest(std::string const& dir) {
   try {
     auto const json = Json::parse(text);
     RecordedRun run;
-    for (char const* command :
-         {"enumerate", "estimate", "compare", "verify", "train", "retrain", "audit"}) {
-      if (json.contains(command)) run.command = command;  // which has a section of its own
-    }
+    run.command = recorded_command(json);
     run.config = restored_config(json.at("config"), dir);
     find_key("arithmetic")->value->restore(json, "arithmetic", run.config);
     auto const& inputs = json.at("inputs");

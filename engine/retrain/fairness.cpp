@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "engine/count/domain_share.h"
-#include "engine/count/enumerate.h"
 #include "engine/results/run.h"
 
 namespace fairlane {
@@ -21,22 +20,9 @@ DomainShare sampled(RunConfig const& config, TestSubject const& subject, std::in
   return measure_domain_share(config, subject, sampling);
 }
 
-/// Without what ends a run, into a folder of its own.
-RunConfig in_folder(RunConfig config, std::string const& folder) {
-  config.budget = {};
-  config.output = {};
-  config.output.dir = folder;
-  return config;
-}
-
 DomainShare counted(RunConfig const& config, FairnessOptions const& options, Json& json) {
-  EnumerateOptions enumeration;
-  enumeration.execution = options.execution;
-  enumeration.execution.checkpoint = 0.0;
-  enumeration.overwrite = true;
-  enumeration.stop = options.stop;
   Json const counted =
-      Json::parse(enumerate(in_folder(config, options.folder + "/count"), enumeration));
+      count_domain(config, options.execution, options.folder + "/count", options.stop);
   if (counted.contains("subsets")) {
     for (auto const& subset : counted.at("subsets"))
       json["subsets"].push_back(
