@@ -38,6 +38,7 @@ constexpr Command kCommands[] = {
     {"retrain", "make a model fairer, and say what that gained and cost", add_retrain},
     {"compare", "compare methods with one equal budget over several seeds", add_compare},
     {"sweep", "run many models, attributes, methods and seeds as one plan says", add_sweep},
+    {"report", "put the results of commands on one page for people", add_report},
     {"check", "evaluate every reported pair of a run again, independently", add_check},
     {"demo", "search a small census with known discrimination in it", add_demo},
     {"devices", "show what this machine can compute with", add_devices},
@@ -45,9 +46,6 @@ constexpr Command kCommands[] = {
     {"completion", "print the completion of the command line for a shell", add_completion},
     {"manual", "print the manual page", add_manual},
 };
-
-/// Commands of later versions.
-constexpr char const* kPlanned[] = {"report"};
 
 std::string general_help() {
   std::string text =
@@ -66,13 +64,6 @@ Command const& find_command(std::string const& name) {
   for (Command const& command : kCommands) {
     if (name == command.name) return command;
     names.emplace_back(command.name);
-  }
-  for (char const* planned : kPlanned) {
-    if (name == planned) {
-      throw usage_error(
-          fmt::format("command {}: this version does not have it yet, expected one of {}",
-                      in_quotes(name), fmt::join(names, ", ")));
-    }
   }
   throw usage_error(fmt::format("unknown command {}, expected one of {}{}", in_quotes(name),
                                 fmt::join(names, ", "), did_you_mean(name, names)));

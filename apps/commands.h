@@ -38,6 +38,7 @@ Action add_inspect(Arguments& app);
 Action add_devices(Arguments& app);
 Action add_demo(Arguments& app);
 Action add_bench(Arguments& app);
+Action add_report(Arguments& app);
 Action add_check(Arguments& app);
 Action add_compare(Arguments& app);
 Action add_sweep(Arguments& app);

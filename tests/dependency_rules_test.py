@@ -80,7 +80,7 @@ OWN_HEADERS = (
     ("engine/audit/*", (*JOB, "engine/search/*", "engine/results/*", "engine/count/*", "engine/plausibility/*",
                         "engine/report/*", "engine/audit/*")),
     ("engine/pictures/*", ("base/*", "engine/pictures/*")),
-    ("engine/report/*", ("base/*", "engine/pictures/*", "engine/report/*")),
+    ("engine/report/*", (*JOB, "engine/search/*", "engine/results/*", "engine/tables/*", "engine/pictures/*", "engine/report/*")),
     ("engine/plausibility/*", (*CORE, "models/data/*", "engine/plausibility/*")),
     ("engine/sweep/*", (*JOB, "engine/search/*", "engine/ranks/*", "engine/sweep/*")),
     ("apps/init/*", (*ENGINE, "engine/check/*", "engine/subject/*",

@@ -6,39 +6,11 @@
 #include "engine/report/html_parts.h"
 #include "engine/report/html_people.h"
 #include "engine/report/html_shares.h"
-#include "engine/report/html_style.h"
 #include "engine/report/model_card.h"
 
 namespace fairlane {
 namespace report {
 namespace {
-
-constexpr std::size_t kMostBytes = 2'000'000;  // what a mail or a CI system still shows
-
-std::string head(Json const& audit) {
-  return "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-         "<meta name=\"color-scheme\" content=\"light dark\">\n"
-         "<link rel=\"icon\" href=\"data:,\">\n"  // else a server is asked for one
-         + element("title",
-                   fmt::format("{}: audit of {}", verdict_words(audit), text_of(audit, "model"))) +
-         "<style>" + page_style() + "</style>\n</head>\n<body>\n";
-}
-
-std::string navigation() {
-  std::string items;
-  for (auto const& [anchor, words] : {std::pair("how-much", "How much"),
-                                      {"against-whom", "Against whom"},
-                                      {"where", "Where"},
-                                      {"people", "People"},
-                                      {"search", "Beyond the table"},
-                                      {"limits", "Limits"},
-                                      {"reproduce", "How to repeat it"},
-                                      {"words", "Words"}}) {
-    items += wrapped("li", fmt::format("<a href=\"#{}\">{}</a>", anchor, words));
-  }
-  return wrapped("nav aria-label=\"Sections\"", wrapped("ul", items));
-}
 
 std::string verdict(Json const& audit) {
   std::string markup =
@@ -100,12 +72,20 @@ std::string reproduce_section(Json const& audit) {
 }
 
 std::string page(Json const& audit, Room const& room) {
-  return head(audit) + "<a class=\"skip\" href=\"#main\">To the result</a>\n" + verdict(audit) +
-         navigation() + "<main id=\"main\">\n" + how_much_section(audit) +
-         against_whom_section(audit, room) + where_section(audit, room) +
-         people_section(audit, room) + search_section(audit) + limits_section(audit, room) +
-         reproduce_section(audit) + section("words", "Words", html_terms(glossary())) +
-         "</main>\n" +
+  return page_begin(fmt::format("{}: audit of {}", verdict_words(audit), text_of(audit, "model"))) +
+         verdict(audit) +
+         navigation({{"how-much", "How much"},
+                     {"against-whom", "Against whom"},
+                     {"where", "Where"},
+                     {"people", "People"},
+                     {"search", "Beyond the table"},
+                     {"limits", "Limits"},
+                     {"reproduce", "How to repeat it"},
+                     {"words", "Words"}}) +
+         "<main id=\"main\">\n" + how_much_section(audit) + against_whom_section(audit, room) +
+         where_section(audit, room) + people_section(audit, room) + search_section(audit) +
+         limits_section(audit, room) + reproduce_section(audit) +
+         section("words", "Words", html_terms(glossary())) + "</main>\n" +
          element("footer", fmt::format("Written by fairlane {} from audit.json, which has every "
                                        "number of this page.",
                                        text_of(audit, "version"))) +
@@ -118,7 +98,7 @@ std::string page(Json const& audit, Room const& room) {
 std::string report_html(Json const& audit) {
   report::Room room;
   std::string text = report::page(audit, room);
-  while (text.size() > report::kMostBytes && room.people + room.attributes + room.rates > 3) {
+  while (text.size() > report::kMostPageBytes && !room.is_least()) {
     room = room.halved();
     text = report::page(audit, room);
   }

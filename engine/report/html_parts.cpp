@@ -9,6 +9,7 @@
 
 #include "base/number_text.h"
 #include "engine/pictures/svg.h"
+#include "engine/report/html_style.h"
 
 namespace fairlane::report {
 namespace {
@@ -20,8 +21,14 @@ constexpr double kBarHeight = 16.0;
 
 Room Room::halved() const {
   auto const half = [](std::size_t count) { return std::max<std::size_t>(1, count / 2); };
-  return {half(rates), half(preferences), half(values), half(attributes),
-          half(rules), half(people),      half(lines)};
+  return {half(rates),  half(preferences), half(values), half(attributes), half(rules),
+          half(people), half(lines),       half(cells),  half(results)};
+}
+
+bool Room::is_least() const {
+  std::size_t const most =
+      std::max({rates, preferences, values, attributes, rules, people, lines, cells, results});
+  return most <= 1;
 }
 
 std::string html_text(std::string_view text) {
@@ -66,11 +73,29 @@ std::string section(std::string_view id, std::string_view title, std::string_vie
       id, html_text(title), markup);
 }
 
-std::string html_list(std::vector<std::string> const& sentences, std::size_t most) {
+std::string page_begin(std::string_view title) {
+  return "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+         "<meta name=\"color-scheme\" content=\"light dark\">\n"
+         "<link rel=\"icon\" href=\"data:,\">\n"  // else a server is asked for one
+         + element("title", title) + "<style>" + page_style() +
+         "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">To the result</a>\n";
+}
+
+std::string navigation(std::vector<std::pair<std::string, std::string>> const& sections) {
+  std::string items;
+  for (auto const& [anchor, words] : sections) {
+    items += wrapped("li", fmt::format("<a href=\"#{}\">{}</a>", anchor, html_text(words)));
+  }
+  return wrapped("nav aria-label=\"Sections\"", wrapped("ul", items));
+}
+
+std::string html_list(std::vector<std::string> const& sentences, std::size_t most,
+                      char const* file) {
   std::string items;
   std::size_t const shown = std::min(most, sentences.size());
   for (std::size_t i = 0; i < shown; ++i) items += element("li", sentences[i]);
-  return wrapped("ul", items) + left_out(sentences.size(), shown);
+  return wrapped("ul", items) + left_out(sentences.size(), shown, file);
 }
 
 std::string html_terms(std::vector<std::pair<std::string, std::string>> const& pairs) {
@@ -98,12 +123,12 @@ std::string folded_on_screen(std::string_view summary, std::string_view markup) 
   return wrapped("details class=\"screen\"", element("summary", summary) + std::string(markup));
 }
 
-std::string left_out(std::size_t all, std::size_t shown) {
+std::string left_out(std::size_t all, std::size_t shown, char const* file) {
   if (all <= shown) return {};
   return element(
       "p class=\"soft\"",
-      fmt::format("{} more {} in audit.json.", with_commas(static_cast<std::int64_t>(all - shown)),
-                  all - shown == 1 ? "is" : "are"));
+      fmt::format("{} more {} in {}.", with_commas(static_cast<std::int64_t>(all - shown)),
+                  all - shown == 1 ? "is" : "are", file));
 }
 
 std::string share_bar(double low, double middle, double high, double most) {

@@ -16,13 +16,15 @@ std::string three_cells(std::string_view row, std::string const& head, std::stri
                  wrapped("th scope=\"row\"", head) + element("td", first) + wrapped("td", second));
 }
 
-std::string card(Json const& audit, Json const& finding, std::size_t number, Room const& room) {
+}  // namespace
+
+std::string person_card(Json const& results, Json const& finding, PersonTitle const& title,
+                        Room const& room) {
   std::map<std::string, Json const*> changed;
   for (Json const& change : finding.at("changed"))
     changed.emplace(change.at("attribute").get<std::string>(), &change);
-  std::string const source = source_words(finding);
-  std::string table = table_begin(fmt::format("Person {} as is and as would be", number),
-                                  {"attribute", "as is", "as would be"});
+  std::string table =
+      table_begin(title.name + " as is and as would be", {"attribute", "as is", "as would be"});
   std::size_t same = 0;
   for (auto const& [name, word] : finding.at("words").items()) {
     auto const change = changed.find(name);
@@ -37,20 +39,18 @@ std::string card(Json const& audit, Json const& finding, std::size_t number, Roo
     }
   }
   table +=
-      three_cells("tr class=\"outcome\"", "decision", scored_words(audit, finding.at("decision")),
-                  html_text(scored_words(audit, finding.at("other")))) +
+      three_cells("tr class=\"outcome\"", "decision", scored_words(results, finding.at("decision")),
+                  html_text(scored_words(results, finding.at("other")))) +
       "</tbody></table>\n";
-  std::string about = left_out(same, std::min(same, room.attributes));
+  std::string about = left_out(same, std::min(same, room.attributes), title.file);
   if (Json const* const severity = present(finding, "severity"))
     about += element("p", fmt::format("Severity {}.", number_words(*severity)));
   if (std::string const ordinary = ordinary_words(finding); !ordinary.empty())
     about += element("p class=\"soft\"", "How ordinary: " + ordinary + ".");
-  return wrapped("article class=\"person\"", element("h4", fmt::format("Person {}", number)) +
-                                                 element("p class=\"soft\"", source) + table +
-                                                 about);
+  if (!title.source.empty()) table = element("p class=\"soft\"", title.source) + table;
+  return wrapped("article class=\"person\"",
+                 element(fmt::format("h{}", title.level), title.name) + table + about);
 }
-
-}  // namespace
 
 std::string people_section(Json const& audit, Room const& room) {
   std::string markup;
@@ -64,7 +64,10 @@ std::string people_section(Json const& audit, Room const& room) {
     }
     std::size_t const shown = std::min(findings.size(), room.people);
     std::string cards;
-    for (std::size_t i = 0; i < shown; ++i) cards += card(audit, findings[i], i + 1, room);
+    for (std::size_t i = 0; i < shown; ++i) {
+      PersonTitle const title{fmt::format("Person {}", i + 1), source_words(findings[i])};
+      cards += person_card(audit, findings[i], title, room);
+    }
     cards = wrapped("div class=\"people\"", cards) + left_out(findings.size(), shown);
     markup += element("h3", set_words(set));
     markup += first ? cards

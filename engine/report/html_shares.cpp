@@ -40,14 +40,6 @@ std::string how_bad(Json const& set) {
   return anything_found(set) ? "nobody in the table is affected" : "nobody affected was found";
 }
 
-std::string share_row(ShareLine const& line, double most) {
-  std::string said = line.examined ? element("b", line.share) : element("span", line.share);
-  said += element("span class=\"soft\"", line.detail);
-  std::string cell = wrapped("div class=\"said\"", said);
-  if (line.examined) cell += share_bar(line.low, line.middle, line.high, most);
-  return wrapped("tr", element("th scope=\"row\"", line.of) + wrapped("td", cell));
-}
-
 std::string rate_row(Json const& rate) {
   auto const share = rate.at("share").get<double>();
   std::string const said =
@@ -160,23 +152,12 @@ double largest_share(Json const& audit) {
   return most;
 }
 
-int step_of(double share, double most) {
-  return share <= 0.0 ? 0
-                      : std::clamp(static_cast<int>(std::ceil(share / most * kSteps)), 1, kSteps);
-}
-
-/// The map's colours from the smallest share to the largest.
-std::string map_key() {
-  std::string key = "none";
-  for (int step = 0; step <= kSteps; ++step)
-    key += fmt::format("<span class=\"h{}\"></span>", step);
-  return wrapped("div class=\"key soft\" aria-hidden=\"true\"",
-                 key + "the largest share of this page");
-}
-
 std::string map_of(Json const& audit, Json const& set, double most, Room const& room) {
+  // A map of zeros tells nobody anything.
+  bool const is_any = std::ranges::any_of(
+      list_of(set, "worst"), [](Json const& one) { return one.at("share").get<double>() > 0.0; });
+  if (!is_any) return {};
   std::vector<MapRow> rows = map_rows(audit, set);
-  if (rows.empty()) return {};
   std::size_t const all = rows.size();
   rows.resize(std::min(all, room.attributes));
   std::string table =
@@ -190,7 +171,7 @@ std::string map_of(Json const& audit, Json const& set, double most, Room const& 
     std::string tiles;
     for (auto const& [place, one] : row.values) {
       tiles += wrapped(
-          fmt::format("li class=\"h{}\"", step_of(one->at("share").get<double>(), most)),
+          fmt::format("li class=\"h{}\"", shade_of(one->at("share").get<double>(), most)),
           element("i", text_of(*one, "value")) + element("b", share_words(one->at("share"))) +
               element("i", fmt::format("{} of {}", count_words(one->at("affected")),
                                        count_words(one->at("rows")))));
@@ -199,7 +180,8 @@ std::string map_of(Json const& audit, Json const& set, double most, Room const& 
                      element("th scope=\"row\"", plain(row.name)) +
                          wrapped("td", wrapped("ul", tiles) + left_out(values, row.values.size())));
   }
-  return wrapped("div class=\"map\"", table + "</tbody></table>\n" + map_key()) +
+  return wrapped("div class=\"map\"",
+                 table + "</tbody></table>\n" + map_key("the largest share of this page")) +
          left_out(all, rows.size());
 }
 
@@ -217,6 +199,27 @@ std::string rules_of(Json const& set, Room const& room) {
 }
 
 }  // namespace
+
+std::string share_row(ShareLine const& line, double most) {
+  std::string said = line.examined ? element("b", line.share) : element("span", line.share);
+  said += element("span class=\"soft\"", line.detail);
+  std::string cell = wrapped("div class=\"said\"", said);
+  if (line.examined) cell += share_bar(line.low, line.middle, line.high, most);
+  return wrapped("tr", element("th scope=\"row\"", line.of) + wrapped("td", cell));
+}
+
+int shade_of(double share, double most) {
+  return share <= 0.0 ? 0
+                      : std::clamp(static_cast<int>(std::ceil(share / most * kSteps)), 1, kSteps);
+}
+
+/// The map's colours from the smallest share to the largest.
+std::string map_key(std::string_view largest) {
+  std::string key = "none";
+  for (int step = 0; step <= kSteps; ++step)
+    key += fmt::format("<span class=\"h{}\"></span>", step);
+  return wrapped("div class=\"key soft\" aria-hidden=\"true\"", key + std::string(largest));
+}
 
 std::string how_much_section(Json const& audit) {
   double most = 0.0;

@@ -61,6 +61,17 @@ svg.bar{display:block;width:100%;height:1rem;margin:.125rem 0}
 .bar .grid{stroke:var(--rule);vector-effect:non-scaling-stroke}
 .bar .fill{fill:var(--fill)}
 .bar .whisker{stroke:var(--ink);stroke-width:2;vector-effect:non-scaling-stroke}
+svg.chart{display:block;width:100%;height:7.5rem}
+svg.curve{display:block;width:100%;height:auto}
+.chart .grid,.curve .grid{stroke:var(--rule);vector-effect:non-scaling-stroke}
+.chart .fill{fill:var(--fill)}
+.curve .line{fill:none;stroke:var(--accent);stroke-width:2;vector-effect:non-scaling-stroke}
+figure{margin:.75rem 0;max-width:44rem}
+figcaption{color:var(--soft);font-size:.9375rem;padding-bottom:.375rem}
+.curves{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,15rem),1fr));gap:1.25rem}
+.curves figure{margin:0}
+.wide{overflow-x:auto;overflow-wrap:normal}
+.wide td,.wide th{min-width:4rem}
 .scale{display:flex;justify-content:space-between;color:var(--soft);font-size:.8125rem}
 .map th:first-child{width:20%}
 .map ul{list-style:none;display:flex;flex-wrap:wrap;gap:.25rem;margin:0;padding:0;max-width:none}
@@ -125,7 +136,7 @@ th,td{padding-right:.5rem}
 html{font-size:10pt}
 nav,.skip{display:none}
 header,main,footer{max-width:none;padding-left:0;padding-right:0}
-.map li,.key span,svg.bar,.changed th,.changed td{print-color-adjust:exact;
+.map li,.key span,svg.bar,svg.chart,.changed th,.changed td{print-color-adjust:exact;
 -webkit-print-color-adjust:exact}
 h2,h3,h4,caption,thead,summary{break-after:avoid}
 .person,tr,.map li,.rules li{break-inside:avoid}
@@ -137,6 +148,8 @@ tr:last-child{break-before:avoid}
 details::details-content{content-visibility:visible;display:block;height:auto;opacity:1}
 summary{color:var(--ink);list-style:none}
 details.screen{display:none}
+.wide{overflow:visible;overflow-wrap:anywhere;font-size:8.5pt}
+.wide td,.wide th{min-width:0}
 }
 )css";
 }

@@ -52,7 +52,10 @@ std::string where(Json const& set) {
   for (Json const& rule : list_of(set, "rules"))
     text += fmt::format("- where **{}**: {}\n",
                         markdown_text(text_of(rule, "text", kSentenceBytes)), rule_words(rule));
-  Json const& worst = list_of(set, "worst");
+  std::vector<Json> worst;
+  for (Json const& one : list_of(set, "worst")) {
+    if (one.at("share").get<double>() > 0.0) worst.push_back(one);
+  }
   std::size_t const shown = std::min(worst.size(), kShownLines);
   for (std::size_t i = 0; i < shown; ++i) {
     Json const& one = worst[i];

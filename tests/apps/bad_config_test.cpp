@@ -18,8 +18,25 @@ BadInput const kCommandLine[] = {
     {"NoCommand", nothing, {}, ExitCode::kUsage, {"no command"}},
     {"MisspeltCommand", nothing, {"rnu", "config.yaml"}, ExitCode::kUsage,
      {"'rnu'", "did you mean 'run'?"}},
-    {"CommandOfALaterVersion", nothing, {"report", "results"}, ExitCode::kUsage,
-     {"'report'", "does not have it yet"}},
+    {"ReportOfNothing", nothing, {"report"}, ExitCode::kUsage, {"DIR"}},
+    {"ReportOfNoResults", [] { fs::create_directory("empty"); }, {"report", "empty"},
+     ExitCode::kNoInput, {"empty: has no manifest.json", "output directory"}},
+    {"ReportOfSeveralToNowhere", nothing, {"report", "one", "two"}, ExitCode::kUsage,
+     {"--out", "2 directories", "FILE"}},
+    {"ReportOfAFile", nothing, {"report", "config.yaml"}, ExitCode::kNoInput,
+     {"config.yaml: is no directory"}},
+    {"ReportOfASpoiltManifest",
+     [] {
+       fs::create_directory("spoilt");
+       write_file("spoilt/manifest.json", "{");
+     },
+     {"report", "spoilt"}, ExitCode::kData, {"spoilt/manifest.json"}},
+    {"ReportOfTraining",
+     [] {
+       fs::create_directory("trained");
+       write_file("trained/manifest.json", "{\"train\": {}}");
+     },
+     {"report", "trained"}, ExitCode::kData, {"trained: is of `fairlane train`", "no report"}},
     {"InitTheOtherWayRound", nothing, {"init", "data.csv", "model.safetensors"}, ExitCode::kUsage,
      {"'data.csv'", "is a table", "model first"}},
     {"OptionForAValue", nothing, {"run", "config.yaml", "--out", "--quiet"}, ExitCode::kUsage,

@@ -1,0 +1,193 @@
+#include "engine/report/results_html.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/report/audit_words.h"
+#include "engine/report/html.h"
+#include "engine/report/html_findings.h"
+#include "engine/report/html_parts.h"
+#include "engine/report/html_shares.h"
+#include "engine/report/html_tables.h"
+#include "engine/report/results_words.h"
+
+namespace fairlane {
+namespace report {
+namespace {
+
+/// A part of a result's page.
+struct ResultPart {
+  std::string id;
+  std::string title;
+  std::string markup;
+};
+
+std::string shares_markup(Json const& digest) {
+  std::vector<ShareLine> const lines = shares_of(digest);
+  std::string markup;
+  if (!lines.empty()) {
+    double most = 0.0;
+    for (ShareLine const& line : lines) most = std::max(most, line.high);
+    most = scale_end(most);
+    std::string table = table_begin("Shares; a whisker is an interval", {"of what", "share"});
+    for (ShareLine const& line : lines) table += share_row(line, most);
+    table += "<tr><th scope=\"row\" class=\"soft\">scale</th><td>" + scale_labels(most) +
+             "</td></tr></tbody></table>\n";
+    markup = wrapped("div class=\"shares\"", table);
+  }
+  return markup + html_terms(counts_of(digest));
+}
+
+/// The configuration as JSON, which is YAML, too.
+std::string configuration_markup(Json const& manifest) {
+  Json const* const config = manifest.find("config");
+  Json const& shown = config == nullptr ? manifest : *config;
+  return folded_on_screen("The configuration as resolved",
+                          "<pre><code>" + html_text(shown.dump(2)) + "</code></pre>\n");
+}
+
+std::string repeat_markup(Json const& digest) {
+  return html_terms(origins_of(digest)) +
+         element("p", "Paths are relative to the directory of the results.") + "<pre><code>" +
+         html_text(command_of(digest)) + "</code></pre>\n" +
+         configuration_markup(digest.at("manifest"));
+}
+
+/// level  of the headings within a part
+std::vector<ResultPart> parts_of(Json const& digest, int level, Room const& room) {
+  std::string const command = digest.at("command").get<std::string>();
+  std::vector<ResultPart> parts;
+  auto const add = [&](char const* id, char const* title, std::string markup) {
+    if (!markup.empty()) parts.push_back({id, title, std::move(markup)});
+  };
+  bool const has_people = command == "run" || command == "enumerate";
+  add("how-much", "How much",
+      shares_markup(digest) + (command == "enumerate" ? severity_markup(digest) : std::string()));
+  if (command == "compare") {
+    add("methods", "Methods side by side", methods_markup(digest));
+    add("curves", "Progress", curves_markup(digest));
+  }
+  if (command == "retrain") add("models", "Before and after", retrained_markup(digest, room));
+  if (has_people) {
+    add("against-whom", "Against whom", directions_markup(digest, room));
+    add("where", "Where", places_markup(digest, room));
+  }
+  if (command == "verify") add("where", "Cells", cells_markup(digest, room));
+  if (command == "sweep") add("cells", "Cells", sweep_markup(digest, room));
+  add("people", "Pairs side by side", pairs_markup(digest, level, room));
+  add("progress", "Progress", seeds_markup(digest, room));
+  add("limits", "Limits of this result",
+      html_list(limits_of_results(digest), room.lines, "the results"));
+  add("reproduce", "How to repeat it", repeat_markup(digest));
+  return parts;
+}
+
+std::string verdict_markup(std::string const& over, std::string const& title,
+                           std::string const& text) {
+  return wrapped("header",
+                 wrapped("div class=\"verdict\"", element("p class=\"over\"", over) +
+                                                      element("h1", title) + element("p", text)));
+}
+
+std::string footer_markup() {
+  return element("footer",
+                 "Made by fairlane report from the files of the results, which have every number "
+                 "of this page.");
+}
+
+std::string page_of_one(Json const& digest, Room const& room) {
+  constexpr int kWithinSection = 3;
+  std::string const command = digest.at("command").get<std::string>();
+  ResultVerdict const verdict = verdict_of(digest);
+  Json const* const config = digest.at("manifest").find("config");
+  std::string const model = config == nullptr ? "a plan" : text_of(*config, "model");
+  std::vector<std::pair<std::string, std::string>> links;
+  std::string sections;
+  for (ResultPart const& part : parts_of(digest, kWithinSection, room)) {
+    links.emplace_back(part.id, part.title);
+    sections += section(part.id, part.title, part.markup);
+  }
+  links.emplace_back("words", "Words");
+  return page_begin(fmt::format("{}: {} of {}", verdict.title, command, model)) +
+         verdict_markup(fmt::format("fairlane {}, {}", command, model), verdict.title,
+                        verdict.text) +
+         navigation(links) + "<main id=\"main\">\n" + sections +
+         section("words", "Words", html_terms(results_glossary(command))) + "</main>\n" +
+         footer_markup() + "</body>\n</html>\n";
+}
+
+/// "out/age (run)".
+std::string name_words(Json const& digest) {
+  return fmt::format("{} ({})", text_of(digest, "name"), digest.at("command").get<std::string>());
+}
+
+std::string overview_markup(std::vector<Json> const& digests, std::size_t shown) {
+  std::string table =
+      table_begin("All results and what each says", {"results", "protected", "verdict", "share"});
+  for (std::size_t i = 0; i < shown; ++i) {
+    Json const& digest = digests[i];
+    std::vector<ShareLine> const lines = shares_of(digest);
+    std::string const share =
+        lines.empty() ? "-" : fmt::format("{} of {}", lines.front().share, lines.front().of);
+    Json const* const names = digest.at("summary").find("protected");
+    table += wrapped("tr",
+                     wrapped("th scope=\"row\"", fmt::format("<a href=\"#result-{}\">{}</a>", i + 1,
+                                                             html_text(name_words(digest)))) +
+                         element("td", names == nullptr ? "-" : protected_words(digest)) +
+                         element("td", verdict_of(digest).title) + element("td", share));
+  }
+  return table + "</tbody></table>\n" + left_out(digests.size(), shown, "the other directories");
+}
+
+std::string page_of_several(std::vector<Json> const& digests, Room const& room) {
+  constexpr int kWithinResult = 4;
+  std::size_t const shown = std::min(digests.size(), room.results);
+  std::vector<std::pair<std::string, std::string>> links = {{"overview", "Overview"}};
+  std::string sections = section("overview", "Overview", overview_markup(digests, shown));
+  std::size_t differ = 0;
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    ResultVerdict const verdict = verdict_of(digests[i]);
+    if (verdict.title == "Decisions differ") ++differ;
+    if (i >= shown) continue;
+    std::string const id = fmt::format("result-{}", i + 1);
+    links.emplace_back(id, text_of(digests[i], "name"));
+    std::string markup = element("p", verdict.title + ". " + verdict.text);
+    for (ResultPart const& part : parts_of(digests[i], kWithinResult, room)) {
+      markup +=
+          wrapped(fmt::format("h3 id=\"{}-{}\"", id, part.id), html_text(part.title)) + part.markup;
+    }
+    sections += section(id, name_words(digests[i]), markup);
+  }
+  links.emplace_back("words", "Words");
+  std::string const title =
+      differ > 0 ? fmt::format("Decisions differ in {} of {} results", differ, digests.size())
+                 : fmt::format("{} results, in none of which decisions differ", digests.size());
+  return page_begin(title) +
+         verdict_markup("fairlane report", title,
+                        "Each result has its own verdict below, and says what it does not know.") +
+         navigation(links) + "<main id=\"main\">\n" + sections +
+         section("words", "Words", html_terms(results_glossary(""))) + "</main>\n" +
+         footer_markup() + "</body>\n</html>\n";
+}
+
+std::string results_page(std::vector<Json> const& digests, Room const& room) {
+  return digests.size() == 1 ? page_of_one(digests.front(), room) : page_of_several(digests, room);
+}
+
+}  // namespace
+}  // namespace report
+
+std::string results_html(std::vector<Json> const& digests) {
+  if (digests.size() == 1 && digests.front().at("command") == "audit")
+    return report_html(digests.front().at("summary"));
+  report::Room room;
+  std::string text = report::results_page(digests, room);
+  while (text.size() > report::kMostPageBytes && !room.is_least()) {
+    room = room.halved();
+    text = report::results_page(digests, room);
+  }
+  return text;
+}
+
+}  // namespace fairlane

@@ -1,0 +1,16 @@
+// The results of commands as a page for people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace fairlane {
+
+/// One or several digests (digest.h) as one HTML page of at most 2 MB that needs nothing else: no
+/// script, no request. A single audit has the page of report_html(). Equal digests give equal pages.
+/// Throws JsonError where a part that the results have is missing.
+std::string results_html(std::vector<Json> const& digests);
+
+}  // namespace fairlane
