@@ -31,9 +31,9 @@ ResultVerdict run_verdict(Json const& digest) {
   }
   return {
       "Decisions differ",
-      fmt::format("{}, the decision about {} profiles changes that {} found ({} inputs).{}",
+      fmt::format("{}, the decision about {} profiles ({} inputs) changes that {} found.{}",
                   changes_with(digest), count_at(summary, "counts.unique_groups"),
-                  text_of(summary, "method"), count_at(summary, "counts.unique_instances"), rest)};
+                  count_at(summary, "counts.unique_instances"), text_of(summary, "method"), rest)};
 }
 
 std::vector<ShareLine> run_shares(Json const& digest) {
@@ -128,11 +128,12 @@ ResultVerdict enumerate_verdict(Json const& digest) {
     double const low = share_at(summary, "success_rate");
     double const high = share_at(summary, "success_rate_high");
     return {"Decisions differ",
-            fmt::format("{}, the decision changes about {} of {} profiles{}: {} of all inputs "
-                        "there, counted.",
+            fmt::format("{}, the decision changes about {} of {} profiles{}: {} of {} inputs, "
+                        "counted.",
                         changes_with(digest), count_at(summary, "counts.unique_groups"),
                         count_at(summary, "counts.groups"), where,
-                        low == high ? fine_percent(low) : interval_words(low, high, nullptr))};
+                        low == high ? fine_percent(low) : interval_words(low, high, nullptr),
+                        where.empty() ? "all possible" : "these")};
   }
   bool const is_certain = whole_at(summary, "counts.undefined_groups") == 0;
   std::string const text =

@@ -91,6 +91,7 @@ margin:.75rem 0}
 .person{background:var(--panel);border:1px solid var(--rule);border-radius:.5rem;padding:1rem;
 font-size:.9375rem;min-width:0}
 .person p{margin:.125rem 0}
+.person h3,.person h4{margin:0}
 .person caption{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);
 white-space:nowrap}
 .person table{position:relative;margin:.5rem 0;table-layout:fixed}

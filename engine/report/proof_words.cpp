@@ -13,6 +13,10 @@ std::vector<ShareLine> no_shares(Json const&) { return {}; }
 
 // verify
 
+std::string cells_words(std::int64_t count) {
+  return fmt::format("{} {}", with_commas(count), count == 1 ? "cell" : "cells");
+}
+
 ResultVerdict verify_verdict(Json const& digest) {
   Json const& summary = digest.at("summary");
   std::string const verdict = summary.at("verdict").get<std::string>();
@@ -20,11 +24,10 @@ ResultVerdict verify_verdict(Json const& digest) {
   std::string const where = region.empty() ? "" : " " + region;
   std::string const beside = present(summary, "relaxed") == nullptr ? "" : " and what was relaxed";
   if (verdict == "sat")
-    return {
-        "Decisions differ",
-        fmt::format(
-            "{}{}, a decision changes in {} cells{}; counterexamples.csv has an example of each.",
-            changes_with(digest), beside, count_at(summary, "cells.sat"), where)};
+    return {"Decisions differ",
+            fmt::format(
+                "{}{}, a decision changes in {}{}; counterexamples.csv has an example of each.",
+                changes_with(digest), beside, cells_words(whole_at(summary, "cells.sat")), where)};
   if (verdict == "unsat")
     return {"Proven fair",
             fmt::format("{}{}, nobody's decision changes{}: that is proven for all inputs.",
@@ -232,6 +235,20 @@ std::vector<std::string> retrain_limits(Json const& digest) {
   limits.emplace_back(
       "The original may have learnt from the rows that were held out, so that its accuracy there "
       "may be too good.");
+  if (present(summary, "after") != nullptr) {
+    // What was not aimed at may have become worse.
+    Json const& before = list_of(summary.at("before").at("fairness"), "others");
+    Json const& after = list_of(summary.at("after").at("fairness"), "others");
+    for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i) {
+      double const was = share_at(before[i], "share.share");
+      double const is = share_at(after[i], "share.share");
+      if (is > was)
+        limits.push_back(fmt::format(
+            "By {} more are affected than before: {} of all inputs, not "
+            "{}.",
+            listed(texts_of(after[i].at("protected"))), fine_percent(is), fine_percent(was)));
+    }
+  }
   for (ShareLine const& line : retrain_shares(digest)) {
     if (!line.examined) limits.push_back(fmt::format("The share of {} was not measured.", line.of));
     if (line.low != line.high)

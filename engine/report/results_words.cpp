@@ -206,6 +206,7 @@ std::string command_of(Json const& digest) {
   std::string text = fmt::format("fairlane {} config.yaml --out again", command);
   Json const* const options = options_of(digest);
   if (options == nullptr) return text;
+  text += "\n# config.yaml as it was then (below), and the options that say:";
   for (auto const& [name, value] : options->items()) {
     if (value.is_null() || value == false ||
         (!value.is_string() && value.is_array() && value.empty()))
