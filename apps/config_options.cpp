@@ -9,6 +9,8 @@
 #include "apps/console.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "engine/report/digest.h"
+#include "engine/report/results_html.h"
 #include "kernels/backend.h"
 #include "kernels/devices.h"
 #include "models/exec/scorer.h"
@@ -95,6 +97,9 @@ Execution ConfigOptions::execution() const {
   if (!checkpoint.empty())
     execution.checkpoint = parse_number("--checkpoint", checkpoint, 0.0, kMostSeconds);
   if (!memory.empty()) execution.memory = parse_bytes("--memory", memory);
+  execution.page = [](std::string const& files, std::string const& dir) {
+    return results_html({results_digest({files, dir})});
+  };
   execution.model = model.options();
   execution.model.threads = execution.threads;
   return execution;

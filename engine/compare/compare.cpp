@@ -17,6 +17,7 @@
 #include "engine/job/job.h"
 #include "engine/record/output_dir.h"
 #include "engine/results/manifest.h"
+#include "engine/results/results_page.h"
 #include "engine/search/workload.h"
 
 namespace fairlane {
@@ -376,6 +377,7 @@ std::string Compare::run() {
   out.write("curves.csv", curves_csv(comparison_));
   out.write("curves.svg", curves_svg(curve_chart(comparison_)));
   out.write("compare.json", json);
+  write_results_page(config_, options_.execution, out);
   out.finish();
   return json;
 }

@@ -376,6 +376,10 @@ std::vector<ConfigKey> all_keys() {
        .value = value(SwitchKind{}, &Config::output, &OutputConfig::path_coverage),
        .help = "also count the paths of a reference tree that the tests take, as sg always does",
        .before = "false"},
+      {.name = "output.report",
+       .value = value(SwitchKind{}, &Config::output, &OutputConfig::report),
+       .help = "also write report.html, the results as a page for people",
+       .before = "true"},
   };
 }
 

@@ -7,6 +7,7 @@
 #endif
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -164,6 +165,7 @@ struct OutputConfig {
   bool zstd = false;
   bool trace = false;
   bool path_coverage = false;
+  bool report = true;  // report.html
 };
 
 template <>
@@ -301,6 +303,8 @@ struct Execution {
   std::uint64_t memory = 0;      // bytes for the record of visited inputs, 0: half of the machine's
   int sharers = 1;               // processes that share that half
   ModelOptions model;            // how models that are no networks are run
+  /// Makes report.html of the finished `files` of an output directory `dir`; empty: nobody does.
+  std::function<std::string(std::string const& files, std::string const& dir)> page;
 };
 
 }  // namespace fairlane

@@ -155,6 +155,7 @@ RunConfig in_folder(RunConfig config, std::string const& folder) {
   config.budget = {};
   config.output = {};
   config.output.dir = folder;
+  config.output.report = false;
   return config;
 }
 

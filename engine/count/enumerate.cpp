@@ -17,6 +17,7 @@
 #include "engine/results/instances.h"
 #include "engine/results/instances_reader.h"
 #include "engine/results/manifest.h"
+#include "engine/results/results_page.h"
 
 namespace fairlane {
 namespace {
@@ -132,6 +133,7 @@ std::string Enumeration::run() {
   report.total_seconds = start.seconds();
   std::string summary = enumeration_summary_json(report);
   out_->write("summary.json", summary);
+  write_results_page(config_, options_.execution, *out_);
   out_->finish();
   return summary;
 }

@@ -17,6 +17,7 @@
 #include "engine/job/job.h"
 #include "engine/record/output_dir.h"
 #include "engine/results/manifest.h"
+#include "engine/results/results_page.h"
 
 namespace fairlane {
 namespace {
@@ -344,6 +345,7 @@ std::string Estimation::run() {
   std::string text = json();
   if (out_ != nullptr) {
     out_->write("estimate.json", text);
+    write_results_page(config_, options_.execution, *out_);
     out_->finish();
   }
   return text;

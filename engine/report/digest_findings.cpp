@@ -211,7 +211,7 @@ FindingTally tally_of(ResultsPlace const& place, RunConfig const& config,
   InstanceFile file(place.files, config.output.format, columns);
   FindingTally all(columns, selected);
   auto const fail = [&](std::int64_t number, char const* what) {
-    throw data_error(escaped(place.dir, place.dir.size()) + "/" + file.place(number), what);
+    throw data_error(file.place(number), what);
   };
   auto const work = [&](TalliedBlock& one) {
     one.tally.emplace(columns, selected);

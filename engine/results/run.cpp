@@ -15,6 +15,7 @@
 #include "engine/results/instances.h"
 #include "engine/results/manifest.h"
 #include "engine/results/recall.h"
+#include "engine/results/results_page.h"
 #include "engine/results/shared_findings.h"
 #include "engine/results/trace.h"
 #include "engine/search/symbolic/path_coverage.h"
@@ -244,6 +245,7 @@ Summary run(RunConfig const& config, RunOptions const& options) {
   summary.total_seconds = start.seconds() + result.earlier_seconds;
   out.write("summary.json", summary_json(summary));
   findings.reset();
+  write_results_page(config, options.execution, out);
   out.finish();
   return summary;
 }

@@ -16,6 +16,7 @@
 #include "engine/config/config_json.h"
 #include "engine/record/output_dir.h"
 #include "engine/results/manifest.h"
+#include "engine/results/results_page.h"
 #include "engine/results/run.h"
 #include "engine/retrain/candidates.h"
 #include "engine/retrain/electorate.h"
@@ -145,6 +146,7 @@ void Retraining::find_instances(std::string const& model) {
     show("searching for IDIs with " + config_.method);
     RunConfig searching = with_model(model);
     searching.output = {};
+    searching.output.report = false;
     searching.output.format = OutputFormat::kNpy;
     if (config_.retrain.picking != Picking::kSeverity)
       searching.output.columns = OutputColumns::kLabels;
@@ -308,6 +310,7 @@ std::string Retraining::write_set() {
   json["timing"] = {{"total_seconds", watch_.seconds()}};
   std::string const text = json.dump(2) + "\n";
   out_.write("summary.json", text);
+  write_results_page(config_, options_.execution, out_);
   out_.finish();
   return text;
 }
@@ -378,6 +381,7 @@ std::string Retraining::run() {
   std::string const text = json.dump(2) + "\n";
   if (added_.rows.count() > 0) out_.write("added.csv", added_csv(table_.domain, added_));
   out_.write("summary.json", text);
+  write_results_page(config_, options_.execution, out_);
   out_.finish();
   return text;
 }

@@ -14,6 +14,7 @@
 #include "engine/job/job.h"
 #include "engine/record/output_dir.h"
 #include "engine/results/manifest.h"
+#include "engine/results/results_page.h"
 #include "engine/verify/against.h"
 #include "engine/verify/box_queue.h"
 #include "engine/verify/certain_shares.h"
@@ -311,6 +312,7 @@ std::string Verification::run() {
   report.total_seconds = start.seconds();
   std::string summary = verify_summary_json(report);
   out_.write("summary.json", summary);
+  write_results_page(config_, options_.execution, out_);
   out_.finish();
   return summary;
 }

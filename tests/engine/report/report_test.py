@@ -3,7 +3,6 @@
 `report_test.py PROGRAM`: what writes the three reports of an audit.json into a folder.
 """
 import copy
-import html.parser
 import json
 import os
 import pathlib
@@ -15,43 +14,14 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
+from html_page import Page
+
 PROGRAM = sys.argv.pop(1)
 GOLDEN = json.loads(pathlib.Path(os.environ["FAIRLANE_SOURCE_DIR"], "tests/engine/report/audit.json")
                     .read_text(encoding="utf-8"))
-VOID = {"meta", "link", "br", "hr", "img", "input", "col"}
 LEAST_CONTRAST = 4.5  # WCAG 2 AA, for text
 AUDITS = 20  # random ones
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]\d+)?")
-
-
-class Page(html.parser.HTMLParser):
-    """Refuses what is not closed in its order; collects what the tests look at."""
-
-    def __init__(self, text):
-        super().__init__(convert_charrefs=True)
-        self.open, self.tags, self.headings, self.ids, self.text, self.problems = [], [], [], [], [], []
-        self.feed(text)
-        self.close()
-        self.problems += [f"{tag} is never closed" for tag in self.open]
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs), list(self.open)))
-        self.ids += [value for name, value in attrs if name == "id"]
-        if tag not in VOID:
-            self.open.append(tag)
-        if re.fullmatch(r"h[1-6]", tag):
-            self.headings.append(int(tag[1]))
-
-    def handle_startendtag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs), list(self.open)))
-
-    def handle_endtag(self, tag):
-        if not self.open or self.open.pop() != tag:
-            self.problems.append(f"line {self.getpos()[0]}: </{tag}> closes something else")
-
-    def handle_data(self, data):
-        if "style" not in self.open:
-            self.text.append(data)
 
 
 def reports(audit):

@@ -1,0 +1,240 @@
+"""`fairlane report`: a page of what each command wrote, complete in itself, with the numbers of the results; the same bytes as
+the command itself wrote; bounded however much there is."""
+import collections
+import csv
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from html_page import Page
+
+BINARY = os.environ["FAIRLANE_BINARY"]
+DEMO = pathlib.Path(os.environ["FAIRLANE_SOURCE_DIR"], "configs", "demo").resolve()
+CONFIG = """\
+model: census.safetensors
+data: census.csv
+domain: census.domain.yaml
+protected: [gender]
+method: eidig
+global: {num: 100}
+local: {num: 100}
+"""
+MOST_BYTES = 2_000_000
+PLAN = """\
+subjects: [census.yaml]
+protected: all-singles
+commands: [run, enumerate, verify]
+output: {dir: swept}
+"""
+COMMANDS = {
+    "run": ["--set", "output.trace=true"],
+    "enumerate": ["--instances", "100"],
+    "estimate": ["--error", "0.01"],
+    "compare": ["--methods", "eidig,themis", "--repeats", "2", "--set", "budget.evaluations=5000"],
+    "verify": ["--cells", "fairify:3"],
+}
+
+
+def percent(share):
+    value = 100.0 * share
+    if value == 0 or value >= 0.1:
+        return f"{value:.2f} %"
+    return f"{value:.1e} %" if value < 0.001 else f"{value:.4f} %"
+
+
+class Results(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        temporary = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(temporary.cleanup)
+        cls.folder = pathlib.Path(temporary.name)
+        for name in ("census.csv", "census.domain.yaml", "census.safetensors"):
+            shutil.copy(DEMO / name, cls.folder / name)
+        (cls.folder / "census.yaml").write_text(CONFIG, encoding="utf-8")
+        (cls.folder / "plan.yaml").write_text(PLAN, encoding="utf-8")
+        for command, options in COMMANDS.items():
+            cls.fairlane(command, "census.yaml", "--out", command, *options, "--quiet")
+        cls.fairlane("sweep", "run", "plan.yaml", "--quiet")
+
+    @classmethod
+    def fairlane(cls, *words, code=0):
+        done = subprocess.run([BINARY, *words], cwd=cls.folder, capture_output=True, text=True, check=False)
+        if done.returncode != code:
+            raise AssertionError(f"{words}: {done.returncode}: {done.stdout}{done.stderr}")
+        return done
+
+    def page(self, *dirs):
+        out = self.folder / "page.html"
+        self.fairlane("report", *dirs, "--out", out)
+        self.source = out.read_text(encoding="utf-8")
+        page = Page(self.source)
+        self.assertEqual([], page.problems)
+        return page
+
+    def text_of(self, *dirs):
+        return re.sub(r"\s+", " ", " ".join(self.page(*dirs).text))
+
+    def json_of(self, path):
+        return json.loads((self.folder / path).read_text(encoding="utf-8"))
+
+    def test_every_page_is_well_formed_and_complete_in_itself(self):
+        everything = [*COMMANDS, "swept"]
+        for dirs in ([one] for one in everything), [everything]:
+            for these in dirs:
+                with self.subTest(these):
+                    page = self.page(*these)
+                    self.assertEqual(len(page.ids), len(set(page.ids)))
+                    tags = [tag for tag, _, _ in page.tags]
+                    for word in ("<script", "http:", "https:", "url(", "@import"):
+                        self.assertNotIn(word, self.source)
+                    self.assertEqual(1, page.headings.count(1))
+                    for before, after in zip(page.headings, page.headings[1:]):
+                        self.assertLessEqual(after, before + 1)
+                    self.assertEqual(tags.count("table"), tags.count("caption"))
+                    for tag, attributes, _ in page.tags:
+                        link = attributes.get("href", "data:,")
+                        self.assertTrue(link == "data:," or link[0] == "#" and link[1:] in page.ids, link)
+                        if tag == "svg":  # what it shows stands beside it
+                            self.assertEqual("true", attributes.get("aria-hidden"))
+                        self.assertEqual([], [name for name in attributes if name == "src" or name.startswith("on")])
+
+    def test_commands_write_the_page_that_report_makes(self):
+        for command in [*COMMANDS, "swept"]:
+            path = self.folder / command / "report.html"
+            written = path.read_bytes()
+            path.unlink()
+            self.fairlane("report", command)
+            self.assertEqual(written, path.read_bytes(), command)
+
+    def test_equal_results_have_equal_pages_without_times(self):
+        self.fairlane("run", "census.yaml", "--out", "run-again", *COMMANDS["run"], "--quiet", "--threads", "1")
+        self.assertEqual((self.folder / "run/report.html").read_bytes(),
+                         (self.folder / "run-again/report.html").read_bytes())
+
+    def test_no_page_where_none_is_wanted(self):
+        self.fairlane("estimate", "census.yaml", "--out", "bare", "--set", "output.report=false", "--error", "0.01")
+        self.assertFalse((self.folder / "bare/report.html").exists())
+
+    def test_a_run_says_how_much_exactly_or_estimated(self):
+        summary, text = self.json_of("run/summary.json"), self.text_of("run")
+        share = summary["domain_share"]
+        for words in (f"the decision about {summary['counts']['unique_groups']:,} profiles "
+                      f"({summary['counts']['unique_instances']:,} inputs) changes that eidig found",
+                      f"{percent(share['share'])} {percent(share['low'])} to {percent(share['high'])} with 95 % confidence, "
+                      f"by a sample of {share['groups']:,} profiles",
+                      self.json_of("run/manifest.json")["inputs"]["model"]["sha256"], summary["signature"]):
+            self.assertIn(words, text)
+
+    def rows(self, path="run/instances.csv"):
+        with open(self.folder / path, encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+
+    def test_the_map_counts_every_finding(self):
+        rows, index = self.rows(), self.json_of("run/instances.json")
+        text = self.text_of("run")
+        where = text[text.index("How many of the"):text.index("A search goes where")]
+        for column in index["columns"]:
+            if column["holds"] != "attribute":
+                continue
+            counts = collections.Counter(row[column["name"]] for row in rows)
+            tiles = " ".join(f"{word} {counts[code]:,}" for code, word in column["words"].items())
+            self.assertIn(f"{column['name']} {tiles}", where)
+
+    def test_pairs_are_those_with_the_widest_gap_and_profiles_come_once(self):
+        widest = {}
+        for row in self.rows():
+            profile = tuple(value for name, value in row.items() if name in
+                            ("age", "education", "occupation", "marital", "region", "race", "hours", "experience"))
+            gap = abs(float(row["score"]) - float(row["pair_score"]))
+            widest[profile] = max(gap, widest.get(profile, 0.0))
+        expected = [f"{gap:.3f}" for gap in sorted(widest.values(), reverse=True)[:10]]
+        self.assertEqual(expected, re.findall(r"Severity (\d\.\d+)\.", self.text_of("run")))
+
+    def test_directions_add_up_to_the_findings(self):
+        text = self.text_of("run")
+        self.assertIn(f"gender female gender male approved = 0, approved = 1 {len(self.rows()):,}", text)
+
+    def test_arrays_have_the_page_of_the_csv_but_for_their_format(self):
+        self.fairlane("run", "census.yaml", "--out", "arrays", *COMMANDS["run"], "--set", "output.format=npy", "--quiet")
+        text = (self.folder / "arrays/report.html").read_text(encoding="utf-8")
+        same = text.replace("&quot;format&quot;: &quot;npy&quot;", "&quot;format&quot;: &quot;csv&quot;")
+        self.assertEqual((self.folder / "run/report.html").read_text(encoding="utf-8"), same)
+
+    def test_values_of_an_enumeration_have_shares(self):
+        text = self.text_of("enumerate")
+        with open(self.folder / "enumerate/values.csv", encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                count, of = int(row["discriminatory_groups"]), int(row["groups"])
+                self.assertIn(f"{percent(count / of)} {count:,} of {of:,}", text)
+
+    def test_where_nobody_is_affected_there_is_a_proof_and_no_map(self):
+        self.fairlane("enumerate", "census.yaml", "--out", "race", "--set", "protected=[race]", "--quiet")
+        text = self.text_of("race")
+        self.assertIn("Proven fair", text)
+        self.assertNotIn("0 of 27,000", text)
+        self.fairlane("verify", "census.yaml", "--out", "race-proof", "--set", "protected=[race]", "--quiet")
+        self.assertIn("nobody&#39;s decision changes: that is proven for all inputs", self.page("race-proof") and self.source)
+
+    def test_a_limited_region_is_no_proof_of_all(self):
+        self.fairlane("enumerate", "census.yaml", "--out", "part", "--set", "protected=[race]", "--range", "age=1..2", "--quiet")
+        text = self.text_of("part")
+        self.assertNotIn("Proven fair", text)
+        self.assertIn("Nothing but the inputs with age 1 to 2 was examined.", text)
+
+    def test_a_budget_that_ended_a_search_is_a_limit(self):
+        self.fairlane("run", "census.yaml", "--out", "short", "--set", "budget.evaluations=500", "--samples", "0", "--quiet")
+        text = self.text_of("short")
+        self.assertIn("its budget of evaluations was spent", text)
+        self.assertIn("The share of all possible inputs was not measured.", text)
+
+    def test_cells_and_methods_are_in_tables(self):
+        cells = self.json_of("verify/summary.json")["cells"]
+        all_cells = sum(cells.values())
+        text = self.text_of("verify")
+        for verdict in cells:
+            self.assertIn(f"({verdict}) {percent(cells[verdict] / all_cells)} {cells[verdict]:,} of {all_cells:,}", text)
+        text = self.text_of("compare")
+        for method in self.json_of("compare/compare.json")["methods"]:
+            measures = method["measures"]["unique_groups"]
+            self.assertIn(f"{method['method']} {measures['mean']:.4g} {measures['min']:.4g} to {measures['max']:.4g}", text)
+        self.assertEqual(2, self.page("compare") and self.source.count("<polyline"))
+        text = self.text_of("swept")
+        for cell in self.json_of("swept/sweep.json")["cells"]:
+            self.assertIn(cell["cell"][:8], text)
+
+    def test_codes_stand_where_the_domain_is_gone_and_findings_keep_their_words(self):
+        shutil.copytree(self.folder / "run", self.folder / "moved/run")
+        self.assertIn("the domain file census.domain.yaml cannot be read any more", self.text_of("moved/run"))
+        self.assertIn("part-time", self.text_of("moved/run"))
+
+    def test_a_directory_without_done_says_so(self):
+        shutil.copytree(self.folder / "run", self.folder / "undone")
+        (self.folder / "undone/DONE").unlink()
+        self.assertIn("The command did not finish", self.text_of("undone"))
+
+    def test_many_results_are_cut_to_two_megabytes(self):
+        page = self.page(*["run"] * 150)
+        self.assertLess(len(self.source.encode()), MOST_BYTES)
+        self.assertRegex(" ".join(page.text), r"more are in the other directories")
+
+    def test_what_is_spoilt_is_named(self):
+        for name, file, code in (("cut", "instances.csv", 65), ("gone", "summary.json", 66), ("broken", "summary.json", 65)):
+            shutil.copytree(self.folder / "run", self.folder / name)
+            path = self.folder / name / file
+            (self.folder / name / "report.html").unlink()
+            if name == "gone":
+                path.unlink()
+            else:
+                path.write_bytes(path.read_bytes()[:-20])
+            done = self.fairlane("report", name, code=code)
+            self.assertRegex(done.stderr, rf"^fairlane: error: {name}/{file}[^\n]*\n$")
+            self.assertFalse((self.folder / name / "report.html").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
