@@ -21,14 +21,6 @@ struct CommandWords {
   Facts (*counts)(Json const&);
   std::vector<std::string> (*limits)(Json const&);
 };
-extern CommandWords const kRunWords;
-extern CommandWords const kEnumerateWords;
-extern CommandWords const kEstimateWords;
-extern CommandWords const kVerifyWords;
-extern CommandWords const kCompareWords;
-extern CommandWords const kRetrainWords;
-extern CommandWords const kSweepWords;
-extern CommandWords const kAuditWords;
 
 /// A number of the JSON at a path, in words and as it is; 0 where it is absent.
 std::string count_at(Json const& json, std::string_view path);

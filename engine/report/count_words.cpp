@@ -1,3 +1,5 @@
+#include "engine/report/count_words.h"
+
 #include <fmt/format.h>
 
 #include "base/number_text.h"

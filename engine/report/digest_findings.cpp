@@ -337,6 +337,7 @@ Json digest_values(std::string const& path, Domain const& domain) {
                    "groups,discriminatory_groups");
   }
   std::vector<std::vector<CodeCount>> counts(domain.attributes.size());
+  bool is_share = true;
   while (!scanner.no_more_records()) {
     int attribute = -1;
     CodeCount one;
@@ -345,7 +346,10 @@ Json digest_values(std::string const& path, Domain const& domain) {
       if (i == 0) attribute = domain.find(std::string(cell.text));
       if (attribute < 0)
         scanner.fail(cell, fmt::format("{} is no attribute of the domain", in_quotes(cell.text)));
-      std::optional<double> const number = i == 0 ? 0.0 : number_in(cell.text);
+      // A shard of an enumeration does not know how many there are.
+      bool const is_open = i == 2 && cell.text.empty();
+      is_share = is_share && !is_open;
+      std::optional<double> const number = i == 0 || is_open ? 0.0 : number_in(cell.text);
       if (!number) scanner.fail(cell, fmt::format("{} is no number", in_quotes(cell.text)));
       if (i == 1) one.code = static_cast<std::int32_t>(*number);
       if (i == 2) one.of = static_cast<std::int64_t>(*number);
@@ -364,7 +368,7 @@ Json digest_values(std::string const& path, Domain const& domain) {
       attribute.high =
           std::min(attribute.high.value_or(counts[i].back().code), counts[i].back().code);
     }
-    Json tiles = tiles_of(attribute, counts[i], true);
+    Json tiles = tiles_of(attribute, counts[i], is_share);
     if (!tiles.empty())
       values.push_back({{"attribute", attribute.name}, {"tiles", std::move(tiles)}});
   }

@@ -184,10 +184,13 @@ std::string directions_markup(Json const& digest, Room const& room) {
 std::string places_markup(Json const& digest, Room const& room) {
   std::string markup;
   if (Json const* const values = present(digest, "values")) {
-    markup = tile_map(*values,
-                      "Share of the profiles with a value that are affected, and how many "
-                      "they are",
-                      "the largest share of this map", room);
+    bool const is_share = !values->empty() && (*values)[0].at("tiles")[0].contains("of");
+    markup = is_share ? tile_map(*values,
+                                 "Share of the profiles with a value that are affected, and how "
+                                 "many they are",
+                                 "the largest share of this map", room)
+                      : tile_map(*values, "How many affected profiles have each value",
+                                 "the most profiles of this map", room);
   } else if (Json const* const findings = present(digest, "findings")) {
     markup = tile_map(findings->at("values"),
                       fmt::format("How many of the {} findings have each value",

@@ -1,3 +1,5 @@
+#include "engine/report/proof_words.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

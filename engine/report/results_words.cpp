@@ -7,6 +7,8 @@
 #include "base/number_text.h"
 #include "base/text.h"
 #include "engine/report/command_words.h"
+#include "engine/report/count_words.h"
+#include "engine/report/proof_words.h"
 
 namespace fairlane::report {
 namespace {

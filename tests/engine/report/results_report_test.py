@@ -186,6 +186,12 @@ class Results(unittest.TestCase):
         self.assertNotIn("Proven fair", text)
         self.assertIn("Nothing but the inputs with age 1 to 2 was examined.", text)
 
+    def test_a_shard_counts_without_shares(self):
+        self.fairlane("enumerate", "census.yaml", "--out", "shard", "--shard", "2/2", "--quiet")
+        text = self.text_of("shard")
+        self.assertIn("How many affected profiles have each value", text)
+        self.assertIn("Nothing but the inputs of part 2 of 2 was examined.", text)
+
     def test_a_budget_that_ended_a_search_is_a_limit(self):
         self.fairlane("run", "census.yaml", "--out", "short", "--set", "budget.evaluations=500", "--samples", "0", "--quiet")
         text = self.text_of("short")
