@@ -38,6 +38,7 @@ install(DIRECTORY configs DESTINATION "${data}" COMPONENT fairlane
   PATTERN "__pycache__" EXCLUDE PATTERN "*.py" EXCLUDE)
 install(DIRECTORY models/adapters DESTINATION "${data}" COMPONENT fairlane
   PATTERN "__pycache__" EXCLUDE)
+install(DIRECTORY docs/schemas DESTINATION "${data}" COMPONENT fairlane)
 install(FILES LICENSE CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT fairlane)
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" RENAME copyright
   COMPONENT zsh_debian EXCLUDE_FROM_ALL)
