@@ -9,7 +9,6 @@
 #include "apps/console.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "engine/report/digest.h"
 #include "engine/report/results_html.h"
 #include "kernels/backend.h"
 #include "kernels/devices.h"
@@ -98,7 +97,7 @@ Execution ConfigOptions::execution() const {
     execution.checkpoint = parse_number("--checkpoint", checkpoint, 0.0, kMostSeconds);
   if (!memory.empty()) execution.memory = parse_bytes("--memory", memory);
   execution.page = [](std::string const& files, std::string const& dir) {
-    return results_html({results_digest({files, dir})});
+    return page_of_results({files, dir});
   };
   execution.model = model.options();
   execution.model.threads = execution.threads;

@@ -5,9 +5,9 @@
 
 #include "apps/text/sweep_text.h"
 #include "base/files.h"
-#include "engine/report/digest.h"
 #include "engine/report/results_html.h"
 #include "engine/subject/subject.h"
+#include "engine/sweep/sweep_files.h"
 #include "engine/sweep/sweep_metrics.h"
 
 namespace fairlane {
@@ -61,7 +61,7 @@ ExitCode conclude_sweep(SweepArguments const& arguments, LoadedSweep const& swee
   SweepOverview const overview(sweep.plan, sweep.cells, standings);
   write_sweep_report(overview, sweep.dir);
   std::string const dir = sweep.dir.path();
-  write_whole_file(dir + "/report.html", results_html({results_digest({dir, dir})}));
+  SweepFiles(dir).write("report.html", page_of_results({dir, dir}));
   write_metrics(arguments, sweep, overview, 0.0);
   if (arguments.console.json) {
     print(sweep_status_json(overview, 0.0));

@@ -93,6 +93,19 @@ std::string plain(std::string_view text, std::size_t limit) {
   return out;
 }
 
+std::string_view entity_of(char character) {
+  switch (character) {
+    case '&':
+      return "&amp;";
+    case '<':
+      return "&lt;";
+    case '>':
+      return "&gt;";
+    default:
+      return {};
+  }
+}
+
 std::string text_of(Json const& object, std::string_view key, std::size_t limit) {
   Json const* const found = present(object, key);
   return found == nullptr ? std::string() : plain(found->get<std::string>(), limit);

@@ -21,6 +21,8 @@ Json const* present(Json const& object, std::string_view key);
 Json const& list_of(Json const& object, std::string_view key);
 /// A text that every format can hold: control and reordering characters are escaped.
 std::string plain(std::string_view text, std::size_t limit = kShownBytes);
+/// What stands for &, < and > in HTML and in Markdown; empty for any other character.
+std::string_view entity_of(char character);
 /// plain() of a member; empty where it is absent.
 std::string text_of(Json const& object, std::string_view key, std::size_t limit = kShownBytes);
 /// plain() of each item.

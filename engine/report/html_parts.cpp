@@ -9,6 +9,7 @@
 
 #include "base/number_text.h"
 #include "engine/pictures/svg.h"
+#include "engine/report/audit_words.h"
 #include "engine/report/html_style.h"
 
 namespace fairlane::report {
@@ -35,24 +36,14 @@ std::string html_text(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (char const c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
+    if (std::string_view const entity = entity_of(c); !entity.empty()) {
+      out += entity;
+    } else if (c == '"') {
+      out += "&quot;";
+    } else if (c == '\'') {
+      out += "&#39;";
+    } else {
+      out += c;
     }
   }
   return out;

@@ -10,22 +10,13 @@ std::string markdown_text(std::string_view text) {
   constexpr std::string_view kMarks = "\\`*_{}[]|~#$";
   std::string out;
   for (char const c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '@':  // else a code host takes it for somebody's name
-        out += "&#64;";
-        break;
-      default:
-        if (kMarks.find(c) != std::string_view::npos) out += '\\';
-        out += c;
+    if (std::string_view const entity = entity_of(c); !entity.empty()) {
+      out += entity;
+    } else if (c == '@') {
+      out += "&#64;";  // else a code host takes it for somebody's name
+    } else {
+      if (kMarks.find(c) != std::string_view::npos) out += '\\';
+      out += c;
     }
   }
   return out;

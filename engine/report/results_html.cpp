@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "engine/report/audit_words.h"
 #include "engine/report/html.h"
 #include "engine/report/html_findings.h"
@@ -177,6 +178,23 @@ std::string results_page(std::vector<Json> const& digests, Room const& room) {
 
 }  // namespace
 }  // namespace report
+
+std::string page_of_results(ResultsPlace const& place) {
+  using namespace report;
+  std::string why;
+  try {
+    return results_html({results_digest(place)});
+  } catch (Error const& e) {
+    why = e.what();
+  } catch (JsonError const& e) {
+    why = e.what();
+  }
+  return page_begin("No report") +
+         verdict_markup("fairlane", "No report",
+                        "The results are whole, but their page could not be made: " +
+                            plain(why, kSentenceBytes)) +
+         "<main id=\"main\"></main>\n</body>\n</html>\n";
+}
 
 std::string results_html(std::vector<Json> const& digests) {
   if (digests.size() == 1 && digests.front().at("command") == "audit")

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "engine/report/digest.h"
 
 namespace fairlane {
 
@@ -12,5 +13,8 @@ namespace fairlane {
 /// script, no request. A single audit has the page of report_html(). Equal digests give equal pages.
 /// Throws JsonError where a part that the results have is missing.
 std::string results_html(std::vector<Json> const& digests);
+/// The page of results that are just written; where it cannot be made, one that says why, for the
+/// results are worth more than their page.
+std::string page_of_results(ResultsPlace const& place);
 
 }  // namespace fairlane

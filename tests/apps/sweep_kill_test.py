@@ -23,7 +23,8 @@ POINTS = 40
 SECONDS = 55          # after which no point is begun where --points is not given
 CHANCE_OF_ANOTHER = 0.35  # that what goes on is killed, too
 GONE_SECONDS = 10     # in which a sweep's workers are gone
-REPORTS = ("sweep.csv", "methods.csv", "verify.csv", "tables.md", "sweep.json", "timing.csv")
+REPORTS = ("sweep.csv", "methods.csv", "verify.csv", "tables.md", "sweep.json", "timing.csv",
+           "report.html")
 DONE, PARTLY, STOPPED, KILLED = 0, 3, 75, -signal.SIGKILL
 
 

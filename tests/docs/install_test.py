@@ -79,7 +79,8 @@ class Installed(unittest.TestCase):
     def test_files(self):
         for name in (*DOCUMENTS, "share/zsh/site-functions/_fairlane", "share/doc/fairlane/LICENSE",
                      "share/fairlane/configs/tiny.yaml", "share/fairlane/adapters/fairlane_adapter.py",
-                     "share/fairlane/adapters/README.md"):
+                     "share/fairlane/adapters/README.md",
+                     "share/fairlane/schemas/audit.schema.json"):
             self.assertTrue((self.prefix / name).stat().st_size > 0, name)
         config = self.prefix / "share/fairlane/configs/tiny.yaml"
         run(self.prefix / "bin" / "fairlane", "run", config, "--out", self.root / "tiny", "--quiet")
