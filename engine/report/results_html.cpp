@@ -129,8 +129,11 @@ std::string overview_markup(std::vector<Json> const& digests, std::size_t shown)
   for (std::size_t i = 0; i < shown; ++i) {
     Json const& digest = digests[i];
     std::vector<ShareLine> const lines = shares_of(digest);
-    std::string const share =
-        lines.empty() ? "-" : fmt::format("{} of {}", lines.front().share, lines.front().of);
+    // An audit has several sets, of which the worst stands for it.
+    auto const line = digest.at("command") == "audit"
+                          ? std::ranges::max_element(lines, {}, &ShareLine::middle)
+                          : lines.begin();
+    std::string const share = lines.empty() ? "-" : fmt::format("{} of {}", line->share, line->of);
     Json const* const names = digest.at("summary").find("protected");
     table += wrapped("tr",
                      wrapped("th scope=\"row\"", fmt::format("<a href=\"#result-{}\">{}</a>", i + 1,
