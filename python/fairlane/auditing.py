@@ -20,7 +20,7 @@ def audit(model: Any, X: Any, y: Any = None, protected: Any = (), *,  # noqa: N8
           bins: Any = BINS, distinct: int = DISTINCT,
           fixed: Mapping[Hashable, Any] | None = None, classes: Sequence[Any] | None = None,
           kind: str | None = None, threshold: float = 0.5, seed: int = 42,
-          threads: int | None = None, overwrite: bool = False, progress: bool = False) -> Audit:
+          threads: int | None = None, overwrite: bool = False, progress: bool | None = None) -> Audit:
     """Tests how a fitted classifier treats people who differ in protected attributes alone.
 
     model       an estimator or a pipeline of scikit-learn, XGBoost or LightGBM, a network of Keras
@@ -46,7 +46,8 @@ def audit(model: Any, X: Any, y: Any = None, protected: Any = (), *,  # noqa: N8
     threshold   of one probability: above it class 1 is decided
     seed        another seed, other samples
     overwrite   replace the results of another audit in `out`
-    progress    show on standard error what is being done
+    progress    show on standard error what is being done; by default where somebody looks on, a
+                terminal or a notebook: there in a line that is rewritten
 
     Missing values are a category of their own. Raises UsageError for what cannot be tested,
     ModelError where the model fails, and other kinds of fairlane.Error with the program's line.
@@ -63,8 +64,7 @@ def audit(model: Any, X: Any, y: Any = None, protected: Any = (), *,  # noqa: N8
                "threads": threads, "overwrite": overwrite, **served_options()}
     server = subject.serve()
     try:
-        words = ["audit", os.fspath(subject.config), "--json",
-                 *(["--progress=lines"] if progress else ["--quiet"]), *arguments_of(options)]
+        words = ["audit", os.fspath(subject.config), "--json", *arguments_of(options)]
         code, _ = call(words, server, progress)
     finally:
         server.close()

@@ -14,6 +14,8 @@ from fairlane.results import Results, read
 from fairlane.serving import ModelServer, converse
 
 ERROR = "fairlane: error: "
+NOTICE = "fairlane: "    # before information and warnings, which stay; progress is overwritten
+COLUMNS = 79             # of a line that is rewritten
 FINISHED = (0, 1, 3, 76)  # done; a policy was not met; done in part; undecided
 PATIENCE = 100000         # seconds for the answer of a model of this process: Ctrl-C ends it sooner
 
@@ -87,18 +89,55 @@ def arguments_of(options: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def call(words: Sequence[str], server: ModelServer | None = None,
-         progress: bool = False) -> tuple[int, str]:
-    """Runs the program. Returns its exit code and its output; raises an Error where it failed."""
+def is_interactive() -> bool:
+    """Whether somebody looks on: standard error is a terminal, or a notebook's."""
+    stream = sys.stderr
+    return stream is not None and (stream.isatty() or
+                                   type(stream).__module__.split(".")[0] == "ipykernel")
 
-    def show(line: str) -> None:
-        if progress and not line.startswith(ERROR):
+
+class _Progress:
+    """Shows the program's messages: in one line that is rewritten where somebody looks on."""
+
+    def __init__(self, progress: bool):
+        self.progress, self.rewrites = progress, progress and is_interactive()
+        self.shown = 0
+
+    def show(self, line: str) -> None:
+        if not self.progress or line.startswith(ERROR):
+            return
+        if not self.rewrites or line.startswith(NOTICE):
+            self.clear()
             print(line, file=sys.stderr)
+            return
+        text = line[:COLUMNS]
+        sys.stderr.write("\r" + text.ljust(self.shown))
+        sys.stderr.flush()
+        self.shown = len(text)
 
+    def clear(self) -> None:
+        if self.shown > 0:
+            sys.stderr.write("\r" + " " * self.shown + "\r")
+            sys.stderr.flush()
+            self.shown = 0
+
+
+def call(words: Sequence[str], server: ModelServer | None = None,
+         progress: bool | None = None) -> tuple[int, str]:
+    """Runs the program. Returns its exit code and its output; raises an Error where it failed.
+
+    progress  whether its messages are shown; None: where somebody looks on
+    """
+    if progress is None:
+        progress = is_interactive()
+    shown = _Progress(bool(progress))
+    words = [program(), *words, "--progress=lines" if progress else "--quiet"]
     try:
-        code, output, errors = converse([program(), *words], server, show)
+        code, output, errors = converse(words, server, shown.show)
     except OSError as error:
         raise UnavailableError(f"{program()}: cannot be started: {error.strerror}") from error
+    finally:
+        shown.clear()
     if server is not None and server.problem is not None:
         problem = server.problem
         if isinstance(problem, ModelError):
@@ -116,16 +155,14 @@ def call(words: Sequence[str], server: ModelServer | None = None,
 def execute(command: str, config: Any, out: Any, options: Mapping[str, Any]) -> Outcome:
     """Runs a command on a configuration's file, or on a Subject of fairlane.prepare."""
     options = dict(options)
-    progress = bool(options.pop("progress", False))
+    progress = options.pop("progress", None)
     server = None
     if hasattr(config, "serve"):
         server = config.serve()
         config = config.config
         options = {**served_options(), **options}
     try:
-        words = [command, os.fspath(config), "--json",
-                 *(["--progress=lines"] if progress else ["--quiet"]),
-                 *arguments_of({"out": out, **options})]
+        words = [command, os.fspath(config), "--json", *arguments_of({"out": out, **options})]
         code, output = call(words, server, progress)
     except BaseException:
         if server is not None:
@@ -150,7 +187,8 @@ def run(config: Any, *, out: Any = None, **options: Any) -> Outcome:
     config   its path, or a Subject of fairlane.prepare
     out      directory for the results, instead of output.dir
     options  those of the command, such as set={"global.num": 100}, seed=7, fail_above=0.05;
-             progress=True shows its messages
+             progress=True shows its messages, False does not; by default they are shown in a
+             terminal and in a notebook, in a line that is rewritten
     Raises a fairlane.Error with the program's line.
     """
     return execute("run", config, out, options)

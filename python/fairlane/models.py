@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Hashable, Iterable, Sequence
 
 import numpy
 
@@ -18,6 +18,7 @@ KINDS = ("logits", "probabilities", "labels")
 NETWORK = "network"  # no activation that makes probabilities: logits, unless they look otherwise
 ROWS = 2048    # of every call: sums depend on how many rows there are, and equal ones must be equal
 MOST_CLASSES = 1000
+MOST_SAID = 300  # characters of a model's own message
 TRIED = 20000  # rows that a model is tried on before the program starts
 
 
@@ -64,6 +65,8 @@ def classifier(model: Any, sample: Any, *, kind: str | None = None,
     if classes is not None:
         if isinstance(classes, list) and classes and isinstance(classes[0], numpy.ndarray):
             raise UsageError("the model has several outputs, expected a classifier of one")
+        if not isinstance(classes, Iterable) or isinstance(classes, str):
+            raise UsageError(f"classes: is {classes!r}, expected at least two, in order")
         classes = list(classes)
         if len(classes) < 2 or len(set(classes)) != len(classes):
             raise UsageError(f"classes: is {classes!r}, expected at least two different ones")
@@ -147,9 +150,8 @@ def _tried(call: Callable[[Any], Any], sample: Any) -> Any:
     except (ModelError, UsageError):
         raise
     except Exception as error:
-        first = (str(error).splitlines() or [""])[0]
         raise ModelError(f"the model raised {type(error).__name__} on rows of the table: "
-                         f"{first}") from error
+                         f"{' '.join(str(error).split())[:MOST_SAID]}") from error
 
 
 def in_tiles(call: Callable[[Any], Any], table: Any) -> numpy.ndarray:
@@ -265,6 +267,10 @@ def _of_labels(source: _Source, raw: numpy.ndarray, classes: list[Any] | None,
     if raw.ndim != 1:
         raise UsageError(f"{source.name} gives arrays of shape {raw.shape}, expected a label for "
                          "each row")
+    for value in raw if raw.dtype.kind == "O" else ():
+        if not isinstance(value, Hashable):
+            raise UsageError(f"{source.name} gives a {type(value).__name__} for a row, expected a "
+                             "label, a probability, or scores of all classes")
     if classes is None:
         different = {_scalar(value) for value in raw} | {_scalar(value) for value in known or ()}
         if raw.dtype.kind == "f" and known is None and not is_sure:

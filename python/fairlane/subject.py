@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 import weakref
-from typing import Any, Hashable, Mapping, Sequence
+from typing import Any, Hashable, Iterable, Mapping, Sequence
 
 import numpy
 
@@ -188,6 +188,8 @@ def _fixed(X: Any, fixed: Mapping[Hashable, Any]) -> dict[Hashable, Any]:  # noq
     """Arrays of one value, of the dtypes of their columns."""
     import pandas
 
+    if not isinstance(fixed, Mapping):
+        raise UsageError(f"fixed: is {fixed!r}, expected {{column: value}}")
     arrays = {}
     for column, value in fixed.items():
         if column not in X.columns:
@@ -226,6 +228,11 @@ def _protected(protected: Any, names: Mapping[Hashable, str]) -> dict[str, Any]:
     """The names of the protected attributes, and the values that are compared (None: all)."""
     if isinstance(protected, str):
         protected = [protected]
+    if not isinstance(protected, Iterable):
+        if protected is not None:
+            raise UsageError(f"protected: is {protected!r}, expected columns of X, such as "
+                             f"{list(names.values())[:1]!r}")
+        protected = ()
     values = dict(protected) if isinstance(protected, Mapping) else dict.fromkeys(protected)
     if not values:
         raise UsageError("protected: is empty, expected the columns of X whose influence is "
@@ -252,7 +259,8 @@ def _restricted(wanted: Mapping[str, Any], attributes: list[tables.Attribute]) -
         if compared is None:
             result[name] = [int(code) for code in attribute.codes]
             continue
-        asked = [compared] if isinstance(compared, str) else list(compared)
+        several = isinstance(compared, Iterable) and not isinstance(compared, str)
+        asked = list(compared) if several else [compared]
         unknown = [value for value in asked if str(value) not in words]
         if unknown or len({str(value) for value in asked}) < 2:
             raise UsageError(f"protected: of {name!r} the values {asked!r} are compared, expected "

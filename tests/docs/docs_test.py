@@ -12,7 +12,8 @@ depends on its info string:
     yaml, cpp, ...  are not run, and may show no command of ours
 
 The commands of a page with the comment <!-- needs LibTorch --> are run where the build has that plug-in, and
-listed otherwise.
+listed otherwise. So are those of a page with <!-- needs adult.csv -->, the raw Adult table, where the benchmark folder
+(FAIRLANE_BENCHMARKS, or shared/benchmarks beside the sources) has it: it then lies in the page's directory, with configs.
 
 `docs_test.py PAGE...` looks at these pages alone; with `--update` it copies the pictures that they draw.
 """
@@ -35,6 +36,9 @@ LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 COMMAND = re.compile(r"^\s*(?:build/cpu/)?fairlane [a-z]", re.MULTILINE)
 FAILS = re.compile(r"^(.*?)\s+# exit code (\d+)$")
 NEEDS_TORCH = "<!-- needs LibTorch -->"
+NEEDS_ADULT = "<!-- needs adult.csv -->"
+BENCHMARKS = pathlib.Path(os.environ.get("FAIRLANE_BENCHMARKS") or ROOT.parent / "shared" / "benchmarks")
+ADULT = BENCHMARKS / "data" / "census.raw.csv"
 TIME = re.compile(r"\b\d+(?:\.\d+)? (?:s|min|h)\b")
 PAGE_SECONDS = 240
 # Pictures that a page's commands draw: the page, where they lie afterwards, the copy that pages show.
@@ -148,11 +152,17 @@ def problem_of(page, text):
     if NEEDS_TORCH in text and not (pathlib.Path(BINARY).parent / "fairlane_torch.so").exists():
         print(f"not run: {page}: this build has no LibTorch plug-in (FAIRLANE_TORCH)", file=sys.stderr)
         return ""
+    if NEEDS_ADULT in text and not ADULT.is_file():
+        print(f"not run: {page}: the raw Adult table is not here ({ADULT})", file=sys.stderr)
+        return ""
     with tempfile.TemporaryDirectory() as folder:
         base = pathlib.Path(folder)
         for name in ("bin", "outputs", "work"):
             (base / name).mkdir()
         (base / "bin" / "fairlane").symlink_to(BINARY)
+        if NEEDS_ADULT in text:
+            (base / "work" / "adult.csv").symlink_to(ADULT)
+            (base / "work" / "configs").symlink_to(ROOT / "configs")
         code = "set -euo pipefail\ntrap 'echo \"block $block\" >&2' EXIT\n"
         code += "".join(script_of(content, number) for number, content in runnable)
         environment = dict(os.environ, PATH=f"{base / 'bin'}:{os.environ['PATH']}", outputs=str(base / "outputs"),

@@ -1,4 +1,5 @@
 """A model of a Python process answers the program: its labels are the model's own, on every row."""
+import io
 import os
 import pathlib
 import signal
@@ -7,6 +8,7 @@ import sys
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 from people import ROOT, decide, lacks, merit, numpy, pandas, people
 
@@ -284,6 +286,33 @@ class Commands(Folder):
                                     repeats=1, set={"budget": {"evaluations": 2000}})
         self.assertEqual({"margin", "themis"},
                          {one["method"] for one in compared.summary["methods"]})
+
+    def test_progress(self):
+        class Screen(io.StringIO):
+            def isatty(self):
+                return self.looked_at
+
+        program = self.folder / "program"
+        program.write_text('#!/bin/sh\necho "$*" >> "$0.asked"\necho "fairlane: warning: x" >&2\n'
+                           'echo "a long step  1 s" >&2\necho "short" >&2\necho "{}"\n',
+                           encoding="utf-8")
+        program.chmod(0o755)
+        quiet, lines = "fairlane: warning: x\na long step  1 s\nshort\n", "--progress=lines"
+        rewritten = ("fairlane: warning: x\n\ra long step  1 s\rshort" + " " * 11
+                     + "\r     \r")
+        # Somebody looks on; what was asked for; what is shown; what the program is told.
+        for looked_at, progress, expected, option in (
+                (False, {}, "", "--quiet"), (False, {"progress": True}, quiet, lines),
+                (True, {}, rewritten, lines), (True, {"progress": False}, "", "--quiet")):
+            with self.subTest(looked_at=looked_at, **progress):
+                screen = Screen()
+                screen.looked_at = looked_at
+                with mock.patch.dict(os.environ, FAIRLANE_BINARY=str(program)), \
+                        mock.patch.object(sys, "stderr", screen):
+                    fairlane.run("any.yaml", **progress)
+                self.assertEqual(expected, screen.getvalue())
+                asked = (self.folder / "program.asked").read_text(encoding="utf-8")
+                self.assertEqual(f"run any.yaml --json {option}", asked.splitlines()[-1])
 
     def test_a_policy_is_a_result(self):
         config = ROOT / "configs" / "demo" / "config.yaml"

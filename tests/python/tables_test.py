@@ -5,8 +5,9 @@ import pathlib
 import subprocess
 import tempfile
 import unittest
+from unittest import mock
 
-from people import BINARY, ROOT, decide, numpy, pandas, people
+from people import BINARY, ROOT, decide, lacks, numpy, pandas, people
 
 import fairlane
 from fairlane import tables
@@ -217,6 +218,9 @@ class Wrong(unittest.TestCase):
                    people(60).assign(born=pandas.Timestamp("2020-01-01")))
         self.check("column 'tags': holds list, expected", None,
                    people(60).assign(tags=[[1]] * 60))
+        self.check("column 'tags': holds dict, expected", None,
+                   people(60).assign(tags=pandas.Series([{}, 3, "x"] * 20, dtype=object,
+                                                        index=people(60).index)))
         self.check("column 'id': has 1,500 different words, expected at most 1,000; fixed=", None,
                    people().assign(id=[f"n{i}" for i in range(1500)]))
         self.check("column 'income': has infinite values", None,
@@ -226,6 +230,10 @@ class Wrong(unittest.TestCase):
     def test_protected(self):
         self.check("protected: is empty, expected the columns of X", None, None, None, [])
         self.check("protected: X has no column 'gender' that varies", None, None, None, ["gender"])
+        with self.assertRaisesRegex(fairlane.UsageError, "protected: is empty, expected"):
+            fairlane.prepare(decide, people(60), protected=None)
+        self.check("protected: is 3, expected columns of X, such as .'sex'.", None, None, None, 3)
+        self.check("protected: of 'sex' the values .3. are compared", None, None, None, {"sex": 3})
         self.check("protected: column 'sex' has the one value Male", None,
                    people(60).assign(sex="Male"))
         self.check("protected: of 'sex' the values .* expected two or more of Female, Male", None,
@@ -233,6 +241,7 @@ class Wrong(unittest.TestCase):
 
     def test_labels(self):
         self.check("y: has 3 labels, expected one for each of 60 rows", None, None, [1, 2, 3])
+        self.check("y: 1 labels are missing", None, None, [1.0] * 59 + [numpy.nan])
         self.check("y: 1 labels are missing", None, None, ["granted"] * 59 + [None])
         self.check("y: has the label 'x', expected the model's classes 'granted', 'refused'",
                    None, None, ["x"] * 60, classes=["granted", "refused"])
@@ -246,11 +255,17 @@ class Wrong(unittest.TestCase):
         self.check("threshold: is 1, expected a number between 0 and 1", threshold=1)
         self.check("threshold: is 0.3, but decide gives labels", threshold=0.3)
         self.check("seed: is -1, expected an integer 0 to", seed=-1)
+        self.check("fixed: is .'age'., expected {column: value}", fixed=["age"])
+        self.check("classes: is 2, expected at least two, in order", classes=2)
         self.check("fixed: X has no column 'id'", fixed={"id": 1})
         self.check("fixed: 'x' is no value of column 'age'", fixed={"age": "x"})
 
     def test_models(self):
         self.check("model: is a str, expected an estimator", "model.pkl")
+        self.check("model: is a object, expected an estimator with predict", object())
+        self.check("gives a dict for a row, expected a label", lambda table: [{}] * len(table))
+        self.check("gives arrays of shape .60, 2, 2., expected",
+                   lambda table: numpy.zeros((len(table), 2, 2)))
         self.check("gives numbers outside 0 to 1, so that they are no probabilities",
                    lambda table: table["age"].to_numpy(float))
         self.check("gives 'no' for every row: give classes=",
@@ -272,6 +287,24 @@ class Wrong(unittest.TestCase):
                              protected="sex", kind="probabilities")
         with self.assertRaisesRegex(fairlane.ModelError, "gave the label 'granted', expected one"):
             fairlane.prepare(decide, people(60), protected="sex", classes=["no", "yes"])
+
+    @lacks("sklearn")
+    def test_columns_that_were_not_fitted(self):
+        from sklearn.tree import DecisionTreeClassifier
+
+        numbers = people(60)[["age", "rate"]]
+        tree = DecisionTreeClassifier().fit(numbers, decide(people(60)))
+        self.check("the model raised ValueError on rows of the table: .* unseen .* more", tree,
+                   numbers.assign(more=1.5), None, "age", kind=fairlane.ModelError)
+        self.check("the model raised NotFittedError", DecisionTreeClassifier(), numbers, None,
+                   "age", kind=fairlane.ModelError)
+
+    def test_the_program_is_missing(self):
+        subject = fairlane.prepare(decide, people(60), protected="sex")
+        with mock.patch.dict(os.environ, FAIRLANE_BINARY="/nowhere/fairlane"):
+            with self.assertRaisesRegex(fairlane.UnavailableError,
+                                        "^/nowhere/fairlane: cannot be started: No such file"):
+                fairlane.run(subject, out="never")
 
     def test_folders(self):
         with tempfile.TemporaryDirectory() as folder:
