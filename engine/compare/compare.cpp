@@ -267,8 +267,11 @@ Trial Compare::trial(MethodSpec const& method, std::uint64_t seed) {
                               "smaller budget or global.num",
                               method.name, backend->visited()));
     }
-    if (trial.first_seconds < 0.0 && progress.first_seconds >= 0.0)
-      trial.first_seconds = trial.search_seconds + progress.first_seconds;
+    if (trial.first_seconds < 0.0 && progress.first_seconds >= 0.0) {
+      // Progress has a clock of its own, which begins a little before the search's.
+      trial.first_seconds =
+          trial.search_seconds + std::min(progress.first_seconds.load(), result.search_seconds);
+    }
     course.add_round(result.legs);
     ++trial.rounds;
     trial.search.global_seeds += result.counts.global_seeds;
