@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "engine/report/digest.h"
+#include "engine/digest/results_digest.h"
 #include "engine/report/results_html.h"
 #include "engine/report/results_words.h"
 
@@ -43,19 +43,12 @@ ResultsPage page_of(std::vector<std::string> const& dirs) {
                                {"command", digests.back().at("command")},
                                {"verdict", verdict.title},
                                {"text", verdict.text}});
-      // Says of which directory something is missing.
-      if (dirs.size() > 1) results_html({digests.back()});
+      if (dirs.size() == 1) page.text = results_html(digests);
     } catch (JsonError const& e) {
-      throw Error(ExitCode::kData, fmt::format("{}: is no result of this program: {}", named(dir),
-                                               escaped(e.what())));
+      throw no_result(dir, e);
     }
   }
-  try {
-    page.text = results_html(digests);
-  } catch (JsonError const& e) {
-    throw Error(ExitCode::kData, fmt::format("{}: is no result of this program: {}",
-                                             named(dirs.front()), escaped(e.what())));
-  }
+  if (dirs.size() > 1) page.text = results_html(digests);
   return page;
 }
 

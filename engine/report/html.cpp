@@ -96,13 +96,7 @@ std::string page(Json const& audit, Room const& room) {
 }  // namespace report
 
 std::string report_html(Json const& audit) {
-  report::Room room;
-  std::string text = report::page(audit, room);
-  while (text.size() > report::kMostPageBytes && !room.is_least()) {
-    room = room.halved();
-    text = report::page(audit, room);
-  }
-  return text;
+  return report::fitted([&](report::Room const& room) { return report::page(audit, room); });
 }
 
 }  // namespace fairlane

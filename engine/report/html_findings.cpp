@@ -55,8 +55,19 @@ std::string found_directions(Json const& digest) {
       "findings", rows, findings->at("all_directions").get<std::size_t>());
 }
 
+/// "age 18-29"; a code that no word is known for stands as it is. words: value_words of a digest
+std::string value_words(Json const& words, std::string const& attribute, Json const& code) {
+  std::string const number = code.dump();
+  for (Json const& one : words) {
+    if (one.at("attribute") != attribute) continue;
+    if (Json const* const word = one.at("words").find(number))
+      return plain(attribute) + " " + plain(word->get<std::string>());
+  }
+  return plain(attribute) + " " + number;
+}
+
 /// Of `enumerate`: all pairs.
-std::string counted_directions(Json const& digest, std::vector<Json const*> const& words) {
+std::string counted_directions(Json const& digest, Json const& words) {
   Json const& treatment = list_of(digest.at("summary"), "treatment");
   std::vector<Json const*> found;
   for (Json const& one : treatment) {
@@ -66,16 +77,8 @@ std::string counted_directions(Json const& digest, std::vector<Json const*> cons
   std::ranges::stable_sort(found, [](Json const* a, Json const* b) {
     return a->at("pairs").get<double>() > b->at("pairs").get<double>();
   });
-  // Codes, in words where values.csv's tiles or the domain tell them.
   auto const word = [&](Json const& one, char const* side) {
-    std::string const code = one.at(side).dump();
-    std::string const name = text_of(one, "attribute");
-    for (Json const* const attribute : words) {
-      if (attribute->at("attribute") != one.at("attribute")) continue;
-      if (Json const* const text = attribute->at("words").find(code))
-        return name + " " + plain(text->get<std::string>());
-    }
-    return name + " " + code;
+    return value_words(words, one.at("attribute").get<std::string>(), one.at(side));
   };
   std::vector<DirectionRow> rows;
   for (Json const* const one : found) {
@@ -91,53 +94,23 @@ std::string counted_directions(Json const& digest, std::vector<Json const*> cons
 
 /// Of `enumerate`: how often each combination of protected values gets another label than the
 /// lowest.
-std::string positive_table(Json const& digest, std::vector<Json const*> const& words,
-                           Room const& room) {
+std::string positive_table(Json const& digest, Json const& words, Room const& room) {
   Json const& positive = list_of(digest.at("summary"), "positive");
   if (positive.empty()) return {};
-  std::string table = table_begin(
-      "How many of all profiles get the positive decision (label 1, or any but the lowest) with "
-      "these values",
-      {"values", "share"});
-  std::size_t shown = 0;
+  std::vector<ShareLine> lines;
   for (Json const& one : positive) {
-    if (shown == room.rates) break;
-    ++shown;
+    if (lines.size() == room.rates) break;
     std::vector<std::string> values;
-    for (auto const& [name, code] : one.at("values").items()) {
-      std::string value = code.dump();
-      for (Json const* const attribute : words) {
-        if (attribute->at("attribute") != name) continue;
-        if (Json const* const text = attribute->at("words").find(value))
-          value = plain(text->get<std::string>());
-      }
-      values.push_back(plain(name) + " " + value);
-    }
-    auto const rate = one.at("rate").get<double>();
-    ShareLine line;
-    line.of = listed(values, ", ");
-    line.share = share_words(one.at("rate"));
-    line.detail = count_words(one.at("positive")) + " profiles";
-    line.examined = true;
-    line.low = line.middle = line.high = rate;
-    table += share_row(line, 1.0);
+    for (auto const& [name, code] : one.at("values").items())
+      values.push_back(value_words(words, name, code));
+    lines.push_back(exact_line(listed(values, ", "), one.at("rate"),
+                               count_words(one.at("positive")) + " profiles"));
   }
-  table += "<tr><th scope=\"row\" class=\"soft\">scale</th><td>" + scale_labels(1.0) +
-           "</td></tr></tbody></table>\n";
-  return wrapped("div class=\"shares\"", table) + left_out(positive.size(), shown, "summary.json");
-}
-
-std::string tile_markup(Json const& tile, double most) {
-  bool const is_share = tile.contains("of");
-  auto const count = tile.at("count").get<double>();
-  double const of = is_share ? tile.at("of").get<double>() : 0.0;
-  double const value = is_share ? (of > 0.0 ? count / of : 0.0) : count;
-  std::string const number = is_share ? fine_percent(value) : count_words(tile.at("count"));
-  std::string markup = element("i", text_of(tile, "value")) + element("b", number);
-  if (is_share)
-    markup += element(
-        "i", fmt::format("{} of {}", count_words(tile.at("count")), count_words(tile.at("of"))));
-  return wrapped(fmt::format("li class=\"h{}\"", shade_of(value, most)), markup);
+  return shares_table(
+             "How many of all profiles get the positive decision (label 1, or any but the lowest) "
+             "with these values",
+             {"values", "share"}, lines, 1.0) +
+         left_out(positive.size(), lines.size(), "summary.json");
 }
 
 double tile_value(Json const& tile) {
@@ -145,6 +118,17 @@ double tile_value(Json const& tile) {
   if (!tile.contains("of")) return count;
   auto const of = tile.at("of").get<double>();
   return of > 0.0 ? count / of : 0.0;
+}
+
+std::string tile_markup(Json const& tile, double most) {
+  bool const is_share = tile.contains("of");
+  double const value = tile_value(tile);
+  std::string const number = is_share ? fine_percent(value) : count_words(tile.at("count"));
+  std::string markup = element("i", text_of(tile, "value")) + element("b", number);
+  if (is_share)
+    markup += element(
+        "i", fmt::format("{} of {}", count_words(tile.at("count")), count_words(tile.at("of"))));
+  return wrapped(fmt::format("li class=\"h{}\"", shade_of(value, most)), markup);
 }
 
 std::string tile_map(Json const& values, std::string const& caption, char const* largest,
@@ -172,8 +156,7 @@ std::string tile_map(Json const& values, std::string const& caption, char const*
 }  // namespace
 
 std::string directions_markup(Json const& digest, Room const& room) {
-  std::vector<Json const*> words;
-  for (Json const& one : list_of(digest, "value_words")) words.push_back(&one);
+  Json const& words = list_of(digest, "value_words");
   bool const is_counted = digest.at("command") == "enumerate";
   std::string const markup =
       is_counted ? counted_directions(digest, words) + positive_table(digest, words, room)

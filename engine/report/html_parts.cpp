@@ -32,6 +32,16 @@ bool Room::is_least() const {
   return most <= 1;
 }
 
+std::string fitted(std::function<std::string(Room const&)> const& page) {
+  Room room;
+  std::string text = page(room);
+  while (text.size() > kMostPageBytes && !room.is_least()) {
+    room = room.halved();
+    text = page(room);
+  }
+  return text;
+}
+
 std::string html_text(std::string_view text) {
   std::string out;
   out.reserve(text.size());

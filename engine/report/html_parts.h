@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,6 +29,9 @@ struct Room {
   Room halved() const;
   bool is_least() const;
 };
+
+/// A page with as much as fits kMostPageBytes. page: makes it
+std::string fitted(std::function<std::string(Room const&)> const& page);
 
 /// A text as it stands inside an element or a quoted attribute.
 std::string html_text(std::string_view text);

@@ -40,23 +40,14 @@ std::string how_bad(Json const& set) {
   return anything_found(set) ? "nobody in the table is affected" : "nobody affected was found";
 }
 
-std::string rate_row(Json const& rate) {
-  auto const share = rate.at("share").get<double>();
-  std::string const said =
-      element("b", share_words(rate.at("share"))) +
-      element("span class=\"soft\"", count_words(rate.at("favourable")) + " people");
-  return wrapped("tr", element("th scope=\"row\"", listed(texts_of(rate.at("values")))) +
-                           wrapped("td", wrapped("div class=\"said\"", said) +
-                                             share_bar(share, share, share, 1.0)));
-}
-
 std::string rates_table(Json const& audit, std::string const& caption,
                         std::vector<Json const*> const& rates) {
-  std::string table = table_begin(caption, {"value", favourable_words(audit)});
-  for (Json const* const rate : rates) table += rate_row(*rate);
-  table += "<tr><th scope=\"row\" class=\"soft\">scale</th><td>" + scale_labels(1.0) +
-           "</td></tr>\n</tbody></table>\n";
-  return wrapped("div class=\"shares\"", table);
+  std::vector<ShareLine> lines;
+  for (Json const* const rate : rates) {
+    lines.push_back(exact_line(listed(texts_of(rate->at("values"))), rate->at("share"),
+                               count_words(rate->at("favourable")) + " people"));
+  }
+  return shares_table(caption, {"value", favourable_words(audit)}, lines, 1.0);
 }
 
 std::string rates_of(Json const& audit, Json const& set, Room const& room) {
@@ -208,12 +199,33 @@ std::string share_row(ShareLine const& line, double most) {
   return wrapped("tr", element("th scope=\"row\"", line.of) + wrapped("td", cell));
 }
 
+std::string scale_row(double most) {
+  return wrapped("tr",
+                 "<th scope=\"row\" class=\"soft\">scale</th>" + wrapped("td", scale_labels(most)));
+}
+
+std::string shares_table(std::string_view caption, std::vector<std::string> const& heads,
+                         std::vector<ShareLine> const& lines, double most) {
+  std::string table = table_begin(caption, heads);
+  for (ShareLine const& line : lines) table += share_row(line, most);
+  return wrapped("div class=\"shares\"", table + scale_row(most) + "</tbody></table>\n");
+}
+
+ShareLine exact_line(std::string of, Json const& share, std::string detail) {
+  ShareLine line;
+  line.of = std::move(of);
+  line.share = share_words(share);
+  line.detail = std::move(detail);
+  line.examined = true;
+  line.low = line.middle = line.high = share.get<double>();
+  return line;
+}
+
 int shade_of(double share, double most) {
   return share <= 0.0 ? 0
                       : std::clamp(static_cast<int>(std::ceil(share / most * kSteps)), 1, kSteps);
 }
 
-/// The map's colours from the smallest share to the largest.
 std::string map_key(std::string_view largest) {
   std::string key = "none";
   for (int step = 0; step <= kSteps; ++step)
@@ -239,8 +251,7 @@ std::string how_much_section(Json const& audit) {
     first = false;
     for (ShareLine const& line : share_lines(set)) table += share_row(line, most);
   }
-  table += "</tbody><tbody><tr><th scope=\"row\" class=\"soft\">scale</th><td>" +
-           scale_labels(most) + "</td></tr></tbody></table>\n";
+  table += "</tbody><tbody>" + scale_row(most) + "</tbody></table>\n";
   return section("how-much", "How much", wrapped("div class=\"shares\"", table));
 }
 

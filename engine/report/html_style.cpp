@@ -68,7 +68,8 @@ svg.curve{display:block;width:100%;height:auto}
 .curve .line{fill:none;stroke:var(--accent);stroke-width:2;vector-effect:non-scaling-stroke}
 figure{margin:.75rem 0;max-width:44rem}
 figcaption{color:var(--soft);font-size:.9375rem;padding-bottom:.375rem}
-.curves{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,15rem),1fr));gap:1.25rem}
+.curves{display:grid;gap:1.25rem;
+grid-template-columns:repeat(auto-fill,minmax(min(100%,15rem),1fr))}
 .curves figure{margin:0}
 .wide{overflow-x:auto;overflow-wrap:normal}
 .wide td,.wide th{min-width:4rem}

@@ -30,12 +30,8 @@ std::string shares_markup(Json const& digest) {
   if (!lines.empty()) {
     double most = 0.0;
     for (ShareLine const& line : lines) most = std::max(most, line.high);
-    most = scale_end(most);
-    std::string table = table_begin("Shares; a whisker is an interval", {"of what", "share"});
-    for (ShareLine const& line : lines) table += share_row(line, most);
-    table += "<tr><th scope=\"row\" class=\"soft\">scale</th><td>" + scale_labels(most) +
-             "</td></tr></tbody></table>\n";
-    markup = wrapped("div class=\"shares\"", table);
+    markup = shares_table("Shares; a whisker is an interval", {"of what", "share"}, lines,
+                          scale_end(most));
   }
   return markup + html_terms(counts_of(digest));
 }
@@ -123,46 +119,67 @@ std::string name_words(Json const& digest) {
   return fmt::format("{} ({})", text_of(digest, "name"), digest.at("command").get<std::string>());
 }
 
-std::string overview_markup(std::vector<Json> const& digests, std::size_t shown) {
-  std::string table =
-      table_begin("All results and what each says", {"results", "protected", "verdict", "share"});
-  for (std::size_t i = 0; i < shown; ++i) {
-    Json const& digest = digests[i];
-    std::vector<ShareLine> const lines = shares_of(digest);
-    // An audit has several sets, of which the worst stands for it.
-    auto const line = digest.at("command") == "audit"
-                          ? std::ranges::max_element(lines, {}, &ShareLine::middle)
-                          : lines.begin();
-    std::string const share = lines.empty() ? "-" : fmt::format("{} of {}", line->share, line->of);
+/// What several results' page says of one of them. parts: empty where there is no room for it
+struct ResultWords {
+  std::string name;
+  ResultVerdict verdict;
+  std::string protects;  // what is protected, "-" where the results do not say
+  std::vector<ShareLine> shares;
+  std::vector<ResultPart> parts;
+};
+
+ResultWords words_of_result(Json const& digest, bool is_shown, Room const& room) {
+  constexpr int kWithinResult = 4;
+  try {
     Json const* const names = digest.at("summary").find("protected");
-    table += wrapped("tr",
-                     wrapped("th scope=\"row\"", fmt::format("<a href=\"#result-{}\">{}</a>", i + 1,
-                                                             html_text(name_words(digest)))) +
-                         element("td", names == nullptr ? "-" : protected_words(digest)) +
-                         element("td", verdict_of(digest).title) + element("td", share));
+    ResultWords words = {name_words(digest),
+                         verdict_of(digest),
+                         names == nullptr ? "-" : protected_words(digest),
+                         shares_of(digest),
+                         {}};
+    if (is_shown) words.parts = parts_of(digest, kWithinResult, room);
+    // An audit has several sets, of which the worst stands for it.
+    if (digest.at("command") == "audit" && !words.shares.empty())
+      words.shares = {*std::ranges::max_element(words.shares, {}, &ShareLine::middle)};
+    return words;
+  } catch (JsonError const& e) {
+    throw no_result(digest.at("name").get<std::string>(), e);
   }
-  return table + "</tbody></table>\n" + left_out(digests.size(), shown, "the other directories");
+}
+
+std::string overview_row(ResultWords const& result, std::string const& id) {
+  std::string const share =
+      result.shares.empty()
+          ? "-"
+          : fmt::format("{} of {}", result.shares.front().share, result.shares.front().of);
+  return wrapped("tr", wrapped("th scope=\"row\"",
+                               fmt::format("<a href=\"#{}\">{}</a>", id, html_text(result.name))) +
+                           element("td", result.protects) + element("td", result.verdict.title) +
+                           element("td", share));
 }
 
 std::string page_of_several(std::vector<Json> const& digests, Room const& room) {
-  constexpr int kWithinResult = 4;
   std::size_t const shown = std::min(digests.size(), room.results);
   std::vector<std::pair<std::string, std::string>> links = {{"overview", "Overview"}};
-  std::string sections = section("overview", "Overview", overview_markup(digests, shown));
+  std::string overview =
+      table_begin("All results and what each says", {"results", "protected", "verdict", "share"});
+  std::string sections;
   std::size_t differ = 0;
   for (std::size_t i = 0; i < digests.size(); ++i) {
-    ResultVerdict const verdict = verdict_of(digests[i]);
-    if (verdict.title == "Decisions differ") ++differ;
+    ResultWords const result = words_of_result(digests[i], i < shown, room);
+    if (result.verdict.title == "Decisions differ") ++differ;
     if (i >= shown) continue;
     std::string const id = fmt::format("result-{}", i + 1);
     links.emplace_back(id, text_of(digests[i], "name"));
-    std::string markup = element("p", verdict.title + ". " + verdict.text);
-    for (ResultPart const& part : parts_of(digests[i], kWithinResult, room)) {
+    overview += overview_row(result, id);
+    std::string markup = element("p", result.verdict.title + ". " + result.verdict.text);
+    for (ResultPart const& part : result.parts) {
       markup +=
           wrapped(fmt::format("h3 id=\"{}-{}\"", id, part.id), html_text(part.title)) + part.markup;
     }
-    sections += section(id, name_words(digests[i]), markup);
+    sections += section(id, result.name, markup);
   }
+  overview += "</tbody></table>\n" + left_out(digests.size(), shown, "the other directories");
   links.emplace_back("words", "Words");
   std::string const title =
       differ > 0 ? fmt::format("Decisions differ in {} of {} results", differ, digests.size())
@@ -170,13 +187,9 @@ std::string page_of_several(std::vector<Json> const& digests, Room const& room) 
   return page_begin(title) +
          verdict_markup("fairlane report", title,
                         "Each result has its own verdict below, and says what it does not know.") +
-         navigation(links) + "<main id=\"main\">\n" + sections +
-         section("words", "Words", html_terms(results_glossary(""))) + "</main>\n" +
+         navigation(links) + "<main id=\"main\">\n" + section("overview", "Overview", overview) +
+         sections + section("words", "Words", html_terms(results_glossary(""))) + "</main>\n" +
          footer_markup() + "</body>\n</html>\n";
-}
-
-std::string results_page(std::vector<Json> const& digests, Room const& room) {
-  return digests.size() == 1 ? page_of_one(digests.front(), room) : page_of_several(digests, room);
 }
 
 }  // namespace
@@ -202,13 +215,10 @@ std::string page_of_results(ResultsPlace const& place) {
 std::string results_html(std::vector<Json> const& digests) {
   if (digests.size() == 1 && digests.front().at("command") == "audit")
     return report_html(digests.front().at("summary"));
-  report::Room room;
-  std::string text = report::results_page(digests, room);
-  while (text.size() > report::kMostPageBytes && !room.is_least()) {
-    room = room.halved();
-    text = report::results_page(digests, room);
-  }
-  return text;
+  return report::fitted([&](report::Room const& room) {
+    return digests.size() == 1 ? report::page_of_one(digests.front(), room)
+                               : report::page_of_several(digests, room);
+  });
 }
 
 }  // namespace fairlane

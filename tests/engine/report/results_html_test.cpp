@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "engine/report/digest_findings.h"
+#include "engine/digest/findings.h"
 
 namespace fairlane {
 namespace {
@@ -25,7 +25,7 @@ Attribute attribute_of(std::int32_t low, std::int32_t high) {
 }
 
 TEST(ResultsHtml, ValuesThatNobodyHasAreTilesToo) {
-  Json const tiles = report::tiles_of(attribute_of(1, 3), {{1, 5, 0}, {3, 7, 0}}, false);
+  Json const tiles = digest::tiles_of(attribute_of(1, 3), {{1, 5, 0}, {3, 7, 0}}, false);
   ASSERT_EQ(tiles.size(), 3U);
   EXPECT_EQ(tiles[1].at("value"), "2");
   EXPECT_EQ(tiles[1].at("count"), 0);
@@ -33,9 +33,9 @@ TEST(ResultsHtml, ValuesThatNobodyHasAreTilesToo) {
 }
 
 TEST(ResultsHtml, ManyValuesBecomeRangesThatHoldEachOnce) {
-  std::vector<report::CodeCount> counts;
+  std::vector<digest::CodeCount> counts;
   for (std::int32_t code = -10; code <= 89; ++code) counts.push_back({code, 1, 2});
-  Json const tiles = report::tiles_of(attribute_of(-10, 89), counts, true);
+  Json const tiles = digest::tiles_of(attribute_of(-10, 89), counts, true);
   EXPECT_LE(tiles.size(), 24U);
   EXPECT_EQ(tiles[0].at("value"), "-10 to -6");
   std::int64_t count = 0;

@@ -1,4 +1,4 @@
-#include "engine/report/digest_cells.h"
+#include "engine/digest/cells.h"
 
 #include <fmt/format.h>
 
@@ -15,10 +15,10 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "engine/report/digest_findings.h"
+#include "engine/digest/findings.h"
 #include "models/data/csv_scanner.h"
 
-namespace fairlane::report {
+namespace fairlane::digest {
 namespace {
 
 constexpr std::size_t kKeptCells = 100;  // of each verdict
@@ -205,4 +205,4 @@ Json digest_trace(std::string const& path) {
   return {{"count", seeds}, {"found", found}, {"by_tests", std::move(tests)}};
 }
 
-}  // namespace fairlane::report
+}  // namespace fairlane::digest

@@ -1,4 +1,4 @@
-#include "engine/report/digest.h"
+#include "engine/digest/results_digest.h"
 
 #include <fmt/format.h>
 
@@ -10,14 +10,14 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "engine/config/config_json.h"
+#include "engine/digest/cells.h"
+#include "engine/digest/findings.h"
 #include "engine/record/output_dir.h"
-#include "engine/report/digest_cells.h"
-#include "engine/report/digest_findings.h"
 #include "engine/results/instance_files.h"
 #include "models/data/domain_yaml.h"
 
 namespace fairlane {
-namespace report {
+namespace digest {
 namespace {
 
 namespace fs = std::filesystem;
@@ -47,8 +47,7 @@ Json read_object(std::string const& path) {
     json.items();  // refuses what is no object
     return json;
   } catch (JsonError const& e) {
-    throw Error(ExitCode::kData, fmt::format("{}: is no result of this program: {}", named(path),
-                                             escaped(e.what())));
+    throw no_result(path, e);
   }
 }
 
@@ -168,10 +167,10 @@ void add_rows(Json& digest, ResultsPlace const& place, RunConfig const& config) 
 }
 
 }  // namespace
-}  // namespace report
+}  // namespace digest
 
 Json results_digest(ResultsPlace const& place, std::string const& name) {
-  using namespace report;
+  using namespace digest;
   Json digest = {{"name", name}};
   digest["decision"] = {{"label", ""}, {"favourable", nullptr}, {"classes", Json::array()}};
   digest["words"] = "";
@@ -209,6 +208,11 @@ Json results_digest(ResultsPlace const& place, std::string const& name) {
   }
   throw Error(ExitCode::kData, fmt::format("{}: is of `fairlane {}`, of which there is no report",
                                            named(place.dir), command));
+}
+
+Error no_result(std::string const& where, JsonError const& why) {
+  return Error(ExitCode::kData, fmt::format("{}: is no result of this program: {}",
+                                            escaped(where, where.size()), escaped(why.what())));
 }
 
 }  // namespace fairlane

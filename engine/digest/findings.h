@@ -5,10 +5,10 @@
 
 #include "base/json.h"
 #include "engine/config/run_config.h"
-#include "engine/report/digest.h"
+#include "engine/digest/results_digest.h"
 #include "models/data/domain.h"
 
-namespace fairlane::report {
+namespace fairlane::digest {
 
 /// `findings` of a digest. Holds a block of rows at a time.
 Json digest_findings(ResultsPlace const& place, RunConfig const& config, Domain const& domain);
@@ -33,4 +33,4 @@ Json pair_json(Domain const& domain, std::vector<std::int32_t> const& row,
                std::vector<std::int32_t> const& other, std::int32_t label,
                std::int32_t other_label);
 
-}  // namespace fairlane::report
+}  // namespace fairlane::digest

@@ -4,10 +4,10 @@
 #include <string>
 
 #include "base/json.h"
-#include "engine/report/digest.h"
+#include "engine/digest/results_digest.h"
 #include "models/data/domain.h"
 
-namespace fairlane::report {
+namespace fairlane::digest {
 
 /// `cells` of a digest, from cells.csv and counterexamples.csv of `verify`:
 ///   count  cells
@@ -18,4 +18,4 @@ Json digest_cells(ResultsPlace const& place, Domain const& domain);
 /// `seeds` of a digest, from global.csv.
 Json digest_trace(std::string const& path);
 
-}  // namespace fairlane::report
+}  // namespace fairlane::digest

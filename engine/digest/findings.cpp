@@ -1,4 +1,4 @@
-#include "engine/report/digest_findings.h"
+#include "engine/digest/findings.h"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@
 #include "engine/results/instances_reader.h"
 #include "models/data/csv_scanner.h"
 
-namespace fairlane::report {
+namespace fairlane::digest {
 namespace {
 
 constexpr std::size_t kKeptPairs = 10;
@@ -375,4 +375,4 @@ Json digest_values(std::string const& path, Domain const& domain) {
   return values;
 }
 
-}  // namespace fairlane::report
+}  // namespace fairlane::digest

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/error.h"
 #include "base/json.h"
 
 namespace fairlane {
@@ -34,5 +35,8 @@ struct ResultsPlace {
 ///   seeds       of a trace: how many there are, how many `found` one, by number of `tests`
 /// Throws Error(kNoInput | kData | kIntegrity).
 Json results_digest(ResultsPlace const& place, std::string const& name = {});
+
+/// Error(kData) "WHERE: is no result of this program: why". where: a path
+Error no_result(std::string const& where, JsonError const& why);
 
 }  // namespace fairlane
