@@ -4,17 +4,15 @@ import collections
 import csv
 import json
 import os
-import pathlib
 import re
 import shutil
 import subprocess
-import tempfile
 import unittest
 
+from census_folder import census_folder
 from html_page import Page
 
 BINARY = os.environ["FAIRLANE_BINARY"]
-DEMO = pathlib.Path(os.environ["FAIRLANE_SOURCE_DIR"], "configs", "demo").resolve()
 CONFIG = """\
 model: census.safetensors
 data: census.csv
@@ -50,12 +48,7 @@ def percent(share):
 class Results(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        temporary = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(temporary.cleanup)
-        cls.folder = pathlib.Path(temporary.name)
-        for name in ("census.csv", "census.domain.yaml", "census.safetensors"):
-            shutil.copy(DEMO / name, cls.folder / name)
-        (cls.folder / "census.yaml").write_text(CONFIG, encoding="utf-8")
+        cls.folder = census_folder(cls, CONFIG)
         (cls.folder / "plan.yaml").write_text(PLAN, encoding="utf-8")
         for command, options in COMMANDS.items():
             cls.fairlane(command, "census.yaml", "--out", command, *options, "--quiet")

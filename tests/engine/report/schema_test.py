@@ -6,8 +6,9 @@ import pathlib
 import re
 import shutil
 import subprocess
-import tempfile
 import unittest
+
+from census_folder import census_folder
 
 try:
     import jsonschema
@@ -16,7 +17,6 @@ except ImportError:
 
 BINARY = os.environ["FAIRLANE_BINARY"]
 SOURCE = pathlib.Path(os.environ["FAIRLANE_SOURCE_DIR"])
-DEMO = (SOURCE / "configs/demo").resolve()
 SCHEMAS = SOURCE / "docs/schemas"
 CONFIG = "model: census.safetensors\ndata: census.csv\ndomain: census.domain.yaml\nprotected: [age, gender]\n"
 TYPES = {
@@ -64,12 +64,7 @@ def problems(schema, value, root, path="$"):
 class Schemas(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        temporary = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(temporary.cleanup)
-        cls.folder = pathlib.Path(temporary.name)
-        for name in ("census.csv", "census.domain.yaml", "census.safetensors"):
-            shutil.copy(DEMO / name, cls.folder / name)
-        (cls.folder / "census.yaml").write_text(CONFIG, encoding="utf-8")
+        cls.folder = census_folder(cls, CONFIG)
         cls.audit = cls.written("audit.json", "audit", "census.yaml", "--time", "5", "--fail-above", "rows:0.9")
         assert any(one["findings"] and one["rules"] for one in cls.audit["sets"])
         cls.run_summary = cls.written("summary.json", "run", "census.yaml", "--set", "global.num=50", "--set", "local.num=50")
