@@ -35,6 +35,7 @@ struct InitArguments {
   std::string drop;
   std::string protected_names;
   bool standardise = false;
+  bool constraints = false;
   ModelFlags loading;
   bool force = false;
   ConsoleOptions console;
@@ -173,8 +174,8 @@ ExitCode init_alone(InitArguments const& arguments, Console const& console) {
   }
   return init_table(
       {arguments.model, arguments.domain, arguments.label, split_names("--drop", arguments.drop),
-       split_names("--protected", arguments.protected_names), arguments.force,
-       arguments.console.json},
+       split_names("--protected", arguments.protected_names), arguments.constraints,
+       arguments.force, arguments.console.json},
       console);
 }
 
@@ -206,7 +207,8 @@ ExitCode init(InitArguments arguments) {
        arguments.out,
        {arguments.label, split_names("--drop", arguments.drop), arguments.standardise},
        split_names("--protected", arguments.protected_names),
-       arguments.loading.options()});
+       arguments.loading.options(),
+       arguments.constraints});
   if (!arguments.force) {
     for (InitConfig const& config : proposal.configs) refuse_existing(config.path);
   }
@@ -249,6 +251,8 @@ Action add_init(Arguments& app) {
       ->type_name("A,B");
   app.add_flag("--standardise", arguments->standardise,
                "columns of integers enter as (code - mean) / std, of the table");
+  app.add_flag("--constraints", arguments->constraints,
+               "propose constraints that hold in the table, as comments in the domain file");
   arguments->loading.add_to(app);
   app.add_flag("--force", arguments->force, "replace existing files");
   arguments->console.add_to(app);

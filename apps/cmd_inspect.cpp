@@ -72,6 +72,7 @@ void inspect_model(InspectArguments const& arguments, bool as_json) {
   int inputs = 0;
   if (!arguments.domain.empty()) {
     Domain domain = read_domain_yaml(arguments.domain);
+    domain.constraints.clear();  // they say nothing of the inputs' number, and may need a table
     if (domain.encodes()) resolve_bounds(domain, nullptr);
     inputs = domain.columns();
   }

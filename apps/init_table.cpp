@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "apps/console.h"
+#include "apps/init/propose_constraints.h"
 #include "apps/init/propose_domain.h"
 #include "apps/init/protected_columns.h"
 #include "apps/init/written_files.h"
@@ -158,14 +159,19 @@ ExitCode init_table(InitTableArguments arguments, Console const& console) {
   RawTable const table = describe_raw_table(text, arguments.table);
   ProposedDomain proposed = propose_domain(table, arguments.label, arguments.drop);
   ProtectedColumns const columns = flag(arguments, proposed.domain, console);
-  std::string const file = proposal_text(table, proposed.domain, columns.guessed);
+  std::string file = proposal_text(table, proposed.domain, columns.guessed);
   // What is written must do: the table is encoded as `prepare` does it.
-  parse_raw_table(text, arguments.table, parse_domain_yaml(file, arguments.domain));
+  EncodedTable const encoded =
+      parse_raw_table(text, arguments.table, parse_domain_yaml(file, arguments.domain));
+  std::vector<ProposedConstraint> constraints;
+  if (arguments.constraints) constraints = propose_constraints(proposed.domain, encoded.data);
+  file += proposed_constraints_text(constraints, proposed.domain);
   NewFolders folders;
   folders.create_for(arguments.domain);
   write_files({{arguments.domain, file}});
   folders.keep();
   tell(table, proposed, columns, console);
+  if (arguments.constraints) console.info(proposed_constraints_note(constraints));
   auto const word = [](std::string const& path) {
     return shell_word(path[0] == '-' ? "./" + path : path);
   };

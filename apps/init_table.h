@@ -17,6 +17,7 @@ struct InitTableArguments {
   std::string label;
   std::vector<std::string> drop;
   std::vector<std::string> protected_names;
+  bool constraints = false;  // propose those that hold in the table
   bool force = false;
   bool json = false;
 };

@@ -7,6 +7,7 @@
 #include <functional>
 #include <numeric>
 
+#include "apps/init/propose_constraints.h"
 #include "base/number_text.h"
 #include "base/text.h"
 #include "engine/config/config_yaml.h"
@@ -135,7 +136,14 @@ InitProposal propose_files(InitRequest const& request) {
   Domain& domain = proposal.way.domain;
   proposal.columns = flag_protected(table.source, request.protected_names, domain);
   proposal.configs = init_configs(request.out, proposal.columns, domain);
-  proposal.files = {{paths.domain, domain_text(proposal.drawn, domain, proposal.columns, paths)}};
+  std::string constraints;
+  if (request.constraints) {
+    auto const proposed = propose_constraints(domain, read_csv(paths.data, domain));
+    constraints = proposed_constraints_text(proposed, domain);
+    tell(proposal, proposed_constraints_note(proposed));
+  }
+  proposal.files = {
+      {paths.domain, domain_text(proposal.drawn, domain, proposal.columns, paths) + constraints}};
   for (InitConfig const& config : proposal.configs) {
     proposal.files.push_back(
         {config.path, config_text(config, proposal.columns, paths, model, table.count)});

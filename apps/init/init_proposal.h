@@ -18,12 +18,14 @@ namespace fairlane {
 /// out              the configuration that is to be written
 /// drawing          what the command line says of the table
 /// protected_names  empty: recognised by name
+/// constraints      propose those that hold in the table
 struct InitRequest {
   InitPaths paths;
   std::string out;
   DrawOptions drawing;
   std::vector<std::string> protected_names;
   ModelOptions loading;
+  bool constraints = false;
 };
 
 /// Something that a person should know of the proposal.

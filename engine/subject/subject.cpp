@@ -144,6 +144,26 @@ std::optional<Dataset> read_data(RunConfig const& config, Domain& domain) {
   return data;
 }
 
+// "12 of 48842 rows violate a constraint, the first on line 17: kin Wife => sex Female"; empty where
+// none does.
+std::string violations_text(Dataset const& data, Domain const& domain) {
+  std::int64_t violating = 0;
+  std::string first;
+  for (std::int64_t i = 0; i < data.count() && !domain.constraints.empty(); ++i) {
+    std::int32_t const* const row = data.rows.data() + i * data.attributes;
+    auto const broken = std::ranges::find_if(
+        domain.constraints, [&](Constraint const& one) { return !satisfies(one, row); });
+    if (broken == domain.constraints.end()) continue;
+    if (++violating > 1) continue;
+    if (!data.lines.empty())
+      first = fmt::format("on line {}: ", data.lines[static_cast<std::size_t>(i)]);
+    first += constraint_text(*broken, domain);
+  }
+  if (violating == 0) return "";
+  return fmt::format("{} of {} rows violate a constraint, the first {}", violating, data.count(),
+                     first);
+}
+
 ModelOptions in_folder(ModelOptions options, std::string const& folder) {
   options.folder = folder;
   return options;
@@ -192,6 +212,9 @@ TestSubject::TestSubject(RunConfig const& config, Domain domain,
       notices_.push_back(fmt::format("{}: {} of {} rows lay outside the domain and were clipped",
                                      escaped(config.data, kLongestPath), data_->clipped, rows));
     }
+    std::string const violations = violations_text(*data_, domain_);
+    if (!violations.empty())
+      notices_.push_back(fmt::format("{}: {}", escaped(config.data, kLongestPath), violations));
     keep_compared_rows(*data_, config.data);
     if (data_->labels.empty() && domain_.names_label) {
       notices_.push_back(

@@ -204,6 +204,7 @@ void resolve_bounds(Domain& domain, Dataset const* data) {
               escaped(data->source)));
     }
   }
+  resolve_constraints(domain, data);
 }
 
 }  // namespace fairlane

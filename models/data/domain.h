@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/data/constraint.h"
 #include "models/data/encoding.h"
 #include "models/data/raw_form.h"
 
@@ -66,6 +67,7 @@ struct Domain {
   std::vector<LabelName> labels = {};  // of the label column's cells; empty: they are class numbers
   std::vector<Attribute> attributes;
   RawForm raw = {};
+  std::vector<Constraint> constraints = {};  // an input that violates one does not exist
 
   /// The label column of the raw table.
   std::string const& raw_label() const { return raw.label.empty() ? label : raw.label; }
@@ -90,8 +92,8 @@ struct Domain {
   void encode(std::int32_t const* row, std::vector<double>& inputs) const;
 };
 
-/// Fills absent bounds with the data's minimum and maximum. Throws Error(kConfig) if a bound is
-/// absent and no data is given.
+/// Fills absent bounds with the data's minimum and maximum, and settles the constraints with them.
+/// Throws Error(kConfig) if a bound or `from_data` needs data and none is given.
 void resolve_bounds(Domain& domain, Dataset const* data);
 
 }  // namespace fairlane

@@ -1,5 +1,5 @@
 // Domain files: name, label, labels?, raw?, attributes: [{name, low, high, values?, protected,
-// immutable?, encoding?, categories?, bins?, column?, missing?}].
+// immutable?, encoding?, categories?, bins?, column?, missing?}], constraints?.
 #include "models/data/domain_yaml.h"
 
 #include <fmt/format.h>
@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/strict_yaml.h"
 #include "base/text.h"
+#include "models/data/constraints_yaml.h"
 #include "models/data/encoding_yaml.h"
 #include "models/data/raw_form_yaml.h"
 #include "models/network.h"
@@ -221,7 +222,8 @@ Domain read_domain_yaml(std::string const& path) {
 }
 
 Domain parse_domain_yaml(std::string const& text, std::string const& source) {
-  static std::vector<std::string> const kKeys = {"name", "label", "labels", "raw", "attributes"};
+  static std::vector<std::string> const kKeys = {"name", "label",      "labels",
+                                                 "raw",  "attributes", "constraints"};
   YamlNode const root = parse_strict_yaml(text, source, {.bytes = kMaxBytes});
   if (root.kind != YamlNode::Kind::kMap) {
     YamlNode place = root;  // an empty document has no place of its own
@@ -274,6 +276,8 @@ Domain parse_domain_yaml(std::string const& text, std::string const& source) {
     }
   }
   check_raw_form_yaml(source, root, domain);
+  if (YamlNode const* const constraints = root.find("constraints"))
+    domain.constraints = read_constraints_yaml(source, *constraints, domain);
   return domain;
 }
 
@@ -317,6 +321,9 @@ std::string format_domain_yaml(Domain const& domain) {
     if (attribute.imputes) out += ", missing: mode";
     out += "}\n";
   }
+  if (!domain.constraints.empty()) out += "constraints:\n";
+  for (Constraint const& constraint : domain.constraints)
+    out += fmt::format("  - {}\n", format_constraint_yaml(constraint, domain));
   return out;
 }
 

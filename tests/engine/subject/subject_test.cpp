@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 
 #include "kernels/devices.h"
 #include "models/safetensors.h"
@@ -79,6 +80,22 @@ TEST_F(TestSubjectErrors, RowsOutsideTheDomain) {
   // Seeds are given on purpose: they are never dropped.
   config.global.seeds = folder.write("seeds.csv", "a0,a1,a2,a3,a4,a5\n0,0,0,99,2,3\n");
   expect(ExitCode::kData, {"seeds.csv", "line 2", "a3 = 99"});
+}
+
+TEST(TestSubject, TellsOfRowsThatViolateAConstraint) {
+  TemporaryFolder const folder;
+  RunConfig const config = small_config(folder, {});
+  std::ofstream(config.domain, std::ios::app)
+      << "constraints:\n  - {if: {a3: 1}, then: {a4: 2}}\n  - {sum: {a5: 1}, at_most: 3}\n";
+  char const* const header = "a0,a1,a2,a3,a4,a5\n";
+  folder.write("data.csv", std::string(header) + "0,0,0,1,2,3\n0,0,0,2,3,3\n");
+  EXPECT_TRUE(TestSubject(config).notices().empty());
+  folder.write("data.csv", std::string(header) + "0,0,0,1,2,3\n0,0,0,1,3,3\n0,0,0,1,2,4\n");
+  TestSubject const subject(config);
+  EXPECT_EQ(subject.data()->count(), 3);  // rows of the table are kept
+  ASSERT_EQ(subject.notices().size(), 1U);
+  EXPECT_EQ(subject.notices()[0],
+            config.data + ": 2 of 3 rows violate a constraint, the first on line 3: a3 1 => a4 2");
 }
 
 TEST(TestSubject, KeepsRowsWithComparedValues) {

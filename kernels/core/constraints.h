@@ -1,0 +1,45 @@
+// Constraints between attributes as kernels see them: which inputs of a domain may exist.
+//
+// Each sums up one whole number per attribute that it speaks of, and asks the sum to be small, or
+// to be one of a set. An implication counts what it asks for, a combination is numbered by mixed
+// radix.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace fairlane {
+
+/// What a term takes from its attribute's code.
+enum class TermKind : std::uint8_t {
+  kCode,    // factor * code
+  kWithin,  // factor where from <= code <= to, otherwise 0
+  kTable    // table[code - from]; no code lies outside from..to
+};
+
+/// One term of a sum: what an attribute's code adds.
+/// attribute  its index
+/// factor     unused with a table
+/// from, to   codes, inclusive; unused by kCode
+/// table      [to - from + 1]; null but for kTable
+struct TermView {
+  int attribute = 0;
+  TermKind kind = TermKind::kCode;
+  std::int32_t factor = 0;
+  std::int32_t from = 0;
+  std::int32_t to = 0;
+  std::int32_t const* table = nullptr;
+};
+
+/// One constraint: an input satisfies it where the terms' sum is at most `bound`, or, with a set,
+/// where the sum lies in 0..bound and its bit is set: a sum outside is not in the set. No sum of the
+/// terms, or of the first of them, leaves int32.
+/// terms  at least one; those of one attribute, if several, side by side
+/// set    [bound / 32 + 1] words, bit i % 32 of word i / 32 for sum i; empty: the bound alone
+struct ConstraintView {
+  std::span<TermView const> terms;
+  std::int32_t bound = 0;
+  std::span<std::uint32_t const> set = {};
+};
+
+}  // namespace fairlane
