@@ -11,6 +11,7 @@
 #include "apps/text/words.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "engine/results/instance_words.h"
 #include "engine/results/instances.h"
 #include "engine/results/instances_reader.h"
 #include "kernels/visits.h"
@@ -67,17 +68,9 @@ void decode_findings(std::string const& dir, RecordedRun const& recorded, Domain
   InstanceFile file(dir, recorded.config.output.format, columns);
   sink(columns.csv_header());
   std::string out;
-  auto const word = [&](int attribute, std::int32_t code) {
-    return csv_cell(domain.attributes[static_cast<std::size_t>(attribute)].word(code));
-  };
+  InstanceWords const words(domain, selected, columns);
   auto const take = [&](std::int64_t, InstanceRecord const& record) {
-    for (int i = 0; i < domain.size(); ++i) out += word(i, record.row[i]) + ",";
-    if (columns.has_labels()) {
-      for (std::size_t i = 0; i < selected.size(); ++i)
-        out += word(selected[i], record.pair[i]) + ",";
-      out += fmt::format("{},{},", csv_cell(domain.label_word(record.label)),
-                         csv_cell(domain.label_word(record.pair_label)));
-    }
+    words.append_cells(out, record);
     if (columns.has_scores()) {
       out += fmt::format("{},{},{},{},{},", record.score, record.pair_score,
                          kFinderPhases[finder_phase(record.finder)], Finder::seed(record.finder),
@@ -86,7 +79,7 @@ void decode_findings(std::string const& dir, RecordedRun const& recorded, Domain
     out.back() = '\n';  // for the last comma
   };
   auto const fail = [&](std::int64_t number, char const* what) {
-    throw data_error(escaped(dir, dir.size()) + "/" + file.place(number), what);
+    throw data_error(file.place(number), what);
   };
   InstanceBlock block;
   while (file.next(block)) {

@@ -86,8 +86,7 @@ std::vector<ReportedPair> read_pairs(std::string const& dir, Domain const& domai
     pair.pair_label = record.pair_label;
   };
   auto const fail = [&](std::int64_t number, char const* what) {
-    throw Error(ExitCode::kData,
-                fmt::format("{}/{}: {}", escaped(dir, dir.size()), file.place(number), what));
+    throw data_error(file.place(number), what);
   };
   InstanceBlock block;
   while (pairs.size() < limit && file.next(block)) file.parse(block, take, fail);

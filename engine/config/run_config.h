@@ -157,12 +157,14 @@ struct BudgetConfig {
 
 /// shard_rows  instances in a file, none: all in one
 /// zstd        compresses Parquet files
+/// words       also writes instances.words.csv
 struct OutputConfig {
   std::string dir;
   OutputFormat format = OutputFormat::kCsv;
   OutputColumns columns = OutputColumns::kAll;
   std::optional<std::int64_t> shard_rows;
   bool zstd = false;
+  bool words = false;
   bool trace = false;
   bool path_coverage = false;
   bool report = true;  // report.html

@@ -255,8 +255,7 @@ void Enumeration::add_instances(std::string const& dir) {
           findings_.add_one({findings_.order_of(group, variant), group, variant, 0});
         },
         [&](std::int64_t number, char const* what) {
-          throw Error(ExitCode::kIntegrity,
-                      fmt::format("{}: {}: {}", escaped(dir), file.place(number), what));
+          throw Error(ExitCode::kIntegrity, fmt::format("{}: {}", file.place(number), what));
         });
   }
 }
@@ -264,7 +263,7 @@ void Enumeration::add_instances(std::string const& dir) {
 }  // namespace
 
 std::string enumerate(RunConfig const& config, EnumerateOptions const& options) {
-  if (options.instances.any()) require_format(config.output.format);
+  if (options.instances.any()) require_format(config.output);
   return Enumeration(config, options).run();
 }
 

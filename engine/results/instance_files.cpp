@@ -46,8 +46,13 @@ Json words_of(Attribute const& attribute) {
 
 }  // namespace
 
-void require_format(OutputFormat format) {
-  if (format == OutputFormat::kParquet) static_cast<void>(parquet_plugin());
+void require_format(OutputConfig const& output) {
+  if (output.words && output.format == OutputFormat::kNone) {
+    throw Error(ExitCode::kConfig,
+                "output.words: is true, and output.format is none, which writes no findings; "
+                "expected output.format csv, npy or parquet, or output.words false");
+  }
+  if (output.format == OutputFormat::kParquet) static_cast<void>(parquet_plugin());
 }
 
 std::string instance_file_name(OutputFormat format, std::optional<std::int64_t> shard_rows,

@@ -6,13 +6,16 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <optional>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/ordered_pipeline.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "engine/results/instance_columns.h"
 #include "engine/results/instance_files.h"
+#include "engine/results/instance_words.h"
 #include "engine/results/row_decoder.h"
 
 namespace fairlane {
@@ -24,6 +27,7 @@ constexpr std::size_t kNumberRoom = 32;  // longest number written, with its com
 /// beside   [count] finders, or words of LabelPair
 /// rows     [count][attributes], where something is computed from them
 /// bytes    as the file has them
+/// words    the lines of instances.words.csv, where that is written
 /// records  of the signature, where these are other bytes
 struct Batch {
   std::size_t count = 0;
@@ -33,6 +37,7 @@ struct Batch {
   std::vector<Description> descriptions;
   RowDecoder::Decoded decoded;
   std::string bytes;
+  std::string words;
   std::string records;
   double severity_sum = 0.0;
   double severity_max = 0.0;
@@ -64,23 +69,28 @@ class InstanceFormatter {
   void format(Batch& batch) const;
 
  private:
+  void decode_rows(Batch& batch) const;
   void describe(Batch& batch) const;
   void take_label_pairs(Batch& batch) const;
   void put_csv(Batch& batch) const;
   void put_array(Batch& batch, std::string& bytes) const;
   void put_records(Batch& batch) const;
+  void put_words(Batch& batch) const;
   [[noreturn]] void fail_without_pair(std::int32_t const* row) const;
 
   OutputConfig const& output_;
   std::string asked_;  // what answers for the rows, where it is no network
   Backend& backend_;
-  bool has_label_pairs_;
+  bool is_described_;  // every instance is evaluated once more
   std::size_t attributes_;
+  std::size_t selected_;
   std::size_t words_;
   std::size_t row_bytes_;
   NpyType label_type_;
   std::optional<RowBytes> text_;    // for a CSV
   std::optional<RowBytes> binary_;  // for arrays, and signatures of fewer columns
+  std::optional<InstanceWords> in_words_;
+  std::vector<std::int32_t> pairs_;  // [variants][selected] for words
 };
 
 InstanceFormatter::InstanceFormatter(RunConfig const& config, TestSubject const& subject,
@@ -88,8 +98,10 @@ InstanceFormatter::InstanceFormatter(RunConfig const& config, TestSubject const&
                                      Backend& backend)
     : output_(config.output),
       backend_(backend),
-      has_label_pairs_(findings.has_label_pairs()),
+      is_described_(output_.columns == OutputColumns::kAll ||
+                    (output_.columns == OutputColumns::kLabels && !findings.has_label_pairs())),
       attributes_(columns.attributes()),
+      selected_(columns.selected()),
       words_(static_cast<std::size_t>(findings.codec().words())),
       row_bytes_(npy_row_bytes(columns.fields())),
       label_type_(smallest_npy_type(0, std::max(2, subject.model().outputs()) - 1)) {
@@ -99,13 +111,21 @@ InstanceFormatter::InstanceFormatter(RunConfig const& config, TestSubject const&
   };
   form(binary_, CellForm::kBinary);
   if (output_.format == OutputFormat::kCsv) form(text_, CellForm::kText);
+  if (!output_.words) return;
+  in_words_.emplace(subject.domain(), subject.selected(), columns);
+  PackedSubject const& packed = backend.subject();
+  if (!columns.has_labels()) return;
+  for (int v = 0; v < packed.get().variants; ++v) {
+    for (std::size_t s = 0; s < columns.selected(); ++s)
+      pairs_.push_back(packed.variant_value(v, static_cast<int>(s)));
+  }
 }
 
 void InstanceFormatter::format(Batch& batch) const {
   bool const has_all = output_.columns == OutputColumns::kAll;
   batch.severity_sum = 0.0;
   batch.severity_max = 0.0;
-  if (has_all || (output_.columns == OutputColumns::kLabels && !has_label_pairs_)) {
+  if (is_described_) {
     describe(batch);
   } else if (output_.columns == OutputColumns::kLabels) {
     take_label_pairs(batch);
@@ -115,12 +135,17 @@ void InstanceFormatter::format(Batch& batch) const {
   bool const is_array = has_rows_of_arrays(output_.format);
   if (is_array) put_array(batch, batch.bytes);
   if (!has_all && !is_array) put_array(batch, batch.records);
+  if (in_words_) put_words(batch);
+}
+
+void InstanceFormatter::decode_rows(Batch& batch) const {
+  batch.rows.resize(batch.count * attributes_);
+  binary_->rows.decode_rows(batch.keys.data(), batch.count, batch.rows.data());
 }
 
 void InstanceFormatter::describe(Batch& batch) const {
-  batch.rows.resize(batch.count * attributes_);
   batch.descriptions.resize(batch.count);
-  binary_->rows.decode_rows(batch.keys.data(), batch.count, batch.rows.data());
+  decode_rows(batch);
   backend_.describe(batch.rows.data(), batch.count, batch.descriptions.data());
   for (std::size_t i = 0; i < batch.count; ++i) {
     auto const& d = batch.descriptions[i];
@@ -257,6 +282,26 @@ void InstanceFormatter::put_array(Batch& batch, std::string& bytes) const {
   }
 }
 
+void InstanceFormatter::put_words(Batch& batch) const {
+  bool const has_labels = output_.columns >= OutputColumns::kLabels;
+  if (!is_described_) decode_rows(batch);
+  batch.words.clear();
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    InstanceRecord record;
+    record.row = &batch.rows[i * attributes_];
+    if (has_labels) {
+      auto const& d = batch.descriptions[i];
+      record.pair = pairs_.data() + static_cast<std::size_t>(d.pair_variant) * selected_;
+      record.label = d.label;
+      record.pair_label = d.pair_label;
+      record.score = d.score;
+      record.pair_score = d.pair_score;
+      record.finder = batch.beside[i];
+    }
+    in_words_->append_line(batch.words, record);
+  }
+}
+
 }  // namespace
 
 InstanceTotals write_instances(RunConfig const& config, TestSubject const& subject,
@@ -265,6 +310,12 @@ InstanceTotals write_instances(RunConfig const& config, TestSubject const& subje
   InstanceColumns const columns(subject, config.output.columns);
   InstanceFormatter const formatter(config, subject, findings, columns, backend);
   InstanceWriter writer(config, columns, count, out);
+  std::optional<FileWriter> words_file;
+  if (config.output.words) {
+    std::string const header = columns.csv_header();
+    words_file.emplace(out.partial(kInstanceWords));
+    words_file->write(header.data(), header.size());
+  }
   Sha256 hash;
   double severity_sum = 0.0;
   double severity_max = 0.0;
@@ -272,6 +323,7 @@ InstanceTotals write_instances(RunConfig const& config, TestSubject const& subje
     std::string const& records = batch.records.empty() ? batch.bytes : batch.records;
     hash.update(records.data(), records.size());
     writer.write(batch.bytes, static_cast<std::int64_t>(batch.count));
+    if (words_file) words_file->write(batch.words.data(), batch.words.size());
     severity_sum += batch.severity_sum;  // in the order of the instances, whoever computed it
     severity_max = std::max(severity_max, batch.severity_max);
   };
@@ -295,6 +347,7 @@ InstanceTotals write_instances(RunConfig const& config, TestSubject const& subje
   });
   pipeline.drain();
   auto const& files = writer.finish();
+  if (words_file) words_file->close();
   if (config.output.format != OutputFormat::kNone)
     out.write(kInstanceIndex, instance_index_json(config, subject, columns, files));
   InstanceTotals totals;

@@ -142,7 +142,7 @@ Summary run(RunConfig const& config, RunOptions const& options) {
   auto const tell = [&](std::string const& line) {
     if (options.notice) options.notice(line);
   };
-  require_format(config.output.format);
+  require_format(config.output);
   TestSubject const subject(config, options.execution.model);
   MethodSpec const& method = find_method(config.method);
   require_usable(method, subject);

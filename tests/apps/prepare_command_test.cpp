@@ -125,10 +125,13 @@ TEST_F(PrepareTest, PutsResultsIntoWords) {
     std::string const dir = std::string("found-") + format;
     Outcome const run =
         run_fairlane({"run", "config.yaml", "--out", dir, "--set", "output.trace=true", "--set",
-                      std::string("output.format=") + format});
+                      "output.words=true", "--set", std::string("output.format=") + format});
     ASSERT_EQ(run.code, 0) << run.err;
     Outcome const outcome = run_fairlane({"prepare", "--decode", dir});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_FALSE(contains(outcome.out, "instances.words.csv")) << outcome.out;
+    // The run itself writes them so, if asked.
+    EXPECT_EQ(slurp(dir + ".words/instances.csv"), slurp(dir + "/instances.words.csv"));
   }
   std::string const words = slurp("found-csv.words/instances.csv");
   EXPECT_EQ(slurp("found-npy.words/instances.csv"), words);

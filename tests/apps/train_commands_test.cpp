@@ -153,9 +153,15 @@ TEST_P(RetrainRecipe, JudgesEveryCandidateAndTakesTheBest) {
   TrainingFolder const folder;
   TrainingFolder::write_config(
       "retrain: {candidates: 2, accuracy_lost: 0.1, check_evaluations: 5000}\n");
-  std::vector<std::string> const command = {
-      "retrain", "config.yaml",    "-q", "--set", std::string("retrain.recipe=") + GetParam(),
-      "--set",   "train.epochs=12"};
+  std::vector<std::string> const command = {"retrain",
+                                            "config.yaml",
+                                            "-q",
+                                            "--set",
+                                            std::string("retrain.recipe=") + GetParam(),
+                                            "--set",
+                                            "train.epochs=12",
+                                            "--set",
+                                            "output.words=true"};
   std::string const original = slurp("census.safetensors");
   Outcome const outcome = run_fairlane(command);
   ASSERT_TRUE(outcome.code == 0 || outcome.code == static_cast<int>(ExitCode::kPartly))

@@ -75,6 +75,21 @@ class Results(unittest.TestCase):
                         else:
                             self.assertEqual(int(cell), value)
 
+    def test_the_file_in_words_is_not_taken_for_the_instances(self):
+        header, *rows = self.plain()
+        results = self.run_demo("words", format="npy", shard_rows=100, words="true")
+        results.verify()
+        self.assertEqual(len(rows), len(results))
+        with open(results.path / "instances.words.csv", encoding="utf-8", newline="") as lines:
+            first, *words = csv.reader(lines)
+        self.assertEqual(header, first)
+        self.assertEqual(len(rows), len(words))
+        self.assertTrue(any(c.words for c in results.columns if c.holds == "attribute"))
+        for row, expected in zip(words, rows):
+            for column, word, cell in zip(results.columns, row, expected):
+                in_words = column.holds in ("attribute", "pair", "label", "pair_label")
+                self.assertEqual(column.words.get(int(cell), cell) if in_words else cell, word)
+
     @lacks("pyarrow")
     def test_parquet_has_the_same_rows(self):
         everything = self.run_demo("npy", format="npy")

@@ -165,20 +165,22 @@ TEST(ConfigKeys, ACommandIsRecordedWithItsFolder) {
   EXPECT_EQ(again.model_folder, "moved/");
 }
 
-// What versions wrote that had no AEQUITAS, sg, expga, budget.evaluations, output.path_coverage or
-// output.report yet.
+// What versions wrote that had no AEQUITAS, sg, expga, budget.evaluations, output.path_coverage,
+// output.report or output.words yet.
 TEST(ConfigKeys, ManifestsOfEarlierVersionsAreRead) {
   Json json = recorded_config(config_with("seed", "9"));
   json["sg"].erase("order");
   json["budget"].erase("evaluations");
   json["output"].erase("path_coverage");
   json["output"].erase("report");
+  json["output"].erase("words");
   RunConfig const without_keys = restored_config(json, "o");
   EXPECT_EQ(without_keys.seed, 9U);
   EXPECT_EQ(without_keys.sg.order, QueueOrder::kProgram);  // the only one there was
   EXPECT_FALSE(without_keys.budget.evaluations.has_value());
   EXPECT_FALSE(without_keys.output.path_coverage);
   EXPECT_TRUE(without_keys.output.report);
+  EXPECT_FALSE(without_keys.output.words);
   json.erase("sg");
   json.erase("aequitas");
   json.erase("expga");

@@ -67,6 +67,8 @@ TEST(OutputDir, ReplacesTheSameRunAndRefusesAnother) {
   std::string const dir = folder.file("out");
   write_results(dir, "x");
   folder.write("out/global.csv", "old\n");
+  folder.write("out/instances.parquet", "old\n");
+  folder.write("out/instances.words.csv", "old\n");
   folder.write("out/notes.txt", "mine\n");
   write_results(dir, "x");
   EXPECT_EQ(names_in(dir), (std::set<std::string>{"DONE", "instances.csv", "manifest.json",

@@ -30,6 +30,9 @@ void expect_same_run(RunConfig const& config, RunOptions const& options,
     for (RankEnd const& end : run_by(ranks, to(config, many), shared))
       EXPECT_EQ(end.code, ExitCode::kOk) << end.what;
     expect_same_output(one, many);
+    std::string const words = slurp(one + "/instances.words.csv");
+    EXPECT_EQ(words.empty(), !config.output.words);
+    EXPECT_TRUE(slurp(many + "/instances.words.csv") == words);
     EXPECT_FALSE(std::filesystem::exists(many + "/.partial"));
   }
 }
@@ -52,6 +55,7 @@ TEST_P(SearchRanks, ManyWriteWhatOneDoes) {
     SCOPED_TRACE(method);
     RunConfig shared = config(method);
     shared.output.trace = true;
+    shared.output.words = true;
     expect_same_run(shared, options_with(1), folder_);
   }
 }
