@@ -81,8 +81,8 @@ ExitCode run_enumerate(EnumerateArguments const& arguments, Ranks* ranks) {
   if (nothing_defined(json)) {
     throw Error(
         ExitCode::kIntegrity,
-        fmt::format("{}: every output is undefined (not a finite number), so that nothing was "
-                    "counted",
+        fmt::format("{}: every output is undefined (not a finite number, or of an input that "
+                    "constraints exclude), so that nothing was counted",
                     escaped(config.model)));
   }
   return ExitCode::kOk;

@@ -189,6 +189,12 @@ ExitCode run_config(RunArguments const& arguments, Ranks* ranks) {
                     "so that nothing was tested",
                     escaped(config.model)));
   }
+  if (summary.found.infeasible > 0 && summary.found.unique_generated == 0) {
+    throw Error(ExitCode::kIntegrity,
+                fmt::format("{}: the domain's constraints exclude all {} tried inputs, so that "
+                            "nothing was tested",
+                            escaped(config.domain), with_commas(summary.found.infeasible)));
+  }
   // Where a policy is asked for, the share of the domain answers.
   if (summary.found.unique_generated == 0 && !fail_above) {
     throw Error(ExitCode::kIntegrity,

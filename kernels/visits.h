@@ -97,12 +97,14 @@ struct LabelPair {
 /// undefined          inputs whose own output is not finite
 /// undefined_similar  inputs that are no IDIs as far as is known, but for an undefined member of
 ///                    their similar set
+/// infeasible         inputs that constraints exclude, which are none of the others
 struct FindingCounts {
   std::int64_t unique_instances = 0;
   std::int64_t unique_groups = 0;
   std::int64_t unique_generated = 0;
   std::int64_t undefined = 0;
   std::int64_t undefined_similar = 0;
+  std::int64_t infeasible = 0;
 
   bool operator==(FindingCounts const&) const = default;
   /// So many more inputs; their groups are counted elsewhere.
@@ -118,6 +120,16 @@ struct FindingCounts {
     unique_generated += other.unique_generated;
     undefined += other.undefined;
     undefined_similar += other.undefined_similar;
+    infeasible += other.infeasible;
+  }
+  /// The same where inputs are undefined only because constraints exclude them.
+  FindingCounts of_feasible() const {
+    FindingCounts counts = *this;
+    counts.infeasible += undefined;
+    counts.unique_generated -= undefined;
+    counts.undefined = 0;
+    counts.undefined_similar = 0;
+    return counts;
   }
 };
 

@@ -14,7 +14,8 @@ namespace fairlane {
 
 /// values  [attribute][value] discriminatory groups
 /// mixed   rows, with the first variant's values, of the discriminatory groups
-/// unknown groups that are none of them, but have an undefined member
+/// unknown groups that are none of them, but have an undefined member; with constraints, those
+///         none of whose members exist
 struct BruteCounts {
   std::int64_t groups = 0;
   std::int64_t discriminatory = 0;
@@ -82,7 +83,9 @@ inline void count_group(SubjectView const& subject, naive::Reference<naive::Floa
     }
   }
   if (!differ(labels)) {
-    counts.unknown += std::count(labels.begin(), labels.end(), kUndefinedLabel) > 0 ? 1 : 0;
+    auto const undefined = std::count(labels.begin(), labels.end(), kUndefinedLabel);
+    auto const enough = subject.constraints.empty() ? 1 : static_cast<std::ptrdiff_t>(variants);
+    counts.unknown += undefined >= enough ? 1 : 0;
     return;
   }
   ++counts.discriminatory;

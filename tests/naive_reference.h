@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "kernels/core/gradients.h"
@@ -29,6 +30,25 @@ inline std::vector<Row> similar_set(SubjectView const& subject, Row const& row) 
     members = std::move(more);
   }
   return members;
+}
+
+/// Whether the constraints let a row exist.
+inline bool exists(SubjectView const& subject, Row const& row) {
+  for (ConstraintView const& constraint : subject.constraints) {
+    std::int64_t sum = 0;
+    for (TermView const& term : constraint.terms) {
+      std::int32_t const code = row[static_cast<std::size_t>(term.attribute)];
+      bool const inside = code >= term.from && code <= term.to;
+      if (term.kind == TermKind::kCode) sum += std::int64_t{term.factor} * code;
+      if (term.kind == TermKind::kWithin && inside) sum += term.factor;
+      if (term.kind == TermKind::kTable) sum += term.table[code - term.from];
+    }
+    if (sum > constraint.bound) return false;
+    if (constraint.set.empty()) continue;
+    auto const bit = static_cast<std::size_t>(sum);
+    if (sum < 0 || (constraint.set[bit / 32] >> (bit % 32) & 1U) == 0) return false;
+  }
+  return true;
 }
 
 /// Columns in kernel order: unflagged attributes, then flagged or selected ones, each in dataset
@@ -136,6 +156,12 @@ class Reference {
     return out;
   }
   Reals logits(Row const& row) const { return activations(inputs(row)).back(); }
+  /// The same, undefined where the row does not exist.
+  Reals feasible_logits(Row const& row) const {
+    Reals z = logits(row);
+    if (!exists(subject_, row)) z[0] = std::numeric_limits<Real>::quiet_NaN();
+    return z;
+  }
   /// Codes as the model's inputs, in its order.
   Reals inputs(Row const& row) const {
     Reals in;
@@ -170,7 +196,7 @@ class Reference {
     for (std::size_t c = 1; c < z.size(); ++c) best = z[c] > z[best] ? c : best;
     return static_cast<std::int32_t>(best);
   }
-  std::int32_t label(Row const& row) const { return label(logits(row)); }
+  std::int32_t label(Row const& row) const { return label(feasible_logits(row)); }
 
   /// Gradient of the quantity with respect to every attribute.
   Reals gradient(GradientSpec const& spec, Row const& row) const {
@@ -207,7 +233,7 @@ class Reference {
   };
   Probe probe(Row const& row) const {
     Probe result;
-    Reals const z = logits(row);
+    Reals const z = feasible_logits(row);
     Reals const own = probabilities(z);
     Reals low = own;
     Reals high = own;
@@ -217,7 +243,7 @@ class Reference {
     std::int32_t first = kUndefinedLabel;
     for (auto const& member : similar_set(subject_, row)) {
       auto const v = static_cast<std::int32_t>(result.labels.size());
-      Reals const other_z = logits(member);
+      Reals const other_z = feasible_logits(member);
       Reals const other = probabilities(other_z);
       std::int32_t const other_label = label(other_z);
       result.labels.push_back(other_label);

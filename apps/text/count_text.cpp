@@ -56,7 +56,8 @@ std::string undefined_text(Json const& json) {
 bool nothing_defined(std::string const& text) {
   Json const json = Json::parse(text);
   auto const evaluated = json.at("counts").at("model_evaluations").get<std::int64_t>();
-  return evaluated > 0 && json.at("undefined").get<std::int64_t>() == evaluated;
+  auto const excluded = json.value("infeasible", std::int64_t{0});
+  return evaluated > 0 && json.at("undefined").get<std::int64_t>() + excluded == evaluated;
 }
 
 std::string enumeration_progress_text(WalkProgress const& progress) {
@@ -91,6 +92,11 @@ std::string enumeration_text(std::string const& text, Domain const* domain) {
                                      with_commas(json.at("variants").get<std::int64_t>())));
   facts.add("evaluated", fmt::format("{} inputs in {} groups", with_commas(count("inputs")),
                                      with_commas(count("groups"))));
+  if (json.contains("infeasible")) {
+    facts.add(
+        "excluded by constraints",
+        fmt::format("{} more inputs", with_commas(json.at("infeasible").get<std::int64_t>())));
+  }
   facts.add("discriminatory groups",
             of_all(count("unique_groups"), json.at("group_rate").get<double>(),
                    json.at("group_rate_high").get<double>(), "all groups"));

@@ -150,6 +150,11 @@ std::string summary_text(std::string const& json, std::string const& source, Dom
   Facts facts;
   if (std::string const undefined = undefined_text(summary); !undefined.empty())
     facts.add("undefined", undefined);
+  if (std::int64_t const excluded = summary.count("infeasible"); excluded > 0) {
+    facts.add("excluded",
+              fmt::format("{} tried inputs violate a constraint of the domain and do not count",
+                          with_commas(excluded)));
+  }
   facts.add("method", summary.text("method"));
   if (std::string const scores = summary.text("scores"); !scores.empty()) {
     facts.add("scores", scores == name_of(ScoreKind::kLabels)

@@ -51,7 +51,8 @@ class Audit {
       : config_(config),
         options_(options),
         subject_(everybody(checked(config)), options.execution.model),
-        out_(config.output.dir, manifest(), options.overwrite) {
+        out_((subject_.refuse_constraints("audit"), config.output.dir), manifest(),
+             options.overwrite) {
     setting_.work_folder = out_.partial("work");
     std::filesystem::create_directories(setting_.work_folder);
     classes_ = std::max(2, subject_.model().outputs());

@@ -100,6 +100,10 @@ class InstanceChecker {
   /// Number of a combination in product order, or -1.
   template <class Value>
   std::int64_t variant_of(Value const& value) const;
+  /// Whether a row satisfies what the domain file asks for.
+  bool exists(std::int32_t const* row) const {
+    return satisfies(subject_.domain().constraints, row);
+  }
   std::int64_t pair_variant_of(InstanceRecord const& record) const {
     return variant_of([&](std::size_t s) { return record.pair[s]; });
   }
@@ -194,6 +198,10 @@ std::string InstanceChecker::wrong_member(InstanceRecord const& record,
     evaluator.evaluate(member.data());
     auto const found = evaluator.label(threshold);
     if (!found.certain) doubt.close = true;
+    if (!exists(member.data())) {
+      if (v != pair) continue;
+      return "the pair violates a constraint of the domain";
+    }
     if (v == pair) {
       if (found.label == kNoLabel)
         return wrong_undefined(found, "pair_label", record.pair_label, doubt);
@@ -226,6 +234,7 @@ std::string InstanceChecker::wrong_input(InstanceRecord const& record, std::int6
     set_variant(v, member.data());
     evaluator.evaluate(member.data());
     auto const other = evaluator.label(threshold);
+    if (!exists(member.data())) continue;
     bool const differs = other.label != found.label && other.label != kNoLabel;
     if (found.certain && other.certain && differs) return {};
     if (!other.certain) is_close = true;
@@ -242,6 +251,10 @@ std::string InstanceChecker::problem_of(InstanceRecord const& record, RowEvaluat
       return fmt::format("{} is {}, expected {}", escaped(attribute.name, 60), record.row[a],
                          attribute.codes_text());
     }
+  }
+  for (Constraint const& constraint : subject_.domain().constraints) {
+    if (!satisfies(constraint, record.row))
+      return "violates " + constraint_text(constraint, subject_.domain());
   }
   auto const own = variant_of(
       [&](std::size_t s) { return record.row[static_cast<std::size_t>(subject_.selected()[s])]; });

@@ -44,6 +44,7 @@ void for_each_member(AnyTrial& trial, Visit const& visit) {
   visit("unique_groups", trial.found.unique_groups);
   visit("unique_generated", trial.found.unique_generated);
   visit("undefined", trial.found.undefined);
+  visit("infeasible", trial.found.infeasible);
   visit("value_coverage", trial.value_coverage);
   visit("mean_distance", trial.mean_distance);
   visit("curve.evaluations", trial.curve.evaluations);

@@ -55,11 +55,18 @@ DomainShare count_all(RunConfig const& config, TestSubject const& subject,
     counter.count(first, std::min(walker->chunk(), heads - first), counts, {});
   DomainShare share;
   share.source = "count";
+  auto const instances = static_cast<double>(counts.counters[CountLayout::kInstances]);
+  if (!subject.constraints().empty()) {
+    FeasibleCounts const feasible(counts, walker->plan().counters());
+    share.groups = feasible.groups;
+    share.share = feasible.inputs > 0 ? instances / static_cast<double>(feasible.inputs) : 0.0;
+    share.low = share.high = share.share;
+    return share;
+  }
   share.groups = counts.groups;
   share.undefined_groups = counts.possibly_discriminatory() - counts.discriminatory();
   auto const groups = static_cast<double>(counts.groups);
-  share.share = static_cast<double>(counts.counters[CountLayout::kInstances]) /
-                (groups * static_cast<double>(subject.variants()));
+  share.share = instances / (groups * static_cast<double>(subject.variants()));
   share.low = share.share;
   share.high = static_cast<double>(counts.possibly_discriminatory()) / groups;
   return share;
@@ -127,6 +134,12 @@ DomainShare measure_domain_share(RunConfig const& config, TestSubject const& sub
     try {
       if (groups <= static_cast<double>(samples))
         return count_all(config, subject, std::move(lists), execution);
+      if (!subject.constraints().empty()) {
+        share.skipped =
+            "the domain has constraints, of which no sample is taken; `fairlane "
+            "enumerate` counts the share";
+        return share;
+      }
       sampled = sample(quick, estimating, 1.0 - missed);
     } catch (Error const&) {
       if (options.stop == nullptr || !options.stop->load()) throw;

@@ -44,6 +44,10 @@ std::int32_t variant_value(EnumerationReport const& report, int variant, int sel
   return list[static_cast<std::size_t>(variant / stride) % list.size()];
 }
 
+bool is_constrained(EnumerationReport const& report) {
+  return !report.subject.constraints().empty();
+}
+
 Json by_subset(EnumerationReport const& report, Counts const& counts, double inputs) {
   Json json = Json::array();
   auto const& subsets = report.plan.subsets();
@@ -53,11 +57,13 @@ Json by_subset(EnumerationReport const& report, Counts const& counts, double inp
     int const at = counts.layout().subset(static_cast<int>(i));
     auto const& subset = report.plan.get().subset[i];
     auto const instances = counts.at(at + 1);
-    json.push_back({{"protected", names},
-                    {"groups", report.counts.groups * subset.classes},
-                    {"unique_groups", counts.at(at)},
-                    {"unique_instances", instances},
-                    {"rate", ratio(static_cast<double>(instances), inputs)}});
+    Json row = {{"protected", names}};
+    // Where constraints exclude some, nobody counts those that exist.
+    if (!is_constrained(report)) row["groups"] = report.counts.groups * subset.classes;
+    row["unique_groups"] = counts.at(at);
+    row["unique_instances"] = instances;
+    row["rate"] = ratio(static_cast<double>(instances), inputs);
+    json.push_back(std::move(row));
   }
   return json;
 }
@@ -108,11 +114,13 @@ Json positive_rates(EnumerationReport const& report, Counts const& counts) {
     for (int s = 0; s < static_cast<int>(report.subject.selected().size()); ++s)
       values[selected_name(report, s)] = variant_value(report, v, s);
     std::uint64_t const positive = counts.at(counts.layout().positive(v));
+    std::uint64_t const undefined = counts.at(counts.layout().undefined(v));
+    auto members = static_cast<std::uint64_t>(report.counts.groups);
+    if (is_constrained(report)) members -= undefined;
     json.push_back({{"values", values},
                     {"positive", positive},
-                    {"undefined", counts.at(counts.layout().undefined(v))},
-                    {"rate", ratio(static_cast<double>(positive),
-                                   static_cast<double>(report.counts.groups))}});
+                    {is_constrained(report) ? "infeasible" : "undefined", undefined},
+                    {"rate", ratio(static_cast<double>(positive), static_cast<double>(members))}});
   }
   return json;
 }
@@ -142,11 +150,17 @@ std::map<std::int32_t, ValueCount> count_values(EnumerationReport const& report,
 
 std::string enumeration_summary_json(EnumerationReport const& report) {
   Counts const counts(report);
-  auto const groups = static_cast<double>(report.counts.groups);
-  double const inputs = groups * counts.variants();
+  bool const constrained = is_constrained(report);
+  FeasibleCounts const feasible(report.counts, counts.layout());
+  std::int64_t const evaluations = report.counts.groups * counts.variants();
+  std::int64_t const whole_groups = constrained ? feasible.groups : report.counts.groups;
+  std::int64_t const whole_inputs = constrained ? feasible.inputs : evaluations;
+  auto const groups = static_cast<double>(whole_groups);
+  auto const inputs = static_cast<double>(whole_inputs);
   auto const instances = counts.at(CountLayout::kInstances);
   auto const discriminatory = counts.at(CountLayout::kGroups);
-  auto const possible = static_cast<double>(report.counts.possibly_discriminatory());
+  std::uint64_t const unknown = constrained ? 0 : counts.at(CountLayout::kUnknown);
+  auto const possible = static_cast<double>(discriminatory + unknown);
   Json names = Json::array();
   for (int s = 0; s < static_cast<int>(report.subject.selected().size()); ++s)
     names.push_back(selected_name(report, s));
@@ -156,20 +170,24 @@ std::string enumeration_summary_json(EnumerationReport const& report) {
     json["scores"] = name_of(model.scores());
   json["protected"] = names;
   json["variants"] = counts.variants();
-  json["counts"] = {{"groups", report.counts.groups},
-                    {"inputs", report.counts.groups * counts.variants()},
-                    {"unique_groups", discriminatory},
-                    {"undefined_groups", counts.at(CountLayout::kUnknown)},
-                    {"unique_instances", instances},
-                    {"unique_generated", report.counts.groups * counts.variants()},
-                    {"model_evaluations", report.counts.groups * counts.variants()}};
-  // Every member of a group that discriminates, or may, can be an IDI.
+  json["counts"] = {{"groups", whole_groups},          {"inputs", whole_inputs},
+                    {"unique_groups", discriminatory}, {"undefined_groups", unknown},
+                    {"unique_instances", instances},   {"unique_generated", whole_inputs},
+                    {"model_evaluations", evaluations}};
   json["success_rate"] = ratio(static_cast<double>(instances), inputs);
-  json["success_rate_high"] = ratio(possible * counts.variants(), inputs);
-  json["evaluations_per_instance"] = ratio(inputs, static_cast<double>(instances));
+  // Every member of a group that discriminates, or may, can be an IDI; where nothing is undefined,
+  // all are known.
+  json["success_rate_high"] =
+      constrained ? json["success_rate"] : Json(ratio(possible * counts.variants(), inputs));
+  json["evaluations_per_instance"] =
+      ratio(static_cast<double>(evaluations), static_cast<double>(instances));
   json["group_rate"] = ratio(static_cast<double>(discriminatory), groups);
   json["group_rate_high"] = ratio(possible, groups);
-  json["undefined"] = report.counts.undefined(counts.layout());
+  json["undefined"] = constrained ? 0 : report.counts.undefined(counts.layout());
+  if (constrained) {
+    json["infeasible"] = feasible.infeasible;
+    json["infeasible_groups"] = report.counts.groups - feasible.groups;
+  }
   if (!report.plan.subsets().empty()) json["subsets"] = by_subset(report, counts, inputs);
   if (report.plan.get().counts_pairs) json["treatment"] = by_treatment(report, counts);
   json["positive"] = positive_rates(report, counts);
@@ -187,6 +205,8 @@ std::string enumeration_summary_json(EnumerationReport const& report) {
 }
 
 std::string values_csv(EnumerationReport const& report) {
+  // Of a part, or where constraints exclude some, nobody counts all groups of a value.
+  bool const whole = report.complete && !is_constrained(report);
   std::string text = "attribute,value,groups,discriminatory_groups\n";
   std::map<int, std::map<std::int32_t, ValueCount>> attributes;  // in the dataset's order
   for (std::size_t l = 0; l < report.plan.lists().size(); ++l) {
@@ -196,9 +216,9 @@ std::string values_csv(EnumerationReport const& report) {
   }
   for (auto const& [attribute, values] : attributes) {
     for (auto const& [value, count] : values) {
-      text += fmt::format("{},{},{},{}\n", csv_cell(name_of(report, attribute)), value,
-                          report.complete ? std::to_string(count.groups) : std::string(),
-                          count.discriminatory);
+      text +=
+          fmt::format("{},{},{},{}\n", csv_cell(name_of(report, attribute)), value,
+                      whole ? std::to_string(count.groups) : std::string(), count.discriminatory);
     }
   }
   return text;

@@ -37,6 +37,12 @@ std::int64_t GroupCounts::undefined(CountLayout const& layout) const {
   return sum;
 }
 
+FeasibleCounts::FeasibleCounts(GroupCounts const& counts, CountLayout const& layout)
+    : groups(counts.groups - static_cast<std::int64_t>(counts.counters[CountLayout::kUnknown])),
+      infeasible(counts.undefined(layout)) {
+  inputs = counts.groups * layout.variants - infeasible;
+}
+
 GroupCounter::GroupCounter(Walker& walker, std::optional<Walker::Look> look)
     : walker_(walker), look_(look), walk_(walker.plan().get()) {}
 

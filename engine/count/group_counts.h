@@ -39,6 +39,18 @@ struct GroupCounts {
   }
 };
 
+/// What exists of what was counted where constraints exclude inputs.
+/// groups  with a member that exists
+/// inputs  members that exist
+/// infeasible  that do not
+struct FeasibleCounts {
+  std::int64_t groups = 0;
+  std::int64_t inputs = 0;
+  std::int64_t infeasible = 0;
+
+  FeasibleCounts(GroupCounts const& counts, CountLayout const& layout);
+};
+
 /// Counts heads [first, first + count) of a walk; one thread's.
 class GroupCounter {
  public:

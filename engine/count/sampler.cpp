@@ -58,6 +58,7 @@ Sampler::Sampler(RunConfig const& config, Execution const& execution, Region con
       rows_(region.rows ? rows_within(subject_, region) : std::vector<std::int64_t>{}),
       threads_(thread_count(execution)),
       seed_(config.seed) {
+  subject_.refuse_constraints("estimate");
   // So that those before any end are a sample of all.
   for (std::size_t i = rows_.size(); i > 1; --i) {
     auto const other = below_size(i, kOrderDraw, static_cast<std::int64_t>(i), seed_);

@@ -62,7 +62,7 @@ class WalkSearch : private JobTask {
       : walker_(walker),
         threshold_(view.threshold),
         network_(view.network),
-        can_skip_(view.scorer == nullptr),
+        can_skip_(view.scorer == nullptr && view.constraints.empty()),
         tree_(walker.plan(), view),
         threads_(threads),
         options_(options),

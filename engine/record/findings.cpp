@@ -21,6 +21,7 @@ VisitKind kind_of(std::uint64_t const* record) {
 struct Findings::Impl {
   Impl(PackedSubject const& subject, Options chosen)
       : codec(subject),
+        constrained(subject.is_constrained()),
         options(std::move(chosen)),
         words(static_cast<std::size_t>(codec.words())),
         records({codec.words(), true, options.dir, "instances", options.memory_limit,
@@ -38,6 +39,7 @@ struct Findings::Impl {
   void for_each_idi(Each const& each) const;
 
   RowCodec codec;
+  bool constrained;
   Options options;
   std::size_t words;
   RecordSorter records;      // row key with its kind, finder or LabelPair
@@ -267,7 +269,9 @@ void Findings::for_each_first_finder(TakeFinders const& take) const {
 
 void Findings::add_counts(FindingCounts const& others) { impl_->counts.add(others); }
 
-FindingCounts const& Findings::counts() const { return impl_->counts; }
+FindingCounts Findings::counts() const {
+  return impl_->constrained ? impl_->counts.of_feasible() : impl_->counts;
+}
 
 bool Findings::has_label_pairs() const { return impl_->label_pairs; }
 

@@ -66,7 +66,7 @@ class Findings {
   void finish(std::uint64_t cut);
   /// Adds inputs that are counted elsewhere, none of which are IDIs. After finish().
   void add_counts(FindingCounts const& others);
-  FindingCounts const& counts() const;
+  FindingCounts counts() const;
   RowCodec const& codec() const;
   /// Calls take(rows [n][attributes], finders [n], n) with the IDIs in canonical order, in batches.
   /// Repeatable after finish.

@@ -125,6 +125,8 @@ ResultVerdict enumerate_verdict(Json const& digest) {
   std::int64_t const inputs = whole_at(summary, "counts.model_evaluations");
   if (inputs > 0 && whole_at(summary, "undefined") == inputs)
     return {"Nothing is known", "No output is a finite number."};
+  if (inputs > 0 && whole_at(summary, "infeasible") == inputs)
+    return {"Nothing is known", "Constraints exclude every input."};
   std::string const where = is_whole(digest) ? "" : " " + region_words(digest);
   if (whole_at(summary, "counts.unique_groups") > 0) {
     double const low = share_at(summary, "success_rate");

@@ -133,6 +133,11 @@ std::string changes_with(Json const& digest) {
 }
 
 void add_undefined(Json const& summary, std::vector<std::string>& limits) {
+  if (whole_at(summary, "infeasible") > 0)
+    limits.push_back(
+        fmt::format("{} inputs violate a constraint of the domain: they do not exist, "
+                    "and count nowhere.",
+                    count_at(summary, "infeasible")));
   if (whole_at(summary, "undefined") > 0)
     limits.push_back(
         fmt::format("The output for {} inputs is no finite number; they count as "

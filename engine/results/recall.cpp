@@ -138,6 +138,15 @@ void check_counts(std::string const& dir, Json const& summary, TestSubject const
     if (!holds)
       fail(dir, fmt::format("the counts of summary.json contradict each other: {}", what));
   };
+  if (!subject.constraints().empty()) {
+    std::int64_t const inputs = count("inputs");
+    contradicts(static_cast<double>(groups) <= group_count(subject) && inputs >= groups &&
+                    inputs <= groups * variants,
+                "groups and inputs do not fit the domain");
+    contradicts(found >= 0 && found <= groups && instances >= 2 * found && instances <= inputs,
+                "unique_instances does not fit unique_groups");
+    return;
+  }
   contradicts(static_cast<double>(groups) == group_count(subject),
               "groups is not the number of the domain's");
   contradicts(count("inputs") == groups * variants, "inputs is not groups times combinations");
@@ -172,6 +181,10 @@ EnumeratedTotals totals_of(Json const& summary) {
   share.source = "enumeration";
   share.share = share.low = summary.at("success_rate").get<double>();
   share.groups = counts.at("groups").get<std::int64_t>();
+  if (summary.contains("infeasible")) {
+    share.high = share.share;
+    return totals;
+  }
   share.undefined_groups = counts.at("undefined_groups").get<std::int64_t>();
   share.high = static_cast<double>(totals.groups + share.undefined_groups) /
                static_cast<double>(share.groups);

@@ -59,6 +59,7 @@ Summary summarize(TestSubject const& subject, SearchResult const& result,
   summary.variants = subject.variants();
   summary.search = result.counts;
   summary.found = found;
+  summary.constrained = !subject.constraints().empty();
   summary.success_rate = ratio(found.unique_instances, found.unique_generated);
   summary.evaluations_per_instance = ratio(result.counts.model_evaluations, found.unique_instances);
   summary.cut = result.cut.reason;

@@ -113,12 +113,13 @@ std::unique_ptr<Findings> gather_findings(Ranks& ranks, PackedSubject const& sub
         out.flush();
       },
       take);
-  FindingCounts const& counts = part.counts();
-  auto const all = ranks.gather(
-      Packer()
-          .add(std::vector<std::int64_t>{counts.unique_generated - counts.unique_instances,
-                                         counts.undefined, counts.undefined_similar})
-          .bytes());
+  FindingCounts const counts = part.counts();
+  auto const all =
+      ranks.gather(Packer()
+                       .add(std::vector<std::int64_t>{
+                           counts.unique_generated - counts.unique_instances, counts.undefined,
+                           counts.undefined_similar, counts.infeasible})
+                       .bytes());
   if (!whole) return nullptr;
   whole->finish(cut);
   for (std::string const& bytes : all) {
@@ -127,6 +128,7 @@ std::unique_ptr<Findings> gather_findings(Ranks& ranks, PackedSubject const& sub
     others.unique_generated = values.at(0);
     others.undefined = values.at(1);
     others.undefined_similar = values.at(2);
+    others.infeasible = values.at(3);
     whole->add_counts(others);
   }
   return whole;

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "kernels/devices.h"
+#include "kernels/layout/plan.h"
 #include "models/data/csv.h"
 #include "models/data/domain_yaml.h"
 
@@ -247,6 +248,24 @@ TestSubject::TestSubject(RunConfig const& config, Domain domain,
   view_.codes = code_spans_;
   view_.immutable = immutable_;
   view_.encodings = encodings_;
+  constraints_ = CompiledConstraints(domain_);
+  view_.constraints = constraints_.views();
+  if (!constraints_.empty() && !view_.scorer && !PackedSubject(view_, 1).outputs_are_finite()) {
+    throw Error(
+        ExitCode::kConfig,
+        fmt::format("{}: has constraints, but outputs of {} may overflow, so that an "
+                    "undefined output would not tell which; expected a network whose "
+                    "outputs are finite on the whole domain",
+                    escaped(domain_.source, kLongestPath), escaped(config.model, kLongestPath)));
+  }
+}
+
+void TestSubject::refuse_constraints(char const* command) const {
+  if (constraints_.empty()) return;
+  throw Error(ExitCode::kUnavailable,
+              fmt::format("{}: has constraints, which `{}` cannot honour in this version; expected "
+                          "a domain without any (`run`, `compare` and `enumerate` honour them)",
+                          escaped(domain_.source, kLongestPath), command));
 }
 
 void TestSubject::check_inputs(RunConfig const& config) const {

@@ -11,6 +11,7 @@
 #include "engine/config/run_config.h"
 #include "engine/subject/backend_choice.h"
 #include "kernels/backend.h"
+#include "models/data/constraints.h"
 #include "models/data/dataset.h"
 #include "models/data/domain.h"
 #include "models/model.h"
@@ -41,6 +42,10 @@ class TestSubject {
   Dataset const* seed_rows() const { return seed_rows_ ? &*seed_rows_ : nullptr; }
   std::vector<std::int32_t> const& selected() const { return selected_; }
   std::vector<std::vector<std::int32_t>> const& values() const { return values_; }
+  CompiledConstraints const& constraints() const { return constraints_; }
+  /// Throws Error(kUnavailable) where constraints exclude inputs, for a command that does not know
+  /// of such inputs.
+  void refuse_constraints(char const* command) const;
   /// Number of protected combinations.
   std::int64_t variants() const;
   /// Lines such as "12 of 48842 rows lie outside the domain and were dropped".
@@ -72,6 +77,7 @@ class TestSubject {
   std::vector<std::vector<std::int32_t>> values_;
   std::vector<std::span<std::int32_t const>> value_spans_;
   std::vector<LayerView> layers_;
+  CompiledConstraints constraints_;
   SubjectView view_;
   std::vector<std::string> notices_;
 };

@@ -5,6 +5,7 @@
 // the next multiple.
 #pragma once
 
+#include "kernels/core/feasibility.h"
 #include "kernels/core/first_layer.h"
 #include "kernels/core/lane_steps.h"
 #include "kernels/core/margin.h"
@@ -65,13 +66,25 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
     Scratch const& m;
     std::int32_t const* x;
     long x_stride;
+    mutable int first = 0;  // of the tile's lanes
 
     static constexpr FL_HD int stride() { return kTile; }
     /// Makes lanes [at, at + kTile) the tile.
-    FL_HD void load(int at) const { load_group(s, x, x_stride, at, m); }
+    FL_HD void load(int at) const {
+      first = at;
+      load_group(s, x, x_stride, at, m);
+    }
     /// Of the lanes themselves, before any other member is asked for.
-    FL_HD float* own() const { return tail_logits(s, m); }
-    FL_HD float* variant(int v) const { return variant_logits(s, m, v); }
+    FL_HD float* own() const {
+      return drop(tail_logits(s, m), [&](std::int32_t const* lanes, int) {
+        return Feasible<P>::own(s, lanes, x_stride);
+      });
+    }
+    FL_HD float* variant(int member) const {
+      return drop(variant_logits(s, m, member), [&](std::int32_t const* lanes, int) {
+        return Feasible<P>::variant(s, lanes, x_stride, member);
+      });
+    }
     /// Of the i-th variant in the subject's order.
     FL_HD float* ordered(int i) const { return variant(s.variant_order[i]); }
     /// Of the members that a lane's try t names, one for each lane.
@@ -82,7 +95,17 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
                    m.in + s.selected_input[a] * kTile + v * kN);
         }
       }
-      return tail_logits(s, m);
+      return drop(tail_logits(s, m), [&](std::int32_t const* lanes, int v) {
+        return Feasible<P>::candidate(s, lanes, x_stride, variant[v]);
+      });
+    }
+
+    /// Drops logits z of lanes that may not exist. feasible(codes of a pack's lanes, which pack)
+    template <class Mask>
+    FL_HD float* drop(float* z, Mask const& feasible) const {
+      if (s.feasible.rules == 0) return z;
+      for (int v = 0; v < kV; ++v) Feasible<P>::drop(feasible(x + first + v * kN, v), z + v * kN);
+      return z;
     }
   };
 
@@ -157,10 +180,11 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
                                             long label_stride) {
     int const outputs = s.network.outputs();
     std::int32_t row[kTile];
+    NetworkLogits const logits{s, m, x, stride};
     for (int at = 0; at < n; at += kTile) {
-      load_group(s, x, stride, at, m);
+      logits.load(at);
       for (int variant = 0; variant < s.variants; ++variant) {
-        float const* z = variant_logits(s, m, variant);
+        float const* z = logits.variant(variant);
         for (int v = 0; v < kV; ++v)
           P::store_i(label_of<P>(z + v * kN, outputs, kTile, s.threshold), row + v * kN);
         for (int i = 0; i < kTile; ++i)

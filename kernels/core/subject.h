@@ -6,6 +6,7 @@
 // the selected attributes' values in product order, the last attribute fastest.
 #pragma once
 
+#include "kernels/core/constraints.h"
 #include "kernels/core/encoding.h"
 #include "kernels/core/mlp.h"
 
@@ -23,6 +24,44 @@ struct RowWeights {
   int terms = 0;
 };
 inline constexpr int kRowFloats = 16;  // of which rows hold a multiple: the widest pack
+
+/// A term of a rule (kernels/core/constraints.h) by columns and codes as kernels have them.
+/// selected  which of the selected columns it is, -1: none
+/// from, to  codes that the column may have, but for kWithin
+/// table     where its table begins in Feasibility::table
+struct FeasibilityTerm {
+  std::int32_t column = 0;
+  std::int32_t selected = -1;
+  TermKind kind = TermKind::kCode;
+  std::int32_t factor = 0;
+  std::int32_t from = 0;
+  std::int32_t to = 0;
+  std::int32_t table = 0;
+};
+
+/// The sum of terms [first, first + terms) is at most `bound`, and in the set that begins there in
+/// Feasibility::table, if that is not -1.
+struct FeasibilityRule {
+  std::int32_t first = 0;
+  std::int32_t terms = 0;
+  std::int32_t bound = 0;
+  std::int32_t set = -1;
+};
+
+inline constexpr int kSetWordBits = 32;  // of a set's words
+
+/// What an input must satisfy to exist. Without a rule, every input does.
+/// rule   [rules]
+/// term   [terms]
+/// table  [words] the bits of a word, one each, then all tables and sets
+struct Feasibility {
+  int rules = 0;
+  int terms = 0;
+  int words = 0;
+  FeasibilityRule const* rule = nullptr;
+  FeasibilityTerm const* term = nullptr;
+  std::int32_t const* table = nullptr;
+};
 
 /// columns         number of attributes
 /// prefix          columns before the first selected one; their part of the first layer is shared
@@ -46,11 +85,13 @@ inline constexpr int kRowFloats = 16;  // of which rows hold a multiple: the wid
 ///                 below holds for them
 /// tries_partners  partners are drawn by trial, since the labels of a group would not be kept
 ///                 anyway
-/// finite          no output of any input of the domain can overflow: no label is undefined
+/// finite          no output of any input of the domain can overflow, and every input may exist: no
+///                 label is undefined
 /// label_bits      bits per label in packed labels; 0 when variants * bits exceed kPackedLabelBits
 ///                 or labels may be undefined
 /// variant_order   [variants] the order in which classify_some() tries variants, most separating
 ///                 first
+/// feasible        what excludes inputs; asked by Feasible (kernels/core/feasibility.h)
 struct Subject {
   PackedNetwork network;
   int columns = 0;
@@ -76,6 +117,7 @@ struct Subject {
   bool finite = false;
   int label_bits = 0;
   int const* variant_order = nullptr;
+  Feasibility feasible;
 
   /// First input of a column; of `columns`, the number of inputs.
   FL_HD int input_of(int column) const {

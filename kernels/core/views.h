@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "kernels/core/constraints.h"
 #include "kernels/core/scorer.h"
 
 namespace fairlane {
@@ -84,6 +85,8 @@ struct EncodingView {
 /// immutable     [attributes] 1 where no search may change a value; empty: none
 /// encodings     [attributes]; empty: every attribute is one input, its code. The model's inputs
 ///               are the attributes' columns side by side
+/// constraints   what an input must satisfy to exist, by attributes and codes; the output of one
+///               that does not is undefined. Empty: all exist
 struct SubjectView {
   NetworkView network;
   std::span<std::int32_t const> low;
@@ -99,6 +102,7 @@ struct SubjectView {
   std::span<std::span<std::int32_t const> const> codes = {};
   std::span<std::uint8_t const> immutable = {};
   std::span<EncodingView const> encodings = {};
+  std::span<ConstraintView const> constraints = {};
 
   /// The codes that an attribute may take; empty: all from low to high.
   std::span<std::int32_t const> codes_of(std::size_t attribute) const {

@@ -26,12 +26,14 @@ struct WalkFactor {
 /// stride  members for which it keeps a value
 /// first   its first input, of `width`
 /// value   [size][width] inputs; null where a head has its own
+/// code    [size] codes of the values, as kernels have them; null with them
 struct WalkLevel {
   int size = 0;
   int stride = 0;
   int first = 0;
   int width = 1;
   float const* value = nullptr;
+  std::int32_t const* code = nullptr;
 };
 
 /// A proper subset of the selected attributes: it parts a group into classes of members that differ
@@ -75,9 +77,9 @@ inline constexpr int kSeverityBins = 20;
 /// groups     discriminatory ones: two members have different defined labels
 /// instances  IDIs: members of such groups with a defined label
 /// unknown    groups that are not discriminatory as far as is known, but have a member whose output
-///            is not finite
+///            is not finite; where constraints exclude inputs: groups none of whose members exist
 /// positive   [variants] members of that variant with a defined label other than 0
-/// undefined  [variants] members of that variant whose output is not finite
+/// undefined  [variants] members of that variant whose output is not finite, or that do not exist
 /// severity   [kSeverityBins] discriminatory groups whose severity is at least bin / kSeverityBins
 /// subset     [subsets][2] discriminatory classes of a subset, and the IDIs in them
 /// pair       [variants][variants] groups where the first variant's label is greater than the

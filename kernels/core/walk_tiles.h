@@ -57,6 +57,24 @@ struct WalkTiles {
       logits += floats;
     }
   }
+
+  /// Drops the logits of members that may not exist.
+  /// codes   [columns][kTile] of the heads; the tail's are overwritten
+  /// logits  [members][outputs][kTile]
+  static FL_HOST_DEVICE void drop_infeasible(Subject const& s, Walk const& w, std::int32_t* codes,
+                                             float* logits) {
+    for (int member = 0; member < w.members; ++member) {
+      for (int c = w.first; c < s.columns; ++c) {
+        auto const& level = w.level[c - w.first];
+        if (level.code == nullptr) continue;
+        auto const code = P::splat_i(level.code[member / level.stride % level.size]);
+        for (int v = 0; v < kV; ++v) P::store_i(code, codes + c * kTile + v * kN);
+      }
+      for (int v = 0; v < kV; ++v)
+        Feasible<P>::drop(Feasible<P>::own(s, codes + v * kN, kTile), logits + v * kN);
+      logits += s.network.outputs() * kTile;
+    }
+  }
 };
 
 /// Logits of one pack of heads in a network of relus that has few units, kM members at a time.
@@ -213,8 +231,11 @@ struct WalkTally {
     count_labels(s, w, t);
     if (Own::takes(0)) {
       Own::merge(t.mixed + group * t.mixed_stride, t.mixed_bit, mixed);
-      if (!s.finite)
+      if (s.feasible.rules > 0) {
+        Own::add(t.counters + CountLayout::kUnknown, pop_count(t.valid & ~defined_among(s, t)));
+      } else if (!s.finite) {
         Own::add(t.counters + CountLayout::kUnknown, pop_count(undefined_among(s, t) & ~mixed));
+      }
     }
     if (mixed != 0) tally_mixed(s, w, t, group, mixed);
     Own::settle();
@@ -352,6 +373,14 @@ struct WalkTally {
     Word defined = t.valid;
     for (int v = 0; v < s.variants; ++v) defined &= word_of(s, t, v)[planes];
     return t.valid & ~defined;
+  }
+
+  /// Groups that have a member with a defined label.
+  static FL_HD Word defined_among(Subject const& s, Target const& t) {
+    int const planes = label_planes(s.network.outputs());
+    Word defined = 0;
+    for (int v = 0; v < s.variants; ++v) defined |= word_of(s, t, v)[planes];
+    return t.valid & defined;
   }
 
   static FL_HD std::uint64_t instances_among(Subject const& s, Target const& t, int const* variant,

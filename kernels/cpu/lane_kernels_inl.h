@@ -97,6 +97,10 @@ struct Kernels : LaneTiles<P, kV> {
         FirstLayer<P, kV>::load(s, memory.codes, kTile, 0, w.first, m.in);
       }
       WalkTiles<P, kV>::member_logits(s, w, m, memory.sums, memory.logits);
+      if (s.feasible.rules > 0) {
+        if (s.encoding == nullptr) load_heads(w, first + at, n, kTile, memory.codes);
+        WalkTiles<P, kV>::drop_infeasible(s, w, memory.codes, memory.logits);
+      }
       WalkTally<P, kV>::tally(s, w,
                               {memory.logits, kTile, low_bits(n), memory.words, m.terms,
                                mixed + at / kWord, row, static_cast<int>(at % kWord), counters});

@@ -7,6 +7,7 @@ namespace fairlane {
 FL_LAUNCH(LoadMembers);
 FL_LAUNCH(LoadRows);
 FL_LAUNCH(StoreScores);
+FL_LAUNCH(DropInfeasible);
 FL_LAUNCH(ProbeStored);
 FL_LAUNCH(ClassifyStored);
 FL_LAUNCH(ClassifySomeStored);

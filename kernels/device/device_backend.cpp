@@ -69,7 +69,9 @@ class DeviceBackend final : public Backend {
                 DeviceOptions const& options)
       : options_(options),
         host_(view.scorer == nullptr ? make_cpu_backend(view, host_options()) : nullptr),
-        scorer_(view.scorer == nullptr ? nullptr : std::make_unique<SharedScorer>(*view.scorer)),
+        scorer_(view.scorer == nullptr
+                    ? nullptr
+                    : std::make_unique<SharedScorer>(*view.scorer, !view.constraints.empty())),
         packed_(std::make_unique<PackedSubject>(view, kWidestTile, kWeightVector)) {
     if (host_ != nullptr) {
       // The CPU backend has found the order in which variants tell most.

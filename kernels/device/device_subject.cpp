@@ -78,6 +78,10 @@ DeviceSubject::DeviceSubject(PackedSubject const& packed, Device& device, bool w
   std::size_t const high_at = arena.add(s.high, columns);
   std::size_t const movable_at = arena.add(s.movable, static_cast<std::size_t>(s.movable_count));
   std::size_t const order_at = arena.add(s.variant_order, variants);
+  Feasibility const& feasible = s.feasible;
+  std::size_t const rule_at = arena.add(feasible.rule, static_cast<std::size_t>(feasible.rules));
+  std::size_t const term_at = arena.add(feasible.term, static_cast<std::size_t>(feasible.terms));
+  std::size_t const table_at = arena.add(feasible.table, static_cast<std::size_t>(feasible.words));
 
   auto& bytes = arena.bytes();
   memory_ = DeviceArray<std::byte>(device, bytes.size());
@@ -109,6 +113,9 @@ DeviceSubject::DeviceSubject(PackedSubject const& packed, Device& device, bool w
   arena_.subject.high = at<std::int32_t>(base, high_at);
   arena_.subject.movable = at<int>(base, movable_at);
   arena_.subject.variant_order = at<int>(base, order_at);
+  arena_.subject.feasible.rule = at<FeasibilityRule>(base, rule_at);
+  arena_.subject.feasible.term = at<FeasibilityTerm>(base, term_at);
+  arena_.subject.feasible.table = at<std::int32_t>(base, table_at);
 
   ArenaBuilder map;
   auto const& keys = packed.keys();

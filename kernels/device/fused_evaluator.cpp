@@ -20,7 +20,7 @@ class FusedEvaluator final : public Evaluator {
   void run(GradientTiles const& operation, Range range) override { run_tiles(operation, range); }
   void run(DifferenceTiles const& operation, Range range) override { run_tiles(operation, range); }
   void run(MemberTiles const& operation, Range range) override { run_tiles(operation, range); }
-  bool walks_on_chip() const override { return true; }
+  bool walks_on_chip() const override { return subject_.feasible.rules == 0; }
   bool runs_rounds() const override { return runs_rounds_; }
   void run(RoundKernel const& kernel, int lanes) override {
     auto const needs = std::visit(
@@ -69,8 +69,10 @@ class FusedEvaluator final : public Evaluator {
   RoundPlan plan_rounds(RoundNeeds needs, int lanes) const {
     return make_round_plan(subject_, needs, arena_, device_.properties().limits, lanes);
   }
-  /// Whatever the rounds need, for few lanes and for many.
+  /// Whatever the rounds need, for few lanes and for many. Their sources of logits know no
+  /// constraints.
   bool rounds_fit() const {
+    if (subject_.feasible.rules > 0) return false;
     constexpr int kMany = 1 << 22;
     for (ScratchNeeds const gradient : {GradientTiles::kNeeds, DifferenceTiles::kNeeds}) {
       for (int const lanes : {1, kMany}) {

@@ -22,11 +22,11 @@ using LaneKernel = std::variant<
     RecordClassified, SettleLanes, StepByOdds, SettleByOdds, BeginMargin, RecordMargin, NewtonLanes,
     MarkStale, PairSides, RenewMargin, MoveMargin, SettleMargin, BeginLattice, PlanLattice, TryMove,
     SettleTrial, RehashSlots, MarkOwned, GatherSlots, MergeSlots, CountVisits, PickFindings,
-    TakeColumn, PackRecords, LoadMembers, LoadRows, StoreScores, ProbeStored, ClassifyStored,
-    ClassifySomeStored, MarginStored, PairMarginStored, TryPartnerStored, CountPartnerStored,
-    DifferenceStored, StepGradients, LogitGradients, FinishDense, ActivateSums, MarkSuspects,
-    ForgetLabels, LowerWeights, AssignRows, RaiseFarthest, NameFarthest, LoadWalkHeads, CopyMembers,
-    BoundBoxes, NarrowBoxes, ProbeBoxes>;
+    TakeColumn, PackRecords, LoadMembers, LoadRows, StoreScores, DropInfeasible, ProbeStored,
+    ClassifyStored, ClassifySomeStored, MarginStored, PairMarginStored, TryPartnerStored,
+    CountPartnerStored, DifferenceStored, StepGradients, LogitGradients, FinishDense, ActivateSums,
+    MarkSuspects, ForgetLabels, LowerWeights, AssignRows, RaiseFarthest, NameFarthest,
+    LoadWalkHeads, CopyMembers, BoundBoxes, NarrowBoxes, ProbeBoxes>;
 
 /// Kernels that evaluate the network for a tile of lanes.
 using TileKernel =

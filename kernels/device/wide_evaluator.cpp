@@ -139,6 +139,11 @@ class WideEvaluator final : public Evaluator {
  private:
   Members all_variants() const { return {MemberKind::kVariants, shapes_.variants}; }
 
+  /// Whether scores of such members tell labels, not gradients, which infeasible inputs have, too.
+  static bool decides(MemberKind kind) {
+    return kind != MemberKind::kMoves && kind != MemberKind::kSteps && kind != MemberKind::kPair;
+  }
+
   static Tiles::PartnerLot lot_of(DrawPartnerTiles const& k, std::int64_t first) {
     return {k.seed + first, k.phase, k.iteration + first, k.run_seed};
   }
@@ -223,6 +228,13 @@ class WideEvaluator final : public Evaluator {
       stored.logits = memory.take(members.count * outputs, size.lanes);
       stored.terms = memory.take(terms * outputs, size.lanes);
       source_->score(stored.chunk, members, size.rows, arithmetic_, memory.rest(), stored.logits);
+      if (shapes_.feasible.rules > 0 && decides(members.kind)) {
+        LoadMembers const asked{
+            subject_, stored.chunk, members.kind, members.first, 0, 0, 0, nullptr,
+            0,        0.0F,         members.lot,  members.pair};
+        device_.run(LaneKernel(DropInfeasible{asked, stored.logits}),
+                    {std::int64_t{members.count} * size.lanes, nullptr});
+      }
       use(stored, lanes.list == nullptr ? first : 0);
       first += size.lanes;
     }

@@ -135,6 +135,27 @@ struct LoadRows {
   }
 };
 
+/// Drops stored scores of members that may not exist. Index i is lane i % lanes of member i / lanes.
+/// z  [members][outputs][lanes]
+struct DropInfeasible {
+  LoadMembers members;
+  float* z;
+
+  FL_HD void operator()(std::int64_t i) const {
+    Subject const& s = members.subject;
+    auto const member = static_cast<int>(i / members.chunk.lanes);
+    auto const lane = static_cast<int>(i % members.chunk.lanes);
+    long const place = members.chunk.place(lane);
+    std::int32_t const* const x = members.chunk.x + place;
+    int const variant = members.variant_of(member, place);
+    bool const feasible = variant < 0
+                              ? Feasible<ScalarPack>::own(s, x, members.chunk.stride)
+                              : Feasible<ScalarPack>::variant(s, x, members.chunk.stride, variant);
+    long const row = static_cast<long>(member) * s.network.outputs() * members.chunk.lanes;
+    Feasible<ScalarPack>::drop(feasible, z + row + lane);
+  }
+};
+
 /// Puts a scorer's answers where stored scores lie. from [..][outputs] of row `first_row` on; z
 /// [members][outputs][lanes]
 struct StoreScores {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "kernels/core/feasibility.h"
 #include "kernels/core/labels.h"
 
 namespace fairlane {
@@ -52,6 +53,7 @@ PackedSubject::PackedSubject(SubjectView const& view, int tile_outputs, int tile
                                             std::to_string(kMaxOutputs) + " classes are supported");
   }
   order_columns(view);
+  pack_constraints(view);
   encode_columns(view);
   list_variants(view);
   if (view.scorer == nullptr) pack_network(view, tile_outputs, tile_multiple);
@@ -105,6 +107,29 @@ void PackedSubject::order_columns(SubjectView const& view) {
   subject_.selected = static_cast<int>(selected_column_.size());
   subject_.threshold = view.threshold;
   subject_.scores = view.scores;
+}
+
+void PackedSubject::pack_constraints(SubjectView const& view) {
+  std::vector<ConstrainedColumn> columns;
+  for (std::size_t a = 0; a < column_of_.size(); ++a) {
+    auto const c = static_cast<std::size_t>(column_of_[a]);
+    auto const selected =
+        std::find(selected_column_.begin(), selected_column_.end(), column_of_[a]);
+    bool const is_selected = selected != selected_column_.end();
+    columns.push_back({column_of_[a],
+                       is_selected ? static_cast<int>(selected - selected_column_.begin()) : -1,
+                       low_[c], high_[c], lists_[c]});
+  }
+  constraints_ = PackedConstraints(view.constraints, columns);
+  subject_.feasible = constraints_.get();
+}
+
+bool PackedSubject::exists(std::int32_t const* row) const {
+  if (!is_constrained()) return true;
+  std::vector<std::int32_t> places;
+  for (int c = 0; c < subject_.columns; ++c)
+    places.push_back(place_of(c, row[attribute_of_[static_cast<std::size_t>(c)]]));
+  return Feasible<ScalarPack>::own(subject_, places.data(), 1);
 }
 
 float* PackedSubject::keep(std::int64_t count) {
@@ -238,7 +263,8 @@ void PackedSubject::list_variants(SubjectView const& view) {
   subject_.variant_value = variant_value_.data();
   subject_.variant_code = variant_code_.data();
   int const bits = std::bit_width(static_cast<unsigned>(std::max(view.outputs(), 2) - 1));
-  subject_.finite = outputs_stay_finite(view);
+  outputs_are_finite_ = outputs_stay_finite(view);
+  subject_.finite = outputs_are_finite_ && !is_constrained();
   bool const fits = static_cast<std::int64_t>(bits) * variants <= kPackedLabelBits;
   subject_.label_bits = subject_.finite && fits ? bits : 0;
   // Partners of a scorer are those of a network that gives the same finite scores.

@@ -8,6 +8,7 @@
 
 #include "kernels/core/subject.h"
 #include "kernels/core/views.h"
+#include "kernels/layout/packed_constraints.h"
 
 namespace fairlane {
 
@@ -36,6 +37,12 @@ class PackedSubject {
 
   Subject const& get() const { return subject_; }
   bool is_network() const { return subject_.network.layers > 0; }
+  /// Whether constraints exclude inputs.
+  bool is_constrained() const { return subject_.feasible.rules > 0; }
+  /// Whether constraints let a row in dataset order exist.
+  bool exists(std::int32_t const* row) const;
+  /// Whether no output can overflow: a member is undefined only where constraints exclude it.
+  bool outputs_are_finite() const { return outputs_are_finite_; }
   KeyLayout const& keys() const { return keys_; }
   /// [attributes] kernel column of each dataset attribute, and the inverse.
   std::vector<int> const& column_of() const { return column_of_; }
@@ -88,6 +95,7 @@ class PackedSubject {
 
  private:
   void order_columns(SubjectView const& view);
+  void pack_constraints(SubjectView const& view);
   void encode_columns(SubjectView const& view);
   /// What the first layer's sums gain from each step of a column; see ColumnEncoding.
   float const* rises_of(ColumnEncoding const& encoding, LayerView const& layer, int first_input);
@@ -124,6 +132,8 @@ class PackedSubject {
   std::vector<std::vector<std::int32_t>> values_;  // [selected] compared values
   std::vector<int> selected_attribute_;
   std::vector<PackedLayer> layers_;
+  PackedConstraints constraints_;
+  bool outputs_are_finite_ = false;
   std::vector<std::unique_ptr<float[]>> storage_;
   std::int64_t forward_macs_ = 0;
   std::int64_t shared_macs_ = 0;

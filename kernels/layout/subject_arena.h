@@ -40,6 +40,9 @@ FL_HD Subject subject_at(ArenaView const& arena, std::byte const* copy) {
   s.high = pointer_in(arena.base, s.high, copy);
   s.movable = pointer_in(arena.base, s.movable, copy);
   s.variant_order = pointer_in(arena.base, s.variant_order, copy);
+  s.feasible.rule = pointer_in(arena.base, s.feasible.rule, copy);
+  s.feasible.term = pointer_in(arena.base, s.feasible.term, copy);
+  s.feasible.table = pointer_in(arena.base, s.feasible.table, copy);
   return s;
 }
 

@@ -107,13 +107,14 @@ void WalkPlan::lay_out_tail() {
   // Values of the tail's columns; a column of the heads that lies behind the first selected one
   // stays as the head has it.
   level_values_.resize(static_cast<std::size_t>(s.columns - walk_.first));
+  level_codes_.resize(level_values_.size());
   levels_.resize(level_values_.size());
   for (auto& level : levels_) level.size = 1;
   auto const at = [&](int column) { return static_cast<std::size_t>(column - walk_.first); };
   for (std::size_t l = head; l < lists_.size(); ++l) {
     int const column = last_column_[l];
     for (std::int32_t const value : lists_[l].values)
-      subject_.append_inputs(column, subject_.place_of(column, value), level_values_[at(column)]);
+      append_level(column, subject_.place_of(column, value));
   }
   std::vector<int> variant_stride(static_cast<std::size_t>(s.selected));
   for (int i = s.selected - 1; i >= 0; --i) {
@@ -124,8 +125,7 @@ void WalkPlan::lay_out_tail() {
             : variant_stride[static_cast<std::size_t>(i) + 1] * subject_.selected_values(i + 1);
     for (int k = 0; k < values; ++k) {
       int const variant = k * variant_stride[static_cast<std::size_t>(i)];
-      subject_.append_inputs(s.selected_column[i], subject_.variant_place(variant, i),
-                             level_values_[at(s.selected_column[i])]);
+      append_level(s.selected_column[i], subject_.variant_place(variant, i));
     }
   }
   int stride = 1;
@@ -137,6 +137,7 @@ void WalkPlan::lay_out_tail() {
     if (!level_values_[l].empty()) {
       level.size = static_cast<int>(level_values_[l].size()) / level.width;
       level.value = level_values_[l].data();
+      level.code = level_codes_[l].data();
     }
     level.stride = stride;
     stride *= level.size;
@@ -165,6 +166,12 @@ void WalkPlan::lay_out_tail() {
   }
   walk_.group_member = group_member_.data();
   walk_.variant_member = variant_member_.data();
+}
+
+void WalkPlan::append_level(int column, std::int32_t code) {
+  auto const level = static_cast<std::size_t>(column - walk_.first);
+  subject_.append_inputs(column, code, level_values_[level]);
+  level_codes_[level].push_back(code);
 }
 
 void WalkPlan::lay_out_subsets() {

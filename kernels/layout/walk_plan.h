@@ -61,6 +61,8 @@ class WalkPlan {
   void order_lists();
   void choose_tail(int most_members);
   void lay_out_tail();
+  /// Appends a value to a tail's column.
+  void append_level(int column, std::int32_t code);
   void lay_out_subsets();
 
   PackedSubject const& subject_;
@@ -72,6 +74,7 @@ class WalkPlan {
   std::vector<std::vector<std::int32_t>>
       factor_codes_;  // [head lists][entries][columns] as kernels have them
   std::vector<std::vector<float>> level_values_;
+  std::vector<std::vector<std::int32_t>> level_codes_;
   std::vector<int> group_member_;
   std::vector<int> variant_member_;
   std::vector<std::vector<int>> subsets_;

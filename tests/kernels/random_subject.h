@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <numeric>
 #include <random>
 #include <string>
@@ -30,7 +31,8 @@ class RandomSubject {
     std::int32_t range = 7;  // most values of an attribute beside the selected ones
     float threshold = 0.0F;
     std::uint32_t seed = 1;
-    bool encoded = false;  // every attribute in a way of its own
+    bool encoded = false;      // every attribute in a way of its own
+    bool constrained = false;  // some inputs do not exist
   };
 
   explicit RandomSubject(Shape const& shape) : shape_(shape), random_(shape.seed) {
@@ -70,6 +72,7 @@ class RandomSubject {
       view.encodings = encodings_;
     }
     centre();
+    if (shape.constrained) add_constraints();
   }
   RandomSubject(RandomSubject const&) = delete;
   RandomSubject& operator=(RandomSubject const&) = delete;
@@ -165,6 +168,44 @@ class RandomSubject {
     for (auto const& codes : codes_) code_spans_.emplace_back(codes);
   }
 
+  /// A sum of codes, an implication, one of a list of codes, and a set of combinations: with a
+  /// selected attribute in most.
+  void add_constraints() {
+    auto const last = static_cast<std::int32_t>(low_.size()) - 1;
+    int const a = uniform(0, last);
+    int const b = selected_[static_cast<std::size_t>(
+        uniform(0, static_cast<std::int32_t>(selected_.size()) - 1))];
+    auto const at = [](int attribute) { return static_cast<std::size_t>(attribute); };
+    std::int32_t const middle = low_[at(a)] + (high_[at(a)] - low_[at(a)]) / 2;
+    auto& sum = terms_.emplace_back();
+    for (int i = 0; i <= last; ++i) sum.push_back({i, TermKind::kCode, uniform(0, 1) * 2 - 1});
+    view_constraints_.push_back({sum, uniform(0, 4)});
+    // a at least its middle => b not its lowest
+    auto& implication = terms_.emplace_back();
+    implication.push_back({a, TermKind::kWithin, 1, middle, high_[at(a)]});
+    implication.push_back({b, TermKind::kWithin, 1, low_[at(b)], low_[at(b)]});
+    view_constraints_.push_back({implication, 1});
+    // Combinations of two attributes, numbered by their distance from the lowest codes.
+    int const c = uniform(0, last);
+    int const d = (c + 1) % (last + 1);
+    auto& pair = terms_.emplace_back();
+    std::int32_t width = 1;
+    for (int const attribute : {c, d}) {
+      auto& table = term_tables_.emplace_back();
+      for (std::int32_t code = low_[at(attribute)]; code <= high_[at(attribute)]; ++code)
+        table.push_back((code - low_[at(attribute)]) * width);
+      pair.push_back({attribute, TermKind::kTable, 0, low_[at(attribute)], high_[at(attribute)],
+                      table.data()});
+      width *= static_cast<std::int32_t>(table.size());
+    }
+    set_.resize(at((width - 1) / 32 + 1));
+    for (std::int32_t i = 0; i < width; ++i) {
+      if (uniform(0, 3) > 0) set_[at(i / 32)] |= 1U << (i % 32);
+    }
+    view_constraints_.push_back({pair, width - 1, set_});
+    view.constraints = view_constraints_;
+  }
+
   /// Shifts the last bias so that every label is common.
   void centre() {
     if (view.low.empty()) return;
@@ -194,6 +235,10 @@ class RandomSubject {
   std::vector<EncodingView> encodings_;
   std::vector<std::vector<float>> weights_;
   std::vector<LayerView> layers_;
+  std::deque<std::vector<TermView>> terms_;
+  std::deque<std::vector<std::int32_t>> term_tables_;
+  std::vector<std::uint32_t> set_;
+  std::vector<ConstraintView> view_constraints_;
 };
 
 /// Lanes in kernel order, padded as the kernels want it.

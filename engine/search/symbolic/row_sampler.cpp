@@ -75,8 +75,10 @@ void label_rows(Backend& backend, std::int32_t const* rows, std::int64_t count,
     logits.resize(static_cast<std::size_t>(n * outputs));
     backend.logits(rows + begin * subject.columns, static_cast<std::size_t>(n), logits.data());
     for (std::int64_t i = 0; i < n; ++i) {
+      bool const exists = backend.subject().exists(rows + (begin + i) * subject.columns);
       labels[begin + i] = static_cast<std::uint8_t>(
-          label_of<ScalarPack>(logits.data() + i * outputs, outputs, 1, subject.threshold));
+          exists ? label_of<ScalarPack>(logits.data() + i * outputs, outputs, 1, subject.threshold)
+                 : kUndefinedLabel);
     }
   }
 }

@@ -33,7 +33,8 @@ class RowSampler {
   std::uint64_t run_seed_;
 };
 
-/// Labels of rows [count][attributes]; kUndefinedLabel where the output is not finite. Any thread.
+/// Labels of rows [count][attributes]; kUndefinedLabel where the output is not finite, or
+/// constraints exclude the row. Any thread.
 void label_rows(Backend& backend, std::int32_t const* rows, std::int64_t count,
                 std::uint8_t* labels);
 

@@ -37,6 +37,7 @@ class Group {
       part.first_row = v * lanes_;
       for (int i = 0; i < n; ++i) part(i);
     }
+    if (packed_.is_constrained()) drop_infeasible(rows, n);
     for (int i = 0; i < n; ++i) out[i] = describe_lane(rows + std::ptrdiff_t{i} * s_.columns, i);
   }
 
@@ -54,6 +55,17 @@ class Group {
         std::copy_n(rows + std::ptrdiff_t{i} * s_.columns, s_.columns, row_.data());
         packed_.set_variant(v, row_.data());
         packed_.encode(row_.data(), to);
+      }
+    }
+  }
+
+  void drop_infeasible(std::int32_t const* rows, int n) {
+    for (int i = 0; i < n; ++i) {
+      std::copy_n(rows + std::ptrdiff_t{i} * s_.columns, s_.columns, row_.data());
+      for (int v = 0; v < s_.variants; ++v) {
+        packed_.set_variant(v, row_.data());
+        Feasible<ScalarPack>::drop(packed_.exists(row_.data()),
+                                   scores_.data() + std::ptrdiff_t{v} * outputs_ * lanes_ + i);
       }
     }
   }

@@ -1,5 +1,8 @@
 #include "kernels/device/scored/shared_scorer.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/error.h"
 
 namespace fairlane {
@@ -16,8 +19,14 @@ void SharedScorer::score(float const* rows, std::size_t count, float* scores) {
       throw;
     }
   }
-  if (scorer_.kind() == ScoreKind::kLogits) return;
   std::size_t const values = count * static_cast<std::size_t>(scorer_.outputs());
+  if (must_be_finite_ &&
+      !std::all_of(scores, scores + values, [](float score) { return std::isfinite(score); })) {
+    throw Error(ExitCode::kData, scorer_.name() +
+                                     ": gives a score that is no finite number, expected finite "
+                                     "scores alone where the domain has constraints");
+  }
+  if (scorer_.kind() == ScoreKind::kLogits) return;
   for (std::size_t i = 0; i < values; ++i) {
     if (scores[i] < 0.0F || scores[i] > 1.0F) {
       throw Error(ExitCode::kData, scorer_.name() + ": gives the score " +

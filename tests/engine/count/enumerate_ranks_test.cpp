@@ -121,7 +121,8 @@ TEST_P(EnumerateRanks, RanksThatCountOtherThingsAreRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Subjects, EnumerateRanks,
-                         ::testing::Values("one output", "several outputs", "undefined members"),
+                         ::testing::Values("one output", "several outputs", "undefined members",
+                                           "constrained"),
                          name_of_kind);
 
 }  // namespace

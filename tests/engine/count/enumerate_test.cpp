@@ -38,14 +38,30 @@ TEST_P(Enumerate, CountsAndWritesWhatBruteForceFinds) {
   TestSubject const subject(config_);
   BruteCounts const brute = brute_counts(subject.view());
   auto const summary = without_timing(dir);
-  EXPECT_EQ(summary["counts"]["groups"], brute.groups);
   EXPECT_EQ(summary["counts"]["unique_groups"], brute.discriminatory);
   EXPECT_EQ(summary["counts"]["unique_instances"], brute.instances);
-  EXPECT_EQ(summary["undefined"], brute.undefined);
-  EXPECT_EQ(summary["counts"]["undefined_groups"], brute.unknown);
-  auto const possible = static_cast<double>(brute.discriminatory + brute.unknown);
-  EXPECT_EQ(summary["group_rate_high"], possible / static_cast<double>(brute.groups));
-  EXPECT_EQ(summary["success_rate_high"], possible / static_cast<double>(brute.groups));
+  if (subject.constraints().empty()) {
+    EXPECT_EQ(summary["counts"]["groups"], brute.groups);
+    EXPECT_EQ(summary["undefined"], brute.undefined);
+    EXPECT_EQ(summary["counts"]["undefined_groups"], brute.unknown);
+    auto const possible = static_cast<double>(brute.discriminatory + brute.unknown);
+    EXPECT_EQ(summary["group_rate_high"], possible / static_cast<double>(brute.groups));
+    EXPECT_EQ(summary["success_rate_high"], possible / static_cast<double>(brute.groups));
+  } else {
+    // What is undefined does not exist, and everything else is known.
+    std::int64_t const groups = brute.groups - brute.unknown;
+    std::int64_t const inputs = brute.groups * subject.variants() - brute.undefined;
+    EXPECT_EQ(summary["counts"]["groups"], groups);
+    EXPECT_EQ(summary["counts"]["inputs"], inputs);
+    EXPECT_EQ(summary["infeasible"], brute.undefined);
+    EXPECT_EQ(summary["infeasible_groups"], brute.unknown);
+    EXPECT_EQ(summary["undefined"], 0);
+    EXPECT_EQ(summary["counts"]["undefined_groups"], 0);
+    EXPECT_EQ(summary["group_rate_high"],
+              static_cast<double>(brute.discriminatory) / static_cast<double>(groups));
+    EXPECT_EQ(summary["success_rate_high"],
+              static_cast<double>(brute.instances) / static_cast<double>(inputs));
+  }
   EXPECT_EQ(summary["written"]["unique_instances"], brute.instances);
   CheckResult const checked = check_directory(dir);
   EXPECT_EQ(checked.instances, brute.instances);
@@ -60,7 +76,7 @@ TEST_P(Enumerate, HoldsWhatARunFinds) {
   enumerate(to(config_, all), options);
   RunConfig config = config_;
   config.method = "themis";
-  config.data.clear();
+  if (shape_of(GetParam()).constraints.empty()) config.data.clear();  // else they are of the data
   config.global.num = 400;
   RunOptions run_options;
   run_options.execution.backend = "cpu";
@@ -125,7 +141,8 @@ TEST_P(Enumerate, IsTheSameForAnyThreadsShardsAndInterruptions) {
 
 INSTANTIATE_TEST_SUITE_P(Subjects, Enumerate,
                          ::testing::Values("one output", "several outputs", "many variants",
-                                           "undefined members", "many undefined"),
+                                           "undefined members", "constrained", "many undefined",
+                                           "many constrained"),
                          name_of_kind);
 
 /// A domain large enough for several slices, interrupted after each of them.

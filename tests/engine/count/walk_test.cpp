@@ -103,6 +103,8 @@ std::vector<WalkCase> walk_cases() {
           {"many_variants", shaped("many variants", {0, 4}), {}},
           {"undefined_members", shaped("undefined members", {0, 4}), {}},
           {"many_undefined", shaped("many undefined", {0, 4}), {}},
+          {"constrained", shaped("constrained", {0, 4}), {}},
+          {"many_constrained", shaped("many constrained", {0, 4}), {}},
           {"box", shaped("one output", {0, 4}, {3}), box},
           {"tuples", shaped("one output", {0, 4}, {3}), tuples},
           {"rows", shaped("one output", {0, 4}, {3}), {{}, {}, true}}};
@@ -200,9 +202,10 @@ struct IntegerNetwork {
 // Levels of one-hot columns add one row, whichever of them are tested.
 TEST(WalkOfEncodedColumns, CountsWhatBruteForceCounts) {
   std::int64_t found = 0;
-  for (std::uint32_t seed = 1; seed <= 12; ++seed) {
+  for (std::uint32_t seed = 1; seed <= 24; ++seed) {
     RandomSubject::Shape shape;
     shape.encoded = true;
+    shape.constrained = seed > 12;
     shape.seed = seed;
     shape.attributes = 5;
     shape.counts = seed % 2 == 0 ? std::vector<int>{4} : std::vector<int>{2, 3};

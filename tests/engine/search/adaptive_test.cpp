@@ -283,7 +283,7 @@ TEST_P(Aequitas, ExecutionNeverShows) {
 
 INSTANTIATE_TEST_SUITE_P(Subjects, Aequitas,
                          ::testing::Values("one output", "several outputs", "wide domain",
-                                           "many variants", "undefined members"),
+                                           "many variants", "undefined members", "constrained"),
                          name_of_kind);
 
 // A budget ends a run between populations, or at an origin; and wherever the clock ends it, it can

@@ -99,6 +99,7 @@ inline void expect_findings(Backend& backend, TestSubject const& subject, Entrie
     groups.insert(group);
   }
   expected.unique_groups = static_cast<std::int64_t>(groups.size());
+  if (!subject.constraints().empty()) expected = expected.of_feasible();
   Findings findings(backend.subject(), {"", 1ULL << 30});
   findings.collect(backend, cut);
   findings.finish(cut);
@@ -234,8 +235,18 @@ inline SmallShape shape_of(char const* kind) {
     shape.widths = {9, 5, 3};
   }
   if (name == "wide domain") shape.ranges.assign(36, 5);
+  if (name == "constrained" || name == "many constrained") {
+    // Attribute k has the lowest code k - 2; the first and the fifth are under test.
+    shape.constraints =
+        "constraints:\n"
+        "  - {if: {a0: {at_least: 0}, a3: {at_most: 3}}, then: {a4: 2}}\n"
+        "  - {if: {a1: [0, 2]}, then: {a2: {not: 1}}}\n"
+        "  - {sum: {a0: 1, a1: -1, a5: 1}, at_least: 1, at_most: 9}\n"
+        "  - {from_data: [a2, a5]}\n"
+        "  - {from_data: [a0, a3]}\n";
+  }
   shape.overflows = name.find("undefined") != std::string::npos;
-  if (name == "many variants" || name == "many undefined") {
+  if (name == "many variants" || name == "many undefined" || name == "many constrained") {
     shape.ranges = {9, 5, 3, 6, 8, 7};
     shape.widths = {7, 1};
   }

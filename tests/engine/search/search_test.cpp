@@ -49,7 +49,8 @@ TEST_P(SearchExecution, MemoryLimitsDoNotShowEither) {
 
 INSTANTIATE_TEST_SUITE_P(Subjects, SearchExecution,
                          ::testing::Values("one output", "several outputs", "tanh", "silu", "gelu",
-                                           "wide domain", "many variants", "undefined members"),
+                                           "wide domain", "many variants", "undefined members",
+                                           "constrained"),
                          name_of_kind);
 
 TEST(Search, ExecutionNeverShowsOnCensus) {
@@ -77,10 +78,10 @@ TEST(Search, ExecutionNeverShowsOnCensus) {
 /// EIDIG as its paper has it, in the contract's arithmetic and with its draws.
 class SequentialEidig {
  public:
-  SequentialEidig(TestSubject const& subject, RunConfig const& config, bool overflows)
+  SequentialEidig(TestSubject const& subject, RunConfig const& config, bool may_be_undefined)
       : view_(subject.view()),
         config_(config),
-        overflows_(overflows),
+        may_be_undefined_(may_be_undefined),
         reference_(view_),
         movable_(movable_attributes(view_)) {}
 
@@ -171,7 +172,7 @@ class SequentialEidig {
     }
     auto const bits = static_cast<std::size_t>(
         view_.network.back().outputs > 2 ? 2 : 1);  // 3 or 4 classes at most here
-    bool const by_trial = overflows_ || bits * probe.labels.size() > kPackedLabelBits;
+    bool const by_trial = may_be_undefined_ || bits * probe.labels.size() > kPackedLabelBits;
     for (std::uint32_t t = 1; by_trial && t <= kPartnerTries; ++t) {
       auto const v = static_cast<std::int32_t>(draw(word(t, 0), probe.labels.size()));
       if (std::find(others.begin(), others.end(), v) != others.end()) return v;
@@ -214,7 +215,7 @@ class SequentialEidig {
 
   SubjectView view_;
   RunConfig const& config_;
-  bool overflows_;  // labels are not kept, as where they are too many
+  bool may_be_undefined_;  // labels are not kept, as where they are too many
   naive::FloatReference reference_;
   std::vector<std::size_t> movable_;
 };
@@ -238,7 +239,8 @@ TEST_P(SearchSequential, IsTheLockstepSearch) {
       rows.emplace_back(width);
       seeds.rows(s, 1, rows.back().data());
     }
-    SequentialEidig sequential(subject, config, shape_of(GetParam()).overflows);
+    bool const may_be_undefined = shape_of(GetParam()).overflows || !subject.constraints().empty();
+    SequentialEidig sequential(subject, config, may_be_undefined);
     sequential.run(rows);
     Finished const lockstep = run_search(config, subject, {.threads = 2, .batch = 16});
     EXPECT_EQ(lockstep.entries.size(), sequential.visited.size());
@@ -253,7 +255,7 @@ TEST_P(SearchSequential, IsTheLockstepSearch) {
 INSTANTIATE_TEST_SUITE_P(Subjects, SearchSequential,
                          ::testing::Values("one output", "several outputs", "tanh", "silu", "gelu",
                                            "wide domain", "many variants", "undefined members",
-                                           "many undefined"),
+                                           "constrained", "many undefined", "many constrained"),
                          name_of_kind);
 
 TEST(Search, WideDomainsUseSeveralWords) {

@@ -21,7 +21,8 @@ namespace fairlane {
 
 /// Shape of a random subject. ranges: number of values of each attribute; selected: indices,
 /// ascending; flagged: attributes protected in the domain, but not under test; deviation: of the
-/// weights; overflows: outputs are infinite at the first selected attribute's highest value.
+/// weights; overflows: outputs are infinite at the first selected attribute's highest value;
+/// constraints: the domain file's section of that name, empty for none.
 struct SmallShape {
   std::vector<std::int32_t> ranges = {4, 5, 3, 6, 2, 7};
   std::vector<std::int32_t> selected = {0, 4};
@@ -31,6 +32,7 @@ struct SmallShape {
   float deviation = 1.0F;
   bool overflows = false;
   std::uint32_t seed = 1;
+  std::string constraints = {};
 };
 
 /// Lower bound of an attribute: some are negative.
@@ -175,7 +177,7 @@ inline RunConfig small_config(TemporaryFolder const& folder, SmallShape const& s
       table += std::to_string(value) + ",";
     table += std::to_string(i % 2) + "\n";
   }
-  folder.write("domain.yaml", format_domain_yaml(domain));
+  folder.write("domain.yaml", format_domain_yaml(domain) + shape.constraints);
   folder.write("data.csv", table);
   for (std::int32_t const s : shape.selected)
     config.protected_attributes.push_back({"a" + std::to_string(s), {}});

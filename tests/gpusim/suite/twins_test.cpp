@@ -146,7 +146,8 @@ TEST_P(TwinKernels, AreEqualInWalks) {
 
 INSTANTIATE_TEST_SUITE_P(Subjects, TwinKernels,
                          testing::Values("one output", "several outputs", "tanh", "silu", "gelu",
-                                         "wide domain", "many variants", "undefined members"),
+                                         "wide domain", "many variants", "undefined members",
+                                         "constrained"),
                          name_of_kind);
 
 void search_everywhere(Twins& twins, RunConfig config, std::vector<char const*> const& methods) {
@@ -209,6 +210,11 @@ void reach_every_kernel(Twins& twins) {
   run_search_on(config, network, [&](VisitSink overflow) {
     return twins.backend(network.view(), {.devices = 2, .overflow = std::move(overflow)});
   });
+  // Constraints, where scores are stored.
+  config = quick_config(folder, shape_of("constrained"));
+  config.method = "eidig";
+  TestSubject const constrained(config);
+  twins.search(config, constrained, "wide");
   decide_boxes(twins);
   // Clusters that are empty at first.
   SimulatedDevice device(&twins.tallies());

@@ -119,7 +119,7 @@ TEST_P(GpuSearch, MemoryLimitsDoNotShow) {
 INSTANTIATE_TEST_SUITE_P(Subjects, GpuSearch,
                          testing::Values("one output", "several outputs", "tanh", "silu", "gelu",
                                          "wide domain", "many variants", "undefined members",
-                                         "many undefined"),
+                                         "constrained", "many undefined", "many constrained"),
                          name_of_kind);
 
 TEST(GpuSearchOnWideNetworks, FindsWhatTheCpuFinds) {

@@ -221,7 +221,7 @@ TEST(DeviceSearchRoute, IsTheNamedOneOrTheBetter) {
 INSTANTIATE_TEST_SUITE_P(Subjects, DeviceSearch,
                          ::testing::Values("one output", "several outputs", "tanh", "silu", "gelu",
                                            "wide domain", "many variants", "undefined members",
-                                           "many undefined"),
+                                           "constrained", "many undefined", "many constrained"),
                          name_of_kind);
 
 TEST(DeviceSearchOnCensus, FindsWhatTheCpuFinds) {

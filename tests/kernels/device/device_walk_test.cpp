@@ -57,7 +57,8 @@ TEST_P(DeviceWalks, CountWhatTheCpuCounts) {
 
 INSTANTIATE_TEST_SUITE_P(Subjects, DeviceWalks,
                          ::testing::Values("one output", "several outputs", "tanh", "gelu",
-                                           "many variants", "undefined members", "many undefined"),
+                                           "many variants", "undefined members", "constrained",
+                                           "many undefined", "many constrained"),
                          name_of_kind);
 
 }  // namespace

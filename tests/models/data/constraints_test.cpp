@@ -159,8 +159,9 @@ TEST(CompiledConstraints, SayWhatTheWordsSay) {
       }
       try {
         CompiledConstraints const compiled(domain);
-        if (count == static_cast<std::ptrdiff_t>(inputs.size()))
+        if (count == static_cast<std::ptrdiff_t>(inputs.size())) {
           EXPECT_TRUE(compiled.empty()) << constraint_text(one, domain);
+        }
       } catch (Error const&) {
         ++refused;
         EXPECT_EQ(count, 0) << constraint_text(one, domain);

@@ -233,7 +233,7 @@ TEST_P(GrftSubjects, ExecutionNeverShows) {
 
 INSTANTIATE_TEST_SUITE_P(Subjects, GrftSubjects,
                          ::testing::Values("one output", "several outputs", "wide domain",
-                                           "many variants", "undefined members"),
+                                           "many variants", "undefined members", "constrained"),
                          name_of_kind);
 
 /// Searches where few inputs are IDIs, so that populations go on for several generations.

@@ -1,0 +1,95 @@
+// Whether inputs may exist: the constraints of a subject over a pack, and what becomes of logits of
+// those that may not.
+//
+// An input that violates a constraint has no defined output: its logits are dropped where they are
+// made, so that no search, walk or sample needs to know why.
+#pragma once
+
+#include "kernels/core/constraints.h"
+#include "kernels/core/subject.h"
+
+namespace fairlane {
+
+/// Asks the constraints about one pack. P: the pack
+template <Pack P>
+struct Feasible {
+  using F = typename P::F;
+  using I = typename P::I;
+  using M = typename P::M;
+  static constexpr int kN = P::kLanes;
+
+  /// Where the constraints hold. code(term): codes of the pack in the term's column; lanes behind
+  /// the last one may have any.
+  template <class Code>
+  static FL_HD M all(Feasibility const& f, Code const& code) {
+    M holds = P::splat(0.0F) == P::splat(0.0F);
+    for (int r = 0; r < f.rules; ++r) holds = P::land(holds, one(f, f.rule[r], code));
+    return holds;
+  }
+
+  /// Of lanes as x [columns][stride] has them.
+  static FL_HD M own(Subject const& s, std::int32_t const* x, long stride) {
+    return all(s.feasible,
+               [&](FeasibilityTerm const& t) { return P::load_i(x + t.column * stride); });
+  }
+
+  /// Of the same member of every lane's similar set.
+  static FL_HD M variant(Subject const& s, std::int32_t const* x, long stride, int variant) {
+    std::int32_t const* const codes = s.variant_code + static_cast<long>(variant) * s.selected;
+    return all(s.feasible, [&](FeasibilityTerm const& t) {
+      return t.selected < 0 ? P::load_i(x + t.column * stride) : P::splat_i(codes[t.selected]);
+    });
+  }
+
+  /// Of a member of each lane's own. variant: one for each lane
+  static FL_HD M candidate(Subject const& s, std::int32_t const* x, long stride, I variant) {
+    I const first = variant * P::splat_i(s.selected);
+    return all(s.feasible, [&](FeasibilityTerm const& t) {
+      return t.selected < 0 ? P::load_i(x + t.column * stride)
+                            : P::gather_i(s.variant_code + t.selected, first);
+    });
+  }
+
+  /// Drops the logits of lanes that may not exist. One output that is no number is enough.
+  /// logits  a pack of the first output
+  static FL_HD void drop(M feasible, float* logits) {
+    constexpr std::int32_t kNanBits = 0x7FFFFFFF;  // as a GPU gives it
+    P::store(P::select(feasible, P::load(logits), P::float_of(P::splat_i(kNanBits))), logits);
+  }
+
+ private:
+  template <class Code>
+  static FL_HD M one(Feasibility const& f, FeasibilityRule const& rule, Code const& code) {
+    I sum = P::splat_i(0);
+    for (int i = 0; i < rule.terms; ++i) {
+      FeasibilityTerm const& t = f.term[rule.first + i];
+      I const raw = code(t);
+      if (t.kind == TermKind::kWithin) {
+        auto const outside =
+            P::lor(P::less_i(raw, P::splat_i(t.from)), P::less_i(P::splat_i(t.to), raw));
+        sum = sum + P::select_i(outside, P::splat_i(0), P::splat_i(t.factor));
+        continue;
+      }
+      I const inside = P::min_i(P::max_i(raw, P::splat_i(t.from)), P::splat_i(t.to));
+      sum = sum + (t.kind == TermKind::kCode
+                       ? inside * P::splat_i(t.factor)
+                       : P::gather_i(f.table + t.table, inside - P::splat_i(t.from)));
+    }
+    M const small = P::lnot(P::less_i(P::splat_i(rule.bound), sum));
+    return rule.set < 0 ? small : P::land(small, among(f, rule, sum));
+  }
+
+  /// Whether a sum of at most the bound is 0 or more, and its bit set.
+  static FL_HD M among(Feasibility const& f, FeasibilityRule const& rule, I sum) {
+    I const none = P::splat_i(0);
+    I const inside = P::min_i(P::max_i(sum, none), P::splat_i(rule.bound));
+    constexpr int kWordShift = 5;
+    I const word = P::gather_i(f.table + rule.set,
+                               P::u_to_i(P::template shift_right_u<kWordShift>(P::i_to_u(inside))));
+    I const bit = P::gather_i(f.table, P::and_i(inside, P::splat_i(kSetWordBits - 1)));
+    M const is_set = P::lnot(P::to_float(P::and_i(word, bit)) == P::splat(0.0F));
+    return P::land(is_set, P::lnot(P::less_i(sum, none)));
+  }
+};
+
+}  // namespace fairlane

@@ -1,0 +1,52 @@
+// Constraints by columns and codes as kernels have them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/core/subject.h"
+#include "kernels/core/views.h"
+
+namespace fairlane {
+
+/// A column as constraints are laid out for it.
+/// column    in kernel order
+/// selected  place among the selected ones, -1: none
+/// low, high codes as kernels have them
+/// codes     what they stand for; empty: themselves
+struct ConstrainedColumn {
+  int column = 0;
+  int selected = -1;
+  std::int32_t low = 0;
+  std::int32_t high = 0;
+  std::span<std::int32_t const> codes = {};
+};
+
+/// Owns what a Feasibility points to.
+class PackedConstraints {
+ public:
+  PackedConstraints() = default;
+  /// column_of  [attributes]
+  PackedConstraints(std::span<ConstraintView const> constraints,
+                    std::span<ConstrainedColumn const> column_of);
+
+  Feasibility get() const;
+
+ private:
+  FeasibilityTerm term_of(TermView const& term, ConstrainedColumn const& column);
+
+  std::vector<FeasibilityRule> rules_;
+  std::vector<FeasibilityTerm> terms_;
+  std::vector<std::int32_t> table_;
+};
+
+/// What a term adds for a code of its attribute.
+inline std::int32_t term_value(TermView const& term, std::int32_t code) {
+  bool const inside = code >= term.from && code <= term.to;
+  if (term.kind == TermKind::kCode) return term.factor * code;
+  if (term.kind == TermKind::kWithin) return inside ? term.factor : 0;
+  return inside ? term.table[code - term.from] : 0;
+}
+
+}  // namespace fairlane
