@@ -145,8 +145,8 @@ std::optional<Dataset> read_data(RunConfig const& config, Domain& domain) {
   return data;
 }
 
-// "12 of 48842 rows violate a constraint, the first on line 17: kin Wife => sex Female"; empty where
-// none does.
+// "12 of 48842 rows violate a constraint, the first on line 17: kin Wife => sex Female"; empty
+// where none does.
 std::string violations_text(Dataset const& data, Domain const& domain) {
   std::int64_t violating = 0;
   std::string first;

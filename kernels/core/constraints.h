@@ -31,8 +31,21 @@ struct TermView {
   std::int32_t const* table = nullptr;
 };
 
+/// What a term adds for a code of its attribute.
+inline std::int64_t term_value(TermView const& term, std::int32_t code) {
+  switch (term.kind) {
+    case TermKind::kCode:
+      return std::int64_t{term.factor} * code;
+    case TermKind::kWithin:
+      return term.from <= code && code <= term.to ? term.factor : 0;
+    case TermKind::kTable:
+      break;
+  }
+  return term.table[code - term.from];
+}
+
 /// One constraint: an input satisfies it where the terms' sum is at most `bound`, or, with a set,
-/// where the sum lies in 0..bound and its bit is set: a sum outside is not in the set. No sum of the
+/// where the sum lies in 0..bound and its bit is set: one outside is not in the set. No sum of the
 /// terms, or of the first of them, leaves int32.
 /// terms  at least one; those of one attribute, if several, side by side
 /// set    [bound / 32 + 1] words, bit i % 32 of word i / 32 for sum i; empty: the bound alone

@@ -135,7 +135,8 @@ struct LoadRows {
   }
 };
 
-/// Drops stored scores of members that may not exist. Index i is lane i % lanes of member i / lanes.
+/// Drops stored scores of members that may not exist. Index i is lane i % lanes of member
+/// i / lanes.
 /// z  [members][outputs][lanes]
 struct DropInfeasible {
   LoadMembers members;

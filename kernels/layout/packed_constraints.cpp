@@ -35,7 +35,7 @@ FeasibilityTerm PackedConstraints::term_of(TermView const& term, ConstrainedColu
   to.table = static_cast<std::int32_t>(table_.size());
   for (std::int32_t at = column.low; at <= column.high; ++at) {
     std::int32_t const code = listed ? column.codes[static_cast<std::size_t>(at - column.low)] : at;
-    table_.push_back(term_value(term, code));
+    table_.push_back(static_cast<std::int32_t>(term_value(term, code)));
   }
   return to;
 }

@@ -41,12 +41,4 @@ class PackedConstraints {
   std::vector<std::int32_t> table_;
 };
 
-/// What a term adds for a code of its attribute.
-inline std::int32_t term_value(TermView const& term, std::int32_t code) {
-  bool const inside = code >= term.from && code <= term.to;
-  if (term.kind == TermKind::kCode) return term.factor * code;
-  if (term.kind == TermKind::kWithin) return inside ? term.factor : 0;
-  return inside ? term.table[code - term.from] : 0;
-}
-
 }  // namespace fairlane

@@ -35,21 +35,9 @@ struct SumRange {
   std::int64_t high = 0;
 };
 
-std::int64_t value_of(TermView const& term, std::int32_t code) {
-  switch (term.kind) {
-    case TermKind::kCode:
-      return std::int64_t{term.factor} * code;
-    case TermKind::kWithin:
-      return term.from <= code && code <= term.to ? term.factor : 0;
-    case TermKind::kTable:
-      break;
-  }
-  return term.table[code - term.from];
-}
-
 std::int64_t sum_of(std::span<TermView const> terms, std::int32_t code) {
   std::int64_t sum = 0;
-  for (TermView const& term : terms) sum += value_of(term, code);
+  for (TermView const& term : terms) sum += term_value(term, code);
   return sum;
 }
 
@@ -328,7 +316,7 @@ class ConstraintCompiler {
       std::int64_t sum = 0;
       for (TermView const& term : terms) {
         auto const member = std::ranges::find(constraint.attributes, term.attribute);
-        sum += value_of(
+        sum += term_value(
             term, rows[at + static_cast<std::size_t>(member - constraint.attributes.begin())]);
       }
       set[static_cast<std::size_t>(sum / 32)] |= 1U << (sum % 32);
@@ -415,7 +403,7 @@ std::span<ConstraintView const> CompiledConstraints::views() const {
 bool CompiledConstraints::allows(std::int32_t const* row) const {
   return std::ranges::all_of(views(), [&](ConstraintView const& view) {
     std::int64_t sum = 0;
-    for (TermView const& term : view.terms) sum += value_of(term, row[term.attribute]);
+    for (TermView const& term : view.terms) sum += term_value(term, row[term.attribute]);
     return allows_sum(view, sum);
   });
 }
