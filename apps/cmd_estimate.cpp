@@ -88,8 +88,8 @@ ExitCode run_estimate(EstimateArguments const& arguments) {
   if (nothing_defined(json)) {
     throw Error(
         ExitCode::kIntegrity,
-        fmt::format("{}: every evaluated output is undefined (not a finite number), so that "
-                    "nothing was estimated",
+        fmt::format("{}: every evaluated output is undefined (not a finite number, or of an "
+                    "input that constraints exclude), so that nothing was estimated",
                     escaped(config.model)));
   }
   return ExitCode::kOk;

@@ -159,6 +159,14 @@ std::string estimate_text(std::string const& text) {
   std::string const samples = with_commas(counts.at("samples").get<std::int64_t>());
   facts.add(json.at("of") == "rows" ? "rows" : "samples",
             late ? samples + "  when the seconds of the budget were over" : samples);
+  if (json.contains("infeasible")) {
+    auto const drawn = counts.at("model_evaluations").get<std::int64_t>() /
+                       json.at("variants").get<std::int64_t>();
+    facts.add(
+        "excluded by constraints",
+        fmt::format("{} more, of {}", with_commas(drawn - counts.at("samples").get<std::int64_t>()),
+                    with_commas(drawn)));
+  }
   facts.add("IDIs among all inputs", share("success_rate"));
   facts.add("causal score", share("causal_score") + "  of all groups discriminate");
   facts.add("group score", share("group_score") + "  between two combinations' positive rates");

@@ -51,8 +51,7 @@ class Audit {
       : config_(config),
         options_(options),
         subject_(everybody(checked(config)), options.execution.model),
-        out_((subject_.refuse_constraints("audit"), config.output.dir), manifest(),
-             options.overwrite) {
+        out_(config.output.dir, manifest(), options.overwrite) {
     setting_.work_folder = out_.partial("work");
     std::filesystem::create_directories(setting_.work_folder);
     classes_ = std::max(2, subject_.model().outputs());
@@ -163,7 +162,8 @@ std::vector<std::int32_t> Audit::draw_people(PlausibilityModel const& model) con
   auto const scores = model.score(drawn);
   std::vector<std::int32_t> people;
   for (std::size_t i = 0; i < scores.size(); ++i) {
-    if (scores[i].implausibility() <= kMostImplausible)
+    bool const exists = subject_.constraints().allows(&drawn[i * width]);
+    if (exists && scores[i].implausibility() <= kMostImplausible)
       people.insert(people.end(), &drawn[i * width], &drawn[i * width] + width);
   }
   return people;

@@ -165,6 +165,7 @@ Json SetAudit::rates_json(RowAudit const& rows) {
   }
   for (VariantRate const& rate : rows.variants)
     rates.push_back({{"values", words_of(rate.values)},
+                     {"rows", rate.rows},
                      {"favourable", rate.favourable},
                      {"share", rate.share}});
   return rates;

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/thread_pool.h"
+#include "engine/count/binomial_interval.h"
 #include "engine/subject/row_labels.h"
 #include "kernels/core/labels.h"
 #include "kernels/layout/plan.h"
@@ -181,7 +182,9 @@ void RowAuditor::describe_group(std::size_t group, std::int32_t const* labels, f
     }
     if (high - low > severity) severity = high - low;
   }
+  // Who does not exist could not get another class.
   bool const is_unknown =
+      !packed_.is_constrained() &&
       std::any_of(labels, labels + variants_, [](std::int32_t label) { return label == kNoClass; });
   for (std::size_t k = groups_.begin[group]; k < groups_.begin[group + 1]; ++k) {
     std::size_t const i = groups_.order[k];
@@ -221,6 +224,10 @@ void RowAuditor::evaluate(std::int64_t first, std::int64_t count, VariantCounts&
   RowLabels decided = label_rows(subject_, backend_, members);
   std::vector<float> terms(2 * outputs_);
   for (std::size_t m = 0; m < groups * variants_; ++m) {
+    if (!packed_.exists(&members[m * width_])) {
+      decided.labels[m] = kNoClass;
+      std::fill_n(&decided.scores[m * outputs_], outputs_, std::numeric_limits<float>::quiet_NaN());
+    }
     probabilities<ScalarPack>(subject_.view().scores, &decided.scores[m * outputs_],
                               static_cast<int>(outputs_), 1, terms.data());
   }
@@ -234,7 +241,6 @@ void RowAuditor::evaluate(std::int64_t first, std::int64_t count, VariantCounts&
 }
 
 void RowAuditor::sum_up(VariantCounts const& counts) {
-  auto const rows = static_cast<double>(audit_.rows);
   double sum = 0.0;
   for (std::size_t i = 0; i < audit_.is_affected.size(); ++i) {
     audit_.affected += audit_.is_affected[i];
@@ -248,8 +254,9 @@ void RowAuditor::sum_up(VariantCounts const& counts) {
     for (std::size_t s = 0; s < subject_.selected().size(); ++s)
       rate.values.push_back(packed_.variant_value(static_cast<int>(v), static_cast<int>(s)));
     rate.favourable = counts.favourable[v];
-    rate.undefined = counts.undefined[v];
-    if (audit_.rows > 0) rate.share = static_cast<double>(rate.favourable) / rows;
+    rate.rows = audit_.rows - (packed_.is_constrained() ? counts.undefined[v] : 0);
+    rate.undefined = packed_.is_constrained() ? 0 : counts.undefined[v];
+    rate.share = share_of(rate.favourable, rate.rows);
     audit_.variants.push_back(std::move(rate));
   }
   if (counts.pairs.empty()) return;

@@ -14,10 +14,12 @@ namespace fairlane {
 
 /// What rows would get if everybody had one combination of the protected values.
 /// values      [selected] codes of the combination
+/// rows        that could have it: all, unless constraints exclude some
 /// favourable  rows with the favourable class
 /// undefined   rows without any class, which count as not favourable
 struct VariantRate {
   std::vector<std::int32_t> values;
+  std::int64_t rows = 0;
   std::int64_t favourable = 0;
   std::int64_t undefined = 0;
   double share = 0.0;  // favourable / rows

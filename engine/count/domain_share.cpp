@@ -55,20 +55,15 @@ DomainShare count_all(RunConfig const& config, TestSubject const& subject,
     counter.count(first, std::min(walker->chunk(), heads - first), counts, {});
   DomainShare share;
   share.source = "count";
-  auto const instances = static_cast<double>(counts.counters[CountLayout::kInstances]);
-  if (!subject.constraints().empty()) {
-    FeasibleCounts const feasible(counts, walker->plan().counters());
-    share.groups = feasible.groups;
-    share.share = feasible.inputs > 0 ? instances / static_cast<double>(feasible.inputs) : 0.0;
-    share.low = share.high = share.share;
-    return share;
-  }
-  share.groups = counts.groups;
-  share.undefined_groups = counts.possibly_discriminatory() - counts.discriminatory();
-  auto const groups = static_cast<double>(counts.groups);
-  share.share = instances / (groups * static_cast<double>(subject.variants()));
-  share.low = share.share;
-  share.high = static_cast<double>(counts.possibly_discriminatory()) / groups;
+  bool const constrained = !subject.constraints().empty();
+  FeasibleCounts const feasible(counts, walker->plan().counters(), constrained);
+  share.groups = feasible.groups;
+  share.undefined_groups = feasible.undefined_groups;
+  share.share = share.low = share_of(counts.at(CountLayout::kInstances), feasible.inputs);
+  // Every member of a group that discriminates, or may, can be an IDI.
+  share.high = constrained
+                   ? share.share
+                   : share_of(counts.discriminatory() + feasible.undefined_groups, feasible.groups);
   return share;
 }
 
@@ -90,8 +85,8 @@ Sampled sample(RunConfig const& config, EstimateOptions const& options, double c
   share.undefined_groups = counts.at("undefined_groups").get<std::int64_t>();
   share.confidence = kConfidence;
   auto const hits = counts.at("hits").get<std::int64_t>();
-  auto const possible = counts.at("unique_groups").get<std::int64_t>() + share.undefined_groups;
-  share.share = static_cast<double>(hits) / static_cast<double>(share.groups);
+  auto const possible = counts.at("possible_hits").get<std::int64_t>();
+  share.share = share_of(hits, share.groups);
   ShareInterval const known = clopper_pearson(hits, share.groups, confidence);
   ShareInterval const at_most = clopper_pearson(possible, share.groups, confidence);
   share.low = known.low;
@@ -134,12 +129,6 @@ DomainShare measure_domain_share(RunConfig const& config, TestSubject const& sub
     try {
       if (groups <= static_cast<double>(samples))
         return count_all(config, subject, std::move(lists), execution);
-      if (!subject.constraints().empty()) {
-        share.skipped =
-            "the domain has constraints, of which no sample is taken; `fairlane "
-            "enumerate` counts the share";
-        return share;
-      }
       sampled = sample(quick, estimating, 1.0 - missed);
     } catch (Error const&) {
       if (options.stop == nullptr || !options.stop->load()) throw;
@@ -148,6 +137,10 @@ DomainShare measure_domain_share(RunConfig const& config, TestSubject const& sub
       return share;
     }
     share = sampled.share;
+    if (share.groups == 0) {
+      share.skipped = fmt::format("constraints exclude all {} inputs that were drawn", samples);
+      return share;
+    }
     if (!goes_on || look == kLooks) return share;
     double const above = *options.decide_above;
     bool const decided = share.low > above || share.high <= above;

@@ -107,7 +107,8 @@ Json by_severity(Counts const& counts) {
 }
 
 /// Share of a variant's members with a defined label that is not 0.
-Json positive_rates(EnumerationReport const& report, Counts const& counts) {
+Json positive_rates(EnumerationReport const& report, Counts const& counts,
+                    FeasibleCounts const& feasible) {
   Json json = Json::array();
   for (int v = 0; v < counts.variants(); ++v) {
     Json values = Json::object();
@@ -115,8 +116,7 @@ Json positive_rates(EnumerationReport const& report, Counts const& counts) {
       values[selected_name(report, s)] = variant_value(report, v, s);
     std::uint64_t const positive = counts.at(counts.layout().positive(v));
     std::uint64_t const undefined = counts.at(counts.layout().undefined(v));
-    auto members = static_cast<std::uint64_t>(report.counts.groups);
-    if (is_constrained(report)) members -= undefined;
+    std::int64_t const members = feasible.members[static_cast<std::size_t>(v)];
     json.push_back({{"values", values},
                     {"positive", positive},
                     {is_constrained(report) ? "infeasible" : "undefined", undefined},
@@ -151,15 +151,13 @@ std::map<std::int32_t, ValueCount> count_values(EnumerationReport const& report,
 std::string enumeration_summary_json(EnumerationReport const& report) {
   Counts const counts(report);
   bool const constrained = is_constrained(report);
-  FeasibleCounts const feasible(report.counts, counts.layout());
+  FeasibleCounts const feasible(report.counts, counts.layout(), constrained);
   std::int64_t const evaluations = report.counts.groups * counts.variants();
-  std::int64_t const whole_groups = constrained ? feasible.groups : report.counts.groups;
-  std::int64_t const whole_inputs = constrained ? feasible.inputs : evaluations;
-  auto const groups = static_cast<double>(whole_groups);
-  auto const inputs = static_cast<double>(whole_inputs);
+  auto const groups = static_cast<double>(feasible.groups);
+  auto const inputs = static_cast<double>(feasible.inputs);
   auto const instances = counts.at(CountLayout::kInstances);
   auto const discriminatory = counts.at(CountLayout::kGroups);
-  std::uint64_t const unknown = constrained ? 0 : counts.at(CountLayout::kUnknown);
+  auto const unknown = static_cast<std::uint64_t>(feasible.undefined_groups);
   auto const possible = static_cast<double>(discriminatory + unknown);
   Json names = Json::array();
   for (int s = 0; s < static_cast<int>(report.subject.selected().size()); ++s)
@@ -170,9 +168,9 @@ std::string enumeration_summary_json(EnumerationReport const& report) {
     json["scores"] = name_of(model.scores());
   json["protected"] = names;
   json["variants"] = counts.variants();
-  json["counts"] = {{"groups", whole_groups},          {"inputs", whole_inputs},
+  json["counts"] = {{"groups", feasible.groups},       {"inputs", feasible.inputs},
                     {"unique_groups", discriminatory}, {"undefined_groups", unknown},
-                    {"unique_instances", instances},   {"unique_generated", whole_inputs},
+                    {"unique_instances", instances},   {"unique_generated", feasible.inputs},
                     {"model_evaluations", evaluations}};
   json["success_rate"] = ratio(static_cast<double>(instances), inputs);
   // Every member of a group that discriminates, or may, can be an IDI; where nothing is undefined,
@@ -183,14 +181,14 @@ std::string enumeration_summary_json(EnumerationReport const& report) {
       ratio(static_cast<double>(evaluations), static_cast<double>(instances));
   json["group_rate"] = ratio(static_cast<double>(discriminatory), groups);
   json["group_rate_high"] = ratio(possible, groups);
-  json["undefined"] = constrained ? 0 : report.counts.undefined(counts.layout());
+  json["undefined"] = feasible.undefined;
   if (constrained) {
     json["infeasible"] = feasible.infeasible;
-    json["infeasible_groups"] = report.counts.groups - feasible.groups;
+    json["infeasible_groups"] = feasible.infeasible_groups;
   }
   if (!report.plan.subsets().empty()) json["subsets"] = by_subset(report, counts, inputs);
   if (report.plan.get().counts_pairs) json["treatment"] = by_treatment(report, counts);
-  json["positive"] = positive_rates(report, counts);
+  json["positive"] = positive_rates(report, counts, feasible);
   json["severity_histogram"] = by_severity(counts);
   if (!report.signature.empty()) {
     json["written"] = {{"unique_instances", report.found.unique_instances},

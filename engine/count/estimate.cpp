@@ -25,8 +25,9 @@ namespace {
 constexpr double kShowEvery = 0.2;  // seconds
 
 // Sections of the state.
-constexpr char const* kLooksKey = "looks";     // int64 [2] the next look, and samples until then
-constexpr char const* kSampled = "sampled";    // int64 [4] inputs, IDIs; groups, skipped ones
+constexpr char const* kLooksKey = "looks";  // int64 [2] the next look, and samples until then
+constexpr char const* kSampled =
+    "sampled";  // int64 [5] inputs drawn, existing, IDIs; groups, skipped ones
 constexpr char const* kCounters = "counters";  // uint64 [CountLayout::size]
 constexpr char const* kLayout = "layout";      // int32 [3] variants, subsets, pairs
 constexpr char const* kTrialSums =
@@ -209,11 +210,10 @@ void Estimation::run_trials() {
     job_.check_stop();
     late_ = late_ || trial.sampled < size;
     if (late_) return;
-    double const share = share_of(trial.hits, trial.sampled);
+    double const share = share_of(trial.hits, trial.inputs);
     sum_ += share;
     squares_ += share * share;
-    Hits const groups = trial.groups();
-    undefined_groups_ += groups.possible - groups.known;
+    undefined_groups_ += trial.feasible().undefined_groups;
     if (job_.saves() && job_.due()) job_.save_on_the_way();
   }
 }
@@ -244,7 +244,7 @@ std::string Estimation::done() const {
 void Estimation::write_state(CheckpointWriter& state) {
   auto const& samples = estimate_.samples;
   state.add(kLooksKey, std::vector<std::int64_t>{estimate_.look, estimate_.end});
-  state.add(kSampled, std::vector<std::int64_t>{samples.sampled, samples.hits,
+  state.add(kSampled, std::vector<std::int64_t>{samples.sampled, samples.inputs, samples.hits,
                                                 samples.counts.groups, samples.counts.skipped});
   state.add(kCounters, samples.counts.counters);
   state.add(kLayout, std::vector<std::int32_t>{samples.layout.variants, samples.layout.subsets,
@@ -269,9 +269,11 @@ void Estimation::read_state(CheckpointReader const& state) {
   auto const sampled = state.values<std::int64_t>(kSampled);
   Samples& samples = estimate_.samples;
   samples.sampled = sampled.at(0);
-  samples.hits = sampled.at(1);
-  samples.counts.groups = sampled.at(2);
-  samples.counts.skipped = sampled.at(3);
+  samples.inputs = sampled.at(1);
+  samples.hits = sampled.at(2);
+  samples.counts.groups = sampled.at(3);
+  samples.counts.skipped = sampled.at(4);
+  samples.is_constrained = !sampler_.subject().constraints().empty();
   samples.counts.counters = state.values<std::uint64_t>(kCounters);
   auto const layout = state.values<std::int32_t>(kLayout);
   samples.layout = {layout.at(0), layout.at(1), layout.at(2) != 0};
@@ -294,10 +296,12 @@ std::string Estimation::json() const {
   auto const& s = estimate_.samples;
   // The share of all rows is exact, unless the time was over before.
   bool const exact = options_.region.rows && !estimate_.confidence;
-  auto const known = [&](Hits const& hits) {
-    return share_json({estimate_.share(hits).low, estimate_.interval(hits)});
+  auto const known = [&](SampledHits const& sampled) {
+    return share_json({estimate_.share(sampled).low, estimate_.interval(sampled)});
   };
-  Hits const groups = s.groups();
+  SampledHits const inputs = s.input_hits();
+  SampledHits const groups = s.group_hits();
+  FeasibleCounts const feasible = s.feasible();
   Json names = Json::array();
   for (std::int32_t const a : sampler_.subject().selected())
     names.push_back(sampler_.subject().domain().attributes[static_cast<std::size_t>(a)].name);
@@ -306,16 +310,22 @@ std::string Estimation::json() const {
   json["protected"] = names;
   json["variants"] = s.layout.variants;
   json["of"] = options_.region.rows ? "rows" : options_.region.whole() ? "domain" : "region";
-  json["counts"] = {{"samples", s.sampled},
-                    {"unique_groups", groups.known},
-                    {"undefined_groups", groups.possible - groups.known},
-                    {"hits", s.hits},
+  json["counts"] = {{"samples", inputs.of},
+                    {"groups", groups.of},
+                    {"unique_groups", groups.hits.known},
+                    {"undefined_groups", feasible.undefined_groups},
+                    {"hits", inputs.hits.known},
+                    {"possible_hits", inputs.hits.possible},
                     {"model_evaluations", s.sampled * s.layout.variants}};
   json["confidence"] = exact ? 1.0 : options_.confidence;
-  json["success_rate"] = known(s.inputs());
+  json["success_rate"] = known(inputs);
   json["causal_score"] = known(groups);
   json["group_score"] = share_json(group_score(estimate_));
-  json["undefined"] = s.counts.undefined(s.layout);
+  json["undefined"] = feasible.undefined;
+  if (s.is_constrained) {
+    json["infeasible"] = feasible.infeasible;
+    json["infeasible_groups"] = feasible.infeasible_groups;
+  }
   if (trials_ > 1 || (options_.trials > 0 && !late_)) {
     auto const n = static_cast<double>(trials_);
     double const mean = sum_ / n;

@@ -31,16 +31,24 @@ void GroupCounts::add_uniform(CountLayout const& layout, std::int64_t uniform_gr
         static_cast<std::uint64_t>(uniform_groups);
 }
 
-std::int64_t GroupCounts::undefined(CountLayout const& layout) const {
-  std::int64_t sum = 0;
-  for (int v = 0; v < layout.variants; ++v) sum += at(layout.undefined(v));
-  return sum;
-}
-
-FeasibleCounts::FeasibleCounts(GroupCounts const& counts, CountLayout const& layout)
-    : groups(counts.groups - static_cast<std::int64_t>(counts.counters[CountLayout::kUnknown])),
-      infeasible(counts.undefined(layout)) {
-  inputs = counts.groups * layout.variants - infeasible;
+FeasibleCounts::FeasibleCounts(GroupCounts const& counts, CountLayout const& layout,
+                               bool is_constrained)
+    : groups(counts.groups), inputs(counts.groups * layout.variants) {
+  std::int64_t without_output = 0;
+  for (int v = 0; v < layout.variants; ++v) {
+    std::int64_t const missing = counts.at(layout.undefined(v));
+    without_output += missing;
+    members.push_back(counts.groups - (is_constrained ? missing : 0));
+    undefined_members.push_back(is_constrained ? 0 : missing);
+  }
+  std::int64_t const unknown = counts.at(CountLayout::kUnknown);
+  if (is_constrained) {
+    groups -= infeasible_groups = unknown;
+    inputs -= infeasible = without_output;
+  } else {
+    undefined_groups = unknown;
+    undefined = without_output;
+  }
 }
 
 GroupCounter::GroupCounter(Walker& walker, std::optional<Walker::Look> look)

@@ -25,30 +25,33 @@ struct GroupCounts {
   void add(GroupCounts const& other);
   /// Counts groups whose inputs all have that label.
   void add_uniform(CountLayout const& layout, std::int64_t uniform_groups, int label);
-  /// Discriminatory groups, and how many there may be: undefined members can have any label.
   std::int64_t discriminatory() const { return at(CountLayout::kGroups); }
-  std::int64_t possibly_discriminatory() const {
-    return at(CountLayout::kGroups) + at(CountLayout::kUnknown);
-  }
-  /// Members whose output is not finite.
-  std::int64_t undefined(CountLayout const& layout) const;
-
- private:
   std::int64_t at(int counter) const {
     return static_cast<std::int64_t>(counters[static_cast<std::size_t>(counter)]);
   }
 };
 
-/// What exists of what was counted where constraints exclude inputs.
-/// groups  with a member that exists
-/// inputs  members that exist
-/// infeasible  that do not
+/// Of what was counted, what exists: all of it, unless constraints exclude inputs, whose outputs are
+/// then the only ones that are undefined.
+/// groups             with a member that exists
+/// inputs             members that exist
+/// infeasible         members that do not
+/// infeasible_groups  none of whose members do
+/// undefined          members that exist, but whose output is not finite
+/// undefined_groups   that are not discriminatory as far as is known, but have such a member
+/// members            [variants] of each variant, those that exist
+/// undefined_members  [variants] of them, those whose output is not finite
 struct FeasibleCounts {
   std::int64_t groups = 0;
   std::int64_t inputs = 0;
   std::int64_t infeasible = 0;
+  std::int64_t infeasible_groups = 0;
+  std::int64_t undefined = 0;
+  std::int64_t undefined_groups = 0;
+  std::vector<std::int64_t> members;
+  std::vector<std::int64_t> undefined_members;
 
-  FeasibleCounts(GroupCounts const& counts, CountLayout const& layout);
+  FeasibleCounts(GroupCounts const& counts, CountLayout const& layout, bool is_constrained);
 };
 
 /// Counts heads [first, first + count) of a walk; one thread's.

@@ -37,9 +37,23 @@ Workload workload(TestSubject const& subject, Region const& region, double sampl
 
 }  // namespace
 
+SampledHits Samples::input_hits() const {
+  if (is_constrained) return {{hits, hits}, inputs};
+  return {{hits, group_hits().hits.possible}, inputs};
+}
+
+SampledHits Samples::group_hits() const {
+  if (counts.counters.empty()) return {};
+  FeasibleCounts const existing = feasible();
+  std::int64_t const known = counts.discriminatory();
+  return {{known, known + existing.undefined_groups}, existing.groups};
+}
+
 void Samples::add(Samples const& more) {
   sampled += more.sampled;
+  inputs += more.inputs;
   hits += more.hits;
+  is_constrained = is_constrained || more.is_constrained;
   if (counts.counters.empty()) {
     counts = more.counts;
   } else if (!more.counts.counters.empty()) {
@@ -58,7 +72,6 @@ Sampler::Sampler(RunConfig const& config, Execution const& execution, Region con
       rows_(region.rows ? rows_within(subject_, region) : std::vector<std::int64_t>{}),
       threads_(thread_count(execution)),
       seed_(config.seed) {
-  subject_.refuse_constraints("estimate");
   // So that those before any end are a sample of all.
   for (std::size_t i = rows_.size(); i > 1; --i) {
     auto const other = below_size(i, kOrderDraw, static_cast<std::int64_t>(i), seed_);
@@ -107,8 +120,9 @@ ValueList Sampler::listed(std::int64_t begin, std::int64_t count) const {
   return list;
 }
 
-Samples Sampler::evaluate(ValueList list,
-                          std::function<void(WalkPlan const&, std::int64_t)> const& mixed) {
+Samples Sampler::evaluate(ValueList list, Sample const& sample) {
+  PackedSubject const& packed = backend_->subject();
+  auto const width = static_cast<std::size_t>(packed.get().columns);
   std::vector<ValueList> lists;
   lists.push_back(std::move(list));
   auto const walker = backend_->make_walker(std::move(lists));
@@ -116,34 +130,41 @@ Samples Sampler::evaluate(ValueList list,
   samples.counts = GroupCounts(walker->plan());
   samples.layout = walker->plan().counters();
   GroupCounter counter(*walker);
+  // Of a discriminatory group with undefined members, the sampled input may be one of those.
+  std::vector<std::int32_t> mixed;
   GroupCounter::Take take;
-  if (mixed) take = [&](std::int64_t group) { mixed(walker->plan(), group); };
+  if (sample && !packed.get().finite) {
+    take = [&](std::int64_t group) {
+      mixed.resize(mixed.size() + width);
+      sample(walker->plan(), group, mixed.data() + (mixed.size() - width));
+    };
+  }
   std::int64_t const heads = walker->plan().get().heads;
   for (std::int64_t first = 0; first < heads; first += walker->chunk())
     counter.count(first, std::min(walker->chunk(), heads - first), samples.counts, take);
   samples.counts.list_groups.clear();  // by sample: of no interest
-  samples.sampled = samples.counts.groups;
-  samples.hits = samples.counts.discriminatory();
+  samples.sampled = samples.inputs = samples.counts.groups;
+  samples.hits = take ? count_hits(mixed) : samples.counts.discriminatory();
+  samples.is_constrained = packed.is_constrained();
+  if (!sample || !samples.is_constrained) return samples;
+  std::vector<std::int32_t> row(width);
+  for (std::int64_t group = 0; group < samples.sampled; ++group) {
+    sample(walker->plan(), group, row.data());
+    if (!packed.exists(row.data())) --samples.inputs;
+  }
   return samples;
 }
 
 Samples Sampler::evaluate_drawn(std::int64_t begin, std::int64_t count) {
-  auto const& packed = backend_->subject();
-  if (packed.get().finite) return evaluate(drawn(begin, count), {});
-  // Of a discriminatory group with undefined members, the sampled input may be one of those.
-  auto const width = static_cast<std::size_t>(packed.get().columns);
+  PackedSubject const& packed = backend_->subject();
   auto const batch = static_cast<std::uint32_t>(begin / kBatch);
-  std::vector<std::int32_t> rows;
-  Samples samples = evaluate(drawn(begin, count), [&](WalkPlan const& plan, std::int64_t group) {
-    rows.resize(rows.size() + width);
-    std::int32_t* const row = rows.data() + (rows.size() - width);
+  auto const sample = [&](WalkPlan const& plan, std::int64_t group, std::int32_t* row) {
     plan.row(group, row);
     auto const variant =
         below_size(static_cast<std::uint64_t>(group), batch, packed.get().variants, ~seed_);
     packed.set_variant(static_cast<int>(variant), row);
-  });
-  samples.hits = count_hits(rows);
-  return samples;
+  };
+  return evaluate(drawn(begin, count), sample);
 }
 
 Samples Sampler::evaluate_rows(std::int64_t begin, std::int64_t count) {

@@ -14,19 +14,31 @@
 
 namespace fairlane {
 
+/// What was looked for among samples, and how many of these there are.
+struct SampledHits {
+  Hits hits;
+  std::int64_t of = 0;
+};
+
 /// What samples of one subject say.
-/// sampled  inputs
-/// hits     IDIs among them
-/// layout   of the counters
+/// sampled         inputs that were drawn, each with its group
+/// inputs          of them, those that exist: all, unless constraints exclude some
+/// hits            IDIs among them
+/// layout          of the counters
+/// is_constrained  whether constraints exclude inputs
 struct Samples {
   std::int64_t sampled = 0;
+  std::int64_t inputs = 0;
   std::int64_t hits = 0;
   GroupCounts counts;
   CountLayout layout;
+  bool is_constrained = false;
 
-  /// A sampled input in a group that discriminates, or may, can itself be an IDI.
-  Hits inputs() const { return {hits, counts.possibly_discriminatory()}; }
-  Hits groups() const { return {counts.discriminatory(), counts.possibly_discriminatory()}; }
+  FeasibleCounts feasible() const { return {counts, layout, is_constrained}; }
+  /// A sampled input in a group that discriminates, or may, can itself be an IDI, unless all that
+  /// has no output does not exist.
+  SampledHits input_hits() const;
+  SampledHits group_hits() const;
   void add(Samples const& more);
 };
 
@@ -60,8 +72,11 @@ class Sampler {
   ValueList drawn(std::int64_t begin, std::int64_t count) const;
   ValueList listed(std::int64_t begin, std::int64_t count) const;
   Samples take_batch(std::int64_t begin, std::int64_t count);
-  /// Counts the groups of a list. mixed: takes the discriminatory ones
-  Samples evaluate(ValueList list, std::function<void(WalkPlan const&, std::int64_t)> const& mixed);
+  /// Counts the groups of a list.
+  /// sample  writes the input, [attributes], that was drawn with a group; empty: whoever calls this
+  ///         knows which inputs are IDIs, and all exist
+  using Sample = std::function<void(WalkPlan const&, std::int64_t group, std::int32_t* row)>;
+  Samples evaluate(ValueList list, Sample const& sample);
   Samples evaluate_drawn(std::int64_t begin, std::int64_t count);
   Samples evaluate_rows(std::int64_t begin, std::int64_t count);
   /// IDIs among rows [..][attributes].

@@ -97,9 +97,9 @@ void SetSearch::examine(std::vector<int> const& set) {
   // Of every set that is begun something is known.
   auto const pauses = [&] { return job_.stopped() || (begun.exchange(true) && job_.late()); };
   ShareEstimate estimate;
-  auto const interval = [&] { return estimate.interval(estimate.samples.groups()); };
+  auto const interval = [&] { return estimate.interval(estimate.samples.group_hits()); };
   auto const decided = [&](ShareInterval const&, ShareInterval const&) {
-    ShareInterval const share = estimate.share(estimate.samples.groups());
+    ShareInterval const share = estimate.share(estimate.samples.group_hits());
     ShareInterval const known = interval();
     return known.low > above || known.high <= above ||
            known.high - share.high + share.low - known.low <= 2.0 * options_.error;
@@ -110,7 +110,8 @@ void SetSearch::examine(std::vector<int> const& set) {
         sampler, plan, decided, pauses, [](Samples const&) {}, estimate);
   job_.check_stop();
   auto const& samples = estimate.samples;
-  Finding const finding{set, {estimate.share(samples.groups()).low, interval()}, samples.sampled};
+  SampledHits const groups = samples.group_hits();
+  Finding const finding{set, {estimate.share(groups).low, interval()}, groups.of};
   if (finding.share.interval.low > above) {
     found_.push_back(finding);
   } else if (finding.share.interval.high > above) {

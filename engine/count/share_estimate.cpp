@@ -14,6 +14,12 @@ double confidence_of_look(double confidence, int look) {
   return 1.0 - (1.0 - confidence) / (kSum * look * look);
 }
 
+/// Of two known shares; as a fraction, so that it is rounded once where all are of equally many.
+double difference(SampledHits const& more, SampledHits const& less) {
+  if (more.of == less.of) return share_of(more.hits.known - less.hits.known, more.of);
+  return share_of(more.hits.known, more.of) - share_of(less.hits.known, less.of);
+}
+
 }  // namespace
 
 LookResult take_look(Sampler& sampler, SamplePlan const& plan, IsEnough const& enough,
@@ -27,7 +33,7 @@ LookResult take_look(Sampler& sampler, SamplePlan const& plan, IsEnough const& e
       plan.several ? confidence_of_look(plan.confidence, estimate.look) : plan.confidence;
   if (paused) return LookResult::kPaused;
   if (plan.exact) estimate.confidence.reset();
-  Hits const hits = samples.inputs();
+  SampledHits const hits = samples.input_hits();
   if (enough(estimate.share(hits), estimate.interval(hits))) return LookResult::kEnough;
   if (estimate.end >= plan.most) return LookResult::kMost;
   ++estimate.look;
@@ -42,26 +48,27 @@ double expected_samples(double error, std::int64_t most) {
 
 KnownShare group_score(ShareEstimate const& estimate) {
   CountLayout const& layout = estimate.samples.layout;
+  if (layout.variants == 0) return {};
   auto const& counts = estimate.samples.counts;
-  auto const count = [&](int counter) {
-    return static_cast<std::int64_t>(counts.counters[static_cast<std::size_t>(counter)]);
-  };
-  std::vector<Hits> positive;
+  FeasibleCounts const existing = estimate.samples.feasible();
+  std::vector<SampledHits> positive;  // of variants of which a member exists
   for (int v = 0; v < layout.variants; ++v) {
-    auto const known = count(layout.positive(v));
-    positive.push_back({known, known + count(layout.undefined(v))});
+    auto const i = static_cast<std::size_t>(v);
+    if (existing.members[i] == 0) continue;
+    std::int64_t const known = counts.at(layout.positive(v));
+    positive.push_back({{known, known + existing.undefined_members[i]}, existing.members[i]});
   }
   if (positive.empty()) return {};
-  auto const [least, most] = std::ranges::minmax(positive, {}, &Hits::known);
-  std::int64_t const n = counts.groups;
-  double const score = share_of(most.known - least.known, n);
-  if (!estimate.confidence && counts.undefined(layout) == 0) return {score, {score, score}};
+  auto const [least, most] = std::ranges::minmax(
+      positive, {}, [](SampledHits const& one) { return share_of(one.hits.known, one.of); });
+  double const score = difference(most, least);
+  if (!estimate.confidence && existing.undefined == 0) return {score, {score, score}};
   // Every variant's rate lies within its interval at once.
   std::optional<double> each;
   if (estimate.confidence) each = 1.0 - (1.0 - *estimate.confidence) / layout.variants;
   KnownShare known{score, {0.0, 0.0}};
   std::vector<ShareInterval> intervals;
-  for (Hits const& hits : positive) intervals.push_back(interval_of(hits, n, each));
+  for (SampledHits const& one : positive) intervals.push_back(interval_of(one.hits, one.of, each));
   for (auto const& a : intervals) {
     for (auto const& b : intervals) {
       known.interval.low = std::max(known.interval.low, a.low - b.high);

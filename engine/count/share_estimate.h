@@ -39,11 +39,11 @@ struct ShareEstimate {
   std::optional<double> confidence;
 
   /// The share among the samples, a range where outputs are undefined.
-  ShareInterval share(Hits const& hits) const {
-    return interval_of(hits, samples.sampled, std::nullopt);
+  ShareInterval share(SampledHits const& sampled) const {
+    return interval_of(sampled.hits, sampled.of, std::nullopt);
   }
-  ShareInterval interval(Hits const& hits) const {
-    return interval_of(hits, samples.sampled, confidence);
+  ShareInterval interval(SampledHits const& sampled) const {
+    return interval_of(sampled.hits, sampled.of, confidence);
   }
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+#include "base/text.h"
 #include "engine/count/domain_share.h"
 #include "engine/results/run.h"
 
@@ -17,7 +19,12 @@ DomainShare sampled(RunConfig const& config, TestSubject const& subject, std::in
   sampling.execution = options.execution;
   sampling.samples = samples;
   sampling.stop = options.stop;
-  return measure_domain_share(config, subject, sampling);
+  DomainShare share = measure_domain_share(config, subject, sampling);
+  if (!share.skipped.empty()) {
+    throw Error(ExitCode::kUnavailable,
+                escaped(config.domain) + ": the share of IDIs cannot be told: " + share.skipped);
+  }
+  return share;
 }
 
 DomainShare counted(RunConfig const& config, FairnessOptions const& options, Json& json) {

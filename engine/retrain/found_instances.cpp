@@ -115,8 +115,10 @@ std::vector<std::int32_t> added_members(FoundInstances const& found, std::uint32
   std::vector<std::int32_t> const row = rows;
   rows.clear();
   for (std::int64_t v = 0; v < subject.variants(); ++v) {
-    rows.insert(rows.end(), row.begin(), row.end());
-    set_variant(subject, v, &rows[rows.size() - row.size()]);
+    std::vector<std::int32_t> member = row;
+    set_variant(subject, v, member.data());
+    if (subject.constraints().allows(member.data()))
+      rows.insert(rows.end(), member.begin(), member.end());
   }
   return rows;
 }

@@ -57,8 +57,7 @@ class Retraining {
         recipe_(find_recipe(config.retrain.recipe)),
         subject_(config, options.execution.model),
         table_(table_of(config, subject_.model())),
-        out_((subject_.refuse_constraints("retrain"), config.output.dir), manifest(),
-             options.overwrite) {
+        out_(config.output.dir, manifest(), options.overwrite) {
     work_folder_ = out_.partial("work");
     std::filesystem::create_directories(work_folder_);
     fairness_.execution = options.execution;

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::uint32_t kWords = 4;   // of one draw
 constexpr double kKnownShare = 0.25;  // of pairs, where some are known
+constexpr int kMostDraws = 64;        // of an input, until one exists
 
 /// A random input of the domain.
 void draw_input(Domain const& domain, std::uint32_t number, std::uint32_t batch, std::uint64_t seed,
@@ -59,7 +60,12 @@ void SimilarPairs::draw(std::uint32_t batch, std::size_t pairs, std::vector<floa
       continue;
     }
     if (unit_number(words.w[0]) < random_share_ || rows_.count() == 0) {
-      draw_input(domain, k, batch, seed_, row.data());
+      auto const stride = static_cast<std::uint32_t>(pairs);
+      std::uint32_t number = k;
+      for (int i = 0; i < kMostDraws; ++i, number += stride) {
+        draw_input(domain, number, batch, seed_, row.data());
+        if (subject_.constraints().allows(row.data())) break;
+      }
     } else {
       std::size_t const at = below_count(words.w[1], static_cast<std::uint32_t>(rows_.count()));
       std::copy_n(&rows_.rows[at * width], width, row.begin());
@@ -92,10 +98,15 @@ void draw_other_member(TestSubject const& subject, std::uint32_t word, std::int3
     own = own * static_cast<std::int64_t>(values[s].size()) + (at - values[s].begin());
   }
   std::int64_t const variants = subject.variants();
-  std::int64_t drawn =
-      below_count(word, static_cast<std::uint32_t>(own < 0 ? variants : variants - 1));
-  if (own >= 0 && drawn >= own) ++drawn;
-  set_variant(subject, drawn, row);
+  std::int64_t const others = own < 0 ? variants : variants - 1;
+  std::int64_t const drawn = below_count(word, static_cast<std::uint32_t>(others));
+  std::vector<std::int32_t> const itself(row, row + subject.domain().size());
+  for (std::int64_t i = 0; i < others; ++i) {
+    std::int64_t const other = (drawn + i) % others;
+    set_variant(subject, own >= 0 && other >= own ? other + 1 : other, row);
+    if (subject.constraints().allows(row)) return;
+  }
+  std::ranges::copy(itself, row);
 }
 
 }  // namespace fairlane

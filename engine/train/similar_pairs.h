@@ -22,8 +22,9 @@ struct KnownPairs {
   }
 };
 
-/// Random members of random similar sets: of the table's rows, and of inputs of the whole domain;
-/// a quarter of them are known pairs where there are any.
+/// Random members of random similar sets: of the table's rows, and of inputs of the whole domain,
+/// within its constraints unless hardly any input is; a quarter of them are known pairs where there
+/// are any.
 class SimilarPairs final : public PairSource {
  public:
   /// subject       the domain and the compared protected values; outlives this
@@ -47,7 +48,8 @@ class SimilarPairs final : public PairSource {
 /// Sets the protected values of a row of codes to combination `variant`, in product order.
 void set_variant(TestSubject const& subject, std::int64_t variant, std::int32_t* row);
 
-/// Sets the protected values of a row of codes to a random combination other than its own.
+/// Sets the protected values of a row of codes to a random combination other than its own, of which
+/// a member exists; leaves them where there is none.
 /// word: random
 void draw_other_member(TestSubject const& subject, std::uint32_t word, std::int32_t* row);
 

@@ -18,7 +18,8 @@ RESULTS = "audit"  # the program's directory, beside the files that describe the
 def audit(model: Any, X: Any, y: Any = None, protected: Any = (), *,  # noqa: N803
           time: float = 60, out: Any = None, favourable: Any = None, fail_above: Any = None,
           bins: Any = BINS, distinct: int = DISTINCT,
-          fixed: Mapping[Hashable, Any] | None = None, classes: Sequence[Any] | None = None,
+          fixed: Mapping[Hashable, Any] | None = None, constraints: Any = None,
+          classes: Sequence[Any] | None = None,
           kind: str | None = None, threshold: float = 0.5, seed: int = 42,
           threads: int | None = None, overwrite: bool = False, progress: bool | None = None) -> Audit:
     """Tests how a fitted classifier treats people who differ in protected attributes alone.
@@ -41,6 +42,9 @@ def audit(model: Any, X: Any, y: Any = None, protected: Any = (), *,  # noqa: N8
                 bins}. The model gets the median of a bin's numbers, of two the lower
     distinct    so many different numbers, or fewer, are kept as they are
     fixed       {column: value}: columns that do not vary and get this value, such as an identifier
+    constraints what people cannot be, as `constraints` of a domain file, with words as they are
+                shown, other values as codes: [{"if": {"relationship": "Wife"}, "then":
+                {"sex": "Female"}}, {"from_data": ["education", "years"]}]
     classes     the classes in order, where the model has no classes_
     kind        what the model gives: labels, probabilities or logits, where that cannot be seen
     threshold   of one probability: above it class 1 is decided
@@ -58,7 +62,7 @@ def audit(model: Any, X: Any, y: Any = None, protected: Any = (), *,  # noqa: N8
         raise OutputError(f"{out}: holds the results of another audit; choose another directory, "
                           "or allow overwriting (overwrite=True)")
     subject = prepare(model, X, y, protected, out=out, bins=bins, distinct=distinct, fixed=fixed,
-                      classes=classes, kind=kind, threshold=threshold, seed=seed)
+                      constraints=constraints, classes=classes, kind=kind, threshold=threshold, seed=seed)
     options = {"out": subject.directory / RESULTS, "time": time,
                "favourable": _favourable(favourable, subject), "fail_above": fail_above,
                "threads": threads, "overwrite": overwrite, **served_options()}

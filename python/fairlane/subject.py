@@ -106,8 +106,8 @@ class _Frames:
 
 def prepare(model: Any, X: Any, y: Any = None, protected: Any = (), *,  # noqa: N803
             out: Any = None, bins: Any = BINS, distinct: int = DISTINCT,
-            fixed: Mapping[Hashable, Any] | None = None, classes: Sequence[Any] | None = None,
-            kind: str | None = None, threshold: float = 0.5, seed: int = 42) -> Subject:
+            fixed: Mapping[Hashable, Any] | None = None, constraints: Any = None,
+            classes: Sequence[Any] | None = None, kind: str | None = None, threshold: float = 0.5, seed: int = 42) -> Subject:
     """Writes the files that describe a model of this process and its table to the program.
 
     The arguments are those of fairlane.audit. Returns a Subject, which fairlane.run, enumerate and
@@ -133,6 +133,7 @@ def prepare(model: Any, X: Any, y: Any = None, protected: Any = (), *,  # noqa: 
         columns.append(codes)
     codes = numpy.stack(columns, axis=1)
     restricted = _restricted(wanted, attributes)
+    excluded = _constraints(constraints)
     frames = _Frames(attributes, X.columns, fixed, array_type)
     label_words = _label_values(y, len(X))
     known = None if label_words is None else _sorted(set(label_words))
@@ -146,7 +147,7 @@ def prepare(model: Any, X: Any, y: Any = None, protected: Any = (), *,  # noqa: 
         weakref.finalize(subject, shutil.rmtree, directory, ignore_errors=True)
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        _write(subject, _command(model), restricted, labels, y, threshold, seed)
+        _write(subject, _command(model), restricted, excluded, labels, y, threshold, seed)
     except OSError as error:
         raise OutputError(f"{directory}: cannot be written: {error.strerror}") from error
     return subject
@@ -342,8 +343,24 @@ def _command(model: Any) -> str:
     return f"exec:{shlex.join([python, '-I', '-S', '-B', str(bridge), tables.plain(name)])}"
 
 
-def _write(subject: Subject, command: str, protected: Any, labels: numpy.ndarray | None, y: Any,
-           threshold: float, seed: int) -> None:
+def _constraints(given: Any) -> list[str]:
+    """Entries of the domain file: the program reads what they say, and names what is wrong."""
+    if given is None:
+        return []
+    several = isinstance(given, Iterable) and not isinstance(given, (str, Mapping))
+    listed = list(given) if several else [given]
+    if not several or not all(isinstance(one, Mapping) for one in listed):
+        raise UsageError(f"constraints: is {given!r}, expected a list of dicts, such as "
+                         "{'if': {'relationship': 'Wife'}, 'then': {'sex': 'Female'}}")
+    try:
+        return [f"  - {tables.yaml(dict(one))}" for one in listed]
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"constraints: {error}, expected words, numbers, lists and "
+                         "dicts") from error
+
+
+def _write(subject: Subject, command: str, protected: Any, constraints: list[str],
+           labels: numpy.ndarray | None, y: Any, threshold: float, seed: int) -> None:
     import pandas
 
     names = [attribute.name for attribute in subject.attributes]
@@ -356,6 +373,8 @@ def _write(subject: Subject, command: str, protected: Any, labels: numpy.ndarray
              f"label: {tables.yaml(label)}", f"labels: {{{listed}}}", "attributes:"]
     lines += [attribute.domain_line(attribute.name in subject.protected)
               for attribute in subject.attributes]
+    if constraints:
+        lines += ["constraints:", *constraints]
     subject.domain.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     table = pandas.DataFrame(subject.codes, columns=names)

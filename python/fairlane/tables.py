@@ -54,7 +54,13 @@ class Attribute:
 
 def yaml(value: Any) -> str:
     """A value as YAML in one line: JSON, which YAML contains."""
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False, default=_native)
+
+
+def _native(value: Any) -> Any:
+    if isinstance(value, numpy.generic):
+        return value.item()
+    raise TypeError(f"{value!r} is a {type(value).__name__}")
 
 
 def plain(value: Any) -> str:

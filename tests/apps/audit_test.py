@@ -25,7 +25,10 @@ def without_time(path):
     return value
 
 
-class Audit(unittest.TestCase):
+class Numbers:
+    """Tests of what holds of any audit of the demo, whose domain file ends with these lines."""
+    constraints = ""
+
     @classmethod
     def setUpClass(cls):
         cls.temporary = tempfile.TemporaryDirectory()
@@ -33,6 +36,8 @@ class Audit(unittest.TestCase):
         cls.folder = pathlib.Path(cls.temporary.name)
         for name in ("census.safetensors", "census.csv", "census.domain.yaml"):
             shutil.copy(DEMO / name, cls.folder / name)
+        with open(cls.folder / "census.domain.yaml", "a", encoding="utf-8") as domain:
+            domain.write(cls.constraints)
         (cls.folder / "people.yaml").write_text(
             "model: census.safetensors\ndata: census.csv\ndomain: census.domain.yaml\nprotected: [age, gender]\n"
             "output: {dir: results}\n", encoding="utf-8")
@@ -58,9 +63,6 @@ class Audit(unittest.TestCase):
         self.assertEqual(1, done.stderr.count("\n"), done.stderr)
         self.assertIn(said, done.stderr)
 
-    def test_every_protected_attribute_alone_then_together(self):
-        self.assertEqual(["age", "race", "gender", "age+gender"], list(self.sets))
-
     def test_shares_are_those_of_estimate_and_enumerate(self):
         for name, one in self.sets.items():
             protected = "protected=[" + name.replace("+", ", ") + "]"
@@ -70,17 +72,6 @@ class Audit(unittest.TestCase):
             self.assertEqual("count", one["domain"]["source"])
             self.assertEqual(counted["success_rate"], one["domain"]["share"])
             self.assertEqual(counted["counts"]["groups"], one["domain"]["groups"])
-
-    def test_the_planted_discrimination(self):
-        gender = self.sets["gender"]
-        self.assertEqual(186, gender["rows"]["affected"])
-        self.assertEqual([{"better": ["male"], "worse": ["female"], "rows": 186, "reverse_rows": 0}],
-                         gender["preferences"])
-        self.assertEqual(0, self.sets["race"]["rows"]["affected"])
-        self.assertEqual([], self.sets["race"]["findings"])
-        self.assertIn("region is North", self.sets["age"]["rules"][0]["text"])
-        self.assertEqual("differs", self.audit["verdict"]["level"])
-        self.assertIn(f"{self.sets['age+gender']['rows']['affected']} of 5,000", self.audit["verdict"]["text"])
 
     def test_findings_hold(self):
         """Each finding's decisions are those of instances.csv, which `check` proves."""
@@ -112,6 +103,22 @@ class Audit(unittest.TestCase):
                     self.assertEqual(0.0, finding["plausibility"]["distance"])
                     seen += 1
         self.assertGreater(seen, 0)
+
+
+class Audit(Numbers, unittest.TestCase):
+    def test_every_protected_attribute_alone_then_together(self):
+        self.assertEqual(["age", "race", "gender", "age+gender"], list(self.sets))
+
+    def test_the_planted_discrimination(self):
+        gender = self.sets["gender"]
+        self.assertEqual(186, gender["rows"]["affected"])
+        self.assertEqual([{"better": ["male"], "worse": ["female"], "rows": 186, "reverse_rows": 0}],
+                         gender["preferences"])
+        self.assertEqual(0, self.sets["race"]["rows"]["affected"])
+        self.assertEqual([], self.sets["race"]["findings"])
+        self.assertIn("region is North", self.sets["age"]["rules"][0]["text"])
+        self.assertEqual("differs", self.audit["verdict"]["level"])
+        self.assertIn(f"{self.sets['age+gender']['rows']['affected']} of 5,000", self.audit["verdict"]["text"])
 
     def test_it_repeats_itself(self):
         again = self.fairlane("audit", "people.yaml", "--time", TIME, "--out", "out", "--threads", "1")
@@ -232,6 +239,34 @@ class Audit(unittest.TestCase):
         self.fails(64, "expected one of 0, 1", "census.safetensors", "census.csv", "--favourable", "yes", "--out", "no")
         self.fails(64, "--out is '.'", "census.safetensors", "census.csv", "--out", ".")
         self.assertEqual([], list(self.folder.glob("no.*")) + list(self.folder.glob("..*")))
+
+
+class Constrained(Numbers, unittest.TestCase):
+    """What nobody can be counts nowhere."""
+    constraints = ("constraints:\n"
+                   "  - {if: {age: 18-29}, then: {marital: [single, married], experience: {at_most: 3}}}\n"
+                   "  - {if: {gender: male, region: North}, then: {hours: {not: part-time}}}\n"
+                   "  - {from_data: [education, occupation]}\n")
+
+    @staticmethod
+    def exists(codes):
+        young = codes["age"] == 1 and (codes["marital"] == 2 or codes["experience"] > 3)
+        return not young and not (codes["gender"] == 1 and codes["region"] == 0 and codes["hours"] == 1)
+
+    def test_only_who_exists_is_audited(self):
+        with open(DEMO / "census.csv", newline="", encoding="utf-8") as file:
+            rows = [{name: int(cell) for name, cell in row.items()} for row in csv.DictReader(file)]
+        existing = [row for row in rows if self.exists(row)]
+        self.assertLess(len(existing), len(rows))
+        for one in self.sets.values():
+            self.assertEqual(len(existing), one["rows"]["count"])
+            self.assertEqual(0, one["rows"]["undefined"])
+            for finding in one["findings"]:
+                self.assertTrue(self.exists(finding["codes"]), finding)
+        self.assertTrue(any("violate a constraint" in line for line in self.audit["assumed"]))
+        # If everybody were male, those who could not be are not counted.
+        rate = {one["values"][0]: one for one in self.sets["gender"]["rates"]}["male"]
+        self.assertEqual(sum(self.exists({**row, "gender": 1}) for row in existing), rate["rows"])
 
 
 if __name__ == "__main__":

@@ -266,6 +266,35 @@ class Whole(Folder):
         model.fit(table, decide(table))
         self.check(model, model.predict)
 
+    def test_who_does_not_exist_counts_nowhere(self):
+        table = people()
+        constraints = [{"if": {"job": "nurse"}, "then": {"sex": "Female"}},
+                       {"from_data": ("children", "points")}]
+        audit = fairlane.audit(decide, table, protected="sex", constraints=constraints, time=5,
+                               threads=1)
+        men = (table["sex"] == "Male").to_numpy()
+        nurses = (table["job"] == "nurse").to_numpy()
+        other = table.assign(sex=numpy.where(men, "Female", "Male"))
+        own = fairlane.prepare(decide, table, protected="sex")
+        flipped = own.codes.copy()
+        flipped[:, 0] = 1 - flipped[:, 0]
+        self.assertEqual(other["sex"].tolist(), own.frame(flipped)["sex"].tolist())
+        differ = decide(own.frame()) != decide(own.frame(flipped))
+        self.assertGreater((differ & nurses).sum(), 0)
+        shares = audit.shares.loc["sex"]
+        self.assertEqual((~(men & nurses)).sum(), shares["rows"])
+        self.assertEqual((differ & ~nurses).sum(), shares["affected"])
+        self.assertGreater(len(audit.findings), 0)
+        self.assertNotIn("nurse", audit.findings["job"].tolist())
+        for wrong in ("Wife", {"if": {}, "then": {}}, ["x"], [{"from_data": {1, 2}}]):
+            with self.assertRaisesRegex(fairlane.UsageError, "^constraints: "):
+                fairlane.prepare(decide, table, protected="sex", constraints=wrong)
+        with self.assertRaises(fairlane.Error) as caught:
+            fairlane.audit(decide, table, protected="sex", time=1,
+                           constraints=[{"if": {"job": "pilot"}, "then": {"sex": "Female"}}])
+        self.assertEqual(78, caught.exception.exit_code)
+        self.assertIn("pilot", str(caught.exception))
+
     def test_a_wrong_favourable_share_is_the_programs_error(self):
         with self.assertRaises(fairlane.Error) as caught:
             fairlane.audit(decide, people(200), protected="sex", time=1, fail_above="none:2")

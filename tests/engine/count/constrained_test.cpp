@@ -1,15 +1,17 @@
-// What an enumeration says of a domain with constraints is what the constraints' words say, input
+// What counts say of a domain with constraints is what the constraints' words say, input
 // by input.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <random>
 #include <set>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "engine/count/enumerate.h"
+#include "engine/count/estimate.h"
 #include "engine/subject/subject.h"
 #include "tests/engine/search/run_search.h"
 
@@ -108,6 +110,30 @@ Expected count_by_words(TestSubject const& subject) {
   return expected;
 }
 
+/// A small domain with one to four constraints.
+SmallShape random_shape(std::uint32_t seed) {
+  std::mt19937 random(seed);
+  SmallShape shape;
+  shape.seed = seed;
+  shape.widths = {5, seed % 3 == 0 ? 3 : 1};
+  shape.ranges.clear();
+  for (int a = 0; a < 4; ++a) shape.ranges.push_back(2 + static_cast<std::int32_t>(random() % 4));
+  shape.selected = seed % 2 == 0 ? std::vector<std::int32_t>{1} : std::vector<std::int32_t>{0, 3};
+  shape.constraints = ConstraintWriter(shape, random).section(1 + static_cast<int>(seed % 4));
+  return shape;
+}
+
+/// The subject, unless constraints exclude everything, or every row, which is said at once.
+std::unique_ptr<TestSubject> subject_of(RunConfig const& config) {
+  try {
+    return std::make_unique<TestSubject>(config);
+  } catch (Error const& error) {
+    EXPECT_TRUE(error.code() == ExitCode::kConfig || error.code() == ExitCode::kData)
+        << error.what();
+    return nullptr;
+  }
+}
+
 TEST(Constrained, EnumerationsOfAThousandDomainsAreThoseOfTheWords) {
   constexpr std::uint32_t kDomains = 1000;
   std::int64_t found = 0;
@@ -115,24 +141,12 @@ TEST(Constrained, EnumerationsOfAThousandDomainsAreThoseOfTheWords) {
   std::int64_t empty = 0;
   for (std::uint32_t seed = 1; seed <= kDomains; ++seed) {
     SCOPED_TRACE(seed);
-    std::mt19937 random(seed);
-    SmallShape shape;
-    shape.seed = seed;
-    shape.widths = {5, seed % 3 == 0 ? 3 : 1};
-    shape.ranges.clear();
-    for (int a = 0; a < 4; ++a) shape.ranges.push_back(2 + static_cast<std::int32_t>(random() % 4));
-    shape.selected = seed % 2 == 0 ? std::vector<std::int32_t>{1} : std::vector<std::int32_t>{0, 3};
-    shape.constraints = ConstraintWriter(shape, random).section(1 + static_cast<int>(seed % 4));
     TemporaryFolder const folder;
-    RunConfig config = small_config(folder, shape, 12);
+    RunConfig config = small_config(folder, random_shape(seed), 12);
     config.output.format = OutputFormat::kNone;
     config.output.report = false;
-    std::optional<TestSubject> subject;
-    try {
-      subject.emplace(config);
-    } catch (Error const& error) {
-      // One of them excludes everything, which is said at once.
-      ASSERT_EQ(error.code(), ExitCode::kConfig) << error.what();
+    auto const subject = subject_of(config);
+    if (subject == nullptr) {
       ++empty;
       continue;
     }
@@ -158,7 +172,77 @@ TEST(Constrained, EnumerationsOfAThousandDomainsAreThoseOfTheWords) {
   }
   EXPECT_GT(found, 0);
   EXPECT_GT(excluding, kDomains / 2);
-  EXPECT_LT(empty, kDomains / 10);
+  EXPECT_LT(empty, kDomains / 5);
+}
+
+/// What an estimate of rows must say.
+struct ExpectedRows {
+  std::int64_t rows = 0;
+  std::int64_t affected = 0;
+  double group_score = 0.0;
+};
+
+ExpectedRows rows_by_words(TestSubject const& subject) {
+  SubjectView plain = subject.view();
+  plain.constraints = {};
+  naive::FloatReference const reference(plain);
+  Dataset const& data = *subject.data();
+  ExpectedRows expected;
+  auto const variants = static_cast<std::size_t>(subject.variants());
+  std::vector<double> positive(variants);
+  std::vector<double> members(variants);
+  for (std::int64_t r = 0; r < data.count(); ++r) {
+    auto const begin = data.rows.begin() + r * data.attributes;
+    std::vector<Row> const similar = naive::similar_set(plain, Row(begin, begin + data.attributes));
+    std::set<std::int32_t> labels;
+    for (std::size_t v = 0; v < variants; ++v) {
+      if (!satisfies(subject.domain().constraints, similar[v].data())) continue;
+      std::int32_t const label = reference.label(similar[v]);
+      labels.insert(label);
+      members[v] += 1.0;
+      positive[v] += label != 0 ? 1.0 : 0.0;
+    }
+    ++expected.rows;
+    expected.affected += labels.size() > 1 ? 1 : 0;
+  }
+  double least = 1.0;
+  double most = 0.0;
+  for (std::size_t v = 0; v < variants; ++v) {
+    if (members[v] == 0.0) continue;
+    least = std::min(least, positive[v] / members[v]);
+    most = std::max(most, positive[v] / members[v]);
+  }
+  expected.group_score = most - least;
+  return expected;
+}
+
+TEST(Constrained, EstimatesOfRowsAreThoseOfTheWords) {
+  constexpr std::uint32_t kDomains = 100;
+  std::int64_t affected = 0;
+  for (std::uint32_t seed = 1; seed <= kDomains; ++seed) {
+    SCOPED_TRACE(seed);
+    TemporaryFolder const folder;
+    RunConfig const config = small_config(folder, random_shape(seed), 40);
+    auto const subject = subject_of(config);
+    if (subject == nullptr) continue;
+    ExpectedRows const expected = rows_by_words(*subject);
+    EstimateOptions options;
+    options.region.rows = true;
+    Json const json = Json::parse(estimate(config, options));
+    ASSERT_EQ(json.at("counts").at("samples"), expected.rows);
+    ASSERT_EQ(json.at("counts").at("groups"), expected.rows);
+    ASSERT_EQ(json.at("counts").at("hits"), expected.affected);
+    ASSERT_EQ(json.at("counts").at("unique_groups"), expected.affected);
+    for (char const* const score : {"success_rate", "causal_score", "group_score"}) {
+      ASSERT_EQ(json.at(score).at("low"), json.at(score).at("high")) << score;
+      ASSERT_EQ(json.at(score).at("low"), json.at(score).at("share")) << score;
+    }
+    ASSERT_EQ(json.at("success_rate").at("share").get<double>(),
+              static_cast<double>(expected.affected) / static_cast<double>(expected.rows));
+    ASSERT_NEAR(json.at("group_score").at("share").get<double>(), expected.group_score, 1e-15);
+    affected += expected.affected;
+  }
+  EXPECT_GT(affected, 0);
 }
 
 }  // namespace

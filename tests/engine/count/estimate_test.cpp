@@ -52,10 +52,15 @@ TEST_P(Estimates, CoverTheExactShare) {
   RunConfig config = small_config(folder, shape_of(GetParam()));
   TestSubject const subject(config);
   BruteCounts const brute = brute_counts(subject.view());
-  double const exact =
-      static_cast<double>(brute.instances) / static_cast<double>(brute.groups * subject.variants());
-  double const causal =
-      static_cast<double>(brute.discriminatory) / static_cast<double>(brute.groups);
+  // What constraints exclude is undefined for brute force, and counts nowhere for an estimate.
+  bool const constrained = !subject.constraints().empty();
+  std::int64_t const excluded = constrained ? brute.undefined : 0;
+  std::int64_t const excluded_groups = constrained ? brute.unknown : 0;
+  EXPECT_EQ(excluded > 0, constrained);
+  double const exact = static_cast<double>(brute.instances) /
+                       static_cast<double>(brute.groups * subject.variants() - excluded);
+  double const causal = static_cast<double>(brute.discriminatory) /
+                        static_cast<double>(brute.groups - excluded_groups);
   for (bool const adaptive : {false, true}) {
     SCOPED_TRACE(adaptive ? "adaptive" : "fixed");
     EstimateOptions options = on(1);
@@ -71,14 +76,15 @@ TEST_P(Estimates, CoverTheExactShare) {
       auto const& score = json["causal_score"];
       covered += share["low"] <= exact && exact <= share["high"] ? 1 : 0;
       causal_covered += score["low"] <= causal && causal <= score["high"] ? 1 : 0;
+      auto const& counts = json["counts"];
       if (!adaptive) {
-        EXPECT_EQ(json["counts"]["samples"], 500);
+        EXPECT_EQ(counts["model_evaluations"], 500 * subject.variants());
+        EXPECT_EQ(counts["samples"] < 500, constrained);
+        EXPECT_EQ(json.contains("infeasible"), constrained);
       } else {
         // What is undefined may be discriminatory, too: that is no error of the sample.
-        auto const& counts = json["counts"];
         double const possible =
-            (counts["unique_groups"].get<double>() + counts["undefined_groups"].get<double>()) /
-            counts["samples"].get<double>();
+            counts["possible_hits"].get<double>() / counts["samples"].get<double>();
         EXPECT_LE(share["high"].get<double>() - possible, options.error);
         EXPECT_LE(share["share"].get<double>() - share["low"].get<double>(), options.error);
       }
@@ -102,7 +108,8 @@ TEST_P(Estimates, AreTheSameForAnyThreads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Subjects, Estimates,
-                         ::testing::Values("one output", "several outputs", "undefined members"),
+                         ::testing::Values("one output", "several outputs", "undefined members",
+                                           "constrained", "many constrained"),
                          name_of_kind);
 
 // Shares that others measured by sampling, to 0.1 %.

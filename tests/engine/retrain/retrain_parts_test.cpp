@@ -25,7 +25,8 @@ namespace {
 /// The small table with the network skill + 2 side > 5.5, which is its rule.
 class RuledTable {
  public:
-  explicit RuledTable(std::string const& more = "") {
+  explicit RuledTable(std::string const& more = "", std::string const& constraints = "")
+      : small(constraints) {
     Network rule;
     DenseLayer layer;
     layer.inputs = 4;
@@ -124,6 +125,8 @@ TEST(FoundInstances, BringTheirSimilarSets) {
   EXPECT_EQ(added_members(found, 0, *ruled.subject, AddedMembers::kInstance), (Rows{4, 1, 0}));
   EXPECT_EQ(added_members(found, 0, *ruled.subject, AddedMembers::kPair), (Rows{4, 1, 0, 4, 1, 1}));
   EXPECT_EQ(added_members(found, 0, *ruled.subject, AddedMembers::kAll), (Rows{4, 1, 0, 4, 1, 1}));
+  RuledTable const constrained("", "constraints:\n  - {if: {group: 1}, then: {side: 0}}\n");
+  EXPECT_EQ(added_members(found, 0, *constrained.subject, AddedMembers::kAll), (Rows{4, 1, 0}));
 }
 
 TEST(FoundInstances, OfAnotherQuestionAreRefused) {

@@ -82,7 +82,7 @@ TEST_F(TestSubjectErrors, RowsOutsideTheDomain) {
   expect(ExitCode::kData, {"seeds.csv", "line 2", "a3 = 99"});
 }
 
-TEST(TestSubject, TellsOfRowsThatViolateAConstraint) {
+TEST(TestSubject, LeavesOutRowsThatViolateAConstraint) {
   TemporaryFolder const folder;
   RunConfig const config = small_config(folder, {});
   std::ofstream(config.domain, std::ios::app)
@@ -92,10 +92,16 @@ TEST(TestSubject, TellsOfRowsThatViolateAConstraint) {
   EXPECT_TRUE(TestSubject(config).notices().empty());
   folder.write("data.csv", std::string(header) + "0,0,0,1,2,3\n0,0,0,1,3,3\n0,0,0,1,2,4\n");
   TestSubject const subject(config);
-  EXPECT_EQ(subject.data()->count(), 3);  // rows of the table are kept
+  EXPECT_EQ(subject.data()->rows, (std::vector<std::int32_t>{0, 0, 0, 1, 2, 3}));
+  EXPECT_EQ(subject.data()->lines, (std::vector<std::int64_t>{2}));
   ASSERT_EQ(subject.notices().size(), 1U);
   EXPECT_EQ(subject.notices()[0],
-            config.data + ": 2 of 3 rows violate a constraint, the first on line 3: a3 1 => a4 2");
+            config.data +
+                ": 2 of 3 rows violate a constraint and were left out, the first on line 3: "
+                "a3 1 => a4 2");
+  folder.write("data.csv", std::string(header) + "0,0,0,1,3,3\n");
+  expect_error(ExitCode::kData, {config.data, "each of 1 rows violates a constraint", "on line 2"},
+               [&] { TestSubject const none(config); });
 }
 
 TEST(TestSubject, KeepsRowsWithComparedValues) {

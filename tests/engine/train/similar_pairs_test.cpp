@@ -13,8 +13,10 @@ namespace {
 /// The small table as a subject with a network that nobody has trained.
 class PairedTable {
  public:
-  explicit PairedTable(std::string const& protected_names)
-      : config_(small_.config("", protected_names)),
+  /// constraints: the section of the domain file
+  explicit PairedTable(std::string const& protected_names, std::string const& constraints = "")
+      : small_(constraints),
+        config_(small_.config("", protected_names)),
         table_(read_training_table(config_)),
         subject_(config_,
                  Model("untrained", initial_network(config_.train, table_.domain.columns(), 1, 1)),
@@ -94,6 +96,35 @@ TEST(SimilarPairs, TakeKnownOnesAmongOthers) {
     ++taken;
   }
   EXPECT_NEAR(taken, 100, 45);  // a quarter, within five deviations
+}
+
+TEST(SimilarPairs, AreOfMembersThatExist) {
+  PairedTable const paired("side, group",
+                           "constraints:\n"
+                           "  - {if: {side: 1}, then: {group: [0, 2]}}\n"
+                           "  - {if: {skill: {at_least: 8}}, then: {side: 0}}\n"
+                           "  - {if: {skill: 9}, then: {group: 1}}\n");
+  auto const exists = [](std::vector<int> const& a) {
+    return !(a[2] == 1 && a[1] == 1) && !(a[0] >= 8 && a[2] == 1) && !(a[0] == 9 && a[1] != 1);
+  };
+  KnownPairs const none;
+  SimilarPairs const pairs(paired.subject_, paired.table_.train, 1.0, 3, none);
+  std::vector<float> first;
+  std::vector<float> second;
+  std::set<std::vector<int>> met;
+  for (std::uint32_t batch = 0; batch < 20; ++batch) {
+    pairs.draw(batch, 50, first, second);
+    for (std::size_t k = 0; k < 50; ++k) {
+      auto const a = codes(&first[k * 4]);
+      auto const b = codes(&second[k * 4]);
+      ASSERT_TRUE(exists(a));
+      ASSERT_TRUE(exists(b));
+      ASSERT_EQ(a[0], b[0]);
+      ASSERT_EQ(a == b, a[0] == 9);  // beside whom nobody exists
+      met.insert(a);
+    }
+  }
+  EXPECT_EQ(met.size(), 8U * 5U + 3U + 1U);
 }
 
 TEST(SimilarPairs, LeaveTheValuesThatAreNotCompared) {

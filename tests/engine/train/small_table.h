@@ -12,7 +12,8 @@ namespace fairlane {
 /// unfair by side. Written into a folder that lives as long as this.
 class SmallTable {
  public:
-  SmallTable() {
+  /// constraints: the section of the domain file
+  explicit SmallTable(std::string const& constraints = "") {
     std::string text = "skill,group,side,hired\n";
     for (int i = 0; i < 600; ++i) {
       int const skill = i % 10;
@@ -25,7 +26,8 @@ class SmallTable {
                   "name: small\nlabel: hired\nattributes:\n"
                   "  - {name: skill, low: 0, high: 9}\n"
                   "  - {name: group, values: [0, 1, 2], protected: true}\n"
-                  "  - {name: side, low: 0, high: 1, protected: true, encoding: one-hot}\n");
+                  "  - {name: side, low: 0, high: 1, protected: true, encoding: one-hot}\n" +
+                      constraints);
   }
 
   std::string file(std::string const& name) const { return folder_.file(name); }
