@@ -20,6 +20,7 @@ constexpr double kSlopeShare = 0.1;  // of slopes beside gaps, where groups are 
 NetworkDecider::NetworkDecider(BoxDomain const& domain, BoundNetwork const& network,
                                Backend& backend, VerifyQuery const& query)
     : domain_(domain),
+      existence_(domain),
       networks_(network),
       query_(query),
       groups_(domain, backend, query, network.get().outputs),
@@ -32,8 +33,9 @@ NetworkDecider::NetworkDecider(BoxDomain const& domain, BoundNetwork const& netw
 void NetworkDecider::begin(std::span<OpenBox const> boxes, std::span<Decision> decisions) {
   boxes_ = boxes;
   decisions_ = decisions;
-  for (std::size_t i = 0; i < boxes.size(); ++i) decisions[i] = begin_decision(domain_, boxes[i]);
-  if (!domain_.limited()) return;
+  for (std::size_t i = 0; i < boxes.size(); ++i)
+    decisions[i] = begin_decision(domain_, existence_, query_, boxes[i]);
+  if (!domain_.limited() && !existence_.constrained()) return;
   limited_.assign(boxes.begin(), boxes.end());
   for (std::size_t i = 0; i < boxes.size(); ++i) limited_[i].box = decisions[i].box;
   boxes_ = limited_;
@@ -70,7 +72,7 @@ void NetworkDecider::decide_alike(std::span<OpenBox const> boxes, std::span<Deci
     Decision& decision = decisions_[i];
     if (decision.verdict != BoxVerdict::kOpen) continue;
     if (is_small(domain_, decision.box)) {
-      evaluate_groups(groups_, variants(i), decision);
+      evaluate_groups(existence_, groups_, decision);
     } else {
       choose_axis(i);
     }
@@ -91,7 +93,7 @@ void NetworkDecider::measure(std::span<OpenBox const> boxes, std::span<Decision>
     }
     double const left = domain_.groups(decisions[i].box);
     if (is_small(domain_, decisions[i].box)) {
-      certain[i] = count_groups(groups_, variants(i), decisions[i]);
+      certain[i] = count_groups(groups_, decisions[i]);
     } else {
       certain[i].fair = count_fair(i, decisions[i].box);
       certain[i].unfair = boxes[i].wait == 0 ? count_unfair(i) : 0.0;
@@ -263,7 +265,8 @@ void NetworkDecider::bound_variants() {
     std::size_t const count = variants(box).size();
     first_by_variant_[box] = at;
     std::size_t const beside = domain_.relaxed() ? at + count : at;
-    bool const any = pairs_.add(box, boxes[box], std::span(by_variant_).subspan(at, count),
+    bool const any = pairs_.add(box, boxes[box].box, variants(box),
+                                std::span(by_variant_).subspan(at, count),
                                 std::span(by_variant_).subspan(beside, count));
     if (!any) decisions_[box].verdict = BoxVerdict::kVariants;
     at = beside + count;
@@ -278,6 +281,8 @@ void NetworkDecider::prove_pairs() {
       decisions_[i].verdict = BoxVerdict::kSplit;
     } else if (!pairs_.rest(i).empty()) {
       decisions_[i].box = pairs_.rest(i);
+      decisions_[i].leaves =
+          existence_.constrained() && decisions_[i].box != decisions_[i].peopled;
     }
   }
 }

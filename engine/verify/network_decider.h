@@ -43,9 +43,7 @@ class NetworkDecider final : public BoxDecider {
   /// Groups of a part of box i that lines of all variants together prove to be fair.
   double count_fair(std::size_t i, std::span<AxisRange const> box);
   double count_unfair(std::size_t i);
-  std::vector<int> const& variants(std::size_t i) const {
-    return query_.variants[static_cast<std::size_t>(boxes_[i].variants)];
-  }
+  std::vector<int> const& variants(std::size_t i) const { return decisions_[i].variants; }
   /// Whether outputs may lie on both sides, each by less than the margin beyond.
   bool reaches_both(OutputLines const& bounds) const;
   void bound_merged(bool with_gaps);
@@ -56,6 +54,7 @@ class NetworkDecider final : public BoxDecider {
   void choose_axis(std::size_t i);
 
   BoxDomain const& domain_;
+  BoxExistence existence_;
   BoundNetwork const& networks_;
   VerifyQuery const& query_;
   GroupPairs groups_;
@@ -66,7 +65,7 @@ class NetworkDecider final : public BoxDecider {
   std::vector<Interval> inputs_;
 
   std::span<OpenBox const> boxes_;
-  std::vector<OpenBox> limited_;  // the boxes, where limits have narrowed them
+  std::vector<OpenBox> limited_;  // the boxes, where limits or constraints have narrowed them
   std::span<Decision> decisions_;
   std::vector<OutputLines> merged_;            // [boxes]
   std::vector<OutputLines> by_variant_;        // of the open boxes, one box's variants side by side

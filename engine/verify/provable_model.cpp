@@ -17,7 +17,6 @@ constexpr int kMostClasses = 32;  // each two of which are compared
 }  // namespace
 
 ProvableModel::ProvableModel(TestSubject const& subject) {
-  subject.refuse_constraints("verify");
   Model const& model = subject.model();
   if (auto const trees = std::dynamic_pointer_cast<TreeScorer>(model.scorer())) {
     scorer_ = trees;
@@ -52,6 +51,7 @@ ProvableModel::~ProvableModel() = default;
 std::size_t ProvableModel::class_pairs() const { return network_ ? network_->pairs().size() : 1; }
 
 void ProvableModel::check_quantify(TestSubject const& subject) const {
+  subject.refuse_constraints("verify --quantify");
   int const outputs = subject.model().outputs();
   if (trees_ != nullptr || outputs <= 2) return;
   throw Error(ExitCode::kUnavailable,
