@@ -26,8 +26,8 @@ Decision begin_decision(BoxDomain const& domain, BoxExistence const& existence,
   }
   decision.peopled = decision.box;
   // Whoever is compared may lie beside the box.
-  decision.variants = existence.possible(
-      domain.relaxed() ? domain.widened(decision.box) : decision.box, all);
+  decision.variants =
+      existence.possible(domain.relaxed() ? domain.widened(decision.box) : decision.box, all);
   bool any = false;
   for (int const v : decision.variants) {
     for (int const w : decision.variants) any = any || (v != w && query.compares(v, w));
@@ -57,10 +57,10 @@ void evaluate_groups(BoxExistence const& existence, GroupPairs& groups, Decision
     return false;
   });
   if (decision.verdict != BoxVerdict::kOpen) return;
-  decision.verdict = undefined                            ? BoxVerdict::kUndefined
-                     : within_margin                      ? BoxVerdict::kWithinMargin
+  decision.verdict = undefined                             ? BoxVerdict::kUndefined
+                     : within_margin                       ? BoxVerdict::kWithinMargin
                      : existence.constrained() && !anybody ? BoxVerdict::kEmpty
-                                                          : BoxVerdict::kEnumerated;
+                                                           : BoxVerdict::kEnumerated;
 }
 
 CertainGroups count_groups(GroupPairs& groups, Decision& decision) {

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "engine/verify/box_existence.h"
+#include "engine/verify/existing_groups.h"
 #include "engine/verify/group_pairs.h"
 #include "engine/verify/open_box.h"
 
@@ -38,7 +39,7 @@ struct Decision {
   UnfairPair example;
 };
 
-/// What is certain of a box's groups.
+/// What is certain of a box's groups that exist.
 /// by_merged  of an open box's `fair`, by bounds of all variants together
 struct CertainGroups {
   double fair = 0.0;
@@ -54,8 +55,8 @@ class BoxDecider {
   virtual void decide(std::span<OpenBox const> boxes, std::span<Decision> decisions) = 0;
   /// Counts the groups of boxes that are certainly fair and certainly not, and leaves the rest of
   /// each open, or decided where nothing is. No examples. decisions, certain [boxes]
-  virtual void measure(std::span<OpenBox const> boxes, std::span<Decision> decisions,
-                       std::span<CertainGroups> certain) = 0;
+  virtual void measure(ExistingGroups const& existing, std::span<OpenBox const> boxes,
+                       std::span<Decision> decisions, std::span<CertainGroups> certain) = 0;
 };
 
 // Steps that all deciders share.

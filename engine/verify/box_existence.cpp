@@ -41,6 +41,13 @@ bool BoxExistence::exists(std::span<std::int32_t const> entries, int variant) co
   return allows(domain_.constraints(), row.data());
 }
 
+std::vector<int> BoxExistence::members(std::span<std::int32_t const> entries,
+                                       std::span<int const> variants) const {
+  std::vector<int> there(variants.begin(), variants.end());
+  if (constrained()) std::erase_if(there, [&](int v) { return !exists(entries, v); });
+  return there;
+}
+
 void BoxExistence::set_axis(std::size_t axis, AxisRange range, Codes& codes) const {
   ValueList const& list = domain_.axis(axis);
   std::size_t const width = list.attributes.size();
@@ -138,6 +145,15 @@ void BoxExistence::settle(std::span<AxisRange const> box, std::span<int const> v
     }
     entries[a] = best;
   }
+}
+
+std::optional<std::size_t> BoxExistence::axis_in_doubt(std::span<AxisRange const> box) const {
+  std::optional<std::size_t> longest;
+  for (std::size_t a = 0; a < of_axis_.size(); ++a) {
+    if (of_axis_[a].empty() || box[a].size() < 2) continue;
+    if (!longest || box[a].size() > box[*longest].size()) longest = a;
+  }
+  return longest;
 }
 
 }  // namespace fairlane

@@ -1,7 +1,9 @@
 // Which members of groups exist, where a domain has constraints.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,6 +20,9 @@ class BoxExistence {
 
   bool constrained() const { return !domain_.constraints().empty(); }
   bool exists(std::span<std::int32_t const> entries, int variant) const;
+  /// Those of some variants with which a group has members.
+  std::vector<int> members(std::span<std::int32_t const> entries,
+                           std::span<int const> variants) const;
   /// Those of some variants with which a group of a box may exist.
   std::vector<int> possible(std::span<AxisRange const> box, std::span<int const> variants) const;
   /// Narrows a box to where groups may have members with some of the variants. Returns false where
@@ -31,6 +36,8 @@ class BoxExistence {
   /// that is found.
   void settle(std::span<AxisRange const> box, std::span<int const> variants,
               std::span<std::int32_t> entries) const;
+  /// The longest axis of a box that constraints speak of.
+  std::optional<std::size_t> axis_in_doubt(std::span<AxisRange const> box) const;
 
  private:
   /// The least and the greatest code of every attribute, [attributes].

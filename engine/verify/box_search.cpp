@@ -229,8 +229,9 @@ void BoxSearch::step_lane(int number, Task const& task) {
   auto const is_kept = [&](std::size_t a, std::int32_t e) {
     if (!domain_.limited() && !existence_.constrained()) return true;
     std::int32_t const here = std::exchange(lane.entries[a], e);
-    bool const kept = domain_.excess(lane.entries) == 0 &&
-                      (!existence_.constrained() || existence_.has_pair(lane.entries, task.variants));
+    bool const kept =
+        domain_.excess(lane.entries) == 0 &&
+        (!existence_.constrained() || existence_.has_pair(lane.entries, task.variants));
     lane.entries[a] = here;
     return kept;
   };

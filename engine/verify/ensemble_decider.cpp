@@ -115,9 +115,7 @@ void EnsembleDecider::search(OpenBox const& box, Decision& decision) {
     }
     existence_.settle(decision.box, all_variants, entries);
     for (int step = 0; step < steps; ++step) {
-      if (existence_.constrained()) {
-        std::erase_if(list = all_variants, [&](int v) { return !existence_.exists(entries, v); });
-      }
+      if (existence_.constrained()) list = existence_.members(entries, all_variants);
       std::uint64_t all = 0;
       std::size_t nearest = 0;
       double distance = std::numeric_limits<double>::infinity();
@@ -150,7 +148,7 @@ void EnsembleDecider::search(OpenBox const& box, Decision& decision) {
           std::uint64_t label = 0;
           double const ahead = std::abs(lead(entries, list[nearest], label));
           if (!(ahead < least) || domain_.excess(entries) > 0) continue;
-          if (!existence_.has_pair(entries, all_variants)) continue;
+          if (existence_.constrained() && !existence_.has_pair(entries, all_variants)) continue;
           least = ahead;
           axis = a;
           entry = entries[a];
@@ -185,6 +183,8 @@ void EnsembleDecider::choose_axis(Decision& decision) {
       decision.axis = a;
     }
   }
+  // Where no leaf is in doubt, it is who exists.
+  if (most == 0.0) decision.axis = existence_.axis_in_doubt(decision.box).value_or(decision.axis);
 }
 
 void EnsembleDecider::decide(std::span<OpenBox const> boxes, std::span<Decision> decisions) {
@@ -201,30 +201,29 @@ void EnsembleDecider::decide(std::span<OpenBox const> boxes, std::span<Decision>
   }
 }
 
-void EnsembleDecider::measure(std::span<OpenBox const> boxes, std::span<Decision> decisions,
-                              std::span<CertainGroups> certain) {
+void EnsembleDecider::measure(ExistingGroups const& existing, std::span<OpenBox const> boxes,
+                              std::span<Decision> decisions, std::span<CertainGroups> certain) {
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     Decision& decision = decisions[i] = begin_decision(domain_, existence_, query_, boxes[i]);
-    double const all = domain_.groups(decision.box);
+    double const all = existing.count(decision.box);
     certain[i] = {};
-    if (prove_merged(decision)) {
-      certain[i] = {.fair = all, .by_merged = all};
-      continue;
-    }
-    if (prove_variants(decision)) {
+    if (decision.verdict != BoxVerdict::kOpen || prove_merged(decision) ||
+        prove_variants(decision)) {
       certain[i].fair = all;
       continue;
     }
     auto const& list = decision.variants;
-    bool unfair = false;
-    for (std::size_t a = 0; a < list.size() && !unfair; ++a) {
-      for (std::size_t e = 0; e < list.size() && !unfair; ++e) {
-        unfair = std::has_single_bit(own_labels_[a]) && std::has_single_bit(own_labels_[e]) &&
-                 own_labels_[a] != own_labels_[e] && query_.compares(list[a], list[e]);
+    double unfair = 0.0;
+    for (std::size_t a = 0; a < list.size(); ++a) {
+      for (std::size_t e = 0; e < list.size(); ++e) {
+        bool const differ = std::has_single_bit(own_labels_[a]) &&
+                            std::has_single_bit(own_labels_[e]) && own_labels_[a] != own_labels_[e];
+        if (differ && query_.compares(list[a], list[e]))
+          unfair = std::max(unfair, existing.count_both(decision.box, list[a], list[e]));
       }
     }
-    if (unfair) {
-      certain[i].unfair = all;
+    certain[i].unfair = unfair;
+    if (unfair == all) {
       decision.verdict = BoxVerdict::kVariants;
     } else if (is_small(domain_, decision.box)) {
       certain[i] = count_groups(groups_, decision);

@@ -21,8 +21,8 @@ class EnsembleDecider final : public BoxDecider {
                   VerifyQuery const& query);
 
   void decide(std::span<OpenBox const> boxes, std::span<Decision> decisions) override;
-  void measure(std::span<OpenBox const> boxes, std::span<Decision> decisions,
-               std::span<CertainGroups> certain) override;
+  void measure(ExistingGroups const& existing, std::span<OpenBox const> boxes,
+               std::span<Decision> decisions, std::span<CertainGroups> certain) override;
 
  private:
   /// Labels that some group of a box may have with some of the variants; all where a score may be

@@ -30,8 +30,8 @@ class NetworkDecider final : public BoxDecider {
                  VerifyQuery const& query);
 
   void decide(std::span<OpenBox const> boxes, std::span<Decision> decisions) override;
-  void measure(std::span<OpenBox const> boxes, std::span<Decision> decisions,
-               std::span<CertainGroups> certain) override;
+  void measure(ExistingGroups const& existing, std::span<OpenBox const> boxes,
+               std::span<Decision> decisions, std::span<CertainGroups> certain) override;
 
  private:
   void begin(std::span<OpenBox const> boxes, std::span<Decision> decisions);
@@ -40,9 +40,10 @@ class NetworkDecider final : public BoxDecider {
   /// Decides boxes that bounds show to have none of some class of theirs, as another one has more.
   void leave_out_classes();
   void load_merged(std::size_t first, std::size_t count);
-  /// Groups of a part of box i that lines of all variants together prove to be fair.
-  double count_fair(std::size_t i, std::span<AxisRange const> box);
-  double count_unfair(std::size_t i);
+  /// Groups of a part of box i that exist and that lines of all variants together prove to be fair:
+  /// at least so many.
+  double count_fair(ExistingGroups const& existing, std::size_t i, std::span<AxisRange const> box);
+  double count_unfair(ExistingGroups const& existing, std::size_t i);
   std::vector<int> const& variants(std::size_t i) const { return decisions_[i].variants; }
   /// Whether outputs may lie on both sides, each by less than the margin beyond.
   bool reaches_both(OutputLines const& bounds) const;

@@ -51,7 +51,6 @@ ProvableModel::~ProvableModel() = default;
 std::size_t ProvableModel::class_pairs() const { return network_ ? network_->pairs().size() : 1; }
 
 void ProvableModel::check_quantify(TestSubject const& subject) const {
-  subject.refuse_constraints("verify --quantify");
   int const outputs = subject.model().outputs();
   if (trees_ != nullptr || outputs <= 2) return;
   throw Error(ExitCode::kUnavailable,

@@ -9,6 +9,7 @@
 
 #include "engine/recheck/checked_existence.h"
 #include "engine/verify/box_existence.h"
+#include "engine/verify/existing_groups.h"
 #include "tests/engine/recheck/forgery.h"
 #include "tests/engine/search/constraint_writer.h"
 #include "tests/engine/verify/everybody.h"
@@ -102,7 +103,8 @@ class ConstrainedSubject {
       auto const outputs = static_cast<std::size_t>(shape.widths.front());
       for (std::int32_t const s : shape.selected) {
         for (std::size_t o = 0; o < outputs; ++o)
-          network.layers[0].weights[static_cast<std::size_t>(s) * outputs + o] *= large ? 0.03F : 0.2F;
+          network.layers[0].weights[static_cast<std::size_t>(s) * outputs + o] *=
+              large ? 0.03F : 0.2F;
       }
       write_safetensors(network, config_.model);
     }
@@ -240,8 +242,8 @@ TEST(ConstrainedVerify, ACheckRefusesExamplesOfWhomOneDoesNotExist) {
     constrained.set_constraints(constrained.constraints() + all_but(row));
     Checked const check = Forgery(constrained.dir()).check();
     EXPECT_FALSE(check.accepted());
-    std::string const words = second ? "the second of the two does not exist"
-                                     : "the first of the two does not exist";
+    std::string const words =
+        second ? "the second of the two does not exist" : "the first of the two does not exist";
     EXPECT_NE(check.text().find(words), std::string::npos) << check.text();
     ++refused;
   }
@@ -282,10 +284,11 @@ TEST(ConstrainedVerify, ACheckRefusesCellsThatAreCalledEmptyAndAreNot) {
       forgery.sign(known);
       Checked const check = forgery.check();
       EXPECT_FALSE(check.accepted());
-      EXPECT_NE(check.text().find(fmt::format("cell {}, character 1 of its proof: a leaf is said to "
-                                              "be empty where somebody may be",
-                                              cell)),
-                std::string::npos)
+      EXPECT_NE(
+          check.text().find(fmt::format("cell {}, character 1 of its proof: a leaf is said to "
+                                        "be empty where somebody may be",
+                                        cell)),
+          std::string::npos)
           << check.text();
       ++refused;
       break;
@@ -391,15 +394,95 @@ TEST(ConstrainedVerify, NarrowingABoxLeavesOutNobody) {
   EXPECT_GT(emptied, 100);
 }
 
-// Certain shares are of what exists, which is not counted there.
-TEST(ConstrainedVerify, SharesAreRefusedByName) {
-  ConstrainedSubject constrained(2);
-  ASSERT_FALSE(constrained.subject()->constraints().empty());
-  constrained.options().cell_size = 0;
-  constrained.options().quantify = 10;
-  expect_error(ExitCode::kUnavailable, {"domain.yaml", "constraints", "verify --quantify"},
-               [&] { constrained.verify(); });
-  EXPECT_FALSE(std::filesystem::exists(constrained.dir() + "/summary.json"));
+// Shares are of the groups that exist: exact in the end, and never too great before.
+TEST(ConstrainedVerify, SharesAreOfTheGroupsThatExist) {
+  int unfair = 0;
+  int on_the_way = 0;
+  for (std::uint32_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    ConstrainedSubject constrained(seed);
+    auto const subject = constrained.subject();
+    if (!subject || (subject->model().outputs() > 2 && !subject->model().scorer())) continue;
+    VerifyOptions& options = constrained.options();
+    options.cell_size = 0;
+    options.quantify = seed % 3 == 0 ? 1 : 5000;
+    if (seed % 7 == 0) options.semantics = PairSemantics::kAll;
+    constrained.verify();
+    Json const summary = Json::parse(slurp(constrained.dir() + "/summary.json"));
+    Json const& shares = summary.at("shares");
+    Everybody everybody(*subject, {.semantics = options.semantics});
+    Everybody::Groups const truth = everybody.count_groups();
+    double const groups = shares.at("groups").get<double>();
+    ASSERT_EQ(groups, static_cast<double>(truth.all));
+    auto const stated = [&](char const* name) { return shares.at(name).get<double>() * groups; };
+    constexpr double kRounding = 1e-6;
+    EXPECT_LE(stated("unfair"), static_cast<double>(truth.unfair) + kRounding);
+    EXPECT_LE(stated("fair"), static_cast<double>(truth.all - truth.unfair) + kRounding);
+    on_the_way += stated("undecided") > kRounding ? 1 : 0;
+    unfair += stated("unfair") > kRounding ? 1 : 0;
+    if (options.quantify < 5000) continue;
+    EXPECT_NEAR(stated("unfair"), static_cast<double>(truth.unfair), kRounding);
+    EXPECT_NEAR(stated("fair"), static_cast<double>(truth.all - truth.unfair), kRounding);
+  }
+  EXPECT_GT(unfair, 20);
+  EXPECT_GT(on_the_way, 3);
+}
+
+// What constraints tie together is counted one by one, and refused by name where it is too much.
+TEST(ConstrainedVerify, SharesAreRefusedWhereTooMuchIsTiedTogether) {
+  SmallShape shape;
+  shape.ranges = {3000, 2, 3, 2000};
+  shape.selected = {1};
+  shape.constraints = "constraints:\n  - {sum: {a0: 1, a3: 1}, at_most: 3000}\n";
+  TemporaryFolder const folder;
+  RunConfig const config = small_config(folder, shape);
+  VerifyOptions options;
+  options.quantify = 10;
+  expect_error(ExitCode::kUnavailable, {"domain.yaml", "'a0', 'a3'", "4194304", "--quantify"},
+               [&] { verify(config, options); });
+  EXPECT_FALSE(std::filesystem::exists(folder.file("out/summary.json")));
+}
+
+// Of any box, it counts what the words let exist.
+TEST(ExistingGroups, AreThoseOfTheWords) {
+  for (std::uint32_t seed = 1; seed <= 150; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    ConstrainedSubject const constrained(seed);
+    auto const subject = constrained.subject();
+    if (!subject) continue;
+    PackedSubject const packed(subject->view(), 16);
+    BoxDomain const domain(subject->view(), packed, region_lists(*subject, {}));
+    std::vector<int> variants;
+    for (int v = 0; v < domain.variants(); ++v) variants.push_back(v);
+    ExistingGroups const existing(domain, variants);
+    std::mt19937 random(seed);
+    std::vector<std::int32_t> row(domain.attributes());
+    for (int i = 0; i < 10; ++i) {
+      GroupBox box = domain.whole();
+      for (AxisRange& range : box) {
+        if (i == 0) continue;
+        range.first += static_cast<std::int32_t>(random() % static_cast<unsigned>(range.size()));
+        range.last -= static_cast<std::int32_t>(random() % static_cast<unsigned>(range.size()));
+      }
+      double some = 0.0;
+      double both = 0.0;
+      each_point(std::span<AxisRange const>(box), [&](std::vector<std::int32_t> const& entries) {
+        std::vector<bool> there;
+        for (int const v : variants) {
+          domain.row(entries, v, row.data());
+          there.push_back(satisfies(subject->domain().constraints, row.data()));
+        }
+        some += std::ranges::count(there, true) > 0 ? 1.0 : 0.0;
+        both += there[0] && there[1] ? 1.0 : 0.0;
+        return true;
+      });
+      EXPECT_EQ(existing.count(box), some);
+      EXPECT_LE(existing.count_both(box, 0, 1), both);
+      if (variants.size() == 2) {
+        EXPECT_EQ(existing.count_both(box, 0, 1), both);
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -68,9 +68,7 @@ class Everybody {
     }
   }
 
-  bool exists(Row const& row) const {
-    return satisfies(subject_.domain().constraints, row.data());
-  }
+  bool exists(Row const& row) const { return satisfies(subject_.domain().constraints, row.data()); }
   std::int32_t label(Row const& row) { return (*label_)(row.data()).label; }
 
   /// Of a cell: whether somebody exists in it, whether two people are compared and decided
@@ -105,6 +103,33 @@ class Everybody {
       });
     });
     return cell;
+  }
+
+  /// Groups of whom somebody exists, and unfair ones of them.
+  struct Groups {
+    std::int64_t all = 0;
+    std::int64_t unfair = 0;
+  };
+  Groups count_groups() {
+    Groups groups;
+    Row low;
+    Row high;
+    for (Attribute const& attribute : subject_.domain().attributes) {
+      low.push_back(*attribute.low);
+      high.push_back(*attribute.high);
+    }
+    Row first = low;
+    Row last = high;
+    for (std::int32_t const s : subject_.selected()) last[at(s)] = first[at(s)];
+    each_row(first, last, [&](Row const& group) {
+      Row from = group;
+      Row to = group;
+      for (std::int32_t const s : subject_.selected()) to[at(s)] = high[at(s)];
+      Cell const cell = look(from, to);
+      groups.all += cell.anybody ? 1 : 0;
+      groups.unfair += cell.unfair ? 1 : 0;
+    });
+    return groups;
   }
 
   bool compares(Row const& one, Row const& other) const {
