@@ -47,7 +47,7 @@ class CheckedExistence {
   Emptiness look(GroupBox const& box, int variant, int effort) const;
   /// Looks at every group.
   Emptiness look_at_all(GroupBox const& box, int variant) const;
-  /// The longest axis, of those that constraints speak of if there is one; none: all have one entry.
+  /// The longest axis, of those that constraints speak of if there is one.
   std::size_t axis_to_halve(GroupBox const& box) const;
 
   BoxDomain const& domain_;

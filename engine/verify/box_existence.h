@@ -11,8 +11,8 @@
 
 namespace fairlane {
 
-/// Looks at boxes of groups by the constraints as kernels see them: what it leaves out of a box does
-/// not exist, while some of what it leaves in need not. At a point it is exact. Any thread.
+/// Looks at boxes of groups by the constraints as kernels see them: what it leaves out of a box
+/// does not exist, while some of what it leaves in need not. At a point it is exact. Any thread.
 class BoxExistence {
  public:
   /// domain  outlives it

@@ -41,7 +41,7 @@ ExistingGroups::ExistingGroups(BoxDomain const& domain, std::vector<int> variant
 }
 
 bool ExistingGroups::find_tied() {
-  // Axes by the one that stands for all that are tied to it; behind them, the attributes under test.
+  // Axes by the one that stands for all that are tied to it; behind them those under test.
   std::size_t const under_test = domain_.axes();
   std::vector<std::size_t> of(under_test + 1);
   std::iota(of.begin(), of.end(), std::size_t{0});

@@ -24,8 +24,8 @@ class GroupPairs {
   /// other too or of one that it is compared with.
   std::optional<UnfairPair> certain_pair(std::span<std::int32_t const> entries,
                                          std::span<int const> variants);
-  /// Of the group of the last certain_pair: whether somebody of it exists, and, where it has no pair,
-  /// whether an output is not finite, and whether one could be without the margin.
+  /// Of the group of the last certain_pair: whether somebody of it exists, and, where it has no
+  /// pair, whether an output is not finite, and whether one could be without the margin.
   bool anybody() const { return anybody_; }
   bool undefined() const { return undefined_; }
   bool within_margin() const { return within_margin_; }

@@ -38,8 +38,8 @@ class ProofTrees {
     std::span<AxisRange const> peopled;
     std::span<AxisRange const> part;
   };
-  /// A box whose part is cut at an entry of an axis. Returns the number of the lower half's box; the
-  /// upper one's is the next.
+  /// A box whose part is cut at an entry of an axis. Returns the number of the lower half's box;
+  /// the upper one's is the next.
   std::int32_t cut(std::int64_t cell, std::int32_t number, Narrowed const& narrowed,
                    std::size_t axis, std::int32_t entry);
   /// A box whose part is proven.

@@ -168,8 +168,8 @@ class Everybody {
   std::set<std::pair<std::int32_t, std::int32_t>> pairs_;
 };
 
-/// What the cells of a directory say, counted. empty: of the fair ones; spared: fair ones that would
-/// be unfair if everybody existed
+/// What the cells of a directory say, counted. empty: of the fair ones; spared: fair ones that
+/// would be unfair if everybody existed
 struct SaidCells {
   int fair = 0;
   int unfair = 0;
