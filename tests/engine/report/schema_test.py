@@ -22,6 +22,7 @@ CONSTRAINTS = """constraints:
   - {from_data: [education, occupation]}
   - {if: {age: 18-29}, then: {experience: {at_most: 3}}}
   - {if: {gender: female, occupation: manual}, then: {hours: 2}}
+  - {sum: {age: 1, education: 1, experience: -1}, at_least: 2}
 """
 CONFIG = "model: census.safetensors\ndata: census.csv\ndomain: census.domain.yaml\nprotected: [age, gender]\n"
 TYPES = {

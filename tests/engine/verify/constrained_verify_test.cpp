@@ -410,7 +410,9 @@ TEST(ConstrainedVerify, SharesAreOfTheGroupsThatExist) {
     constrained.verify();
     Json const summary = Json::parse(slurp(constrained.dir() + "/summary.json"));
     Json const& shares = summary.at("shares");
-    Everybody everybody(*subject, {.semantics = options.semantics});
+    SmallQuery query;
+    query.semantics = options.semantics;
+    Everybody everybody(*subject, query);
     Everybody::Groups const truth = everybody.count_groups();
     double const groups = shares.at("groups").get<double>();
     ASSERT_EQ(groups, static_cast<double>(truth.all));
