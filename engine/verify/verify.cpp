@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/sha256.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
@@ -92,6 +93,16 @@ RegionRules region_rules(TestSubject const& subject, ProvableModel const& model,
   return rules;
 }
 
+/// SHA-256 of what a domain's constraints say.
+std::string words_digest(Domain const& domain) {
+  std::string text;
+  for (Constraint const& constraint : domain.constraints) {
+    text += constraint_text(constraint, domain) + '\n';
+    for (std::int32_t const code : constraint.rows) text += std::to_string(code) + ' ';
+  }
+  return sha256(text);
+}
+
 /// The groups of which shares are wanted. Throws Error(kUnavailable) where they cannot be counted.
 ExistingGroups counted_groups(TestSubject const& subject, BoxDomain const& domain,
                               Cells const& cells, VerifyOptions const& options) {
@@ -151,8 +162,14 @@ class Verification : private JobTask {
   std::string run();
 
  private:
+  /// What is asked, of whom: of everybody whom the constraints let exist.
+  Json query_of_all() const {
+    Json query = recorded_query(options_);
+    if (!subject_.constraints().empty()) query["constraints"] = words_digest(subject_.domain());
+    return query;
+  }
   std::string manifest() const {
-    return manifest_json(config_, subject_, Cut{}, {{"verify", recorded_query(options_).dump()}});
+    return manifest_json(config_, subject_, Cut{}, {{"verify", query_of_all().dump()}});
   }
   JobOptions job_options() const {
     JobOptions job;
@@ -308,7 +325,7 @@ std::string Verification::run() {
   tell(backend_line(*backend_, execution_));
   std::optional<EarlierVerdicts> earlier;
   if (!options_.against.empty())
-    earlier = read_earlier(options_.against, subject_, cells_, recorded_query(options_));
+    earlier = read_earlier(options_.against, subject_, cells_, query_of_all());
   job_.run();
   if (shares_ && !shares_->agrees()) {
     ShareInterval const sample = shares_->interval(CertainShares::kConfidence);

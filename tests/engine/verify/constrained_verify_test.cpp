@@ -430,6 +430,26 @@ TEST(ConstrainedVerify, SharesAreOfTheGroupsThatExist) {
   EXPECT_GT(on_the_way, 3);
 }
 
+// Two models are compared on the same people.
+TEST(ConstrainedVerify, StandsBesideAnotherOfTheSameConstraints) {
+  ConstrainedSubject constrained(2);
+  ASSERT_FALSE(constrained.subject()->constraints().empty());
+  constrained.verify();
+  RunConfig again = constrained.config();
+  again.output.dir = constrained.dir() + "-again";
+  VerifyOptions options = constrained.options();
+  options.against = constrained.dir();
+  Json const summary = Json::parse(verify(again, options));
+  EXPECT_EQ(summary.at("against").at("became_fair").get<int>(), 0);
+  EXPECT_EQ(summary.at("against").at("became_unfair").get<int>(), 0);
+  std::string const text = slurp(again.domain);
+  write_bytes(again.domain, text + "  - {sum: {a0: 1, a2: 1}, at_most: 3}\n");
+  again.output.dir = constrained.dir() + "-other";
+  expect_error(ExitCode::kUsage, {"--against", "constraints"}, [&] { verify(again, options); });
+  write_bytes(again.domain, text.substr(0, text.find("constraints:\n")));
+  expect_error(ExitCode::kUsage, {"--against", "constraints"}, [&] { verify(again, options); });
+}
+
 // What constraints tie together is counted one by one, and refused by name where it is too much.
 TEST(ConstrainedVerify, SharesAreRefusedWhereTooMuchIsTiedTogether) {
   SmallShape shape;
