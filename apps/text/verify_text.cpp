@@ -62,7 +62,7 @@ std::string verify_text(std::string const& text) {
     }
   }
   if (Json const* const empty = json.find("empty_cells"))
-    result += fmt::format("  {} fair ones have nobody within the limits\n", count_of(*empty));
+    result += fmt::format("  {} fair ones have nobody in them\n", count_of(*empty));
   auto const& examples = json.at("counterexamples");
   if (examples.at("float32_only").get<std::int64_t>() > 0) {
     result += fmt::format("examples     {} of {} hold in float32 alone, not in double precision\n",

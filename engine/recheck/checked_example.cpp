@@ -72,6 +72,7 @@ ExampleOutcome ExampleChecker::check(std::int64_t cell,
                                      std::vector<std::string_view> const& words) {
   ExampleOutcome outcome;
   outcome.problem = read_rows(cell, words);
+  if (outcome.problem.empty()) outcome.problem = violated();
   if (outcome.problem.empty())
     outcome.problem = compare_outputs(&words[words.size() - kAfter], outcome);
   return outcome;
@@ -126,6 +127,18 @@ std::string ExampleChecker::read_rows(std::int64_t cell,
     return fmt::format(
         "the two differ in {} of {} attributes under test, and are not compared in this query",
         differing, selected.size());
+  }
+  return "";
+}
+
+std::string ExampleChecker::violated() const {
+  for (int side = 0; side < 2; ++side) {
+    for (Constraint const& constraint : subject_.domain().constraints) {
+      if (satisfies(constraint, rows_[side].data())) continue;
+      return fmt::format("the {} of the two does not exist: it violates \"{}\"",
+                         side == 0 ? "first" : "second",
+                         constraint_text(constraint, subject_.domain()));
+    }
   }
   return "";
 }

@@ -48,6 +48,8 @@ class ExampleChecker {
   std::string read_rows(std::int64_t cell, std::vector<std::string_view> const& words);
   /// Whether a row's group is one of the cell's.
   bool is_group_of(std::int64_t cell, std::vector<std::int32_t> const& row) const;
+  /// Which constraint one of the rows violates; empty: none.
+  std::string violated() const;
   std::string compare_outputs(std::string_view const* words, ExampleOutcome& outcome);
   /// What real numbers say of both rows of a network.
   std::string compare_in_double(std::int32_t const* labels, std::vector<std::string>& expected,

@@ -41,13 +41,15 @@ LeafOutcome EnsembleLeafProver::prove(GroupBox const& box, std::span<int const> 
     if (is_stopped() || looks == effort_) return LeafOutcome::kUnproven;
     GroupBox part = std::move(open.back());
     open.pop_back();
-    if (!domain_.keep_limits(part) || is_fair(part, variants)) continue;
+    if (!domain_.keep_limits(part)) continue;
+    std::vector<int> const there = existing(part, variants);
+    if (is_fair(part, there)) continue;
     if (domain_.groups(part) <= few_) {
-      LeafOutcome const outcome = evaluate(part, variants);
+      LeafOutcome const outcome = evaluate(part, there);
       if (outcome != LeafOutcome::kProven) return outcome;
       continue;
     }
-    std::size_t const axis = widest_axis(part, inputs_.enclose(part, variants));
+    std::size_t const axis = widest_axis(part, inputs_.enclose(part, there));
     AxisRange const whole = part[axis];
     std::int32_t const middle = whole.first + (whole.last - whole.first) / 2;
     part[axis] = {whole.first, middle};
@@ -154,16 +156,19 @@ bool EnsembleLeafProver::is_fair(GroupBox const& box, std::span<int const> varia
 LeafOutcome EnsembleLeafProver::evaluate(GroupBox const& box, std::span<int const> variants) const {
   std::vector<std::int32_t> row(domain_.attributes());
   std::vector<ContractOutcome> outcomes(variants.size());
+  std::vector<char> is_there(variants.size());
   bool fair = true;
   each_point(std::span<AxisRange const>(box), [&](std::vector<std::int32_t> const& entries) {
     if (domain_.excess(entries) > 0) return true;
     for (std::size_t v = 0; v < variants.size(); ++v) {
       domain_.row(entries, variants[v], row.data());
+      is_there[v] = exists(row.data()) ? 1 : 0;
       outcomes[v] = label_(row.data());
-      fair = fair && outcomes[v].label >= 0;
+      fair = fair && (outcomes[v].label >= 0 || is_there[v] == 0);
     }
     for (std::size_t a = 0; a < variants.size(); ++a) {
       for (std::size_t e = 0; e < variants.size(); ++e) {
+        if (is_there[a] == 0 || is_there[e] == 0) continue;
         bool const close = query_.margin > 0.0 && outcomes[a].lead > query_.least_upper() &&
                            outcomes[e].lead <= query_.most_lower();
         bool const differ = outcomes[a].label != outcomes[e].label || close;

@@ -34,10 +34,12 @@ LeafOutcome NetworkLeafProver::prove(GroupBox const& box, std::span<int const> v
     GroupBox part = std::move(open.back());
     open.pop_back();
     if (!domain_.keep_limits(part)) continue;
-    if (classes_ > 2 && is_outdone(part, variants, first, second)) continue;
+    std::vector<int> const there = existing(part, variants);
+    if (there.empty()) continue;
+    if (classes_ > 2 && is_outdone(part, there, first, second)) continue;
     network_.compare(first, second);
     std::size_t axis = 0;
-    switch (look_at(part, variants, axis)) {
+    switch (look_at(part, there, axis)) {
       case Step::kFair:
         break;
       case Step::kRefuted:
@@ -140,16 +142,19 @@ NetworkLeafProver::Step NetworkLeafProver::evaluate(GroupBox const& box,
                                                     std::span<int const> variants) const {
   std::vector<std::int32_t> row(domain_.attributes());
   std::vector<ContractOutcome> outcomes(variants.size());
+  std::vector<char> is_there(variants.size());
   Step step = Step::kFair;
   each_point(std::span<AxisRange const>(box), [&](std::vector<std::int32_t> const& entries) {
     if (domain_.excess(entries) > 0) return true;
     for (std::size_t v = 0; v < variants.size(); ++v) {
       domain_.row(entries, variants[v], row.data());
+      is_there[v] = exists(row.data()) ? 1 : 0;
       outcomes[v] = outcome_of_(row.data());
-      if (outcomes[v].label < 0) step = Step::kRefuted;
+      if (outcomes[v].label < 0 && is_there[v] != 0) step = Step::kRefuted;
     }
     for (std::size_t a = 0; a < variants.size(); ++a) {
       for (std::size_t e = 0; e < variants.size(); ++e) {
+        if (is_there[a] == 0 || is_there[e] == 0) continue;
         bool const differ = outcomes[a].label != outcomes[e].label;
         bool const close = query_.margin > 0.0 && outcomes[a].lead > query_.least_upper() &&
                            outcomes[e].lead <= query_.most_lower();

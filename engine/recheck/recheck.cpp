@@ -20,6 +20,7 @@
 #include "base/thread_pool.h"
 #include "engine/check/check.h"
 #include "engine/recheck/checked_example.h"
+#include "engine/recheck/checked_existence.h"
 #include "engine/recheck/checked_inputs.h"
 #include "engine/recheck/contract_label.h"
 #include "engine/recheck/ensemble_leaf_prover.h"
@@ -96,6 +97,8 @@ class Recheck {
   void check_proof(std::int64_t cell, LeafProver& prover);
   /// What is wrong with the letter of a leaf; empty: nothing.
   std::string wrong_kind(GroupBox const& box, char leaf) const;
+  /// Whether nobody is in a box, within the limits and the constraints.
+  LeafOutcome prove_empty(GroupBox box, std::span<int const> variants) const;
   void fail(std::string const& text) {
     std::lock_guard const guard(lock_);
     ++result_.failed;
@@ -120,6 +123,7 @@ class Recheck {
   BoxDomain domain_;
   Certificate certificate_;
   Cells cells_;
+  CheckedExistence existence_;
   VerifyQuery query_;
   std::uint64_t boxes_ = 0;       // of all cells, as cells.csv has them
   std::int64_t empty_ = 0;        // cells
@@ -193,7 +197,8 @@ Recheck::Recheck(std::string dir, RecheckOptions const& options)
       domain_(subject_.view(), packed_, region_lists(subject_, query_options_.region),
               {{}, limits_of()}),
       certificate_(read_certificate(dir_ + "/certificate.txt")),
-      cells_(cells_of()) {
+      cells_(cells_of()),
+      existence_(domain_, subject_.domain()) {
   check_tables(domain_, subject_);
   if (network_ != nullptr) check_network();
   int const outputs = subject_.model().outputs();
@@ -403,8 +408,13 @@ void Recheck::check_proof(std::int64_t cell, LeafProver& prover) {
         if (is_stopped()) return;
         if (std::string const what = wrong_kind(walk.box(), walk.leaf()); !what.empty())
           return wrong(what);
+        bool const said_empty = walk.leaf() == static_cast<char>(LeafProof::kEmpty);
         LeafOutcome const outcome =
-            prover.prove(walk.box(), variants, classes == 1 ? 0 : first, classes == 1 ? 0 : second);
+            said_empty ? prove_empty(walk.box(), variants)
+                       : prover.prove(walk.box(), variants, classes == 1 ? 0 : first,
+                                      classes == 1 ? 0 : second);
+        if (outcome == LeafOutcome::kRefuted && said_empty)
+          return wrong("a leaf is said to be empty where somebody may be");
         if (outcome == LeafOutcome::kRefuted) wrong("a leaf holds an unfair or undefined group");
         std::lock_guard const guard(lock_);
         ++result_.leaves;
@@ -425,18 +435,23 @@ std::string Recheck::wrong_kind(GroupBox const& box, char leaf) const {
     case LeafProof::kVariants:
     case LeafProof::kUnits:
     case LeafProof::kNarrowed:
+    case LeafProof::kEmpty:
       return "";
     case LeafProof::kEvaluated:
       if (domain_.groups(box) <= kMostEvaluated) return "";
       return "a leaf is said to be evaluated that has too many groups";
-    case LeafProof::kEmpty: {
-      GroupBox rest = box;
-      if (!domain_.keep_limits(rest)) return "";
-      return "a leaf is said to be empty where somebody may be within the limits";
-    }
     default:
       return "expected a cut or a leaf, one of m, v, u, e, x and n";
   }
+}
+
+LeafOutcome Recheck::prove_empty(GroupBox box, std::span<int const> variants) const {
+  if (!domain_.keep_limits(box)) return LeafOutcome::kProven;
+  if (!existence_.constrained()) return LeafOutcome::kRefuted;
+  Emptiness const found = existence_.look(box, variants, options_.effort);
+  return found == Emptiness::kEmpty     ? LeafOutcome::kProven
+         : found == Emptiness::kPeopled ? LeafOutcome::kRefuted
+                                        : LeafOutcome::kUnproven;
 }
 
 void Recheck::check_proofs() {
@@ -456,6 +471,7 @@ void Recheck::check_proofs() {
           options_.effort));
     }
     provers.back()->stop_at(options_.stop);
+    provers.back()->honour(existence_);
   }
   constexpr std::int64_t kRound = 512;  // cells, after which progress is told
   for (std::int64_t first = 0; first < cells_.count(); first += kRound) {

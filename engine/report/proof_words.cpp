@@ -105,8 +105,8 @@ std::vector<std::string> verify_limits(Json const& digest) {
                     count_at(summary, "counterexamples.float32_only"),
                     count_at(summary, "counterexamples.all")));
   if (whole_at(summary, "empty_cells") > 0)
-    limits.push_back(fmt::format("{} of the fair cells have nobody within the limits.",
-                                 count_at(summary, "empty_cells")));
+    limits.push_back(
+        fmt::format("{} of the fair cells have nobody in them.", count_at(summary, "empty_cells")));
   if (whole_at(summary, "cells.sat") > 0)
     limits.emplace_back(
         "A cell with an example is not unfair throughout: the example says that there is one.");

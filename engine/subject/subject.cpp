@@ -272,14 +272,6 @@ TestSubject::TestSubject(RunConfig const& config, Domain domain,
   }
 }
 
-void TestSubject::refuse_constraints(char const* command) const {
-  if (constraints_.empty()) return;
-  throw Error(ExitCode::kUnavailable,
-              fmt::format("{}: has constraints, which `{}` cannot honour in this version; expected "
-                          "a domain without any (`run`, `compare` and `enumerate` honour them)",
-                          escaped(domain_.source, kLongestPath), command));
-}
-
 void TestSubject::check_inputs(RunConfig const& config) const {
   int const columns = domain_.columns();
   if (model_.inputs() == columns) return;

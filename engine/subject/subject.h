@@ -44,9 +44,6 @@ class TestSubject {
   std::vector<std::int32_t> const& selected() const { return selected_; }
   std::vector<std::vector<std::int32_t>> const& values() const { return values_; }
   CompiledConstraints const& constraints() const { return constraints_; }
-  /// Throws Error(kUnavailable) where constraints exclude inputs, for a command that does not know
-  /// of such inputs.
-  void refuse_constraints(char const* command) const;
   /// Number of protected combinations.
   std::int64_t variants() const;
   /// Lines such as "12 of 48842 rows lie outside the domain and were dropped".

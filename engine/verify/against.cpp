@@ -19,7 +19,8 @@ constexpr std::size_t kLongestCsv = std::size_t{1} << 34;
 
 /// The parts of a query that two models have to be asked alike.
 void compare_queries(std::string const& dir, Json const& earlier, Json const& now) {
-  for (char const* key : {"ranges", "from_data", "rows", "semantics", "relaxed", "where"}) {
+  for (char const* key :
+       {"ranges", "from_data", "rows", "semantics", "relaxed", "where", "constraints"}) {
     auto const text = [key](Json const& query) {
       Json const* const value = query.find(key);
       return value == nullptr ? std::string("none") : value->dump();

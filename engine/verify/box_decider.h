@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <span>
 
+#include "engine/verify/box_existence.h"
+#include "engine/verify/existing_groups.h"
 #include "engine/verify/group_pairs.h"
 #include "engine/verify/open_box.h"
 
@@ -19,19 +21,25 @@ enum class BoxVerdict : std::uint8_t {
   kEnumerated,    // fair: every group was evaluated
   kUndefined,     // every group was evaluated, and some output is not finite
   kWithinMargin,  // every group was evaluated, and some is fair by less than the margin
-  kEmpty,         // no group is within the limits
+  kEmpty,         // no group is within the limits and exists
 };
 
-/// box      what is left of an open one, to be split at `axis`
-/// example  of an unfair one
+/// box       what is left of an open one, to be split at `axis`
+/// peopled   the box, or what constraints leave of it: outside nobody exists
+/// leaves    whether somebody may exist in what pairs of variants have left out of `peopled`
+/// variants  those that are compared, less such as exist nowhere in the box
+/// example   of an unfair one
 struct Decision {
   BoxVerdict verdict = BoxVerdict::kOpen;
   GroupBox box;
+  GroupBox peopled;
+  bool leaves = false;
+  std::vector<int> variants;
   std::size_t axis = 0;
   UnfairPair example;
 };
 
-/// What is certain of a box's groups.
+/// What is certain of a box's groups that exist.
 /// by_merged  of an open box's `fair`, by bounds of all variants together
 struct CertainGroups {
   double fair = 0.0;
@@ -47,19 +55,21 @@ class BoxDecider {
   virtual void decide(std::span<OpenBox const> boxes, std::span<Decision> decisions) = 0;
   /// Counts the groups of boxes that are certainly fair and certainly not, and leaves the rest of
   /// each open, or decided where nothing is. No examples. decisions, certain [boxes]
-  virtual void measure(std::span<OpenBox const> boxes, std::span<Decision> decisions,
-                       std::span<CertainGroups> certain) = 0;
+  virtual void measure(ExistingGroups const& existing, std::span<OpenBox const> boxes,
+                       std::span<Decision> decisions, std::span<CertainGroups> certain) = 0;
 };
 
 // Steps that all deciders share.
 
-/// An open box, narrowed to what limits leave of it, or one that they leave empty.
-Decision begin_decision(BoxDomain const& domain, OpenBox const& box);
+/// An open box, narrowed to what limits and constraints leave of it, or one that they leave empty
+/// or without anybody to compare.
+Decision begin_decision(BoxDomain const& domain, BoxExistence const& existence,
+                        VerifyQuery const& query, OpenBox const& box);
 /// Whether a box has so few groups that each is evaluated rather than it is halved.
 bool is_small(BoxDomain const& domain, GroupBox const& box);
 /// Decides an open box by each of its groups.
-void evaluate_groups(GroupPairs& groups, std::span<int const> variants, Decision& decision);
+void evaluate_groups(BoxExistence const& existence, GroupPairs& groups, Decision& decision);
 /// Counts each of its groups.
-CertainGroups count_groups(GroupPairs& groups, std::span<int const> variants, Decision& decision);
+CertainGroups count_groups(GroupPairs& groups, Decision& decision);
 
 }  // namespace fairlane

@@ -8,7 +8,7 @@ namespace fairlane {
 
 BoxDomain::BoxDomain(SubjectView const& view, PackedSubject const& packed,
                      std::vector<ValueList> lists, RegionRules rules)
-    : packed_(packed) {
+    : packed_(packed), constraints_(view.constraints) {
   for (std::size_t a = 0; a < view.low.size(); ++a) {
     first_input_.push_back(inputs_);
     inputs_ += view.encoding(a).width;
@@ -232,7 +232,7 @@ void BoxDomain::row(std::span<std::int32_t const> entries, int variant, std::int
       row[list.attributes[i]] = list.values[static_cast<std::size_t>(entries[a]) * width + i];
     }
   }
-  packed_.set_variant(variant, row);
+  set_variant(variant, row);
 }
 
 }  // namespace fairlane

@@ -115,9 +115,13 @@ class BoxDomain {
   /// What one input rises by from each entry to the next; 0 where there is no such step.
   double step(std::size_t axis) const { return axes_[axis].step; }
 
+  /// Which members of groups exist: their rows satisfy all of these. Empty: all do.
+  std::span<ConstraintView const> constraints() const { return constraints_; }
   /// The row [attributes] of a group, in dataset order, with a variant's values.
   /// entries [axes]
   void row(std::span<std::int32_t const> entries, int variant, std::int32_t* row) const;
+  /// Only the variant's values.
+  void set_variant(int variant, std::int32_t* row) const { packed_.set_variant(variant, row); }
   std::size_t attributes() const { return packed_.column_of().size(); }
 
  private:
@@ -139,6 +143,7 @@ class BoxDomain {
   void find_apart(Axis const& axis);
 
   PackedSubject const& packed_;
+  std::span<ConstraintView const> constraints_;
   std::vector<Axis> axes_;
   std::vector<int> first_input_;        // [attributes]
   std::vector<int> variant_inputs_;     // of the attributes under test

@@ -27,6 +27,10 @@ LeafProof proof_of(BoxVerdict verdict) {
   }
 }
 
+ProofTrees::Narrowed narrowed(OpenBox const& box, Decision const& decision) {
+  return {box.box, decision.peopled, decision.box};
+}
+
 constexpr std::size_t kVerdicts = static_cast<std::size_t>(BoxVerdict::kEmpty) + 1;
 
 }  // namespace
@@ -76,6 +80,7 @@ void BoxQueue::take(std::vector<Decision> const& decisions) {
     ++state.boxes;
     ++by_verdict_[static_cast<std::size_t>(decision.verdict)];
     if (state.verdict != CellVerdict::kUndecided) continue;
+    state.peopled = state.peopled || decision.leaves;
     switch (decision.verdict) {
       case BoxVerdict::kUnfair:
         examples_[cell] = decision.example;
@@ -91,7 +96,7 @@ void BoxQueue::take(std::vector<Decision> const& decisions) {
       default:
         if (decision.verdict == BoxVerdict::kUndefined) state.reason = CellReason::kUndefined;
         if (decision.verdict == BoxVerdict::kWithinMargin) state.reason = CellReason::kMargin;
-        trees_.prove(cell, round_[i].number, round_[i].box, decision.box,
+        trees_.prove(cell, round_[i].number, narrowed(round_[i], decision),
                      proof_of(decision.verdict));
         state.peopled = state.peopled || decision.verdict != BoxVerdict::kEmpty;
         if (--state.open > 0) break;
@@ -128,7 +133,7 @@ void BoxQueue::split(std::int64_t cell, OpenBox const& box, Decision const& deci
   pace(left, groups(left.box) <= kHelps * groups(box.box), 0);
   std::size_t const axis = decision.axis;
   std::int32_t const number =
-      trees_.cut(cell, box.number, box.box, left.box, axis, middle_of(left.box[axis]));
+      trees_.cut(cell, box.number, narrowed(box, decision), axis, middle_of(left.box[axis]));
   // The lower half is taken first.
   stack_.push_back({cell, half_of(left, axis, true, 0)});
   stack_.back().box.number = number + 1;

@@ -17,6 +17,7 @@ constexpr int kPatience = 4;  // steps without progress before the search starts
 BoxSearch::BoxSearch(BoxDomain const& domain, BoundNetwork const& network, Backend& backend,
                      VerifyQuery const& query)
     : domain_(domain),
+      existence_(domain),
       networks_(network),
       groups_(domain, backend, query, network.get().outputs),
       query_(query),
@@ -69,6 +70,7 @@ void BoxSearch::restart(Lane& lane, Task const& task) {
 }
 
 void BoxSearch::keep_limits(Lane& lane, Task const& task) const {
+  existence_.settle(task.box, task.variants, lane.entries);
   if (!domain_.limited()) return;
   // One axis after the other gets the entry that is beyond the least, the nearest of those.
   std::int64_t beyond = domain_.excess(lane.entries);
@@ -113,9 +115,16 @@ void BoxSearch::evaluate(std::span<Task const> tasks) {
   std::size_t most = 0;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     lanes_[i].outputs.resize(kinds * tasks[i].variants.size());
+    lanes_[i].exists.clear();
     most = std::max(most, tasks[i].variants.size());
   }
   for (std::size_t kind = 0; kind < kinds; ++kind) {
+    for (std::size_t i = 0; i < tasks.size() && existence_.constrained(); ++i) {
+      Lane& lane = lanes_[i];
+      auto const entries = kind == 0 ? lane.entries : beside(lane, kind == 1);
+      for (int const v : tasks[i].variants)
+        lane.exists.push_back(existence_.exists(entries, v) ? 1 : 0);
+    }
     for (std::size_t v = 0; v < most; ++v) {
       for (std::size_t i = 0; i < tasks.size(); ++i) {
         auto const& variants = tasks[i].variants;
@@ -139,7 +148,9 @@ std::optional<UnfairPair> BoxSearch::pair_at(std::size_t i, Task const& task) {
   Lane const& lane = lanes_[i];
   bool above = false;
   bool below = false;
-  for (double const z : lane.outputs) (z > query_.threshold ? above : below) = true;
+  for (std::size_t k = 0; k < lane.outputs.size(); ++k) {
+    if (lane.counts(k)) (lane.outputs[k] > query_.threshold ? above : below) = true;
+  }
   if (!above || !below || domain_.excess(lane.entries) > 0) return std::nullopt;
   if (!domain_.relaxed()) {
     auto found = groups_.certain_pair(lane.entries, task.variants);
@@ -167,11 +178,18 @@ bool BoxSearch::holds_in_double(Lane const& lane, Task const& task, VariantPair 
 void BoxSearch::move(std::span<Task const> tasks) {
   // Slopes at the variant that is nearest to the threshold.
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    auto const& outputs = lanes_[i].outputs;
+    std::vector<double> outputs = lanes_[i].outputs;
     std::size_t nearest = 0;
     for (std::size_t v = 1; v < outputs.size(); ++v) {
       double const distance = std::abs(outputs[v] - query_.threshold);
-      if (distance < std::abs(outputs[nearest] - query_.threshold)) nearest = v;
+      bool const first = lanes_[i].counts(v) && !lanes_[i].counts(nearest);
+      bool const comes_in_question = lanes_[i].counts(v) || !lanes_[i].counts(nearest);
+      bool const nearer = distance < std::abs(outputs[nearest] - query_.threshold);
+      if (first || (comes_in_question && nearer)) nearest = v;
+    }
+    // Nobody's output moves nothing.
+    for (std::size_t v = 0; v < outputs.size(); ++v) {
+      if (!lanes_[i].counts(v)) outputs[v] = outputs[nearest];
     }
     auto const& variants = tasks[i].variants;
     place(static_cast<int>(i), lanes_[i].entries, variants[nearest % variants.size()]);
@@ -209,9 +227,11 @@ void BoxSearch::step_lane(int number, Task const& task) {
   std::size_t axis = 0;
   std::int32_t entry = -1;
   auto const is_kept = [&](std::size_t a, std::int32_t e) {
-    if (!domain_.limited()) return true;
+    if (!domain_.limited() && !existence_.constrained()) return true;
     std::int32_t const here = std::exchange(lane.entries[a], e);
-    bool const kept = domain_.excess(lane.entries) == 0;
+    bool const kept =
+        domain_.excess(lane.entries) == 0 &&
+        (!existence_.constrained() || existence_.has_pair(lane.entries, task.variants));
     lane.entries[a] = here;
     return kept;
   };

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/verify/box_domain.h"
+#include "engine/verify/box_existence.h"
 #include "engine/verify/group_pairs.h"
 #include "engine/verify/verify_query.h"
 #include "kernels/backend.h"
@@ -42,16 +42,19 @@ class BoxSearch {
   struct Lane {
     std::vector<std::int32_t> entries;  // [axes]
     std::vector<double> outputs;        // [variants] of the group, then of those beside it
+    std::vector<char> exists;           // [outputs] whose it is; empty: all do
     std::vector<bool> rises;            // [axes] the output with the last entry it is compared with
     double middle = 0.0;                // between the extreme outputs, from the threshold
     double best = 0.0;                  // least |middle| since the last start
     int since = 0;                      // steps since it became less
     std::uint32_t draws = 0;
+
+    bool counts(std::size_t output) const { return exists.empty() || exists[output] != 0; }
   };
 
   void begin(std::span<Task const> tasks);
   void restart(Lane& lane, Task const& task);
-  /// Moves a lane to where the limits are kept, as far as that is found.
+  /// Moves a lane to where the limits are kept and people exist, as far as that is found.
   void keep_limits(Lane& lane, Task const& task) const;
   void evaluate(std::span<Task const> tasks);
   /// Entries of whoever is compared with a lane's group and has the greatest output, or the least,
@@ -69,6 +72,7 @@ class BoxSearch {
   }
 
   BoxDomain const& domain_;
+  BoxExistence existence_;
   BoundNetwork const& networks_;
   int classes_ = 0;
   GroupPairs groups_;

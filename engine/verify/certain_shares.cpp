@@ -27,12 +27,16 @@ bool CertainShares::agrees() const {
 }
 
 ShareInterval CertainShares::interval(double confidence) const {
+  if (sampled == 0) return {0.0, 1.0};
   return interval_of({unfair_samples, unfair_samples + sampled - defined_samples}, sampled,
                      confidence);
 }
 
-ShareQueue::ShareQueue(BoxDomain const& domain)
-    : domain_(domain), groups_(domain.groups(domain.whole())), undecided_(groups_) {}
+ShareQueue::ShareQueue(BoxDomain const& domain, ExistingGroups const& existing)
+    : domain_(domain),
+      existing_(existing),
+      groups_(existing.count(domain.whole())),
+      undecided_(groups_) {}
 
 std::vector<OpenBox> const& ShareQueue::next() {
   round_.clear();
@@ -54,7 +58,7 @@ std::vector<OpenBox> const& ShareQueue::next() {
 void ShareQueue::take(std::span<Decision const> decisions, std::span<CertainGroups const> certain) {
   for (std::size_t i = 0; i < round_.size(); ++i) {
     ++boxes_;
-    double const all = domain_.groups(round_[i].box);
+    double const all = existing_.count(round_[i].box);
     double const undecided = all - certain[i].fair - certain[i].unfair;
     if (decisions[i].verdict != BoxVerdict::kOpen || undecided <= kCountRounding * all) {
       fair_ += certain[i].fair;
@@ -62,7 +66,7 @@ void ShareQueue::take(std::span<Decision const> decisions, std::span<CertainGrou
       continue;
     }
     // Groups that narrowing has left out are fair for good.
-    double const left = domain_.groups(decisions[i].box);
+    double const left = existing_.count(decisions[i].box);
     fair_ += all - left;
     OpenBox rest = round_[i];
     rest.box = decisions[i].box;

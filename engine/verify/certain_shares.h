@@ -1,4 +1,4 @@
-// Which share of a region's groups is certainly fair, and which certainly not.
+// Which share of a region's groups is certainly fair, and which certainly not, of those that exist.
 //
 // Every box counts what is certain of its groups; the one with the most that is not is halved next.
 #pragma once
@@ -15,7 +15,7 @@ namespace fairlane {
 
 /// groups           of the region, of which `fair` and `unfair` are certain
 /// boxes            that were looked at
-/// sampled          groups drawn uniformly and evaluated
+/// sampled          groups drawn uniformly, of those that exist, and evaluated
 /// unfair_samples   of them; defined_samples: those that are, or whose outputs are all finite
 struct CertainShares {
   double groups = 0.0;
@@ -27,6 +27,8 @@ struct CertainShares {
   std::int64_t unfair_samples = 0;
 
   double undecided() const { return groups - fair - unfair; }
+  /// Of so many groups; 0 where none exists.
+  double share_of(double part) const { return groups > 0.0 ? part / groups : 0.0; }
   /// Where the share of unfair groups lies, by the sample.
   ShareInterval interval(double confidence) const;
   /// Whether the sample, with the confidence below, agrees with what is certain.
@@ -46,7 +48,8 @@ struct MeasuredBox {
 /// threads.
 class ShareQueue {
  public:
-  explicit ShareQueue(BoxDomain const& domain);
+  /// Both outlive it.
+  ShareQueue(BoxDomain const& domain, ExistingGroups const& existing);
 
   /// Boxes of the next round, which are the halves of those with the most undecided groups; none
   /// where nothing is undecided.
@@ -56,13 +59,14 @@ class ShareQueue {
   CertainShares shares() const;
   std::int64_t boxes() const { return boxes_; }
   /// Share of all groups, up to roundings.
-  double undecided() const { return undecided_ / groups_; }
+  double undecided() const { return groups_ > 0.0 ? undecided_ / groups_ : 0.0; }
 
   void write(CheckpointWriter& state) const;
   void read(CheckpointReader const& state);
 
  private:
   BoxDomain const& domain_;
+  ExistingGroups const& existing_;
   std::vector<MeasuredBox> heap_;
   std::vector<OpenBox> round_;
   double groups_ = 0.0;

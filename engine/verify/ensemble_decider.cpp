@@ -20,6 +20,7 @@ constexpr std::uint64_t kAnyLabel = ~std::uint64_t{0};
 EnsembleDecider::EnsembleDecider(BoxDomain const& domain, TreeEnsemble const& trees,
                                  RowDescriber& rows, VerifyQuery const& query)
     : domain_(domain),
+      existence_(domain),
       query_(query),
       bounds_(trees),
       groups_(domain, rows, query, trees.outputs()),
@@ -36,9 +37,10 @@ std::uint64_t EnsembleDecider::labels(GroupBox const& box, std::span<int const> 
   return bounds_.labels(query_.least_upper(), query_.most_lower());
 }
 
-bool EnsembleDecider::prove_merged(OpenBox const& box, Decision& decision) {
+bool EnsembleDecider::prove_merged(Decision& decision) {
   GroupBox const& own = decision.box;
-  std::uint64_t const all = labels(domain_.relaxed() ? domain_.widened(own) : own, variants(box));
+  std::uint64_t const all =
+      labels(domain_.relaxed() ? domain_.widened(own) : own, decision.variants);
   if (!std::has_single_bit(all)) return false;
   decision.verdict = BoxVerdict::kMerged;
   return true;
@@ -55,8 +57,8 @@ bool EnsembleDecider::told_apart(GroupBox const& box, int one, int other) {
   return bounds_.separates(inputs_, one_, other_, domain_.variant_inputs());
 }
 
-bool EnsembleDecider::prove_variants(OpenBox const& box, Decision& decision) {
-  auto const& list = variants(box);
+bool EnsembleDecider::prove_variants(Decision& decision) {
+  auto const& list = decision.variants;
   GroupBox const wide = domain_.relaxed() ? domain_.widened(decision.box) : GroupBox();
   own_labels_.clear();
   beside_labels_.clear();
@@ -99,7 +101,8 @@ double EnsembleDecider::lead(std::span<std::int32_t const> entries, int variant,
 }
 
 void EnsembleDecider::search(OpenBox const& box, Decision& decision) {
-  auto const& list = variants(box);
+  auto const& all_variants = decision.variants;
+  std::vector<int> list = all_variants;
   int const steps = box.depth == 0 ? kFirstSteps : kPartSteps;
   for (int start = 0; start < query_.starts; ++start) {
     std::uint64_t const id =
@@ -110,7 +113,9 @@ void EnsembleDecider::search(OpenBox const& box, Decision& decision) {
       entries.push_back(start == 0 ? range.first + (range.last - range.first) / 2
                                    : range.first + draw_below(id, draws++, range.size()));
     }
+    existence_.settle(decision.box, all_variants, entries);
     for (int step = 0; step < steps; ++step) {
+      if (existence_.constrained()) list = existence_.members(entries, all_variants);
       std::uint64_t all = 0;
       std::size_t nearest = 0;
       double distance = std::numeric_limits<double>::infinity();
@@ -143,6 +148,7 @@ void EnsembleDecider::search(OpenBox const& box, Decision& decision) {
           std::uint64_t label = 0;
           double const ahead = std::abs(lead(entries, list[nearest], label));
           if (!(ahead < least) || domain_.excess(entries) > 0) continue;
+          if (existence_.constrained() && !existence_.has_pair(entries, all_variants)) continue;
           least = ahead;
           axis = a;
           entry = entries[a];
@@ -157,13 +163,14 @@ void EnsembleDecider::search(OpenBox const& box, Decision& decision) {
         AxisRange const& range = decision.box[a];
         entries[a] = range.first + draw_below(id, draws++, range.size());
       }
+      existence_.settle(decision.box, all_variants, entries);
     }
   }
 }
 
-void EnsembleDecider::choose_axis(Decision& decision, std::span<int const> variants) {
+void EnsembleDecider::choose_axis(Decision& decision) {
   domain_.enclose(decision.box, inputs_.data());
-  domain_.enclose_variants(variants, inputs_.data());
+  domain_.enclose_variants(decision.variants, inputs_.data());
   std::ranges::fill(weights_, 0.0);
   bounds_.weigh(inputs_, weights_);
   double most = -1.0;
@@ -176,51 +183,52 @@ void EnsembleDecider::choose_axis(Decision& decision, std::span<int const> varia
       decision.axis = a;
     }
   }
+  // Where no leaf is in doubt, it is who exists.
+  if (most == 0.0) decision.axis = existence_.axis_in_doubt(decision.box).value_or(decision.axis);
 }
 
 void EnsembleDecider::decide(std::span<OpenBox const> boxes, std::span<Decision> decisions) {
   for (std::size_t i = 0; i < boxes.size(); ++i) {
-    Decision& decision = decisions[i] = begin_decision(domain_, boxes[i]);
-    if (decision.verdict != BoxVerdict::kOpen || prove_merged(boxes[i], decision)) continue;
-    if (prove_variants(boxes[i], decision)) continue;
+    Decision& decision = decisions[i] = begin_decision(domain_, existence_, query_, boxes[i]);
+    if (decision.verdict != BoxVerdict::kOpen || prove_merged(decision)) continue;
+    if (prove_variants(decision)) continue;
     if (is_small(domain_, decision.box)) {
-      evaluate_groups(groups_, variants(boxes[i]), decision);
+      evaluate_groups(existence_, groups_, decision);
       continue;
     }
     search(boxes[i], decision);
-    if (decision.verdict == BoxVerdict::kOpen) choose_axis(decision, variants(boxes[i]));
+    if (decision.verdict == BoxVerdict::kOpen) choose_axis(decision);
   }
 }
 
-void EnsembleDecider::measure(std::span<OpenBox const> boxes, std::span<Decision> decisions,
-                              std::span<CertainGroups> certain) {
+void EnsembleDecider::measure(ExistingGroups const& existing, std::span<OpenBox const> boxes,
+                              std::span<Decision> decisions, std::span<CertainGroups> certain) {
   for (std::size_t i = 0; i < boxes.size(); ++i) {
-    Decision& decision = decisions[i] = begin_decision(domain_, boxes[i]);
-    double const all = domain_.groups(decision.box);
+    Decision& decision = decisions[i] = begin_decision(domain_, existence_, query_, boxes[i]);
+    double const all = existing.count(decision.box);
     certain[i] = {};
-    if (prove_merged(boxes[i], decision)) {
-      certain[i] = {.fair = all, .by_merged = all};
-      continue;
-    }
-    if (prove_variants(boxes[i], decision)) {
+    if (decision.verdict != BoxVerdict::kOpen || prove_merged(decision) ||
+        prove_variants(decision)) {
       certain[i].fair = all;
       continue;
     }
-    auto const& list = variants(boxes[i]);
-    bool unfair = false;
-    for (std::size_t a = 0; a < list.size() && !unfair; ++a) {
-      for (std::size_t e = 0; e < list.size() && !unfair; ++e) {
-        unfair = std::has_single_bit(own_labels_[a]) && std::has_single_bit(own_labels_[e]) &&
-                 own_labels_[a] != own_labels_[e] && query_.compares(list[a], list[e]);
+    auto const& list = decision.variants;
+    double unfair = 0.0;
+    for (std::size_t a = 0; a < list.size(); ++a) {
+      for (std::size_t e = 0; e < list.size(); ++e) {
+        bool const differ = std::has_single_bit(own_labels_[a]) &&
+                            std::has_single_bit(own_labels_[e]) && own_labels_[a] != own_labels_[e];
+        if (differ && query_.compares(list[a], list[e]))
+          unfair = std::max(unfair, existing.count_both(decision.box, list[a], list[e]));
       }
     }
-    if (unfair) {
-      certain[i].unfair = all;
+    certain[i].unfair = unfair;
+    if (unfair == all) {
       decision.verdict = BoxVerdict::kVariants;
     } else if (is_small(domain_, decision.box)) {
-      certain[i] = count_groups(groups_, list, decision);
+      certain[i] = count_groups(groups_, decision);
     } else {
-      choose_axis(decision, list);
+      choose_axis(decision);
     }
   }
 }

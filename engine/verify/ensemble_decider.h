@@ -21,27 +21,25 @@ class EnsembleDecider final : public BoxDecider {
                   VerifyQuery const& query);
 
   void decide(std::span<OpenBox const> boxes, std::span<Decision> decisions) override;
-  void measure(std::span<OpenBox const> boxes, std::span<Decision> decisions,
-               std::span<CertainGroups> certain) override;
+  void measure(ExistingGroups const& existing, std::span<OpenBox const> boxes,
+               std::span<Decision> decisions, std::span<CertainGroups> certain) override;
 
  private:
-  std::vector<int> const& variants(OpenBox const& box) const {
-    return query_.variants[static_cast<std::size_t>(box.variants)];
-  }
   /// Labels that some group of a box may have with some of the variants; all where a score may be
   /// infinite.
   std::uint64_t labels(GroupBox const& box, std::span<int const> variants);
   /// Whether bounds leave no pair, and which variants have what labels otherwise.
-  bool prove_merged(OpenBox const& box, Decision& decision);
-  bool prove_variants(OpenBox const& box, Decision& decision);
+  bool prove_merged(Decision& decision);
+  bool prove_variants(Decision& decision);
   bool told_apart(GroupBox const& box, int one, int other);
   void search(OpenBox const& box, Decision& decision);
   /// Scores of a group with a variant, from the threshold: below 0 where label 0, and of several
   /// outputs how far the first is ahead of the second.
   double lead(std::span<std::int32_t const> entries, int variant, std::uint64_t& label);
-  void choose_axis(Decision& decision, std::span<int const> variants);
+  void choose_axis(Decision& decision);
 
   BoxDomain const& domain_;
+  BoxExistence existence_;
   VerifyQuery const& query_;
   TreeBounds bounds_;
   GroupPairs groups_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/data/constraints.h"
+
 namespace fairlane {
 
 void GroupPairs::evaluate(std::span<std::int32_t const> entries, std::span<int const> variants) {
@@ -25,6 +27,7 @@ void GroupPairs::evaluate(std::span<std::int32_t const> entries, std::span<int c
     auto const label = static_cast<std::int32_t>(
         outputs == 1 ? (lead > query_.threshold ? 1 : 0) : std::max_element(z, z + outputs) - z);
     outcomes_.labels[i] = finite ? label : -1;
+    if (!allows(domain_.constraints(), &row_[i * width])) outcomes_.labels[i] = kNobody;
     outcomes_.leads[i] = lead;
   }
 }
@@ -32,6 +35,7 @@ void GroupPairs::evaluate(std::span<std::int32_t const> entries, std::span<int c
 void GroupPairs::take_own(std::span<std::int32_t const> entries, std::span<int const> variants) {
   evaluate(entries, variants);
   own_ = outcomes_;
+  anybody_ = std::ranges::any_of(own_.labels, [](std::int32_t l) { return l != kNobody; });
 }
 
 std::optional<UnfairPair> GroupPairs::compare(std::span<std::int32_t const> entries,
@@ -50,7 +54,7 @@ std::optional<UnfairPair> GroupPairs::match(std::span<std::int32_t const> entrie
     if (own_is_upper) return UnfairPair{own, beside, {variants[i], variants[j]}};
     return UnfairPair{beside, own, {variants[j], variants[i]}};
   };
-  for (std::int32_t const label : outcomes_.labels) undefined_ = undefined_ || label < 0;
+  for (std::int32_t const label : outcomes_.labels) undefined_ = undefined_ || label == -1;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     for (std::size_t j = 0; j < variants.size(); ++j) {
       std::int32_t const own = own_.labels[i];
@@ -69,6 +73,7 @@ std::optional<UnfairPair> GroupPairs::match(std::span<std::int32_t const> entrie
 
 std::optional<UnfairPair> GroupPairs::certain_pair(std::span<std::int32_t const> entries,
                                                    std::span<int const> variants) {
+  anybody_ = false;
   undefined_ = false;
   within_margin_ = false;
   if (domain_.excess(entries) > 0) return std::nullopt;

@@ -24,8 +24,9 @@ class GroupPairs {
   /// other too or of one that it is compared with.
   std::optional<UnfairPair> certain_pair(std::span<std::int32_t const> entries,
                                          std::span<int const> variants);
-  /// Of the group of the last certain_pair, where it has none: whether an output is not finite,
-  /// and whether one could be without the margin.
+  /// Of the group of the last certain_pair: whether somebody of it exists, and, where it has no
+  /// pair, whether an output is not finite, and whether one could be without the margin.
+  bool anybody() const { return anybody_; }
   bool undefined() const { return undefined_; }
   bool within_margin() const { return within_margin_; }
 
@@ -43,9 +44,10 @@ class GroupPairs {
                                   std::span<std::int32_t const> other,
                                   std::span<int const> variants);
 
+  static constexpr std::int32_t kNobody = -2;
   /// Of the variants of a group.
   struct Outcomes {
-    std::vector<std::int32_t> labels;  // [variants] -1: undefined
+    std::vector<std::int32_t> labels;  // [variants] -1: undefined, kNobody: does not exist
     std::vector<double> leads;         // [variants] what is compared with the threshold
   };
   BoxDomain const& domain_;
@@ -54,6 +56,7 @@ class GroupPairs {
   int outputs_;
   Outcomes outcomes_;  // of the group evaluated last
   Outcomes own_;       // of the one that others are compared with
+  bool anybody_ = false;
   bool undefined_ = false;
   bool within_margin_ = false;
   std::vector<std::int32_t> row_;

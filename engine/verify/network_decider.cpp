@@ -20,6 +20,7 @@ constexpr double kSlopeShare = 0.1;  // of slopes beside gaps, where groups are 
 NetworkDecider::NetworkDecider(BoxDomain const& domain, BoundNetwork const& network,
                                Backend& backend, VerifyQuery const& query)
     : domain_(domain),
+      existence_(domain),
       networks_(network),
       query_(query),
       groups_(domain, backend, query, network.get().outputs),
@@ -32,8 +33,9 @@ NetworkDecider::NetworkDecider(BoxDomain const& domain, BoundNetwork const& netw
 void NetworkDecider::begin(std::span<OpenBox const> boxes, std::span<Decision> decisions) {
   boxes_ = boxes;
   decisions_ = decisions;
-  for (std::size_t i = 0; i < boxes.size(); ++i) decisions[i] = begin_decision(domain_, boxes[i]);
-  if (!domain_.limited()) return;
+  for (std::size_t i = 0; i < boxes.size(); ++i)
+    decisions[i] = begin_decision(domain_, existence_, query_, boxes[i]);
+  if (!domain_.limited() && !existence_.constrained()) return;
   limited_.assign(boxes.begin(), boxes.end());
   for (std::size_t i = 0; i < boxes.size(); ++i) limited_[i].box = decisions[i].box;
   boxes_ = limited_;
@@ -70,47 +72,50 @@ void NetworkDecider::decide_alike(std::span<OpenBox const> boxes, std::span<Deci
     Decision& decision = decisions_[i];
     if (decision.verdict != BoxVerdict::kOpen) continue;
     if (is_small(domain_, decision.box)) {
-      evaluate_groups(groups_, variants(i), decision);
+      evaluate_groups(existence_, groups_, decision);
     } else {
       choose_axis(i);
     }
   }
 }
 
-void NetworkDecider::measure(std::span<OpenBox const> boxes, std::span<Decision> decisions,
-                             std::span<CertainGroups> certain) {
+void NetworkDecider::measure(ExistingGroups const& existing, std::span<OpenBox const> boxes,
+                             std::span<Decision> decisions, std::span<CertainGroups> certain) {
   begin(boxes, decisions);
   bound_merged(true);
   bound_variants();
   prove_pairs();
   for (std::size_t i = 0; i < boxes.size(); ++i) {
-    double const all = domain_.groups(boxes[i].box);
+    double const all = existing.count(boxes_[i].box);
     if (decisions[i].verdict != BoxVerdict::kOpen) {
       certain[i] = {.fair = all};
       continue;
     }
-    double const left = domain_.groups(decisions[i].box);
+    double const left = existing.count(decisions[i].box);
     if (is_small(domain_, decisions[i].box)) {
-      certain[i] = count_groups(groups_, variants(i), decisions[i]);
+      certain[i] = count_groups(groups_, decisions[i]);
     } else {
-      certain[i].fair = count_fair(i, decisions[i].box);
-      certain[i].unfair = boxes[i].wait == 0 ? count_unfair(i) : 0.0;
-      certain[i].by_merged = left < all ? count_fair(i, boxes[i].box) : certain[i].fair;
+      certain[i].fair = count_fair(existing, i, decisions[i].box);
+      certain[i].unfair = boxes[i].wait == 0 ? count_unfair(existing, i) : 0.0;
+      certain[i].by_merged = left < all ? count_fair(existing, i, boxes_[i].box) : certain[i].fair;
       choose_axis(i);
     }
     certain[i].fair += all - left;  // what narrowing has left out
   }
 }
 
-double NetworkDecider::count_fair(std::size_t i, std::span<AxisRange const> box) {
+double NetworkDecider::count_fair(ExistingGroups const& existing, std::size_t i,
+                                  std::span<AxisRange const> box) {
   OutputLines const& merged = merged_[i];
   if (!merged.has_lines()) return 0.0;
   double const t = query_.threshold;
-  return counter_.above(box, {merged.below, merged.below_constant}, t) +
-         counter_.not_above(box, {merged.above, merged.above_constant}, t);
+  double const fair = counter_.above(box, {merged.below, merged.below_constant}, t) +
+                      counter_.not_above(box, {merged.above, merged.above_constant}, t);
+  // At worst all that do not exist are among them.
+  return std::max(fair - (domain_.groups(box) - existing.count(box)), 0.0);
 }
 
-double NetworkDecider::count_unfair(std::size_t i) {
+double NetworkDecider::count_unfair(ExistingGroups const& existing, std::size_t i) {
   // Of the groups where one variant is above, those are not unfair where the other may be, too.
   auto const& box = decisions_[i].box;
   double const t = query_.threshold;
@@ -127,7 +132,9 @@ double NetworkDecider::count_unfair(std::size_t i) {
   double most = 0.0;
   for (std::size_t a = 0; a < list.size(); ++a) {
     for (std::size_t e = 0; e < list.size(); ++e) {
-      if (query_.compares(list[a], list[e])) most = std::max(most, above[a] + not_above[e] - all);
+      if (!query_.compares(list[a], list[e])) continue;
+      double const missing = all - existing.count_both(box, list[a], list[e]);
+      most = std::max(most, above[a] + not_above[e] - all - missing);
     }
   }
   return most;
@@ -263,8 +270,9 @@ void NetworkDecider::bound_variants() {
     std::size_t const count = variants(box).size();
     first_by_variant_[box] = at;
     std::size_t const beside = domain_.relaxed() ? at + count : at;
-    bool const any = pairs_.add(box, boxes[box], std::span(by_variant_).subspan(at, count),
-                                std::span(by_variant_).subspan(beside, count));
+    bool const any =
+        pairs_.add(box, boxes[box].box, variants(box), std::span(by_variant_).subspan(at, count),
+                   std::span(by_variant_).subspan(beside, count));
     if (!any) decisions_[box].verdict = BoxVerdict::kVariants;
     at = beside + count;
   }
@@ -278,6 +286,7 @@ void NetworkDecider::prove_pairs() {
       decisions_[i].verdict = BoxVerdict::kSplit;
     } else if (!pairs_.rest(i).empty()) {
       decisions_[i].box = pairs_.rest(i);
+      decisions_[i].leaves = existence_.constrained() && decisions_[i].box != decisions_[i].peopled;
     }
   }
 }

@@ -30,8 +30,8 @@ class NetworkDecider final : public BoxDecider {
                  VerifyQuery const& query);
 
   void decide(std::span<OpenBox const> boxes, std::span<Decision> decisions) override;
-  void measure(std::span<OpenBox const> boxes, std::span<Decision> decisions,
-               std::span<CertainGroups> certain) override;
+  void measure(ExistingGroups const& existing, std::span<OpenBox const> boxes,
+               std::span<Decision> decisions, std::span<CertainGroups> certain) override;
 
  private:
   void begin(std::span<OpenBox const> boxes, std::span<Decision> decisions);
@@ -40,12 +40,11 @@ class NetworkDecider final : public BoxDecider {
   /// Decides boxes that bounds show to have none of some class of theirs, as another one has more.
   void leave_out_classes();
   void load_merged(std::size_t first, std::size_t count);
-  /// Groups of a part of box i that lines of all variants together prove to be fair.
-  double count_fair(std::size_t i, std::span<AxisRange const> box);
-  double count_unfair(std::size_t i);
-  std::vector<int> const& variants(std::size_t i) const {
-    return query_.variants[static_cast<std::size_t>(boxes_[i].variants)];
-  }
+  /// Groups of a part of box i that exist and that lines of all variants together prove to be fair:
+  /// at least so many.
+  double count_fair(ExistingGroups const& existing, std::size_t i, std::span<AxisRange const> box);
+  double count_unfair(ExistingGroups const& existing, std::size_t i);
+  std::vector<int> const& variants(std::size_t i) const { return decisions_[i].variants; }
   /// Whether outputs may lie on both sides, each by less than the margin beyond.
   bool reaches_both(OutputLines const& bounds) const;
   void bound_merged(bool with_gaps);
@@ -56,6 +55,7 @@ class NetworkDecider final : public BoxDecider {
   void choose_axis(std::size_t i);
 
   BoxDomain const& domain_;
+  BoxExistence existence_;
   BoundNetwork const& networks_;
   VerifyQuery const& query_;
   GroupPairs groups_;
@@ -66,7 +66,7 @@ class NetworkDecider final : public BoxDecider {
   std::vector<Interval> inputs_;
 
   std::span<OpenBox const> boxes_;
-  std::vector<OpenBox> limited_;  // the boxes, where limits have narrowed them
+  std::vector<OpenBox> limited_;  // the boxes, where limits or constraints have narrowed them
   std::span<Decision> decisions_;
   std::vector<OutputLines> merged_;            // [boxes]
   std::vector<OutputLines> by_variant_;        // of the open boxes, one box's variants side by side

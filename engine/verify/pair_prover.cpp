@@ -46,21 +46,21 @@ void PairProver::begin(std::size_t boxes, int classes) {
   }
 }
 
-bool PairProver::add(std::size_t i, OpenBox const& box, std::span<OutputLines const> own,
-                     std::span<OutputLines const> beside) {
-  auto const& list = query_.variants[static_cast<std::size_t>(box.variants)];
-  GroupBox const wide = domain_.relaxed() ? domain_.widened(box.box) : GroupBox();
+bool PairProver::add(std::size_t i, GroupBox const& box, std::span<int const> variants,
+                     std::span<OutputLines const> own, std::span<OutputLines const> beside) {
+  GroupBox const wide = domain_.relaxed() ? domain_.widened(box) : GroupBox();
   std::vector<PairNode> nodes;
   for (bool const upper_is_own : {true, false}) {
     if (!upper_is_own && !domain_.relaxed()) break;  // the same pairs again
     auto const& upper = upper_is_own ? own : beside;
     auto const& lower = upper_is_own ? beside : own;
-    for (std::size_t a = 0; a < list.size(); ++a) {
+    for (std::size_t a = 0; a < variants.size(); ++a) {
       if (upper[a].most <= query_.least_upper()) continue;
-      for (std::size_t e = 0; e < list.size(); ++e) {
-        if (a == e || lower[e].least > query_.most_lower() || !query_.compares(list[a], list[e]))
+      for (std::size_t e = 0; e < variants.size(); ++e) {
+        if (a == e || lower[e].least > query_.most_lower() ||
+            !query_.compares(variants[a], variants[e]))
           continue;
-        nodes.push_back({i, true, {list[a], list[e]}, upper_is_own, box.box, wide, {}});
+        nodes.push_back({i, true, {variants[a], variants[e]}, upper_is_own, box, wide, {}});
         if (excluded(upper[a], lower[e], nodes.back())) nodes.pop_back();
       }
     }

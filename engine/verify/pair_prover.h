@@ -25,9 +25,9 @@ class PairProver {
   /// Forgets all pairs; boxes are numbered below `boxes`. classes: whose outputs are compared
   void begin(std::size_t boxes, int classes);
   /// Takes the pairs of box i that lines leave open. Returns whether there are any.
-  /// own, beside  [variants of the box] of its groups, and of those compared with them
-  bool add(std::size_t i, OpenBox const& box, std::span<OutputLines const> own,
-           std::span<OutputLines const> beside);
+  /// own, beside  [variants] of the box's groups, and of those compared with them
+  bool add(std::size_t i, GroupBox const& box, std::span<int const> variants,
+           std::span<OutputLines const> own, std::span<OutputLines const> beside);
   /// Looks at them.
   void prove();
   /// Whether all of a box's pairs were disproved, and where its unfair groups are otherwise; empty:

@@ -22,7 +22,7 @@ enum class LeafProof : char {
   kVariants = 'v',   // bounds of each variant, or of pairs of them
   kUnits = 'u',      // units looked at by their sides
   kEvaluated = 'e',  // every group
-  kEmpty = 'x',      // no group is within the limits
+  kEmpty = 'x',      // no group is within the limits, or exists
   kNarrowed = 'n',   // what all pairs of variants leave out
 };
 
@@ -31,14 +31,19 @@ class ProofTrees {
  public:
   /// Forgets a cell's boxes; it then has so many roots: one for each pair of classes.
   void begin(std::int64_t cell, std::int32_t roots);
-  /// A box that is cut at an entry of an axis, after it was narrowed to a part of itself. Returns
-  /// the number of the lower half's box; the upper one's is the next.
-  /// box  as it was, and `part` as it is cut
-  std::int32_t cut(std::int64_t cell, std::int32_t number, std::span<AxisRange const> box,
-                   std::span<AxisRange const> part, std::size_t axis, std::int32_t entry);
-  /// A box that is proven, after it was narrowed to a part of itself.
-  void prove(std::int64_t cell, std::int32_t number, std::span<AxisRange const> box,
-             std::span<AxisRange const> part, LeafProof proof);
+  /// How a box was narrowed before it was looked at: what lies outside of `peopled` does not exist,
+  /// what else lies outside of `part` is left out by all pairs of variants.
+  struct Narrowed {
+    std::span<AxisRange const> box;
+    std::span<AxisRange const> peopled;
+    std::span<AxisRange const> part;
+  };
+  /// A box whose part is cut at an entry of an axis. Returns the number of the lower half's box;
+  /// the upper one's is the next.
+  std::int32_t cut(std::int64_t cell, std::int32_t number, Narrowed const& narrowed,
+                   std::size_t axis, std::int32_t entry);
+  /// A box whose part is proven.
+  void prove(std::int64_t cell, std::int32_t number, Narrowed const& narrowed, LeafProof proof);
   /// The text of a cell's trees, one for each root; forgets it.
   std::string take(std::int64_t cell);
   void forget(std::int64_t cell) { cells_.erase(cell); }
@@ -52,6 +57,7 @@ class ProofTrees {
     std::int32_t axis = 0;
     std::int32_t entry = 0;
     bool lower = false;
+    char proof = 0;
   };
   /// lower  number of the lower half's box; 0: a leaf
   struct Box {
@@ -65,9 +71,8 @@ class ProofTrees {
     std::int32_t roots = 1;
     std::vector<Box> boxes;
   };
-  /// A box of a cell, with what is outside of a part as slabs.
-  Box& narrowed(std::int64_t cell, std::int32_t number, std::span<AxisRange const> box,
-                std::span<AxisRange const> part);
+  /// A box of a cell, with what is outside of its part as slabs.
+  Box& with_slabs(std::int64_t cell, std::int32_t number, Narrowed const& narrowed);
 
   std::map<std::int64_t, Cell> cells_;
 };

@@ -17,7 +17,6 @@ constexpr int kMostClasses = 32;  // each two of which are compared
 }  // namespace
 
 ProvableModel::ProvableModel(TestSubject const& subject) {
-  subject.refuse_constraints("verify");
   Model const& model = subject.model();
   if (auto const trees = std::dynamic_pointer_cast<TreeScorer>(model.scorer())) {
     scorer_ = trees;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/sha256.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
@@ -18,6 +19,7 @@
 #include "engine/verify/against.h"
 #include "engine/verify/box_queue.h"
 #include "engine/verify/certain_shares.h"
+#include "engine/verify/existing_groups.h"
 #include "engine/verify/fairify_csv.h"
 #include "engine/verify/provable_model.h"
 #include "engine/verify/recorded_query.h"
@@ -91,6 +93,33 @@ RegionRules region_rules(TestSubject const& subject, ProvableModel const& model,
   return rules;
 }
 
+/// SHA-256 of what a domain's constraints say.
+std::string words_digest(Domain const& domain) {
+  std::string text;
+  for (Constraint const& constraint : domain.constraints) {
+    text += constraint_text(constraint, domain) + '\n';
+    for (std::int32_t const code : constraint.rows) text += std::to_string(code) + ' ';
+  }
+  return sha256(text);
+}
+
+/// The groups of which shares are wanted. Throws Error(kUnavailable) where they cannot be counted.
+ExistingGroups counted_groups(TestSubject const& subject, BoxDomain const& domain,
+                              Cells const& cells, VerifyOptions const& options) {
+  if (options.quantify == 0) return {domain, {}};
+  ExistingGroups existing(domain, cells.variant_lists().front());
+  if (existing.too_many().empty()) return existing;
+  std::vector<std::string> names;
+  for (int const a : existing.too_many())
+    names.push_back(in_quotes(subject.domain().attributes[static_cast<std::size_t>(a)].name));
+  throw Error(ExitCode::kUnavailable,
+              fmt::format("{}: constraints tie {} together, of more than {} combinations, which "
+                          "`verify --quantify` counts one by one; leave --quantify out, or name "
+                          "fewer attributes in constraints",
+                          escaped(subject.domain().source), fmt::join(names, ", "),
+                          ExistingGroups::kMostCombinations));
+}
+
 /// One verification on its way.
 class Verification : private JobTask {
  public:
@@ -111,7 +140,8 @@ class Verification : private JobTask {
                            read_cell_bounds(options.cell_file, subject_.domain()),
                            subject_.domain())),
         queue_(cells_, model_.class_pairs(), options.most_boxes),
-        share_queue_(domain_),
+        existing_(counted_groups(subject_, domain_, cells_, options)),
+        share_queue_(domain_, existing_),
         threads_(thread_count(options.execution)),
         job_(*this, job_options()) {
     query_.variants = cells_.variant_lists();
@@ -132,8 +162,14 @@ class Verification : private JobTask {
   std::string run();
 
  private:
+  /// What is asked, of whom: of everybody whom the constraints let exist.
+  Json query_of_all() const {
+    Json query = recorded_query(options_);
+    if (!subject_.constraints().empty()) query["constraints"] = words_digest(subject_.domain());
+    return query;
+  }
   std::string manifest() const {
-    return manifest_json(config_, subject_, Cut{}, {{"verify", recorded_query(options_).dump()}});
+    return manifest_json(config_, subject_, Cut{}, {{"verify", query_of_all().dump()}});
   }
   JobOptions job_options() const {
     JobOptions job;
@@ -179,6 +215,7 @@ class Verification : private JobTask {
   BoxDomain domain_;
   Cells cells_;
   BoxQueue queue_;
+  ExistingGroups existing_;
   ShareQueue share_queue_;
   VerifyQuery query_;
   int threads_;
@@ -220,7 +257,7 @@ void Verification::count_shares() {
     decisions.resize(boxes.size());
     certain.resize(boxes.size());
     share_boxes(boxes.size(), [&](BoxDecider& decider, std::size_t first, std::size_t count) {
-      decider.measure(std::span(boxes).subspan(first, count),
+      decider.measure(existing_, std::span(boxes).subspan(first, count),
                       std::span(decisions).subspan(first, count),
                       std::span(certain).subspan(first, count));
     });
@@ -234,10 +271,12 @@ void Verification::count_shares() {
 
 void Verification::sample_groups(CertainShares& shares) {
   constexpr std::int64_t kSamples = 1 << 15;
+  constexpr std::int64_t kDraws = 32 * kSamples;  // of which many may not exist
+  BoxExistence const existence(domain_);
   GroupPairs groups(domain_, *backend_, query_, subject_.model().outputs());
   std::vector<int> const& all = query_.variants.front();
   std::vector<std::int32_t> entries(domain_.axes());
-  for (std::int64_t i = 0; i < kSamples; ++i) {
+  for (std::int64_t i = 0; i < kDraws && shares.sampled < kSamples; ++i) {
     for (std::size_t a = 0; a < entries.size(); ++a) {
       auto const words = philox<ScalarPack>(static_cast<std::uint32_t>(i),
                                             static_cast<std::uint32_t>(Phase::kSample),
@@ -246,6 +285,7 @@ void Verification::sample_groups(CertainShares& shares) {
       auto const size = static_cast<std::uint64_t>(domain_.axis(a).size());
       entries[a] = static_cast<std::int32_t>(words.w[0] * size >> 32);
     }
+    if (existence.members(entries, all).empty()) continue;
     bool const unfair = groups.certain_pair(entries, all).has_value();
     ++shares.sampled;
     shares.unfair_samples += unfair ? 1 : 0;
@@ -285,7 +325,7 @@ std::string Verification::run() {
   tell(backend_line(*backend_, execution_));
   std::optional<EarlierVerdicts> earlier;
   if (!options_.against.empty())
-    earlier = read_earlier(options_.against, subject_, cells_, recorded_query(options_));
+    earlier = read_earlier(options_.against, subject_, cells_, query_of_all());
   job_.run();
   if (shares_ && !shares_->agrees()) {
     ShareInterval const sample = shares_->interval(CertainShares::kConfidence);

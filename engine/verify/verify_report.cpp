@@ -194,9 +194,9 @@ std::string verify_summary_json(VerifyReport const& report) {
     constexpr double kConfidence = 0.95;
     ShareInterval const sample = shares.interval(kConfidence);
     json["shares"] = {{"groups", shares.groups},
-                      {"fair", shares.fair / shares.groups},
-                      {"unfair", shares.unfair / shares.groups},
-                      {"undecided", shares.undecided() / shares.groups},
+                      {"fair", shares.share_of(shares.fair)},
+                      {"unfair", shares.share_of(shares.unfair)},
+                      {"undecided", shares.share_of(shares.undecided())},
                       {"boxes", shares.boxes},
                       {"sample",
                        {{"groups", shares.sampled},

@@ -400,16 +400,17 @@ std::span<ConstraintView const> CompiledConstraints::views() const {
                  : std::span<ConstraintView const>();
 }
 
-bool CompiledConstraints::allows(std::int32_t const* row) const {
-  return std::ranges::all_of(views(), [&](ConstraintView const& view) {
+bool allows(std::span<ConstraintView const> constraints, std::int32_t const* row) {
+  return std::ranges::all_of(constraints, [&](ConstraintView const& view) {
     std::int64_t sum = 0;
     for (TermView const& term : view.terms) sum += term_value(term, row[term.attribute]);
     return allows_sum(view, sum);
   });
 }
 
-bool CompiledConstraints::excludes(std::int32_t const* low, std::int32_t const* high) const {
-  return std::ranges::any_of(views(), [&](ConstraintView const& view) {
+bool excludes(std::span<ConstraintView const> constraints, std::int32_t const* low,
+              std::int32_t const* high) {
+  return std::ranges::any_of(constraints, [&](ConstraintView const& view) {
     return view.set.empty() ? sum_excludes(view, low, high) : set_excludes(view, low, high);
   });
 }

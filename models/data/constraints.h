@@ -10,6 +10,14 @@
 
 namespace fairlane {
 
+/// Whether a row of codes satisfies all.
+bool allows(std::span<ConstraintView const> constraints, std::int32_t const* row);
+/// Whether no input of a box can satisfy all; false where that is not known. Sound, and exact for a
+/// box of one input.
+/// low, high  [attributes] inclusive codes
+bool excludes(std::span<ConstraintView const> constraints, std::int32_t const* low,
+              std::int32_t const* high);
+
 /// A domain's constraints as kernels see them, attributes by their index in the domain, codes as the
 /// domain has them. Constraints that every input of the domain satisfies are left out, so that what
 /// excludes nothing costs nothing. Immutable; copies share the arrays.
@@ -22,12 +30,10 @@ class CompiledConstraints {
 
   std::span<ConstraintView const> views() const;
   bool empty() const { return views().empty(); }
-  /// Whether a row of codes satisfies all.
-  bool allows(std::int32_t const* row) const;
-  /// Whether no input of a box can satisfy all; false where that is not known. Sound, and exact for
-  /// a box of one input.
-  /// low, high  [attributes] inclusive codes
-  bool excludes(std::int32_t const* low, std::int32_t const* high) const;
+  bool allows(std::int32_t const* row) const { return fairlane::allows(views(), row); }
+  bool excludes(std::int32_t const* low, std::int32_t const* high) const {
+    return fairlane::excludes(views(), low, high);
+  }
 
  private:
   struct Arrays;

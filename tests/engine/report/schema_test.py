@@ -18,6 +18,12 @@ except ImportError:
 BINARY = os.environ["FAIRLANE_BINARY"]
 SOURCE = pathlib.Path(os.environ["FAIRLANE_SOURCE_DIR"])
 SCHEMAS = SOURCE / "docs/schemas"
+CONSTRAINTS = """constraints:
+  - {from_data: [education, occupation]}
+  - {if: {age: 18-29}, then: {experience: {at_most: 3}}}
+  - {if: {gender: female, occupation: manual}, then: {hours: 2}}
+  - {sum: {age: 1, education: 1, experience: -1}, at_least: 2}
+"""
 CONFIG = "model: census.safetensors\ndata: census.csv\ndomain: census.domain.yaml\nprotected: [age, gender]\n"
 TYPES = {
     "object": lambda value: isinstance(value, dict),
@@ -67,6 +73,8 @@ class Schemas(unittest.TestCase):
         cls.folder = census_folder(cls, CONFIG)
         cls.audit = cls.written("audit.json", "audit", "census.yaml", "--time", "5", "--fail-above", "rows:0.9")
         assert any(one["findings"] and one["rules"] for one in cls.audit["sets"])
+        cls.verified = cls.written("summary.json", "verify", "census.yaml")
+        cls.enumerated = cls.written("summary.json", "enumerate", "census.yaml")
         cls.run_summary = cls.written("summary.json", "run", "census.yaml", "--set", "global.num=50", "--set", "local.num=50")
 
     @classmethod
@@ -101,8 +109,42 @@ class Schemas(unittest.TestCase):
             words = ["run", "census.yaml", "--set", "global.num=20", "--set", "local.num=20", *options]
             self.expect_valid("run_summary.schema.json", self.written("summary.json", *words))
 
+    def constrain(self):
+        domain = self.folder / "census.domain.yaml"
+        text = domain.read_text(encoding="utf-8")
+        self.addCleanup(domain.write_text, text, encoding="utf-8")
+        domain.write_text(text + CONSTRAINTS, encoding="utf-8")
+
+    def test_a_verification_is_as_described(self):
+        name = "verify_summary.schema.json"
+        words = ["verify", "census.yaml", "--set", "protected=[gender]"]
+        self.assertNotIn("empty_cells", self.described(name, *words, "--cells", "fairify:3"))
+        self.described(name, *words, "--relax", "hours=1", "--where", "education + hours <= 4")
+        self.described(name, *words, "--margin", "0.001", "--range", "hours=2..3")
+        shares = self.described(name, *words, "--quantify", "50")
+        self.constrain()
+        self.assertIn("empty_cells", self.described(name, *words, "--cells", "fairify:2"))
+        constrained = self.described(name, *words, "--quantify", "50")
+        self.assertLess(constrained["shares"]["groups"], shares["shares"]["groups"])
+
+    def test_an_enumeration_is_as_described(self):
+        name = "enumerate_summary.schema.json"
+        for options in (["--set", "protected=[gender]"], ["--set", "protected=[age, race, gender]"],
+                        ["--set", "output.format=none"], ["--range", "hours=2..3"]):
+            self.assertNotIn("infeasible", self.described(name, "enumerate", "census.yaml", *options))
+        self.constrain()
+        for options in (["--set", "protected=[gender]"], ["--set", "protected=[age, race, gender]"]):
+            self.assertGreater(self.described(name, "enumerate", "census.yaml", *options)["infeasible"], 0)
+
+    def described(self, name, *words):
+        value = self.written("summary.json", *words)
+        self.expect_valid(name, value)
+        return value
+
     def test_whatever_is_missing_or_added_is_refused(self):
-        for name, value in (("audit.schema.json", self.audit), ("run_summary.schema.json", self.run_summary)):
+        for name, value in (("audit.schema.json", self.audit), ("run_summary.schema.json", self.run_summary),
+                            ("verify_summary.schema.json", self.verified),
+                            ("enumerate_summary.schema.json", self.enumerated)):
             schema = self.schema(name)
             refused = 0
             for key in schema["required"]:

@@ -83,7 +83,8 @@ TEST(EnsembleDecider, CountsEveryGroup) {
     auto const truth = ensemble.truth(ensemble.domain().whole());
     EnsembleDecider decider(ensemble.domain(), ensemble.trees(), ensemble.backend(),
                             ensemble.query());
-    ShareQueue queue(ensemble.domain());
+    ExistingGroups const existing(ensemble.domain(), ensemble.query().variants[0]);
+    ShareQueue queue(ensemble.domain(), existing);
     std::vector<Decision> decisions;
     std::vector<CertainGroups> certain;
     while (true) {
@@ -91,7 +92,7 @@ TEST(EnsembleDecider, CountsEveryGroup) {
       if (boxes.empty()) break;
       decisions.resize(boxes.size());
       certain.resize(boxes.size());
-      decider.measure(boxes, decisions, certain);
+      decider.measure(existing, boxes, decisions, certain);
       for (std::size_t i = 0; i < boxes.size(); ++i) {
         auto const known = ensemble.truth(boxes[i].box);
         ASSERT_LE(certain[i].unfair, static_cast<double>(known.unfair));

@@ -25,7 +25,8 @@ class DecidedSubject {
         network_(view_.network),
         query_({{}, {}, view_.outputs() == 1 ? static_cast<double>(view_.threshold) : 0.0, margin}),
         rules_(std::move(rules)),
-        decider_(domain_, network_, *backend_, query_) {
+        decider_(domain_, network_, *backend_, query_),
+        existing_(domain_, {}) {
     query_.variants.emplace_back();
     for (int v = 0; v < domain_.variants(); ++v) query_.variants[0].push_back(v);
     query_.compares = [this, all_differ](int v, int w) { return differs(v, w, all_differ); };
@@ -112,7 +113,7 @@ class DecidedSubject {
     std::vector<OpenBox> const open = {{1, 0, 0, 0, wait, 0, box}};
     std::vector<Decision> decisions(1);
     std::vector<CertainGroups> certain(1);
-    decider_.measure(open, decisions, certain);
+    decider_.measure(existing_, open, decisions, certain);
     double fair = 0.0;
     double unfair = 0.0;
     visit(box, [&](std::vector<std::int32_t> const& entries) {
@@ -133,7 +134,7 @@ class DecidedSubject {
 
   /// Counts all groups, which ends where nothing is undecided.
   void expect_shares() {
-    ShareQueue queue(domain_);
+    ShareQueue queue(domain_, existing_);
     std::vector<Decision> decisions;
     std::vector<CertainGroups> certain;
     while (true) {
@@ -141,7 +142,7 @@ class DecidedSubject {
       if (boxes.empty()) break;
       decisions.resize(boxes.size());
       certain.resize(boxes.size());
-      decider_.measure(boxes, decisions, certain);
+      decider_.measure(existing_, boxes, decisions, certain);
       queue.take(decisions, certain);
     }
     CertainShares const shares = queue.shares();
@@ -317,6 +318,7 @@ class DecidedSubject {
   VerifyQuery query_;
   RegionRules rules_;
   NetworkDecider decider_;
+  ExistingGroups existing_;
   std::vector<bool> unfair_;                                              // [groups]
   std::vector<std::set<std::pair<std::int32_t, std::int32_t>>> between_;  // [groups] labels
   std::vector<bool> close_;      // [groups] unfair, could outputs be off by the margin
