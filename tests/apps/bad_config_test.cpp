@@ -101,6 +101,19 @@ BadInput const kCommandLine[] = {
     {"DemoRowsZero", nothing, {"demo", "--rows", "0"}, ExitCode::kUsage, {"--rows"}},
     {"DomainOfAModel", nothing, {"inspect", "model.safetensors", "domain.yaml"}, ExitCode::kUsage,
      {"'domain.yaml'"}},
+    {"TopOfAModel", nothing, {"inspect", "model.safetensors", "--top", "3"}, ExitCode::kUsage,
+     {"--top and --sort", "'model.safetensors' is no output directory", "run, enumerate or audit"}},
+    {"TopOfAnEstimate",
+     [] { run_fairlane({"estimate", "config.yaml", "--samples", "90", "--out", "out"}); },
+     {"inspect", "out", "--sort", "severity"}, ExitCode::kUsage,
+     {"'out' is of `fairlane estimate`", "run, enumerate or audit"}},
+    {"TopZero", nothing, {"inspect", "out", "--top", "0"}, ExitCode::kUsage, {"--top", "1", "10000"}},
+    {"UnknownSort", nothing, {"inspect", "out", "--sort", "severty"}, ExitCode::kUsage,
+     {"--sort is 'severty'", "file, severity, plausibility, diversity", "did you mean 'severity'?"}},
+    {"SeverityOfInputs",
+     [] { run_fairlane({"run", "config.yaml", "--set", "output.columns=inputs"}); },
+     {"inspect", "out", "--sort", "severity"}, ExitCode::kData,
+     {"out: has no scores", "output.columns is inputs", "output.columns: all"}},
 };
 
 BadInput const kMissingFiles[] = {
