@@ -1,5 +1,8 @@
-// How ordinary people are beside the table of a configuration.
+// How ordinary people are beside the table of a configuration, and that as lines of a CSV.
 #pragma once
+
+#include <cstdint>
+#include <string>
 
 #include "engine/config/run_config.h"
 #include "engine/plausibility/plausibility.h"
@@ -13,5 +16,13 @@ namespace fairlane {
 /// threads  workers
 /// Throws Error(kNoInput | kData).
 PlausibilityModel table_plausibility(RunConfig const& config, Domain domain, int threads);
+
+inline constexpr char const* kInstancePlausibility = "instances.plausibility.csv";
+inline constexpr char const* kPlausibilityHeader =
+    "distance,surprise,distance_percentile,surprise_percentile\n";
+
+/// Appends a line with the figures of a row, each in the fewest digits that it is read back from.
+void append_plausibility(std::string& bytes, PlausibilityModel const& model,
+                         std::int32_t const* row);
 
 }  // namespace fairlane

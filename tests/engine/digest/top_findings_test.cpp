@@ -19,6 +19,7 @@
 #include "models/data/domain_yaml.h"
 #include "tests/engine/results/run_output.h"
 #include "tests/engine/search/small_subject.h"
+#include "tests/models/expect_error.h"
 
 namespace fairlane {
 namespace {
@@ -221,20 +222,6 @@ class TopFindings : public testing::Test {
       EXPECT_EQ(figures.at("surprise_percentile").get<double>(), score.surprise_percentile);
     }
   }
-  template <class Call>
-  static void expect_refused(ExitCode code, std::vector<std::string> const& parts,
-                             Call const& call) {
-    try {
-      call();
-      FAIL() << "was not refused";
-    } catch (Error const& error) {
-      std::string const what = error.what();
-      EXPECT_EQ(error.code(), code) << what;
-      for (std::string const& part : parts) EXPECT_NE(what.find(part), std::string::npos) << what;
-      EXPECT_EQ(what.find('\n'), std::string::npos) << what;
-    }
-  }
-
   TemporaryFolder const folder_;
   RunConfig config_;
   std::vector<std::size_t> const selected_ = {0, 4};
@@ -407,17 +394,17 @@ TEST_F(TopFindings, ThatNeedWhatIsNotThereAreRefused) {
     config.output.columns = columns;
     std::string const dir = run_in(name_of(columns), config);
     for (FindingOrder const order : {FindingOrder::kSeverity, FindingOrder::kDiversity}) {
-      expect_refused(ExitCode::kData,
-                     {name_of(order), std::string("output.columns is ") + name_of(columns),
-                      "expected results of output.columns: all"},
-                     [&] { top(dir, query_of(order, 3)); });
+      expect_error(ExitCode::kData,
+                   {name_of(order), std::string("output.columns is ") + name_of(columns),
+                    "expected results of output.columns: all"},
+                   [&] { top(dir, query_of(order, 3)); });
     }
   }
   RunConfig nothing = config_;
   nothing.output.format = OutputFormat::kNone;
   std::string const none = run_in("none", nothing);
-  expect_refused(ExitCode::kNoInput, {"output.format is none"},
-                 [&] { top(none, query_of(FindingOrder::kFile, 3)); });
+  expect_error(ExitCode::kNoInput, {"output.format is none"},
+               [&] { top(none, query_of(FindingOrder::kFile, 3)); });
 }
 
 TEST_F(TopFindings, WithoutTheirTableAreRefused) {
@@ -432,10 +419,10 @@ TEST_F(TopFindings, WithoutTheirTableAreRefused) {
   std::string const dir = run_in("out", config_);
   folder_.write("data.csv", slurp(config_.data) + "0,0,0,2,2,3,1\n");
   for (FindingOrder const order : {FindingOrder::kPlausibility, FindingOrder::kDiversity}) {
-    expect_refused(ExitCode::kNoInput, {"names no `data`", "--sort severity"},
-                   [&] { top(alone, query_of(order, 3)); });
-    expect_refused(ExitCode::kData, {"data.csv: has changed", "SHA-256", "manifest.json"},
-                   [&] { top(dir, query_of(order, 3)); });
+    expect_error(ExitCode::kNoInput, {"names no `data`", "--sort severity"},
+                 [&] { top(alone, query_of(order, 3)); });
+    expect_error(ExitCode::kData, {"data.csv: has changed", "SHA-256", "manifest.json"},
+                 [&] { top(dir, query_of(order, 3)); });
   }
   EXPECT_EQ(top(alone, query_of(FindingOrder::kSeverity, 3)).at("findings").size(), 3U);
   EXPECT_EQ(top(dir, query_of(FindingOrder::kSeverity, 3)).at("findings").size(), 3U);
@@ -461,7 +448,7 @@ TEST_F(TopFindings, OfASpoiltFileAreRefused) {
     spoilt(cell, with);
     for (FindingOrder const order : {FindingOrder::kFile, FindingOrder::kSeverity,
                                      FindingOrder::kPlausibility, FindingOrder::kDiversity}) {
-      expect_refused(ExitCode::kData, {"instances.csv:2: "}, [&] { top(dir, query_of(order, 3)); });
+      expect_error(ExitCode::kData, {"instances.csv:2: "}, [&] { top(dir, query_of(order, 3)); });
     }
   }
 }
