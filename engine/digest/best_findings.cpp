@@ -7,9 +7,16 @@
 
 namespace fairlane::digest {
 
-std::uint64_t hash_of(Profile const& profile) {
-  std::uint64_t hash = profile.size();
-  for (std::int32_t const code : profile) hash = hash_word(hash, static_cast<std::uint32_t>(code));
+std::uint64_t hash_of(Profile const& profile) { return hash_of_profile(profile, {}); }
+
+std::uint64_t hash_of_profile(std::span<std::int32_t const> row, std::span<int const> selected) {
+  std::uint64_t hash = row.size();
+  auto next = selected.begin();
+  for (std::size_t a = 0; a < row.size(); ++a) {
+    bool const is_selected = next != selected.end() && *next == static_cast<int>(a);
+    if (is_selected) ++next;
+    hash = hash_word(hash, is_selected ? 0U : static_cast<std::uint32_t>(row[a]));
+  }
   return hash;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <set>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -44,6 +45,10 @@ inline constexpr FindingRank kNoCeiling = {std::numeric_limits<double>::infinity
 /// What the members of a similar set have in common: one row in which protected values are 0.
 using Profile = std::vector<std::int32_t>;
 std::uint64_t hash_of(Profile const& profile);
+/// The hash of a row's profile.
+/// row       [attributes]
+/// selected  protected attributes, ascending
+std::uint64_t hash_of_profile(std::span<std::int32_t const> row, std::span<int const> selected);
 
 /// Of each profile its best finding, and of these at most so many, the best. What is kept does not
 /// depend on the order in which findings come.

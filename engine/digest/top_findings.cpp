@@ -207,17 +207,13 @@ FindingRank TopInstances::rank_of(std::int64_t number, InstanceRecord const& rec
 
 void TopInstances::add(Best& best, std::int64_t number, InstanceRecord const& record) const {
   FindingRank const rank = rank_of(number, record);
-  bool const is_first = rank < best.first.limit();
-  bool const is_sampled = query_.order == FindingOrder::kDiversity;
-  if (!is_first && !is_sampled) return;
-  Profile profile = profile_of(record.row);
-  if (is_sampled) {
-    constexpr int kSpare = 11;  // bits of a hash that a double does not hold
-    auto const hash = static_cast<double>(hash_of(profile) >> kSpare);
-    FindingRank const by_hash = {hash, rank.key, number};
-    if (by_hash < best.sample.limit()) best.sample.add(by_hash, profile, kept(number, record));
-  }
-  if (is_first) best.first.add(rank, std::move(profile), kept(number, record));
+  if (rank < best.first.limit()) best.first.add(rank, profile_of(record.row), kept(number, record));
+  if (query_.order != FindingOrder::kDiversity) return;
+  constexpr int kSpare = 11;  // bits of a hash that a double does not hold
+  std::uint64_t const hash = hash_of_profile({record.row, columns_.attributes()}, selected_);
+  FindingRank const by_hash = {static_cast<double>(hash >> kSpare), rank.key, number};
+  if (by_hash < best.sample.limit())
+    best.sample.add(by_hash, profile_of(record.row), kept(number, record));
 }
 
 void TopInstances::read() {
