@@ -16,6 +16,7 @@
 #include "apps/text/audit_text.h"
 #include "apps/text/compare_text.h"
 #include "apps/text/count_text.h"
+#include "apps/text/finding_text.h"
 #include "apps/text/summary_text.h"
 #include "apps/text/verified_cells.h"
 #include "apps/text/words.h"
@@ -23,6 +24,8 @@
 #include "base/json.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "base/thread_pool.h"
+#include "engine/digest/top_findings.h"
 #include "engine/results/manifest.h"
 #include "models/data/csv.h"
 #include "models/data/dataset.h"
@@ -40,6 +43,8 @@ constexpr std::size_t kMaxSummaryBytes = std::size_t{1} << 24;
 struct InspectArguments {
   std::string path;
   std::string domain;
+  std::string top;
+  std::string sort;
   ModelFlags loading;
   ConsoleOptions console;
 };
@@ -283,6 +288,36 @@ std::string findings_text(std::string const& dir, RecordedRun const& recorded) {
   return text;
 }
 
+/// What --top and --sort ask for; none where neither is given. Throws Error(kUsage).
+std::optional<TopQuery> top_query(InspectArguments const& arguments) {
+  if (arguments.top.empty() && arguments.sort.empty()) return std::nullopt;
+  TopQuery query;
+  query.count = kShownFindings;
+  query.threads = machine_threads();
+  if (!arguments.top.empty()) {
+    query.count = static_cast<std::size_t>(
+        parse_integer("--top", arguments.top, 1, static_cast<std::int64_t>(kMostTop)));
+  }
+  if (arguments.sort.empty()) return query;
+  Word<FindingOrder> const* const word = find_word<FindingOrder>(arguments.sort);
+  if (word == nullptr) {
+    std::vector<std::string> names;
+    for (auto const& one : kEnumWords<FindingOrder>) names.emplace_back(one.name);
+    throw usage_error(fmt::format("--sort is {}, expected one of {}{}", in_quotes(arguments.sort),
+                                  fmt::join(names, ", "), did_you_mean(arguments.sort, names)));
+  }
+  query.order = word->value;
+  return query;
+}
+
+/// Throws Error(kUsage): --top and --sort are of findings alone.
+[[noreturn]] void refuse_top(std::string const& path, std::string const& what) {
+  throw usage_error(
+      fmt::format("inspect: --top and --sort are of findings, but {} is {}; expected "
+                  "results of run, enumerate or audit",
+                  in_quotes(path), what));
+}
+
 std::string recorded_estimate(std::string const& json, std::string const& source) {
   try {
     return estimate_text(json);
@@ -305,10 +340,13 @@ void inspect_sweep(std::filesystem::path const& path, bool as_json) {
   print(read_file((path / (as_json ? "sweep.json" : "tables.md")).string(), kLongestTables));
 }
 
-void inspect_results(std::string const& dir, Console const& console, bool as_json) {
+void inspect_results(std::string const& dir, Console const& console,
+                     std::optional<TopQuery> const& query, bool as_json) {
   std::filesystem::path const path(dir);
-  if (is_there(path / "plan.json") && is_there(path / "journal"))
+  if (is_there(path / "plan.json") && is_there(path / "journal")) {
+    if (query) refuse_top(dir, "of `fairlane sweep`");
     return inspect_sweep(path, as_json);
+  }
   if (!is_there(path / "manifest.json")) {
     throw Error(ExitCode::kNoInput,
                 fmt::format("{}: has no manifest.json, expected the output directory of a run",
@@ -322,6 +360,15 @@ void inspect_results(std::string const& dir, Console const& console, bool as_jso
   bool const is_comparison = recorded.command == "compare";
   bool const is_estimate = recorded.command == "estimate";
   bool const is_audit = recorded.command == "audit";
+  bool const has_findings =
+      is_audit || recorded.command == "run" || recorded.command == "enumerate";
+  if (query && !has_findings) refuse_top(dir, "of `fairlane " + recorded.command + "`");
+  std::optional<Json> top;
+  if (query) top = top_findings(dir, recorded, recorded_domain(recorded), *query);
+  if (top && as_json) {
+    print(dump(*top));
+    return;
+  }
   std::string const summary_path = (path / (is_comparison ? "compare.json"
                                             : is_estimate ? "estimate.json"
                                             : is_audit    ? "audit.json"
@@ -348,7 +395,9 @@ void inspect_results(std::string const& dir, Console const& console, bool as_jso
   facts.add("finished", finished ? "yes" : "no");
   std::string findings;
   try {
-    if (recorded.command == "verify") {
+    if (top) {
+      findings = top_text(*top);
+    } else if (recorded.command == "verify") {
       findings = verified_cells_text(dir, recorded, recorded_domain(recorded));
     } else if (!is_comparison && !is_estimate && !is_audit) {
       findings = findings_text(dir, recorded);
@@ -370,7 +419,10 @@ ExitCode inspect(InspectArguments const& arguments) {
   Console const console(arguments.console);
   bool const as_json = arguments.console.json;
   std::error_code ec;
+  std::optional<TopQuery> const query = top_query(arguments);
   bool const is_directory = std::filesystem::is_directory(arguments.path, ec);
+  if (query && !is_directory && is_there(arguments.path))
+    refuse_top(arguments.path, "no output directory");
   bool const is_table = !is_directory && has_suffix(arguments.path, ".csv");
   if (!arguments.domain.empty() && !is_table && !runs_code(arguments.path)) {
     throw usage_error(
@@ -378,7 +430,7 @@ ExitCode inspect(InspectArguments const& arguments) {
                     in_quotes(arguments.domain), in_quotes(arguments.path)));
   }
   if (is_directory) {
-    inspect_results(arguments.path, console, as_json);
+    inspect_results(arguments.path, console, query, as_json);
   } else if (is_yaml(arguments.path)) {
     throw usage_error(
         fmt::format("inspect: PATH is {}, expected a model, a .csv table or an output "
@@ -405,6 +457,14 @@ Action add_inspect(Arguments& app) {
   app.add_option("DOMAIN", arguments->domain,
                  "the domain file of the table, or of a model that runs code")
       ->type_name("");
+  app.add_option("--top", arguments->top,
+                 "show N findings of a directory, one of each profile (default with --sort: 5)")
+      ->type_name("N");
+  app.add_option("--sort", arguments->sort,
+                 "which: `file`, as the files have them; `severity`, those of the widest gap "
+                 "between scores; `plausibility`, the most ordinary people beside the table; "
+                 "`diversity`, severe, plausible and different from each other")
+      ->type_name("file|severity|plausibility|diversity");
   arguments->loading.add_to(app);
   arguments->console.add_to(app);
   return [arguments] { return inspect(*arguments); };

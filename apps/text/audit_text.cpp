@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/console.h"
+#include "apps/text/finding_text.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -64,37 +65,13 @@ std::string rules_text(Json const& set) {
                       : fmt::format("\nWhere {} matters most:\n{}", text_of(set, "name"), text);
 }
 
-std::string finding_text(Json const& audit, Json const& finding) {
-  std::string person;
-  for (auto const& [name, word] : finding.at("words").items()) {
-    bool is_changed = false;
-    for (auto const& change : finding.at("changed"))
-      is_changed = is_changed || change.at("attribute").get<std::string>() == name;
-    if (!is_changed)
-      person += fmt::format("{}{} {}", person.empty() ? "" : ", ", escaped(name),
-                            escaped(word.get<std::string>()));
-  }
-  std::string own;
-  std::string other;
-  for (auto const& change : finding.at("changed")) {
-    own += fmt::format("{}{} {}", own.empty() ? "" : ", ", text_of(change, "attribute"),
-                       text_of(change, "from"));
-    other += fmt::format("{}{} {}", other.empty() ? "" : ", ", text_of(change, "attribute"),
-                         text_of(change, "to"));
-  }
-  Json const& line = finding.at("line");
-  return fmt::format("- {}{}\n    {}: {};  {}: {}\n", person,
-                     line.is_null() ? "" : fmt::format("  (line {})", line.get<std::int64_t>()),
-                     own, escaped(report::outcome_words(audit, finding.at("decision"))), other,
-                     escaped(report::outcome_words(audit, finding.at("other"))));
-}
-
 std::string findings_text(Json const& audit, Json const& set) {
   std::string text;
   std::size_t shown = 0;
   for (auto const& finding : set.at("findings")) {
     if (shown++ == kFindings) break;
-    text += finding_text(audit, finding);
+    text += finding_text(
+        finding, [&](Json const& outcome) { return report::outcome_words(audit, outcome); });
   }
   return text.empty() ? text
                       : fmt::format("\nFor instance, by {}:\n{}", text_of(set, "name"), text);

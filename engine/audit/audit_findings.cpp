@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "engine/plausibility/plausibility_json.h"
 #include "engine/plausibility/selection.h"
 #include "engine/results/instances_reader.h"
 
@@ -47,13 +48,6 @@ void add_affected(std::vector<std::int32_t> const& rows, std::size_t width, RowA
 
 Json decision_json(Domain const& domain, std::int32_t label, float score) {
   return {{"class", label}, {"word", domain.label_word(label)}, {"score", score}};
-}
-
-Json plausibility_json(Plausibility const& one) {
-  return {{"distance", one.distance},
-          {"distance_percentile", one.distance_percentile},
-          {"surprise", one.surprise},
-          {"surprise_percentile", one.surprise_percentile}};
 }
 
 }  // namespace

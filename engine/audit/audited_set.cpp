@@ -319,6 +319,7 @@ Json SetAudit::search_json(std::vector<std::int32_t>& found) {
   searching.output.format = OutputFormat::kNpy;
   searching.output.columns = OutputColumns::kInputs;
   searching.output.words = false;
+  searching.output.plausibility = false;
   RunOptions options;
   options.execution = setting_.execution;
   options.execution.checkpoint = 0.0;

@@ -373,6 +373,11 @@ std::vector<ConfigKey> all_keys() {
        .value = value(SwitchKind{}, &Config::output, &OutputConfig::words),
        .help = "also write instances.words.csv: the findings in the domain's words",
        .before = "false"},
+      {.name = "output.plausibility",
+       .value = value(SwitchKind{}, &Config::output, &OutputConfig::plausibility),
+       .help = "also write instances.plausibility.csv: how ordinary each finding is beside the "
+               "rows of `data`",
+       .before = "false"},
       {.name = "output.trace",
        .value = value(SwitchKind{}, &Config::output, &OutputConfig::trace),
        .help = "also write global.csv: what became of every seed"},

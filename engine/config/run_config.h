@@ -158,6 +158,7 @@ struct BudgetConfig {
 /// shard_rows  instances in a file, none: all in one
 /// zstd        compresses Parquet files
 /// words       also writes instances.words.csv
+/// plausibility  also writes instances.plausibility.csv
 struct OutputConfig {
   std::string dir;
   OutputFormat format = OutputFormat::kCsv;
@@ -165,6 +166,7 @@ struct OutputConfig {
   std::optional<std::int64_t> shard_rows;
   bool zstd = false;
   bool words = false;
+  bool plausibility = false;
   bool trace = false;
   bool path_coverage = false;
   bool report = true;  // report.html

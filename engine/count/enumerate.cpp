@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -18,6 +19,7 @@
 #include "engine/results/instances_reader.h"
 #include "engine/results/manifest.h"
 #include "engine/results/results_page.h"
+#include "engine/results/table_plausibility.h"
 
 namespace fairlane {
 namespace {
@@ -49,7 +51,11 @@ class Enumeration {
         backend_(make_backend(subject_, execution_, config.seed, {}, options.notice)),
         walker_(backend_->make_walker(lists_)),
         counts_(walker_->plan()),
-        findings_(*backend_, walker_->plan(), options.instances, config.seed) {}
+        findings_(*backend_, walker_->plan(), options.instances, config.seed) {
+    if (out_ != nullptr && findings_.wanted() && config.output.plausibility)
+      plausibility_.emplace(
+          table_plausibility(config, subject_.domain(), thread_count(options.execution)));
+  }
 
   std::string run();
 
@@ -94,6 +100,7 @@ class Enumeration {
   std::unique_ptr<Walker> walker_;
   GroupCounts counts_;
   WalkFindings findings_;
+  std::optional<PlausibilityModel> plausibility_;  // of the table as the manifest has it
 };
 
 Workload Enumeration::workload() const {
@@ -164,7 +171,9 @@ void Enumeration::write_findings(EnumerationReport& report) {
   }
   found.finish(std::numeric_limits<std::uint64_t>::max());
   report.found = found.counts();
-  report.signature = write_instances(config_, subject_, found, *backend_, *out_).signature;
+  report.signature = write_instances(config_, subject_, found, *backend_,
+                                     plausibility_ ? &*plausibility_ : nullptr, *out_)
+                         .signature;
 }
 
 void Enumeration::write_counts() {
@@ -263,7 +272,7 @@ void Enumeration::add_instances(std::string const& dir) {
 }  // namespace
 
 std::string enumerate(RunConfig const& config, EnumerateOptions const& options) {
-  if (options.instances.any()) require_format(config.output);
+  if (options.instances.any()) require_format(config);
   return Enumeration(config, options).run();
 }
 

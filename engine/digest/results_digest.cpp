@@ -12,6 +12,7 @@
 #include "engine/config/config_json.h"
 #include "engine/digest/cells.h"
 #include "engine/digest/findings.h"
+#include "engine/digest/told_domain.h"
 #include "engine/record/output_dir.h"
 #include "engine/results/instance_files.h"
 #include "models/data/domain_yaml.h"
@@ -51,29 +52,6 @@ Json read_object(std::string const& path) {
   }
 }
 
-/// The domain as instances.json tells it, where its own file is gone.
-std::optional<Domain> told_domain(std::string const& files) {
-  std::string const path = files + "/" + kInstanceIndex;
-  if (!is_there(path)) return std::nullopt;
-  Json const index = read_object(path);
-  Domain domain;
-  for (Json const& column : index.at("columns")) {
-    if (column.at("holds") != "attribute") continue;
-    Attribute attribute;
-    attribute.name = column.at("attribute").get<std::string>();
-    attribute.low = column.at("low").get<std::int32_t>();
-    attribute.high = column.at("high").get<std::int32_t>();
-    if (Json const* const words = column.find("words")) {
-      for (auto const& [code, word] : words->items())
-        attribute.categories.push_back(word.get<std::string>());
-      if (attribute.code_count() != static_cast<std::int64_t>(words->size()))
-        attribute.categories.clear();
-    }
-    domain.attributes.push_back(std::move(attribute));
-  }
-  return domain;
-}
-
 /// The domain of the results, with its bounds; none where nothing tells it. why: what is amiss
 std::optional<Domain> domain_of(ResultsPlace const& place, Json const& manifest,
                                 RunConfig const& config, std::string& why) {
@@ -85,13 +63,7 @@ std::optional<Domain> domain_of(ResultsPlace const& place, Json const& manifest,
     if (recorded.is_null()) return told;
     if (sha256_file(path) == recorded.at("sha256").get<std::string>()) {
       Domain domain = read_domain_yaml(path);
-      // Bounds that come from the data.
-      for (std::size_t i = 0; told && i < domain.attributes.size(); ++i) {
-        if (i >= told->attributes.size()) break;
-        Attribute& attribute = domain.attributes[i];
-        if (!attribute.low) attribute.low = told->attributes[i].low;
-        if (!attribute.high) attribute.high = told->attributes[i].high;
-      }
+      if (told) take_bounds(domain, *told);
       return domain;
     }
     why = fmt::format("the domain file {} has changed since", shown);

@@ -16,6 +16,7 @@ CodeCells::CodeCells(Domain const& domain, std::size_t attribute, DistinctRows c
   std::int64_t const codes = attribute_.code_count();
   if (codes <= kMostAlone) {
     for (std::int64_t i = 0; i < codes; ++i) first_.push_back(i);
+    are_alone_ = true;
     return;
   }
   std::map<std::int64_t, std::int64_t> rows_of;
@@ -50,6 +51,7 @@ std::size_t CodeCells::cell_of(std::int32_t code) const {
     throw Error(ExitCode::kBug, fmt::format("attribute \"{}\": {} is not a code of the domain, {}",
                                             attribute_.name, code, attribute_.codes_text()));
   }
+  if (are_alone_) return static_cast<std::size_t>(index);
   auto const next = std::upper_bound(first_.begin(), first_.end(), index);
   return static_cast<std::size_t>(next - first_.begin()) - 1;
 }

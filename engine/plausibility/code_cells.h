@@ -28,6 +28,7 @@ class CodeCells {
  private:
   Attribute attribute_;
   std::vector<std::int64_t> first_;  // each cell's first code, numbered as the domain does
+  bool are_alone_ = false;           // each code has a cell
 };
 
 }  // namespace fairlane

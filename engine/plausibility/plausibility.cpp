@@ -88,30 +88,33 @@ void PlausibilityModel::measure_surprises(DistinctRows const& rows) {
   }
 }
 
-std::vector<Plausibility> PlausibilityModel::score(std::span<std::int32_t const> rows) const {
-  std::size_t const count = attributes_ == 0 ? 0 : rows.size() / attributes_;
-  std::vector<Plausibility> scores(count);
+Plausibility PlausibilityModel::score_one(std::int32_t const* row) const {
   auto const number_within = [](std::vector<double> const& sorted, double value) {
     auto const beyond = std::upper_bound(sorted.begin(), sorted.end(), value);
     return static_cast<std::size_t>(beyond - sorted.begin());
   };
-  auto const rate = [&](std::int32_t const* row, Plausibility& score) {
-    score.surprise = tree_.surprise(row);  // throws, for a code that is none
-    score.distance = nearest_.nearest(row);
-    score.distance_percentile = 100.0 *
-                                static_cast<double>(number_within(distances_, score.distance)) /
-                                static_cast<double>(distances_.size());
-    std::size_t const ordinary = number_within(surprises_, score.surprise);
-    score.surprise_percentile = ordinary == 0
-                                    ? 0.0
-                                    : 100.0 * static_cast<double>(surprised_[ordinary - 1]) /
-                                          static_cast<double>(surprised_.back());
-  };
+  Plausibility score;
+  score.surprise = tree_.surprise(row);  // throws, for a code that is none
+  score.distance = nearest_.nearest(row);
+  score.distance_percentile = 100.0 *
+                              static_cast<double>(number_within(distances_, score.distance)) /
+                              static_cast<double>(distances_.size());
+  std::size_t const ordinary = number_within(surprises_, score.surprise);
+  score.surprise_percentile = ordinary == 0
+                                  ? 0.0
+                                  : 100.0 * static_cast<double>(surprised_[ordinary - 1]) /
+                                        static_cast<double>(surprised_.back());
+  return score;
+}
+
+std::vector<Plausibility> PlausibilityModel::score(std::span<std::int32_t const> rows) const {
+  std::size_t const count = attributes_ == 0 ? 0 : rows.size() / attributes_;
+  std::vector<Plausibility> scores(count);
   pool_->share(threads_, 0, static_cast<std::int64_t>(count), kPiece,
                [&](int, std::int64_t first, std::int64_t piece) {
                  for (auto i = static_cast<std::size_t>(first);
                       i < static_cast<std::size_t>(first + piece); ++i) {
-                   rate(rows.data() + i * attributes_, scores[i]);
+                   scores[i] = score_one(rows.data() + i * attributes_);
                  }
                });
   return scores;

@@ -44,6 +44,8 @@ class PlausibilityModel {
   /// rows [count][attributes] codes of the domain
   /// Throws Error(kBug) for a code that is none.
   std::vector<Plausibility> score(std::span<std::int32_t const> rows) const;
+  /// Of one row [attributes], by the calling thread.
+  Plausibility score_one(std::int32_t const* row) const;
   /// People drawn from the tree, each a function of its number and the seed alone:
   /// [count][attributes], codes of the domain.
   std::vector<std::int32_t> draw(std::int64_t count, std::uint64_t seed) const;

@@ -32,12 +32,31 @@ constexpr char const* kDone = "DONE";
 constexpr std::size_t kLongestManifest = std::size_t{1} << 26;
 /// Results that a run may leave; those that it does not write are removed when it replaces an
 /// earlier one.
-constexpr std::array kResults = {
-    "instances.csv",     "instances.npy", "instances.json",    "global.csv",         "summary.json",
-    "instances.parquet", "report.html",   "compare.csv",       "summary.csv",        "compare.json",
-    "compare.svg",       "curves.csv",    "curves.svg",        "values.csv",         "pairs.csv",
-    "counts.json",       "estimate.json", "model.safetensors", "model.h5",           "model.onnx",
-    "run.yaml",          "history.csv",   "split.csv",         "instances.words.csv"};
+constexpr std::array kResults = {"instances.csv",
+                                 "instances.npy",
+                                 "instances.json",
+                                 "global.csv",
+                                 "summary.json",
+                                 "instances.parquet",
+                                 "report.html",
+                                 "compare.csv",
+                                 "summary.csv",
+                                 "compare.json",
+                                 "compare.svg",
+                                 "curves.csv",
+                                 "curves.svg",
+                                 "values.csv",
+                                 "pairs.csv",
+                                 "counts.json",
+                                 "estimate.json",
+                                 "model.safetensors",
+                                 "model.h5",
+                                 "model.onnx",
+                                 "run.yaml",
+                                 "history.csv",
+                                 "split.csv",
+                                 "instances.words.csv",
+                                 "instances.plausibility.csv"};
 
 /// Whether a run may leave a file of that name; instances may be in many.
 bool is_result(std::string const& name) {

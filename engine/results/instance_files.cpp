@@ -46,11 +46,20 @@ Json words_of(Attribute const& attribute) {
 
 }  // namespace
 
-void require_format(OutputConfig const& output) {
-  if (output.words && output.format == OutputFormat::kNone) {
+void require_format(RunConfig const& config) {
+  OutputConfig const& output = config.output;
+  if ((output.words || output.plausibility) && output.format == OutputFormat::kNone) {
+    char const* const key = output.words ? "output.words" : "output.plausibility";
     throw Error(ExitCode::kConfig,
-                "output.words: is true, and output.format is none, which writes no findings; "
-                "expected output.format csv, npy or parquet, or output.words false");
+                fmt::format("{0}: is true, and output.format is none, which writes no findings; "
+                            "expected output.format csv, npy or parquet, or {0} false",
+                            key));
+  }
+  if (output.plausibility && config.data.empty()) {
+    throw Error(ExitCode::kConfig,
+                fmt::format("output.plausibility: is true, but {} names no `data`, expected the "
+                            "table beside which findings are plausible or not",
+                            escaped(config.source, kLongestPath)));
   }
   if (output.format == OutputFormat::kParquet) static_cast<void>(parquet_plugin());
 }

@@ -22,9 +22,10 @@ struct InstanceFileFacts {
   std::string sha256;
 };
 
-/// Throws Error(kConfig) where words of findings that are not written are asked for, and
-/// Error(kUnavailable) where this build or machine lacks what a format needs.
-void require_format(OutputConfig const& output);
+/// Throws Error(kConfig) where words or plausibility of findings that are not written are asked for,
+/// or plausibility without a table, and Error(kUnavailable) where this build or machine lacks what a
+/// format needs.
+void require_format(RunConfig const& config);
 
 /// Whether a format's files hold the rows that an array of NumPy has.
 inline bool has_rows_of_arrays(OutputFormat format) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <memory>
 #include <optional>
 
 #include "base/error.h"
@@ -17,6 +18,7 @@
 #include "engine/results/instance_files.h"
 #include "engine/results/instance_words.h"
 #include "engine/results/row_decoder.h"
+#include "engine/results/table_plausibility.h"
 
 namespace fairlane {
 namespace {
@@ -28,6 +30,7 @@ constexpr std::size_t kNumberRoom = 32;  // longest number written, with its com
 /// rows     [count][attributes], where something is computed from them
 /// bytes    as the file has them
 /// words    the lines of instances.words.csv, where that is written
+/// figures  the lines of instances.plausibility.csv, where that is written
 /// records  of the signature, where these are other bytes
 struct Batch {
   std::size_t count = 0;
@@ -38,6 +41,7 @@ struct Batch {
   RowDecoder::Decoded decoded;
   std::string bytes;
   std::string words;
+  std::string figures;
   std::string records;
   double severity_sum = 0.0;
   double severity_max = 0.0;
@@ -65,7 +69,8 @@ struct RowBytes {
 class InstanceFormatter {
  public:
   InstanceFormatter(RunConfig const& config, TestSubject const& subject, Findings const& findings,
-                    InstanceColumns const& columns, Backend& backend);
+                    InstanceColumns const& columns, Backend& backend,
+                    PlausibilityModel const* plausibility);
   void format(Batch& batch) const;
 
  private:
@@ -76,11 +81,13 @@ class InstanceFormatter {
   void put_array(Batch& batch, std::string& bytes) const;
   void put_records(Batch& batch) const;
   void put_words(Batch& batch) const;
+  void put_plausibility(Batch& batch) const;
   [[noreturn]] void fail_without_pair(std::int32_t const* row) const;
 
   OutputConfig const& output_;
   std::string asked_;  // what answers for the rows, where it is no network
   Backend& backend_;
+  PlausibilityModel const* plausibility_;
   bool is_described_;  // every instance is evaluated once more
   std::size_t attributes_;
   std::size_t selected_;
@@ -95,9 +102,10 @@ class InstanceFormatter {
 
 InstanceFormatter::InstanceFormatter(RunConfig const& config, TestSubject const& subject,
                                      Findings const& findings, InstanceColumns const& columns,
-                                     Backend& backend)
+                                     Backend& backend, PlausibilityModel const* plausibility)
     : output_(config.output),
       backend_(backend),
+      plausibility_(plausibility),
       is_described_(output_.columns == OutputColumns::kAll ||
                     (output_.columns == OutputColumns::kLabels && !findings.has_label_pairs())),
       attributes_(columns.attributes()),
@@ -135,7 +143,9 @@ void InstanceFormatter::format(Batch& batch) const {
   bool const is_array = has_rows_of_arrays(output_.format);
   if (is_array) put_array(batch, batch.bytes);
   if (!has_all && !is_array) put_array(batch, batch.records);
+  if (!is_described_ && (in_words_ || plausibility_ != nullptr)) decode_rows(batch);
   if (in_words_) put_words(batch);
+  if (plausibility_ != nullptr) put_plausibility(batch);
 }
 
 void InstanceFormatter::decode_rows(Batch& batch) const {
@@ -284,7 +294,6 @@ void InstanceFormatter::put_array(Batch& batch, std::string& bytes) const {
 
 void InstanceFormatter::put_words(Batch& batch) const {
   bool const has_labels = output_.columns >= OutputColumns::kLabels;
-  if (!is_described_) decode_rows(batch);
   batch.words.clear();
   for (std::size_t i = 0; i < batch.count; ++i) {
     InstanceRecord record;
@@ -302,20 +311,34 @@ void InstanceFormatter::put_words(Batch& batch) const {
   }
 }
 
+void InstanceFormatter::put_plausibility(Batch& batch) const {
+  batch.figures.clear();
+  for (std::size_t i = 0; i < batch.count; ++i)
+    append_plausibility(batch.figures, *plausibility_, &batch.rows[i * attributes_]);
+}
+
+/// A file with a header that is written beside the instances.
+std::unique_ptr<FileWriter> open_beside(OutputDir& out, char const* name,
+                                        std::string const& header) {
+  auto file = std::make_unique<FileWriter>(out.partial(name));
+  file->write(header.data(), header.size());
+  return file;
+}
+
 }  // namespace
 
 InstanceTotals write_instances(RunConfig const& config, TestSubject const& subject,
-                               Findings const& findings, Backend& backend, OutputDir& out) {
+                               Findings const& findings, Backend& backend,
+                               PlausibilityModel const* plausibility, OutputDir& out) {
   std::int64_t const count = findings.counts().unique_instances;
   InstanceColumns const columns(subject, config.output.columns);
-  InstanceFormatter const formatter(config, subject, findings, columns, backend);
+  InstanceFormatter const formatter(config, subject, findings, columns, backend, plausibility);
   InstanceWriter writer(config, columns, count, out);
-  std::optional<FileWriter> words_file;
-  if (config.output.words) {
-    std::string const header = columns.csv_header();
-    words_file.emplace(out.partial(kInstanceWords));
-    words_file->write(header.data(), header.size());
-  }
+  std::unique_ptr<FileWriter> words_file;
+  std::unique_ptr<FileWriter> figures_file;
+  if (config.output.words) words_file = open_beside(out, kInstanceWords, columns.csv_header());
+  if (plausibility != nullptr)
+    figures_file = open_beside(out, kInstancePlausibility, kPlausibilityHeader);
   Sha256 hash;
   double severity_sum = 0.0;
   double severity_max = 0.0;
@@ -324,6 +347,7 @@ InstanceTotals write_instances(RunConfig const& config, TestSubject const& subje
     hash.update(records.data(), records.size());
     writer.write(batch.bytes, static_cast<std::int64_t>(batch.count));
     if (words_file) words_file->write(batch.words.data(), batch.words.size());
+    if (figures_file) figures_file->write(batch.figures.data(), batch.figures.size());
     severity_sum += batch.severity_sum;  // in the order of the instances, whoever computed it
     severity_max = std::max(severity_max, batch.severity_max);
   };
@@ -348,6 +372,7 @@ InstanceTotals write_instances(RunConfig const& config, TestSubject const& subje
   pipeline.drain();
   auto const& files = writer.finish();
   if (words_file) words_file->close();
+  if (figures_file) figures_file->close();
   if (config.output.format != OutputFormat::kNone)
     out.write(kInstanceIndex, instance_index_json(config, subject, columns, files));
   InstanceTotals totals;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/config/run_config.h"
+#include "engine/plausibility/plausibility.h"
 #include "engine/record/findings.h"
 #include "engine/record/output_dir.h"
 #include "engine/subject/subject.h"
@@ -23,9 +24,11 @@ struct InstanceTotals {
   std::optional<double> severity_max;
 };
 /// Writes the instances in canonical order in the configured format, and instances.json. What the
-/// search has not kept of their columns is computed as they are written. Throws
-/// Error(kDisk | kBug).
+/// search has not kept of their columns is computed as they are written.
+/// plausibility  of the table, whose figures are written beside them; null: none
+/// Throws Error(kDisk | kBug).
 InstanceTotals write_instances(RunConfig const& config, TestSubject const& subject,
-                               Findings const& findings, Backend& backend, OutputDir& out);
+                               Findings const& findings, Backend& backend,
+                               PlausibilityModel const* plausibility, OutputDir& out);
 
 }  // namespace fairlane

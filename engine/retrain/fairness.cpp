@@ -76,6 +76,7 @@ Fairness measure_fairness(RunConfig const& config, bool counts, FairnessOptions 
     searching.budget.evaluations = config.retrain.check_evaluations;
     searching.output.format = OutputFormat::kNone;
     searching.output.words = false;
+    searching.output.plausibility = false;
     RunOptions run_options;
     run_options.execution = options.execution;
     run_options.overwrite = true;

@@ -136,6 +136,37 @@ class Audit(Numbers, unittest.TestCase):
         self.assertEqual(0, shown.returncode, shown.stderr)
         self.assertIn(self.audit["verdict"]["text"], shown.stdout)
 
+    def test_inspect_shows_its_findings_in_any_order(self):
+        everyone = [{"set": one["name"], **finding} for one in self.audit["sets"] for finding in one["findings"]]
+
+        def implausibility(finding):
+            return max(finding["plausibility"]["distance_percentile"], finding["plausibility"]["surprise_percentile"])
+
+        def each_once(findings):
+            people = {}
+            for finding in findings:
+                people.setdefault(json.dumps(finding["codes"]), finding)
+            return list(people.values())
+
+        orders = {"file": each_once(everyone), "severity": each_once(sorted(everyone, key=lambda one: -one["severity"])),
+                  "plausibility": each_once(sorted(everyone, key=implausibility))}
+        for sort, expected in orders.items():
+            for count in (4, 1000):
+                with self.subTest(sort=sort, count=count):
+                    shown = self.fairlane("inspect", "out", "--top", str(count), "--sort", sort, "--json")
+                    self.assertEqual(0, shown.returncode, shown.stderr)
+                    self.assertEqual({"sort": sort, "count": len(everyone), "findings": expected[:count]},
+                                     json.loads(shown.stdout))
+        shown = self.fairlane("inspect", "out", "--top", "4", "--sort", "diversity", "--json")
+        self.assertEqual(0, shown.returncode, shown.stderr)
+        different = json.loads(shown.stdout)["findings"]
+        self.assertEqual(4, len(each_once(different)))
+        plausible = [one for one in everyone if implausibility(one) <= 99.0]
+        self.assertEqual(max(one["severity"] for one in plausible), different[0]["severity"])
+        self.assertTrue(all(one in everyone for one in different))
+        shown = self.fairlane("inspect", "out", "--sort", "severity")
+        self.assertIn("\nmost severe findings:\n", shown.stdout)
+
     def test_its_commands_give_the_same_numbers(self):
         """As a person copies them from the report: nothing is added."""
         done = self.fairlane("audit", "people.yaml", "--time", TIME, "--out", "other", "--seed", "7", "--set",

@@ -128,6 +128,41 @@ TEST_F(CommandsTest, InspectShowsFindingsInWords) {
       << outcome.out;
 }
 
+TEST_F(CommandsTest, InspectShowsTheFindingsThatAreAskedFor) {
+  ASSERT_EQ(run_fairlane({"run", "config.yaml"}).code, 0);
+  std::string const bare = run_fairlane({"inspect", "out"}).out;
+  EXPECT_FALSE(contains(bare, "    severity 0.")) << bare;
+  struct Case {
+    char const* sort;
+    char const* title;
+    char const* figures;
+  };
+  for (Case const& one :
+       {Case{"file", "\nfirst findings:\n", "    severity 0."},
+        Case{"severity", "\nmost severe findings:\n", "    severity 0."},
+        Case{"plausibility", "\nmost plausible findings:\n", "; implausibility "},
+        Case{"diversity", "\nsevere, plausible and different findings:\n", "; implausibility "}}) {
+    SCOPED_TRACE(one.sort);
+    Outcome const shown = run_fairlane({"inspect", "out", "--top", "2", "--sort", one.sort});
+    EXPECT_EQ(shown.code, 0) << shown.err;
+    for (char const* const part : {one.title, one.figures, "    sex ", "sex female: decision 0"})
+      EXPECT_TRUE(contains(shown.out, part)) << part << "\nin: " << shown.out;
+    std::size_t people = 0;
+    for (std::size_t at = 0; (at = shown.out.find("\n- ", at)) != std::string::npos; ++at) ++people;
+    EXPECT_EQ(people, 2U) << shown.out;
+    Outcome const json =
+        run_fairlane({"inspect", "out", "--top", "2", "--sort", one.sort, "--json"});
+    EXPECT_EQ(json.code, 0) << json.err;
+    auto const top = nlohmann::json::parse(json.out);
+    EXPECT_EQ(top.at("sort"), one.sort);
+    EXPECT_EQ(top.at("findings").size(), 2U);
+  }
+  EXPECT_EQ(run_fairlane({"inspect", "out", "--top", "3"}).out,
+            run_fairlane({"inspect", "out", "--top", "3", "--sort", "file"}).out);
+  EXPECT_EQ(run_fairlane({"inspect", "out", "--sort", "severity"}).out,
+            run_fairlane({"inspect", "out", "--sort", "severity", "--top", "5"}).out);
+}
+
 TEST_F(CommandsTest, ATableOfAttributesAloneHasNoLabels) {
   write_file("data.csv", "age,income,sex\n1,2,0\n2,3,1\n3,4,1\n");
   Outcome const outcome = run_fairlane({"run", "config.yaml"});

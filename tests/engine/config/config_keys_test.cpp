@@ -166,7 +166,7 @@ TEST(ConfigKeys, ACommandIsRecordedWithItsFolder) {
 }
 
 // What versions wrote that had no AEQUITAS, sg, expga, budget.evaluations, output.path_coverage,
-// output.report or output.words yet.
+// output.report, output.words or output.plausibility yet.
 TEST(ConfigKeys, ManifestsOfEarlierVersionsAreRead) {
   Json json = recorded_config(config_with("seed", "9"));
   json["sg"].erase("order");
@@ -174,6 +174,7 @@ TEST(ConfigKeys, ManifestsOfEarlierVersionsAreRead) {
   json["output"].erase("path_coverage");
   json["output"].erase("report");
   json["output"].erase("words");
+  json["output"].erase("plausibility");
   RunConfig const without_keys = restored_config(json, "o");
   EXPECT_EQ(without_keys.seed, 9U);
   EXPECT_EQ(without_keys.sg.order, QueueOrder::kProgram);  // the only one there was
@@ -181,6 +182,7 @@ TEST(ConfigKeys, ManifestsOfEarlierVersionsAreRead) {
   EXPECT_FALSE(without_keys.output.path_coverage);
   EXPECT_TRUE(without_keys.output.report);
   EXPECT_FALSE(without_keys.output.words);
+  EXPECT_FALSE(without_keys.output.plausibility);
   json.erase("sg");
   json.erase("aequitas");
   json.erase("expga");

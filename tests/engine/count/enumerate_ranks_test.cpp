@@ -14,7 +14,10 @@ namespace {
 
 class EnumerateRanks : public ::testing::TestWithParam<char const*> {
  protected:
-  EnumerateRanks() : config_(small_config(folder_, shape())) { config_.output.words = true; }
+  EnumerateRanks() : config_(small_config(folder_, shape())) {
+    config_.output.words = true;
+    config_.output.plausibility = true;
+  }
   static SmallShape shape() {  // half a million inputs, so that there is something to deal
     SmallShape shape = shape_of(GetParam());
     shape.ranges = {4, 9, 8, 9, 3, 11, 6};

@@ -30,7 +30,7 @@ inline nlohmann::json without_timing(std::string const& dir) {
 
 inline void expect_same_output(std::string const& a, std::string const& b) {
   for (char const* file : {"manifest.json", "values.csv", "pairs.csv", "instances.csv",
-                           "instances.words.csv", "DONE"}) {
+                           "instances.words.csv", "instances.plausibility.csv", "DONE"}) {
     ASSERT_EQ(std::filesystem::exists(a + "/" + file), std::filesystem::exists(b + "/" + file))
         << file;
     if (!std::filesystem::exists(a + "/" + file)) continue;

@@ -121,6 +121,7 @@ class Resume : public ::testing::Test {
     config.method = method;
     config.sg.samples = 40;
     config.output.trace = true;
+    config.output.plausibility = true;
     config.aequitas.lanes = 4;
     prepare(config);
   }

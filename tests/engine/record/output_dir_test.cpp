@@ -69,6 +69,7 @@ TEST(OutputDir, ReplacesTheSameRunAndRefusesAnother) {
   folder.write("out/global.csv", "old\n");
   folder.write("out/instances.parquet", "old\n");
   folder.write("out/instances.words.csv", "old\n");
+  folder.write("out/instances.plausibility.csv", "old\n");
   folder.write("out/notes.txt", "mine\n");
   write_results(dir, "x");
   EXPECT_EQ(names_in(dir), (std::set<std::string>{"DONE", "instances.csv", "manifest.json",

@@ -47,7 +47,8 @@ inline std::set<std::string> instances_in(std::string const& dir, std::size_t at
 }
 
 inline void expect_same_output(std::string const& a, std::string const& b) {
-  for (char const* file : {"manifest.json", "instances.csv", "global.csv", "DONE"}) {
+  for (char const* file :
+       {"manifest.json", "instances.csv", "instances.plausibility.csv", "global.csv", "DONE"}) {
     EXPECT_TRUE(slurp(a + "/" + file) == slurp(b + "/" + file)) << file << " differs";
   }
   EXPECT_EQ(without_timing(a), without_timing(b));

@@ -32,6 +32,8 @@ void expect_same_run(RunConfig const& config, RunOptions const& options,
     expect_same_output(one, many);
     std::string const words = slurp(one + "/instances.words.csv");
     EXPECT_EQ(words.empty(), !config.output.words);
+    EXPECT_EQ(std::filesystem::exists(many + "/instances.plausibility.csv"),
+              config.output.plausibility);
     EXPECT_TRUE(slurp(many + "/instances.words.csv") == words);
     EXPECT_FALSE(std::filesystem::exists(many + "/.partial"));
   }
@@ -56,6 +58,7 @@ TEST_P(SearchRanks, ManyWriteWhatOneDoes) {
     RunConfig shared = config(method);
     shared.output.trace = true;
     shared.output.words = true;
+    shared.output.plausibility = true;
     expect_same_run(shared, options_with(1), folder_);
   }
 }

@@ -1,0 +1,13 @@
+// Plausibility in JSON, as audit.json has it.
+#pragma once
+
+#include "base/json.h"
+#include "engine/plausibility/plausibility.h"
+
+namespace fairlane {
+
+Json plausibility_json(Plausibility const& one);
+/// Throws JsonError.
+Plausibility plausibility_of(Json const& json);
+
+}  // namespace fairlane
