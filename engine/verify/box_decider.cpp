@@ -19,7 +19,9 @@ Decision begin_decision(BoxDomain const& domain, BoxExistence const& existence,
   };
   begin(BoxVerdict::kOpen);
   if (domain.limited() && !domain.keep_limits(decision.box)) begin(BoxVerdict::kEmpty);
-  if (decision.verdict != BoxVerdict::kOpen || !existence.constrained()) return decision;
+  if (decision.verdict != BoxVerdict::kOpen) return decision;
+  decision.peopled = decision.box;
+  if (!existence.constrained()) return decision;
   if (!existence.narrow(all, decision.box)) {
     begin(BoxVerdict::kEmpty);
     return decision;

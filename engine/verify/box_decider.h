@@ -25,7 +25,7 @@ enum class BoxVerdict : std::uint8_t {
 };
 
 /// box       what is left of an open one, to be split at `axis`
-/// peopled   the box, or what constraints leave of it: outside nobody exists
+/// peopled   what limits and constraints leave of the box: outside is nobody
 /// leaves    whether somebody may exist in what pairs of variants have left out of `peopled`
 /// variants  those that are compared, less such as exist nowhere in the box
 /// example   of an unfair one

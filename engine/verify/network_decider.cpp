@@ -286,7 +286,7 @@ void NetworkDecider::prove_pairs() {
       decisions_[i].verdict = BoxVerdict::kSplit;
     } else if (!pairs_.rest(i).empty()) {
       decisions_[i].box = pairs_.rest(i);
-      decisions_[i].leaves = existence_.constrained() && decisions_[i].box != decisions_[i].peopled;
+      decisions_[i].leaves = decisions_[i].box != decisions_[i].peopled;
     }
   }
 }

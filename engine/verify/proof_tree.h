@@ -31,8 +31,8 @@ class ProofTrees {
  public:
   /// Forgets a cell's boxes; it then has so many roots: one for each pair of classes.
   void begin(std::int64_t cell, std::int32_t roots);
-  /// How a box was narrowed before it was looked at: what lies outside of `peopled` does not exist,
-  /// what else lies outside of `part` is left out by all pairs of variants.
+  /// How a box was narrowed before it was looked at: nobody is outside of
+  /// `peopled`, and all pairs of variants leave out what else is outside of `part`.
   struct Narrowed {
     std::span<AxisRange const> box;
     std::span<AxisRange const> peopled;

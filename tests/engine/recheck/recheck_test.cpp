@@ -9,6 +9,7 @@
 
 #include "base/sha256.h"
 #include "engine/verify/verify.h"
+#include "tests/checkout.h"
 #include "tests/engine/recheck/forgery.h"
 #include "tests/engine/search/small_subject.h"
 
@@ -143,6 +144,32 @@ struct Tampering {
 void shift_first_cut(VerifiedFolder const& verified) {
   verified.replace("certificate.txt", "\nfair ([0-9]+):[0-9]+;", "\nfair $1:999;");
   seal(verified.dir());
+}
+
+// Limits that leave out a part of a cell, and then, part by part, all of it: nobody has an odd sum
+// of even numbers.
+TEST(Recheck, AcceptsCellsThatLimitsEmptyPartByPart) {
+  std::filesystem::path const demo = std::filesystem::path(source_dir()) / "configs/demo";
+  for (char const* limit :
+       {"2 * hours - 4 * education + 2 * marital = 3", "6 * hours - 4 * age + 4 * education = 11",
+        "6 * experience - 4 * marital + 2 * education = 11"}) {
+    SCOPED_TRACE(limit);
+    TemporaryFolder const folder;
+    RunConfig config;
+    config.model = (demo / "census.safetensors").string();
+    config.domain = (demo / "census.domain.yaml").string();
+    config.protected_attributes = {{"gender", {}}};
+    config.output.dir = folder.file("verified");
+    VerifyOptions options;
+    options.execution.backend = "cpu";
+    options.where = {limit};
+    verify(config, options);
+    std::string const proof = lines_of(slurp(folder.file("verified/certificate.txt")))[5];
+    EXPECT_NE(proof.find(':'), std::string::npos) << proof;
+    EXPECT_NE(slurp(folder.file("verified/cells.csv")).find(",unsat,empty,"), std::string::npos);
+    Checked const checked = Forgery(folder.file("verified")).check();
+    EXPECT_TRUE(checked.accepted()) << checked.text();
+  }
 }
 
 /// Says of the first unfair cell that it is fair, everywhere and without a contradiction.
