@@ -22,9 +22,9 @@ struct InstanceFileFacts {
   std::string sha256;
 };
 
-/// Throws Error(kConfig) where words or plausibility of findings that are not written are asked for,
-/// or plausibility without a table, and Error(kUnavailable) where this build or machine lacks what a
-/// format needs.
+/// Throws Error(kConfig) where words or plausibility of findings that are not written are asked
+/// for, or plausibility without a table, and Error(kUnavailable) where this build or machine lacks
+/// what a format needs.
 void require_format(RunConfig const& config);
 
 /// Whether a format's files hold the rows that an array of NumPy has.

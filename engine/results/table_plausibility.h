@@ -10,8 +10,8 @@
 
 namespace fairlane {
 
-/// What the rows look like of the table that a configuration names: all of them, whichever protected
-/// values it compares; those outside the domain dropped or clipped as it says.
+/// What the rows look like of the table that a configuration names: all of them, whichever
+/// protected values it compares; those outside the domain dropped or clipped as it says.
 /// domain   whose absent bounds are the table's
 /// threads  workers
 /// Throws Error(kNoInput | kData).

@@ -161,7 +161,9 @@ TEST_P(RetrainRecipe, JudgesEveryCandidateAndTakesTheBest) {
                                             "--set",
                                             "train.epochs=12",
                                             "--set",
-                                            "output.words=true"};
+                                            "output.words=true",
+                                            "--set",
+                                            "output.plausibility=true"};
   std::string const original = slurp("census.safetensors");
   Outcome const outcome = run_fairlane(command);
   ASSERT_TRUE(outcome.code == 0 || outcome.code == static_cast<int>(ExitCode::kPartly))
