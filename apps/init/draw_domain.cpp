@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "apps/init/column_list.h"
 #include "apps/init/named_inputs.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -386,10 +387,8 @@ std::vector<TableColumn const*> kept_columns(Table const& table,
     if (std::ranges::count(drop, column.name) == 0) columns.push_back(&column);
   }
   for (std::string const& name : drop) {
-    if (std::ranges::count(names, name) > 0) continue;
-    throw usage_error(fmt::format("--drop: {} has no column {}{}",
-                                  escaped(table.source, table.source.size()), in_quotes(name),
-                                  did_you_mean(name, names)));
+    if (std::ranges::count(names, name) == 0)
+      throw no_column("--drop", "column", table.source, name, names);
   }
   return columns;
 }

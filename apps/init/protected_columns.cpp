@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "apps/init/column_list.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -29,11 +30,7 @@ ProtectedColumns flag_protected(std::string const& source, std::vector<std::stri
   for (Attribute const& attribute : domain.attributes) names.push_back(attribute.name);
   for (std::string const& name : wanted) {
     int const index = domain.find(name);
-    if (index < 0) {
-      throw usage_error(fmt::format("--protected: {} has no attribute {}{}",
-                                    escaped(source, source.size()), in_quotes(name),
-                                    did_you_mean(name, names)));
-    }
+    if (index < 0) throw no_column("--protected", "attribute", source, name, names);
     Attribute& attribute = domain.attributes[static_cast<std::size_t>(index)];
     if (values_of(attribute) < 2.0) {
       throw Error(ExitCode::kData,
