@@ -27,6 +27,7 @@ struct InputWay {
 struct DrawnDomain {
   std::vector<InputWay> ways;  // at least one; where nothing speaks for another, the first is taken
   bool has_label = false;
+  std::string guessed_label;  // for messages, where the label may be none: why it was taken
   bool named = false;                           // the model's file names its inputs
   std::string unnamed;                          // why names that it has were not of use
   std::vector<std::string> left_out;            // columns that the model does not name
