@@ -9,6 +9,7 @@
 #include "apps/config_options.h"
 #include "apps/console.h"
 #include "apps/files.h"
+#include "apps/init/column_list.h"
 #include "apps/init/init_proposal.h"
 #include "apps/progress.h"
 #include "apps/text/audit_text.h"
@@ -66,8 +67,8 @@ std::string command_of(AuditArguments const& arguments) {
     if (!value.empty()) command += fmt::format(" {} {}", flag, shell_word(value));
   };
   add("--label", arguments.label);
-  add("--drop", fmt::format("{}", fmt::join(arguments.drop, ",")));
-  add("--protected", fmt::format("{}", fmt::join(arguments.protected_names, ",")));
+  add("--drop", column_list(arguments.drop));
+  add("--protected", column_list(arguments.protected_names));
   add("--favourable", arguments.favourable);
   add("--time", arguments.time);
   add("--fail-above", arguments.fail_above);
@@ -205,6 +206,8 @@ ExitCode judge(Json const& audit, Console const& console) {
 ExitCode run_audit(AuditArguments arguments) {
   Console const console(arguments.console);
   check(arguments);
+  arguments.drop = parse_columns("--drop", arguments.drop);
+  arguments.protected_names = parse_columns("--protected", arguments.protected_names);
   AuditOptions options;
   options.command = command_of(arguments);
   options.changes = changes_of(arguments);
@@ -257,14 +260,12 @@ Action add_audit(Arguments& app) {
   app.add_option("--protected", arguments->protected_names,
                  "protected attributes (default: recognised by name)")
       ->type_name("A,B")
-      ->one_at_a_time()
-      ->delimiter(',');
+      ->one_at_a_time();
   app.add_option("--label", arguments->label, "the label column (default: the last one)")
       ->type_name("NAME");
   app.add_option("--drop", arguments->drop, "columns that are no inputs of the model")
       ->type_name("A,B")
-      ->one_at_a_time()
-      ->delimiter(',');
+      ->one_at_a_time();
   app.add_option("--favourable", arguments->favourable,
                  "the better decision: a class or its word (default: the greatest class)")
       ->type_name("CLASS");

@@ -12,6 +12,7 @@
 #include "apps/config_options.h"
 #include "apps/console.h"
 #include "apps/files.h"
+#include "apps/init/column_list.h"
 #include "apps/init/init_proposal.h"
 #include "apps/init/written_files.h"
 #include "apps/init_table.h"
@@ -32,31 +33,14 @@ struct InitArguments {
   std::string out;
   std::string domain;
   std::string label;
-  std::string drop;
-  std::string protected_names;
+  std::vector<std::string> drop;  // as given, each a list
+  std::vector<std::string> protected_names;
   bool standardise = false;
   bool constraints = false;
   ModelFlags loading;
   bool force = false;
   ConsoleOptions console;
 };
-
-std::vector<std::string> split_names(char const* option, std::string const& text) {
-  std::vector<std::string> names;
-  if (text.empty()) return names;
-  std::size_t begin = 0;
-  while (true) {
-    std::size_t const comma = text.find(',', begin);
-    std::string const name = text.substr(begin, comma - begin);
-    if (name.empty()) {
-      throw usage_error(
-          fmt::format("{} is {}, expected names such as age,race", option, in_quotes(text)));
-    }
-    names.push_back(name);
-    if (comma == std::string::npos) return names;
-    begin = comma + 1;
-  }
-}
 
 /// What is read must not be written over, --force or not.
 void refuse_inputs(InitArguments const& arguments) {
@@ -173,8 +157,8 @@ ExitCode init_alone(InitArguments const& arguments, Console const& console) {
                     arguments.out.empty() ? "--standardise" : "--out"));
   }
   return init_table(
-      {arguments.model, arguments.domain, arguments.label, split_names("--drop", arguments.drop),
-       split_names("--protected", arguments.protected_names), arguments.constraints,
+      {arguments.model, arguments.domain, arguments.label, parse_columns("--drop", arguments.drop),
+       parse_columns("--protected", arguments.protected_names), arguments.constraints,
        arguments.force, arguments.console.json},
       console);
 }
@@ -205,8 +189,8 @@ ExitCode init(InitArguments arguments) {
   InitProposal const proposal = propose_files(
       {{arguments.model, arguments.data, arguments.domain},
        arguments.out,
-       {arguments.label, split_names("--drop", arguments.drop), arguments.standardise},
-       split_names("--protected", arguments.protected_names),
+       {arguments.label, parse_columns("--drop", arguments.drop), arguments.standardise},
+       parse_columns("--protected", arguments.protected_names),
        arguments.loading.options(),
        arguments.constraints});
   if (!arguments.force) {
@@ -245,10 +229,12 @@ Action add_init(Arguments& app) {
   app.add_option("--label", arguments->label, "the label column (default: the last one)")
       ->type_name("NAME");
   app.add_option("--drop", arguments->drop, "columns that are no inputs of the model")
-      ->type_name("A,B");
+      ->type_name("A,B")
+      ->one_at_a_time();
   app.add_option("--protected", arguments->protected_names,
                  "protected attributes (default: recognised by name)")
-      ->type_name("A,B");
+      ->type_name("A,B")
+      ->one_at_a_time();
   app.add_flag("--standardise", arguments->standardise,
                "columns of integers enter as (code - mean) / std, of the table");
   app.add_flag("--constraints", arguments->constraints,

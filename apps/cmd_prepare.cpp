@@ -1,6 +1,5 @@
 // fairlane prepare TABLE --domain D.yaml: a raw table as codes, and codes back in words.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
@@ -10,7 +9,6 @@
 #include "apps/console.h"
 #include "apps/decoded_results.h"
 #include "apps/files.h"
-#include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "models/data/csv_scanner.h"
@@ -45,33 +43,11 @@ void check_out(PrepareArguments const& arguments) {
                                              escaped(arguments.out, arguments.out.size())));
 }
 
-/// Writes what `fill` gives to its sink; the file appears under its name complete or not at all.
-void write_in_parts(std::string const& path, std::function<void(TextSink const&)> const& fill) {
-  refuse_no_file(path);
-  fs::path const folder = fs::path(path).parent_path();
-  std::error_code ec;
-  if (!folder.empty()) fs::create_directories(folder, ec);
-  std::string const partial = fmt::format("{}.{}.partial", path, getpid());
-  if (ec) {
-    throw Error(ExitCode::kOutput, fmt::format("{}: its folder cannot be created: {}",
-                                               escaped(path, path.size()), ec.message()));
-  }
-  try {
-    FileWriter file(partial);
-    fill([&](std::string_view part) { file.write(part.data(), part.size()); });
-    file.close();
-    replace_file(partial, path, ExitCode::kOutput);
-  } catch (...) {
-    unlink(partial.c_str());
-    throw;
-  }
-}
-
 ExitCode encode(PrepareArguments const& arguments, Console const& console) {
   Domain const domain = read_domain_yaml(arguments.domain);
   EncodedTable const table = encode_table(arguments.table, domain);
-  write_in_parts(arguments.out,
-                 [&](TextSink const& sink) { format_table(domain, table.data, sink); });
+  write_text_file(arguments.out,
+                  [&](TextSink const& sink) { format_table(domain, table.data, sink); });
   auto const attribute_of = [&](ImputedColumn const& one) -> Attribute const& {
     return domain.attributes[static_cast<std::size_t>(one.attribute)];
   };
@@ -122,7 +98,7 @@ ExitCode decode(PrepareArguments const& arguments, Console const& console) {
   } else {
     Domain const domain = read_domain_yaml(arguments.domain);
     std::string const text = read_file(arguments.table, kMaxTableBytes);
-    write_in_parts(arguments.out, [&](TextSink const& sink) {
+    write_text_file(arguments.out, [&](TextSink const& sink) {
       decode_table(text, arguments.table, domain, sink);
     });
     files = {arguments.out};

@@ -22,7 +22,7 @@ void refuse_no_file(std::string const& path) {
                           fs::is_directory(status) ? "a directory" : "a device or a pipe"));
 }
 
-void write_text_file(std::string const& path, std::string_view text) {
+void write_text_file(std::string const& path, std::function<void(TextSink const&)> const& fill) {
   refuse_no_file(path);
   fs::path const folder = fs::path(path).parent_path();
   std::error_code ec;
@@ -31,7 +31,11 @@ void write_text_file(std::string const& path, std::string_view text) {
     throw Error(ExitCode::kOutput, fmt::format("{}: its folder cannot be created: {}",
                                                escaped(path, path.size()), ec.message()));
   }
-  write_whole_file(path, text, ExitCode::kOutput);
+  write_whole_file(path, fill, ExitCode::kOutput);
+}
+
+void write_text_file(std::string const& path, std::string_view text) {
+  write_text_file(path, [&](TextSink const& sink) { sink(text); });
 }
 
 bool is_yaml(std::string const& path) {

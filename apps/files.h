@@ -1,14 +1,19 @@
 // Small files that a command writes beside a run's results.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
+
+#include "base/files.h"
 
 namespace fairlane {
 
 /// Writes a whole file as write_whole_file() does, and its folder where there is none.
 /// Throws Error(kOutput) when it cannot be created, Error(kDisk) when writing fails.
 void write_text_file(std::string const& path, std::string_view text);
+/// Same of what `fill` gives to its sink.
+void write_text_file(std::string const& path, std::function<void(TextSink const&)> const& fill);
 
 /// Throws Error(kOutput) where a directory or a device has the name of a file that is to be
 /// written: a file would take its place.

@@ -2,11 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <optional>
 #include <system_error>
 
 #include "base/text.h"
@@ -15,6 +19,8 @@ namespace fairlane {
 namespace {
 
 constexpr std::size_t kLongestPath = 4096;
+constexpr std::string_view kPartial =
+    ".partial";  // a neighbour: its file's name, the process, this
 constexpr std::size_t kBufferBytes = 1U << 16;
 
 Error failure(std::string const& path, std::string const& what) {
@@ -53,6 +59,61 @@ void sync_folder_of(std::string const& path) {
   std::string const opened = folder.empty() ? "." : folder;
   // One that may be written to, but not read, cannot be opened: its files are as good as elsewhere.
   if (access(opened.c_str(), R_OK) == 0) sync_path(opened);
+}
+
+/// A file that is being written, or nobody writes any more. While it is held, no other process on
+/// this or another machine can hold it.
+class HeldFile {
+ public:
+  explicit HeldFile(std::string const& path)
+      : fd_(open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)),
+        held_(fd_ >= 0 && flock(fd_, LOCK_EX | LOCK_NB) == 0) {}
+  ~HeldFile() {
+    if (fd_ >= 0) close(fd_);
+  }
+  HeldFile(HeldFile const&) = delete;
+  HeldFile& operator=(HeldFile const&) = delete;
+  bool is_held() const { return held_; }
+  /// Whether the path still leads to it.
+  bool is_at(std::string const& path) const {
+    struct stat mine {};
+    struct stat there {};
+    return fstat(fd_, &mine) == 0 && lstat(path.c_str(), &there) == 0 &&
+           mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
+  }
+
+ private:
+  int fd_;
+  bool held_;
+};
+
+// The process that writes a neighbour of a file, or nothing where it is another file.
+std::optional<pid_t> writer_of(std::string_view name, std::string const& file) {
+  if (!name.starts_with(file + ".") || !name.ends_with(kPartial)) return std::nullopt;
+  if (name.size() <= file.size() + 1 + kPartial.size()) return std::nullopt;
+  name.remove_prefix(file.size() + 1);
+  name.remove_suffix(kPartial.size());
+  pid_t process = 0;
+  auto const [end, error] = std::from_chars(name.data(), name.data() + name.size(), process);
+  bool const is_number = error == std::errc() && end == name.data() + name.size();
+  return is_number && process > 0 ? std::optional(process) : std::nullopt;
+}
+
+// Removes what killed processes left of writing a file. That a process is gone says little where
+// machines share the folder: its file must be free, too.
+void remove_leftovers(std::string const& path) {
+  namespace fs = std::filesystem;
+  fs::path const folder = fs::path(path).parent_path();
+  std::string const file = fs::path(path).filename().string();
+  std::error_code ec;
+  for (fs::directory_iterator at(folder.empty() ? "." : folder, ec), end; !ec && at != end;
+       at.increment(ec)) {
+    std::string const left = at->path().string();
+    auto const writer = writer_of(at->path().filename().string(), file);
+    if (!writer || *writer == getpid() || kill(*writer, 0) == 0 || errno != ESRCH) continue;
+    HeldFile const held(left);
+    if (held.is_held() && held.is_at(left)) unlink(left.c_str());
+  }
 }
 
 }  // namespace
@@ -109,14 +170,22 @@ std::string read_file(std::string const& path, std::size_t limit) {
 }
 
 void write_whole_file(std::string const& path, std::string_view bytes, ExitCode unplaced) {
-  std::string const partial = fmt::format("{}.{}.partial", path, getpid());
+  write_whole_file(
+      path, [&](TextSink const& sink) { sink(bytes); }, unplaced);
+}
+
+void write_whole_file(std::string const& path, std::function<void(TextSink const&)> const& fill,
+                      ExitCode unplaced) {
+  remove_leftovers(path);
+  std::string const partial = fmt::format("{}.{}{}", path, getpid(), kPartial);
   FileWriter file(partial, path, unplaced);
+  HeldFile const held(partial);
   try {
-    file.write(bytes.data(), bytes.size());
+    fill([&](std::string_view part) { file.write(part.data(), part.size()); });
     file.sync();
     file.close();
     rename_file(partial, path, unplaced);
-  } catch (Error const&) {
+  } catch (...) {
     unlink(partial.c_str());
     throw;
   }

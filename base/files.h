@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,10 +32,17 @@ std::filesystem::path absolute_path(std::string const& path);
 /// larger than `limit`.
 std::string read_file(std::string const& path, std::size_t limit);
 
+/// Takes the next part of a text.
+using TextSink = std::function<void(std::string_view)>;
+
 /// Writes a whole file, which appears under its name complete or not at all: to a neighbour first,
-/// flushed to disk, then renamed. Throws Error(unplaced) where it cannot be created or put into
-/// place, Error(kDisk) where it cannot be written.
+/// flushed to disk, then renamed. Neighbours that killed processes left are removed. Throws
+/// Error(unplaced) where it cannot be created or put into place, Error(kDisk) where it cannot be
+/// written.
 void write_whole_file(std::string const& path, std::string_view bytes,
+                      ExitCode unplaced = ExitCode::kDisk);
+/// Same of what `fill` gives to its sink.
+void write_whole_file(std::string const& path, std::function<void(TextSink const&)> const& fill,
                       ExitCode unplaced = ExitCode::kDisk);
 
 /// A new buffered file. Throws Error(kDisk) naming the path on any failure, at close() at the
@@ -50,7 +58,8 @@ class FileWriter {
   void close();
 
  private:
-  friend void write_whole_file(std::string const& path, std::string_view bytes, ExitCode unplaced);
+  friend void write_whole_file(std::string const& path,
+                               std::function<void(TextSink const&)> const& fill, ExitCode unplaced);
   /// named: what messages call the file. uncreated: the exit code where it cannot be created.
   FileWriter(std::string const& path, std::string named, ExitCode uncreated);
   void flush(char const* data, std::size_t size);

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "apps/init/column_list.h"
 #include "apps/init/named_inputs.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -193,10 +194,18 @@ Layout find_layout(Table const& table, std::vector<TableColumn const*> const& co
 /// Classes that a model decides between.
 int classes_of(Model const& model) { return std::max(2, model.outputs()); }
 
+std::string guessed_label(Table const& table, TableColumn const& label) {
+  return fmt::format(
+      "such a model does not tell how many inputs it takes, so that the last column of {}, {}, was "
+      "taken for the label: --label names another, and a table without labels needs a domain file "
+      "and a configuration that are written by hand",
+      escaped(table.source, table.source.size()), in_quotes(label.name));
+}
+
 /// What the label column's cells stand for: nothing where they are class numbers, otherwise the
-/// classes in the order of the cells, as scikit-learn numbers them.
-std::vector<LabelName> draw_labels(Table const& table, TableColumn const& label,
-                                   Model const& model) {
+/// classes in the order of the cells, as scikit-learn numbers them. hint: where they are neither
+std::vector<LabelName> draw_labels(Table const& table, TableColumn const& label, Model const& model,
+                                   std::string const& hint) {
   int const classes = classes_of(model);
   if (label.integer && label.low >= 0 && label.high < classes) return {};
   std::vector<std::string> cells = label.categories;
@@ -213,11 +222,10 @@ std::vector<LabelName> draw_labels(Table const& table, TableColumn const& label,
       shown += (i == 0 ? "" : ", ") + in_quotes(cells[i]);
     if (label.distinct > static_cast<std::int64_t>(kShown)) shown += ", ...";
     fail(table, fmt::format("the label column {} holds {} different cell{} ({}), but {} decides "
-                            "between {} classes, expected class numbers 0..{} or {} words; name "
-                            "another column with --label",
+                            "between {} classes, expected class numbers 0..{} or {} words; {}",
                             in_quotes(label.name), label.distinct, label.distinct == 1 ? "" : "s",
                             shown, escaped(model.source(), model.source().size()), classes,
-                            classes - 1, classes));
+                            classes - 1, classes, hint));
   }
   std::vector<LabelName> labels;
   for (std::string const& cell : cells)
@@ -386,10 +394,8 @@ std::vector<TableColumn const*> kept_columns(Table const& table,
     if (std::ranges::count(drop, column.name) == 0) columns.push_back(&column);
   }
   for (std::string const& name : drop) {
-    if (std::ranges::count(names, name) > 0) continue;
-    throw usage_error(fmt::format("--drop: {} has no column {}{}",
-                                  escaped(table.source, table.source.size()), in_quotes(name),
-                                  did_you_mean(name, names)));
+    if (std::ranges::count(names, name) == 0)
+      throw no_column("--drop", "column", table.source, name, names);
   }
   return columns;
 }
@@ -426,7 +432,11 @@ DrawnDomain draw_domain(Table const& table, Model const& model, DrawOptions cons
   if (label != nullptr) {
     head.label = label->name;
     head.names_label = true;
-    head.labels = draw_labels(table, *label, model);
+    if (!named && options.label.empty() && runs_code(model.source()))
+      drawn.guessed_label = guessed_label(table, *label);
+    head.labels = draw_labels(
+        table, *label, model,
+        drawn.guessed_label.empty() ? "name another column with --label" : drawn.guessed_label);
   }
   draw_ways(attributes, head, options.standardise, drawn);
   // A program takes codes, and may fail on others' or on numbers between them.

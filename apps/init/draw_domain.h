@@ -27,10 +27,11 @@ struct InputWay {
 struct DrawnDomain {
   std::vector<InputWay> ways;  // at least one; where nothing speaks for another, the first is taken
   bool has_label = false;
-  bool named = false;                           // the model's file names its inputs
-  std::string unnamed;                          // why names that it has were not of use
-  std::vector<std::string> left_out;            // columns that the model does not name
-  std::vector<std::string> encoded;             // columns of text that became categories
+  std::string guessed_label;          // for messages, where the label may be none: why it was taken
+  bool named = false;                 // the model's file names its inputs
+  std::string unnamed;                // why names that it has were not of use
+  std::vector<std::string> left_out;  // columns that the model does not name
+  std::vector<std::string> encoded;   // columns of text that became categories
   TextInputs text_inputs = TextInputs::kCodes;  // the way that gives the model's number of inputs
   std::string
       other_label;  // the last column, where with it as the label the text fits one-hot, too

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "apps/init/propose_constraints.h"
+#include "base/error.h"
 #include "base/number_text.h"
 #include "base/text.h"
 #include "engine/config/config_yaml.h"
@@ -148,7 +149,12 @@ InitProposal propose_files(InitRequest const& request) {
     proposal.files.push_back(
         {config.path, config_text(config, proposal.columns, paths, model, table.count)});
   }
-  proposal.agreed = try_files(request, proposal.files[1].text, proposal.files[0].text);
+  try {
+    proposal.agreed = try_files(request, proposal.files[1].text, proposal.files[0].text);
+  } catch (Error const& error) {
+    if (proposal.drawn.guessed_label.empty()) throw;
+    throw Error(error.code(), fmt::format("{}; {}", error.what(), proposal.drawn.guessed_label));
+  }
   if (proposal.columns.guessed) {
     tell(proposal,
          fmt::format("protected attributes were guessed from their names: {}; --protected a,b "

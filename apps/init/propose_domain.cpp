@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "apps/init/column_list.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "models/data/csv.h"
@@ -169,14 +170,16 @@ ProposedDomain propose_domain(RawTable const& table, std::string const& label,
                               std::vector<std::string> const& drop) {
   std::vector<std::string> names;
   for (RawTableColumn const& column : table.columns) names.push_back(column.name);
-  auto const check = [&](char const* option, std::string const& name) {
-    if (std::ranges::count(names, name) > 0) return;
-    throw usage_error(fmt::format("{}: {} has no column {}{}", option,
-                                  escaped(table.source, table.source.size()), in_quotes(name),
-                                  did_you_mean(name, names)));
+  auto const is_there = [&](std::string const& name) {
+    return std::ranges::count(names, name) > 0;
   };
-  for (std::string const& name : drop) check("--drop", name);
-  if (!label.empty()) check("--label", label);
+  for (std::string const& name : drop) {
+    if (!is_there(name)) throw no_column("--drop", "column", table.source, name, names);
+  }
+  if (!label.empty() && !is_there(label))
+    throw usage_error(fmt::format("--label: {} has no column {}{}",
+                                  escaped(table.source, table.source.size()), in_quotes(label),
+                                  did_you_mean(label, names)));
   ProposedDomain proposed;
   std::string label_name = label;
   for (std::string const& name : names) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "apps/init/column_list.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -29,11 +30,14 @@ ProtectedColumns flag_protected(std::string const& source, std::vector<std::stri
   for (Attribute const& attribute : domain.attributes) names.push_back(attribute.name);
   for (std::string const& name : wanted) {
     int const index = domain.find(name);
-    if (index < 0) {
-      throw usage_error(fmt::format("--protected: {} has no attribute {}{}",
-                                    escaped(source, source.size()), in_quotes(name),
-                                    did_you_mean(name, names)));
+    bool const has_label = domain.names_label || !domain.raw.label.empty();
+    if (index < 0 && has_label && name == domain.raw_label()) {
+      throw usage_error(
+          fmt::format("--protected: column {} of {} is the label, expected an "
+                      "attribute; --label names another label",
+                      in_quotes(name), escaped(source, source.size())));
     }
+    if (index < 0) throw no_column("--protected", "attribute", source, name, names);
     Attribute& attribute = domain.attributes[static_cast<std::size_t>(index)];
     if (values_of(attribute) < 2.0) {
       throw Error(ExitCode::kData,

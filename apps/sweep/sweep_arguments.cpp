@@ -61,7 +61,12 @@ ExitCode conclude_sweep(SweepArguments const& arguments, LoadedSweep const& swee
   SweepOverview const overview(sweep.plan, sweep.cells, standings);
   write_sweep_report(overview, sweep.dir);
   std::string const dir = sweep.dir.path();
-  SweepFiles(dir).write("report.html", page_of_results({dir, dir}));
+  constexpr char const* kPage = "report.html";
+  if (sweep.plan.report) {
+    SweepFiles(dir).write(kPage, page_of_results({dir, dir}));
+  } else {
+    SweepFiles(dir).remove(kPage);  // of cells that were fewer
+  }
   write_metrics(arguments, sweep, overview, 0.0);
   if (arguments.console.json) {
     print(sweep_status_json(overview, 0.0));

@@ -13,6 +13,8 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <stdexcept>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -30,41 +32,65 @@ constexpr char const* kState = "state";
 constexpr char const* kManifest = "manifest.json";
 constexpr char const* kDone = "DONE";
 constexpr std::size_t kLongestManifest = std::size_t{1} << 26;
-/// Results that a run may leave; those that it does not write are removed when it replaces an
-/// earlier one.
-constexpr std::array kResults = {"instances.csv",
-                                 "instances.npy",
-                                 "instances.json",
-                                 "global.csv",
-                                 "summary.json",
-                                 "instances.parquet",
-                                 "report.html",
-                                 "compare.csv",
-                                 "summary.csv",
-                                 "compare.json",
-                                 "compare.svg",
-                                 "curves.csv",
-                                 "curves.svg",
-                                 "values.csv",
-                                 "pairs.csv",
-                                 "counts.json",
-                                 "estimate.json",
-                                 "model.safetensors",
-                                 "model.h5",
-                                 "model.onnx",
-                                 "run.yaml",
-                                 "history.csv",
-                                 "split.csv",
-                                 "instances.words.csv",
-                                 "instances.plausibility.csv"};
+/// Results that a command may leave, beside instances; empty: any command. Those that it does not
+/// write are removed when it replaces earlier ones.
+struct ResultName {
+  std::string_view command;
+  std::string_view name;
+};
+constexpr auto kResults = std::to_array<ResultName>({
+    {"", "summary.json"},
+    {"", "report.html"},
+    {"run", "global.csv"},
+    {"enumerate", "values.csv"},
+    {"enumerate", "pairs.csv"},
+    {"enumerate", "counts.json"},
+    {"estimate", "estimate.json"},
+    {"compare", "compare.csv"},
+    {"compare", "summary.csv"},
+    {"compare", "compare.json"},
+    {"compare", "compare.svg"},
+    {"compare", "curves.csv"},
+    {"compare", "curves.svg"},
+    {"verify", "cells.csv"},
+    {"verify", "counterexamples.csv"},
+    {"verify", "against.csv"},
+    {"verify", "fairify.csv"},
+    {"verify", "certificate.txt"},
+    {"train", "model.safetensors"},
+    {"train", "model.h5"},
+    {"train", "model.onnx"},
+    {"train", "run.yaml"},
+    {"train", "history.csv"},
+    {"retrain", "model.safetensors"},
+    {"retrain", "model.h5"},
+    {"retrain", "model.onnx"},
+    {"retrain", "run.yaml"},
+    {"retrain", "added.csv"},
+    {"retrain", "retraining.csv"},
+    {"retrain", "validation.csv"},
+    {"retrain", "test.csv"},
+    {"audit", "audit.json"},
+    {"audit", "report.md"},
+    {"audit", "junit.xml"},
+});
 
-/// Whether a run may leave a file of that name; instances may be in many.
-bool is_result(std::string const& name) {
-  constexpr std::string_view kShard = "instances-";
-  if (std::ranges::find(kResults, name) != kResults.end()) return true;
-  if (!name.starts_with(kShard)) return false;
-  std::size_t const digits = name.find_first_not_of("0123456789", kShard.size());
-  return digits != kShard.size() && digits != std::string::npos && name[digits] == '.';
+/// Whether a command may leave a file of that name; instances may be in many.
+bool is_result(std::string const& command, std::string const& name) {
+  if (std::ranges::any_of(kResults, [&](ResultName const& one) {
+        return one.name == name && (one.command.empty() || one.command == command);
+      }))
+    return true;
+  constexpr std::string_view kInstances = "instances";
+  if (!name.starts_with(kInstances)) return false;
+  std::string_view rest = std::string_view(name).substr(kInstances.size());
+  if (rest.starts_with('-')) {
+    std::size_t const digits = rest.find_first_not_of("0123456789", 1);
+    if (digits == 1 || digits == std::string_view::npos) return false;
+    rest.remove_prefix(digits);
+  }
+  return rest == ".csv" || rest == ".npy" || rest == ".parquet" || rest == ".json" ||
+         rest == ".words.csv" || rest == ".plausibility.csv";
 }
 
 std::string shown(std::string const& path) { return escaped(path, 4096); }
@@ -165,6 +191,11 @@ bool create_directory(std::string const& dir) {
     }
   }
   fail_output(dir, fmt::format("cannot be created: {}", std::strerror(error)));
+}
+
+std::string command_of(std::string const& manifest_path) {
+  Json const manifest = comparable(read_file(manifest_path, kLongestManifest));
+  return manifest.is_null() ? std::string("run") : recorded_command(manifest);
 }
 
 void remove_file(std::string const& path) {
@@ -333,15 +364,23 @@ void OutputDir::finish() {
     throw Error(ExitCode::kDisk,
                 fmt::format("{}: cannot be read: {}", shown(partial_), ec.message()));
   std::sort(names.begin(), names.end());
-  for (auto const& name : names) sync_path(partial(name));
+  std::string const command = command_of(partial(kManifest));
+  for (auto const& name : names) {
+    if (name != kManifest && name != kDone && !is_result(command, name))
+      throw std::logic_error(fmt::format("{} of {} is in no list of results", name, command));
+    sync_path(partial(name));
+  }
 
   remove_file(join(dir_, kDone));
-  rename_file(partial(kManifest), join(dir_, kManifest));
+  // While the manifest tells whose they are.
+  std::string const earlier =
+      exists(join(dir_, kManifest)) ? command_of(join(dir_, kManifest)) : command;
   for (auto const& entry : fs::directory_iterator(dir_, ec)) {
     std::string const name = entry.path().filename().string();
-    if (is_result(name) && !std::binary_search(names.begin(), names.end(), name))
+    if (is_result(earlier, name) && !std::binary_search(names.begin(), names.end(), name))
       remove_file(join(dir_, name));
   }
+  rename_file(partial(kManifest), join(dir_, kManifest));
   for (auto const& name : names) {
     if (name != kManifest && name != kDone) rename_file(partial(name), join(dir_, name));
   }

@@ -38,8 +38,9 @@ class OutputDir {
   void write(std::string const& name, std::string const& text);
   /// Replaces the manifest (a run cut by seconds records its cut). Before finish().
   void set_manifest(std::string const& manifest);
-  /// Flushes to disk, removes DONE and files of an earlier run that this one lacks, renames
-  /// everything into place, manifest.json first, DONE last.
+  /// Flushes to disk, removes DONE and results of an earlier run that this one lacks, renames
+  /// everything into place, manifest.json first, DONE last. Throws std::logic_error for a file that
+  /// is in no list of results, since nothing would remove it.
   void finish();
 
  private:

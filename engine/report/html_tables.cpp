@@ -14,9 +14,10 @@
 namespace fairlane::report {
 namespace {
 
-/// A table that is moved sideways where it is wider than the page.
+/// A table that is moved sideways where it is wider than the page. It is a group and no region, as
+/// landmarks of a page need names of their own.
 std::string wide(std::string_view name, std::string const& table) {
-  return wrapped(fmt::format("div class=\"wide\" role=\"region\" tabindex=\"0\" aria-label=\"{}\"",
+  return wrapped(fmt::format("div class=\"wide\" role=\"group\" tabindex=\"0\" aria-label=\"{}\"",
                              html_text(name)),
                  table + "</tbody></table>\n");
 }
@@ -233,7 +234,7 @@ std::string retrained_markup(Json const& digest, Room const& room) {
   std::string table = table_begin(
       "The original and the model that was taken, on the same rows and "
       "the same domain",
-      {"", "#before", "#after"});
+      {"measure", "#before", "#after"});
   auto const add = [&](std::string const& title, auto const& cell) {
     table += row_markup(title, {cell(before), after == nullptr ? "-" : cell(*after)});
   };

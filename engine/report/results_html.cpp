@@ -206,10 +206,11 @@ std::string page_of_results(ResultsPlace const& place) {
     why = e.what();
   }
   return page_begin("No report") +
-         verdict_markup("fairlane", "No report",
-                        "The results are whole, but their page could not be made: " +
-                            plain(why, kSentenceBytes)) +
-         "<main id=\"main\"></main>\n</body>\n</html>\n";
+         wrapped("header", element("p class=\"over\"", "fairlane") + element("h1", "No report")) +
+         wrapped("main id=\"main\"",
+                 element("p", "The results are whole, but their page could not be made: " +
+                                  plain(why, kSentenceBytes))) +
+         "</body>\n</html>\n";
 }
 
 std::string results_html(std::vector<Json> const& digests) {

@@ -1,4 +1,4 @@
-// Keys of a plan: output: {dir, keep}, cells?: [matrix], and those of a matrix: subjects,
+// Keys of a plan: output: {dir, keep, report}, cells?: [matrix], and those of a matrix: subjects,
 // protected, commands, methods, seeds, settings, set.
 #include "engine/sweep/plan.h"
 
@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "base/strict_yaml.h"
 #include "base/text.h"
+#include "engine/config/config_values.h"
 #include "engine/search/method.h"
 
 namespace fairlane {
@@ -116,9 +117,9 @@ class PlanReader {
     YamlNode const* const output = root.find("output");
     if (output != nullptr) {
       if (output->kind != Kind::kMap)
-        fail(*output,
-             fmt::format("output is {}, expected a map with dir and keep", output->shown()));
-      check_yaml_keys(source_, *output, {"dir", "keep"});
+        fail(*output, fmt::format("output is {}, expected a map with dir, keep and report",
+                                  output->shown()));
+      check_yaml_keys(source_, *output, {"dir", "keep", "report"});
       if (YamlNode const* const dir = output->find("dir")) {
         plan.out = resolved(text(*dir, "output.dir", "a directory"));
       }
@@ -128,6 +129,10 @@ class PlanReader {
         if (found == nullptr)
           fail(*keep, fmt::format("output.keep is {}, expected all or summary", in_quotes(word)));
         plan.keep = found->value;
+      }
+      if (YamlNode const* const report = output->find("report")) {
+        ConfigPlace const at = {source_, false, ExitCode::kConfig, folder_, "output.report"};
+        plan.report = SwitchKind().read(at, *report);
       }
     }
     if (!out.empty()) plan.out = absolute_path(out).lexically_normal().string();

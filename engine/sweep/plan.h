@@ -65,11 +65,13 @@ inline constexpr std::array kEnumWords<KeptResults> = std::to_array<Word<KeptRes
 /// source  the file
 /// folder  of the file, to which paths in it are relative
 /// out     the sweep's directory
+/// report  whether it has a page of its cells; each cell's is its configuration's
 struct SweepPlan {
   std::string source;
   std::string folder;
   std::string out;
   KeptResults keep = KeptResults::kAll;
+  bool report = true;
   std::vector<PlanMatrix> matrices;
 };
 

@@ -89,4 +89,12 @@ void SweepFiles::write(std::string const& name, std::string_view bytes, ExitCode
   replace_file(path, dir_ + "/" + name, unplaced);
 }
 
+void SweepFiles::remove(std::string const& name) {
+  std::error_code ec;
+  fs::remove(dir_ + "/" + name, ec);
+  if (ec)
+    throw Error(ExitCode::kDisk, fmt::format("{}: cannot be removed: {}",
+                                             escaped(dir_ + "/" + name, 4096), ec.message()));
+}
+
 }  // namespace fairlane

@@ -23,6 +23,8 @@ class SweepFiles {
 
   /// Throws Error(kDisk), or Error(unplaced) where the file cannot be put into place.
   void write(std::string const& name, std::string_view bytes, ExitCode unplaced = ExitCode::kDisk);
+  /// Where there is none, nothing happens. Throws Error(kDisk).
+  void remove(std::string const& name);
 
  private:
   bool try_lock();

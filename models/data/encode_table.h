@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/files.h"
 #include "models/data/dataset.h"
 #include "models/data/domain.h"
 
@@ -36,8 +36,6 @@ EncodedTable encode_table(std::string const& path, Domain const& domain);
 EncodedTable parse_raw_table(std::string_view text, std::string const& source,
                              Domain const& domain);
 
-/// Takes the next part of a text.
-using TextSink = std::function<void(std::string_view)>;
 /// The table as CSV: the attributes' names and the label's, then a row of codes each.
 void format_table(Domain const& domain, Dataset const& data, TextSink const& sink);
 

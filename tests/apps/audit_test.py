@@ -252,6 +252,20 @@ class Audit(Numbers, unittest.TestCase):
                          (process.returncode, said))
         self.assertFalse(out.exists())
 
+    def test_a_protected_attribute_may_have_a_comma_in_its_name(self):
+        table = self.folder / "said.csv"
+        header, rows = (self.folder / "census.csv").read_text(encoding="utf-8").split("\n", 1)
+        table.write_text(header.replace("gender", '"gender, as said"') + "\n" + rows, encoding="utf-8")
+        words = ["census.safetensors", "said.csv", "--time", TIME, "--out", "said"]
+        self.fails(64, """has no attribute 'gender'; a name that holds a comma stands in double quotes: '"gender, as said"'""",
+                   *words, "--protected", "gender, as said")
+        self.fails(64, "expected names such as age,race", *words, "--protected", '"gender, as said')
+        chosen = 'age,"gender, as said"'
+        audit = self.json_of("audit", *words, "--protected", chosen)
+        self.assertEqual([["age"], ["gender, as said"], ["age", "gender, as said"]],
+                         sorted((one["protected"] for one in audit["sets"]), key=len))
+        self.assertIn(chosen, shlex.split(next(one for one in audit["reproduce"] if "fairlane audit" in one)))
+
     def test_wrong_use(self):
         self.fails(64, "TABLE is missing", "census.safetensors")
         self.fails(64, "leave 'census.csv' out", "people.yaml", "census.csv")

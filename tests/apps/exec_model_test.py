@@ -75,6 +75,28 @@ output: {{dir: out}}
         self.assertEqual(300, shares["asked"]["groups"])
         self.assertLess(shares["judged"]["high"], 0.9)
 
+    def test_a_table_without_labels_is_told_of(self):
+        model = adapter(ADAPTERS / "example_rule.py:approve")
+        rows = [line.rsplit(",", 1)[0] for line in (DEMO / "census.csv").read_text(encoding="utf-8").splitlines()]
+        self.folder.joinpath("many.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+        self.folder.joinpath("two.csv").write_text("\n".join(row.rsplit(",", 2)[0] for row in rows) + "\n", encoding="utf-8")
+        taken = ("does not tell how many inputs it takes, so that the last column of {}, {}, was taken for the label: "
+                 "--label names another, and a table without labels needs a domain file and a configuration that are written "
+                 "by hand\n")
+        for command, *flags in ["audit", "--time", "1", "--out", "results"], ["init", "--out", "results.yaml"]:
+            for table, protected, code, said in (
+                    ("many.csv", "gender", 65, "error: many.csv: the label column 'experience' holds 5 different cells"),
+                    ("many.csv", "gender", 65, taken.format("many.csv", "'experience'")),
+                    ("two.csv", "race", 69, "not enough values to unpack (expected 9, got 6)"),
+                    ("two.csv", "race", 69, taken.format("two.csv", "'gender'")),
+                    ("two.csv", "gender", 64, "error: --protected: column 'gender' of two.csv is the label, expected an "
+                                              "attribute; --label names another label\n")):
+                done = self.fairlane(command, model, table, *flags, "--protected", protected, "--allow-exec", "--quiet")
+                self.assertEqual(code, done.returncode, done.stderr)
+                self.assertIn(said, done.stderr)
+                self.assertEqual(1, done.stderr.count("\n"), done.stderr)
+        self.assertEqual({"many.csv", "two.csv"}, {path.name for path in self.folder.iterdir()})
+
     def test_needs_permission(self):
         done = self.run_model("exec:touch trace", allow=())
         self.assertEqual(78, done.returncode, done.stderr)

@@ -1,5 +1,5 @@
 """A `fairlane prepare` that is killed at any instant leaves a whole file or none, and the same command run again writes
-the bytes of one that was left alone."""
+the bytes of one that was left alone, and removes what the killed one had begun."""
 import os
 import pathlib
 import random
@@ -50,6 +50,7 @@ class PrepareInterrupt(unittest.TestCase):
                     self.assertEqual(wanted, out.read_bytes(), f"kill {kill} of seed {SEED}")
                 self.assertEqual(0, start(*arguments, "--force").wait())
                 self.assertEqual(wanted, out.read_bytes(), f"kill {kill} of seed {SEED}")
+                self.assertEqual([], list(folder.glob("*.partial")), f"kill {kill} of seed {SEED}")
                 out.unlink()
 
 

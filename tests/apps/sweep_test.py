@@ -93,6 +93,28 @@ class Sweep(unittest.TestCase):
             self.fairlane(*cell["words"], "--out", place, "--quiet")
         self.assertEqual(self.files(), self.files("hand"))
 
+    def test_pages_are_left_out_where_that_is_said(self):
+        def pages():
+            return {path.parent.name == "out" for path in (self.folder / "out").rglob("report.html")}
+
+        plan = "subjects: [census.yaml]\nset: {global.num: 10, local.num: 10}\n"
+        self.write_plan(plan + "output: {dir: out}\n")
+        self.fairlane("sweep", "plan.yaml")
+        self.assertEqual({True, False}, pages())
+        self.write_plan(plan + "output: {dir: out, report: false}\n")
+        self.fairlane("sweep", "plan.yaml")
+        self.assertEqual({False}, pages(), "an old page would not be of these cells")
+        shutil.rmtree(self.folder / "out")
+        self.fairlane("sweep", "plan.yaml")
+        self.assertEqual({False}, pages())
+        shutil.rmtree(self.folder / "out")
+        self.write_plan(plan.replace("10}", "10, output.report: false}") + "output: {dir: out}\n")
+        self.fairlane("sweep", "plan.yaml")
+        self.assertEqual({True}, pages())
+        self.write_plan(plan + "output: {dir: out, report: perhaps}\n")
+        self.assertIn("plan.yaml:3:28: output.report is 'perhaps', expected true or false",
+                      self.fairlane("sweep", "plan.yaml", code=78).stderr)
+
     def test_figures_are_those_of_the_results(self):
         self.fairlane("sweep", "plan.yaml")
         for row in self.rows():

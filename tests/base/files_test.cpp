@@ -1,7 +1,11 @@
 #include "base/files.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -44,6 +48,86 @@ TEST(WriteWholeFile, NamesThePathThatWasAskedForWithTheCodeThatWasAskedFor) {
   expect_error(ExitCode::kOutput, {folder.file("taken") + ": cannot be put into place: "},
                [&] { write_whole_file(folder.file("taken"), "x", ExitCode::kOutput); });
   EXPECT_EQ(entries_of(folder.file("")), 1U) << "what was not put into place is removed";
+}
+
+TEST(WriteWholeFile, TakesPartsAndLeavesTheOldFileWhereTheyEndEarly) {
+  TemporaryFolder const folder;
+  std::string const path = folder.file("file");
+  write_whole_file(path, [](TextSink const& sink) {
+    sink("one, ");
+    sink("two");
+  });
+  EXPECT_EQ(slurp(path), "one, two");
+  auto const fail = [](TextSink const& sink) {
+    sink("half");
+    throw std::runtime_error("no more");
+  };
+  EXPECT_THROW(write_whole_file(path, fail), std::runtime_error);
+  EXPECT_EQ(slurp(path), "one, two");
+  EXPECT_EQ(entries_of(folder.file("")), 1U);
+}
+
+/// The number of a process that has ended.
+std::string ended_process() {
+  pid_t const child = fork();
+  if (child == 0) _exit(0);
+  waitpid(child, nullptr, 0);
+  return std::to_string(child);
+}
+
+TEST(WriteWholeFile, RemovesWhatKilledProcessesLeftOfThisFile) {
+  TemporaryFolder const folder;
+  std::string const gone = ended_process();
+  std::string const alive = std::to_string(getppid());
+  folder.write("file." + gone + ".partial", "half");
+  std::vector<std::string> const others = {"file." + alive + ".partial",
+                                           "other." + gone + ".partial",
+                                           "file." + gone + "x.partial",
+                                           "file." + gone + ".partial.1",
+                                           "file.-" + gone + ".partial",
+                                           "file..partial",
+                                           "file.partial",
+                                           "my-file." + gone + ".partial"};
+  for (std::string const& other : others) folder.write(other, "theirs");
+  write_whole_file(folder.file("file"), "whole");
+  EXPECT_FALSE(fs::exists(folder.file("file." + gone + ".partial")));
+  for (std::string const& other : others) EXPECT_EQ(slurp(folder.file(other)), "theirs") << other;
+  EXPECT_EQ(slurp(folder.file("file")), "whole");
+}
+
+TEST(WriteWholeFile, KeepsWhatIsNoFileOrIsWrittenElsewhere) {
+  TemporaryFolder const folder;
+  std::string const path = folder.file("file");
+  std::string const left = path + "." + ended_process() + ".partial";
+  fs::create_directory(left);
+  write_whole_file(path, "1");
+  EXPECT_TRUE(fs::is_directory(left));
+  fs::remove(left);
+  ASSERT_EQ(symlink("nowhere", left.c_str()), 0);
+  write_whole_file(path, "2");
+  EXPECT_TRUE(fs::is_symlink(left));
+  fs::remove(left);
+  // As by a process of another machine, which writes it and is not among those of this one.
+  int const held = open(left.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  ASSERT_EQ(flock(held, LOCK_EX), 0);
+  write_whole_file(path, "3");
+  EXPECT_TRUE(fs::exists(left));
+  close(held);
+  write_whole_file(path, "4");
+  EXPECT_FALSE(fs::exists(left));
+}
+
+TEST(WriteWholeFile, HoldsWhatItWrites) {
+  TemporaryFolder const folder;
+  std::string const path = folder.file("file");
+  write_whole_file(path, [&](TextSink const& sink) {
+    sink("x");
+    std::string const partial = path + "." + std::to_string(getpid()) + ".partial";
+    int const other = open(partial.c_str(), O_RDWR | O_CLOEXEC);
+    ASSERT_GE(other, 0);
+    EXPECT_NE(flock(other, LOCK_EX | LOCK_NB), 0);
+    close(other);
+  });
 }
 
 TEST(WriteWholeFile, WritesWhereNothingMayBeRead) {

@@ -85,6 +85,51 @@ TEST(OutputDir, ReplacesTheSameRunAndRefusesAnother) {
   write_results(dir, "y");
 }
 
+TEST(OutputDir, ReplacesWhatAnotherCommandLeftAndNothingElse) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> const leaves = {
+      {"audit", {"audit.json", "junit.xml", "report.html", "report.md"}},
+      {"verify",
+       {"against.csv", "cells.csv", "certificate.txt", "counterexamples.csv", "fairify.csv",
+        "report.html", "summary.json"}},
+      {"retrain", {"added.csv", "model.h5", "report.html", "run.yaml", "test.csv"}},
+      {"enumerate", {"counts.json", "instances-00012.npy", "instances.json", "pairs.csv"}}};
+  for (auto const& [command, names] : leaves) {
+    TemporaryFolder const folder;
+    std::string const dir = folder.file("out");
+    {
+      OutputDir out(dir, R"({"fairlane": "0", ")" + command + R"(": {}})", false);
+      for (std::string const& name : names) out.write(name, "old");
+      out.finish();
+    }
+    EXPECT_EQ(names_in(dir).size(), names.size() + 2);
+    write_results(dir, "x", true);
+    // These are no results of a run, and so somebody's own.
+    std::set<std::string> files = {"DONE", "instances.csv", "manifest.json", "summary.json"};
+    EXPECT_EQ(names_in(dir), files) << command;
+    for (char const* own :
+         {"test.csv", "run.yaml", "instances-.csv", "instances-1.txt", "cells.csv"}) {
+      folder.write(std::string("out/") + own, "mine");
+      files.insert(own);
+    }
+    write_results(dir, "y", true);
+    EXPECT_EQ(names_in(dir), files) << command;
+  }
+}
+
+TEST(OutputDir, WritesNothingThatItWouldNotRemove) {
+  TemporaryFolder const folder;
+  std::string const dir = folder.file("out");
+  write_results(dir, "x");
+  {
+    OutputDir out(dir, manifest("y"), true);
+    out.write("audit.json", "{}");
+    EXPECT_THROW(out.finish(), std::logic_error);
+  }
+  EXPECT_EQ(names_in(dir),
+            (std::set<std::string>{"DONE", "instances.csv", "manifest.json", "summary.json"}));
+  EXPECT_EQ(slurp(dir + "/instances.csv"), "x\n");
+}
+
 TEST(OutputDir, RefusesWhatIsNotItsOwn) {
   TemporaryFolder const folder;
   folder.write("file", "text");
