@@ -43,7 +43,7 @@ class Enumeration {
       : config_(config),
         options_(options),
         subject_(config, options.execution.model),
-        out_(make_output()),
+        out_((subject_.refuse_limits("enumerate"), make_output())),
         lists_(region_lists(subject_, options.region)),
         execution_(weighed(options.execution, subject_, workload())),
         backend_(make_backend(subject_, execution_, config.seed, {}, options.notice)),

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/config/run_config.h"
+#include "engine/plausibility/surprise_bound.h"
 #include "engine/subject/backend_choice.h"
 #include "kernels/backend.h"
 #include "models/data/constraints.h"
@@ -43,9 +44,14 @@ class TestSubject {
   std::vector<std::int32_t> const& selected() const { return selected_; }
   std::vector<std::vector<std::int32_t>> const& values() const { return values_; }
   CompiledConstraints const& constraints() const { return constraints_; }
-  /// Throws Error(kUnavailable) where constraints exclude inputs, for a command that does not know
-  /// of such inputs.
+  /// Whether plausibility.at_least limits what may be a finding, and whether it lets a row be one.
+  bool limits_findings() const { return bound_.has_value(); }
+  bool is_plausible(std::int32_t const* row) const { return !bound_ || bound_->allows(row); }
+  /// Throws Error(kUnavailable) where constraints exclude inputs, or findings are limited, for a
+  /// command that does not know of such inputs.
   void refuse_constraints(char const* command) const;
+  /// The same of limited findings alone.
+  void refuse_limits(char const* command) const;
   /// Number of protected combinations.
   std::int64_t variants() const;
   /// Lines such as "12 of 48842 rows lie outside the domain and were dropped".
@@ -58,6 +64,8 @@ class TestSubject {
   TestSubject(RunConfig const& config, Domain domain,
               std::function<Model(Domain const&)> const& load);
   void check_inputs(RunConfig const& config) const;
+  void limit_findings(RunConfig const& config);
+  void require_finite_outputs(RunConfig const& config) const;
   void describe_attributes(RunConfig const& config);
   void select_protected(RunConfig const& config);
   void keep_compared_rows(Dataset& data, std::string const& what);
@@ -78,6 +86,8 @@ class TestSubject {
   std::vector<std::span<std::int32_t const>> value_spans_;
   std::vector<LayerView> layers_;
   CompiledConstraints constraints_;
+  std::optional<SurpriseBound> bound_;
+  ConstraintView finding_constraint_;
   SubjectView view_;
   std::vector<std::string> notices_;
 };

@@ -99,7 +99,7 @@ FL_HD void note_trial(LaneContext const& c, MarginResult const& probe, LatticeLa
   c.lanes.mark[lane] = hit || own_undefined || c.subject.variants == 2 ? 1 : 0;
   std::uint32_t& word = l.trial[t * c.lanes.stride + lane];
   if (!TrialWord::moves(word)) return;
-  bool const undefined = (probe.flags[lane] & kGroupUndefined) != 0;
+  bool const undefined = own_undefined || (probe.flags[lane] & kGroupUndefined) != 0;
   float const low = probe.low_margin[lane];
   float const from = l.margin_a[lane] < l.margin_b[lane] ? l.margin_a[lane] : l.margin_b[lane];
   bool const deep =

@@ -50,7 +50,7 @@ TEST_P(SearchExecution, MemoryLimitsDoNotShowEither) {
 INSTANTIATE_TEST_SUITE_P(Subjects, SearchExecution,
                          ::testing::Values("one output", "several outputs", "tanh", "silu", "gelu",
                                            "wide domain", "many variants", "undefined members",
-                                           "constrained"),
+                                           "constrained", "plausible"),
                          name_of_kind);
 
 TEST(Search, ExecutionNeverShowsOnCensus) {
@@ -108,7 +108,7 @@ class SequentialEidig {
     std::uint64_t const finder = Finder::pack(phase, seed, iteration);
     auto const state = static_cast<std::uint8_t>(probe.pair >= 0                  ? kVisitHit
                                                  : probe.label == kUndefinedLabel ? kVisitUndefined
-                                                 : probe.undefined                ? kVisitUncertain
+                                                 : probe.irregular                ? kVisitUncertain
                                                                                   : 0);
     auto const [at, fresh] = visited.insert({x, {finder, state}});
     if (!fresh) at->second.finder = std::min(at->second.finder, finder);
@@ -239,7 +239,8 @@ TEST_P(SearchSequential, IsTheLockstepSearch) {
       rows.emplace_back(width);
       seeds.rows(s, 1, rows.back().data());
     }
-    bool const may_be_undefined = shape_of(GetParam()).overflows || !subject.constraints().empty();
+    bool const may_be_undefined = shape_of(GetParam()).overflows ||
+                                  !subject.constraints().empty() || subject.limits_findings();
     SequentialEidig sequential(subject, config, may_be_undefined);
     sequential.run(rows);
     Finished const lockstep = run_search(config, subject, {.threads = 2, .batch = 16});
@@ -255,7 +256,8 @@ TEST_P(SearchSequential, IsTheLockstepSearch) {
 INSTANTIATE_TEST_SUITE_P(Subjects, SearchSequential,
                          ::testing::Values("one output", "several outputs", "tanh", "silu", "gelu",
                                            "wide domain", "many variants", "undefined members",
-                                           "constrained", "many undefined", "many constrained"),
+                                           "constrained", "many undefined", "many constrained",
+                                           "plausible", "many plausible"),
                          name_of_kind);
 
 TEST(Search, WideDomainsUseSeveralWords) {
