@@ -58,6 +58,16 @@ struct Feasible {
     return of_findings(s.feasible, own_codes(x, stride));
   }
 
+  /// The same of a member of each lane's own, `by(c)` codes away in column c. variant: one for each
+  /// lane
+  template <class By>
+  static FL_HD M finding_near(Subject const& s, std::int32_t const* x, long stride, I variant,
+                              By const& by) {
+    auto const codes = candidate_codes(s, x, stride, variant);
+    return of_findings(s.feasible,
+                       [&](FeasibilityTerm const& t) { return codes(t) + by(t.column); });
+  }
+
   /// After a full evaluation of a pack of lanes: takes the label and the pair of those away that
   /// may be no findings. pair: null where there is none
   static FL_HD void leave_out(Subject const& s, std::int32_t const* x, long stride,

@@ -48,9 +48,9 @@ struct BeginLattice {
 /// What lanes' tests are chosen from. behind: places from a gradient to that at the other side
 FL_HD PlanLanes plan_lanes(LaneContext const& c, LatticeLanes const& l, long behind) {
   auto const& s = c.lanes;
-  return {s.stride,   c.words,     s.x,      s.key,      c.columns.word,      c.columns.key_stride,
-          l.margin_a, l.margin_b,  l.sign_b, s.gradient, s.gradient + behind, 2 * s.stride,
-          l.trial,    l.trial_hash};
+  return {s.stride,   c.words,      s.x,      s.key,      c.columns.word,      c.columns.key_stride,
+          l.margin_a, l.margin_b,   l.sign_b, s.gradient, s.gradient + behind, 2 * s.stride,
+          l.trial,    l.trial_hash, l.side_a};
 }
 
 /// Chooses every lane's tests.

@@ -344,6 +344,22 @@ struct NextStage {
   }
 };
 
+/// After a lane's local step: takes it back and draws another, while it leads to what may be no
+/// finding. Returns what was taken in the end.
+FL_HD LaneSteps<ScalarPack>::Taken redraw_step(LaneContext const& c, long lane, std::int32_t step,
+                                               LaneSteps<ScalarPack>::Taken taken) {
+  auto const& s = c.lanes;
+  if (c.subject.feasible.finding_rules == 0) return taken;
+  for (std::uint32_t i = 0; i < kStepDraws; ++i) {
+    if (Feasible<ScalarPack>::finding(c.subject, s.x + lane, s.stride)) break;
+    s.x[c.subject.movable[taken.index] * s.stride + lane] -= taken.by;
+    auto const words = c.draw(lane, kStepDraw + i);
+    taken = LaneSteps<ScalarPack>::weighted_step(c.subject, step, s.weights + lane, s.total[lane],
+                                                 words.w[0], words.w[1], s.x + lane, s.stride);
+  }
+  return taken;
+}
+
 /// A lane's streak after a local step.
 FL_HD std::int32_t streak_after(bool hit, std::int32_t streak) { return hit ? streak + 1 : 0; }
 
