@@ -190,6 +190,12 @@ ExitCode run_config(RunArguments const& arguments, Ranks* ranks) {
                     escaped(config.model)));
   }
   if (summary.found.infeasible > 0 && summary.found.unique_generated == 0) {
+    if (summary.at_least) {
+      throw Error(ExitCode::kIntegrity,
+                  fmt::format("plausibility.at_least: is {}, which none of {} tried inputs is, so "
+                              "that nothing was tested; expected less",
+                              *summary.at_least, with_commas(summary.found.infeasible)));
+    }
     throw Error(ExitCode::kIntegrity,
                 fmt::format("{}: the domain's constraints exclude all {} tried inputs, so that "
                             "nothing was tested",

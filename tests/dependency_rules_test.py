@@ -55,7 +55,7 @@ OWN_HEADERS = (
     ("engine/config/config_keys.cpp", (*ENGINE, "engine/config/*", "engine/retrain/recipe.h",
                                        "engine/search/method.h")),
     ("engine/config/*", (*ENGINE, "engine/config/*")),
-    ("engine/subject/*", (*ENGINE, "engine/config/*", "engine/subject/*")),
+    ("engine/subject/*", (*ENGINE, "engine/config/*", "engine/subject/*", "engine/plausibility/surprise_bound.h")),
     ("engine/record/*", (*CORE, "kernels/layout/*", "kernels/visits.h", "engine/record/*")),
     ("engine/job/*", ("base/*", "engine/job/*")),
     ("engine/search/*", (*JOB, "engine/ranks/*", "engine/search/*")),

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "kernels/core/gradients.h"
@@ -32,16 +34,19 @@ inline std::vector<Row> similar_set(SubjectView const& subject, Row const& row) 
   return members;
 }
 
-/// Whether the constraints let a row exist.
-inline bool exists(SubjectView const& subject, Row const& row) {
-  for (ConstraintView const& constraint : subject.constraints) {
+/// Whether a row satisfies constraints.
+inline bool satisfies(std::span<ConstraintView const> constraints, Row const& row) {
+  for (ConstraintView const& constraint : constraints) {
     std::int64_t sum = 0;
+    std::int64_t index = 0;
     for (TermView const& term : constraint.terms) {
       std::int32_t const code = row[static_cast<std::size_t>(term.attribute)];
       bool const inside = code >= term.from && code <= term.to;
       if (term.kind == TermKind::kCode) sum += std::int64_t{term.factor} * code;
       if (term.kind == TermKind::kWithin && inside) sum += term.factor;
       if (term.kind == TermKind::kTable) sum += term.table[code - term.from];
+      if (term.kind == TermKind::kIndex) index += term.table[code - term.from];
+      if (term.kind == TermKind::kLookUp) sum += term.table[std::exchange(index, 0)];
     }
     if (sum > constraint.bound) return false;
     if (constraint.set.empty()) continue;
@@ -49,6 +54,14 @@ inline bool exists(SubjectView const& subject, Row const& row) {
     if (sum < 0 || (constraint.set[bit / 32] >> (bit % 32) & 1U) == 0) return false;
   }
   return true;
+}
+
+/// Whether the constraints let a row exist, and whether they let it be a finding.
+inline bool exists(SubjectView const& subject, Row const& row) {
+  return satisfies(subject.constraints, row);
+}
+inline bool may_be_finding(SubjectView const& subject, Row const& row) {
+  return satisfies(subject.finding_constraints, row);
 }
 
 /// Columns in kernel order: unflagged attributes, then flagged or selected ones, each in dataset
@@ -227,6 +240,7 @@ class Reference {
     std::vector<std::int32_t> labels;
     bool mixed = false;
     bool undefined = false;
+    bool irregular = false;  // siblings do not tell whether an input is an IDI
     Real score = 0;
     Real pair_score = 0;
     Real severity = 0;
@@ -271,6 +285,11 @@ class Reference {
     }
     for (std::size_t c = 0; c < own.size(); ++c) {
       if (high[c] - low[c] > result.severity) result.severity = high[c] - low[c];
+    }
+    result.irregular = result.undefined || !subject_.finding_constraints.empty();
+    if (!may_be_finding(subject_, row)) {
+      result.label = kUndefinedLabel;
+      result.pair = -1;
     }
     return result;
   }

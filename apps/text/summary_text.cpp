@@ -77,6 +77,16 @@ std::string undefined_text(Members const& summary) {
   return text;
 }
 
+/// What plausibility.at_least has left out; empty where nothing.
+std::string left_out_text(Members const& summary) {
+  std::int64_t const left_out = summary.count("left_out");
+  if (left_out == 0) return {};
+  return fmt::format(
+      "{} tried inputs, than which fewer than {} % of the table's rows are stranger, or which "
+      "violate a constraint",
+      with_commas(left_out), summary.number("at_least"));
+}
+
 /// A count that may exceed every integer.
 std::string domain_count(double count) {
   constexpr double kMostShown = 1e15;
@@ -155,6 +165,8 @@ std::string summary_text(std::string const& json, std::string const& source, Dom
               fmt::format("{} tried inputs violate a constraint of the domain and do not count",
                           with_commas(excluded)));
   }
+  if (std::string const left_out = left_out_text(summary); !left_out.empty())
+    facts.add("left out", left_out);
   facts.add("method", summary.text("method"));
   if (std::string const scores = summary.text("scores"); !scores.empty()) {
     facts.add("scores", scores == name_of(ScoreKind::kLabels)

@@ -50,7 +50,7 @@ class Audit {
   Audit(RunConfig const& config, AuditOptions const& options)
       : config_(config),
         options_(options),
-        subject_(everybody(checked(config)), options.execution.model),
+        subject_(everybody(checked(unlimited(config, "audit"))), options.execution.model),
         out_(config.output.dir, manifest(), options.overwrite) {
     setting_.work_folder = out_.partial("work");
     std::filesystem::create_directories(setting_.work_folder);

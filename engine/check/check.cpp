@@ -256,6 +256,8 @@ std::string InstanceChecker::problem_of(InstanceRecord const& record, RowEvaluat
     if (!satisfies(constraint, record.row))
       return "violates " + constraint_text(constraint, subject_.domain());
   }
+  if (!subject_.is_plausible(record.row))
+    return "is less plausible than plausibility.at_least asks for";
   auto const own = variant_of(
       [&](std::size_t s) { return record.row[static_cast<std::size_t>(subject_.selected()[s])]; });
   if (own < 0) return "a protected value is not among the compared ones";

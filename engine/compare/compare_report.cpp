@@ -224,7 +224,8 @@ std::string compare_json(Comparison const& c) {
                   {"global_seeds", trial.search.global_seeds},
                   {"global_found", trial.search.global_found},
                   {"undefined", trial.found.undefined}};
-      if (trial.found.infeasible > 0) row["infeasible"] = trial.found.infeasible;
+      if (trial.found.infeasible > 0)
+        row[c.subject.limits_findings() ? "left_out" : "infeasible"] = trial.found.infeasible;
       for (Measure const& measure : measures()) {
         if (is_reported(c, measure) && !measure.timed)
           row[measure.name] = number_or_null(measure.of(c, trial));

@@ -197,6 +197,13 @@ std::vector<ConfigKey> all_keys() {
        .value = value(IntegerKind{1, kMaxPopulations}, &Config::expga, &ExpgaConfig::populations),
        .help = "populations of up to 100 seeds that advance side by side; 1: as published"},
 
+      {.name = "plausibility.at_least",
+       .value = value(NumberKind{0.0, 100.0, "a number 0..100"}, &Config::plausibility,
+                      &PlausibilityConfig::at_least),
+       .help = "findings are only inputs than which at least so many per cent of the rows of "
+               "`data` are stranger; 0: all inputs",
+       .unit = "%"},
+
       {.name = "budget.seeds",
        .value = value(limit(), &Config::budget, &BudgetConfig::seeds),
        .help = "stop after so many seeds"},
@@ -399,6 +406,9 @@ constexpr ConfigSection kSections[] = {
     {.name = "aequitas", .help = "The AEQUITAS methods alone.", .in_every_manifest = false},
     {.name = "sg", .help = "Symbolic generation alone.", .in_every_manifest = false},
     {.name = "expga", .help = "ExpGA alone.", .in_every_manifest = false},
+    {.name = "plausibility",
+     .help = "How plausible a finding must be beside the rows of `data`.",
+     .in_every_manifest = false},
     {.name = "budget",
      .help = "Limits on a run, checked where a seed ends; null: none. It ends at the first one "
              "that it reaches."},

@@ -146,6 +146,12 @@ struct ExpgaConfig {
   std::int64_t populations = 1;
 };
 
+/// How plausible an input must be beside the rows of `data`.
+/// at_least  findings are inputs than which so many per cent of these rows are stranger; 0: any
+struct PlausibilityConfig {
+  double at_least = 0.0;
+};
+
 /// Limits on a run; absent = none. They end it behind a seed, but seconds wherever it then is.
 struct BudgetConfig {
   std::optional<std::int64_t> seeds;
@@ -289,6 +295,7 @@ struct RunConfig {
   AequitasConfig aequitas;
   SymbolicConfig sg;
   ExpgaConfig expga;
+  PlausibilityConfig plausibility;
   BudgetConfig budget;
   TrainConfig train;
   RetrainConfig retrain;

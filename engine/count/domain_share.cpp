@@ -102,6 +102,10 @@ DomainShare measure_domain_share(RunConfig const& config, TestSubject const& sub
                                  DomainShareOptions const& options) {
   DomainShare share;
   bool const asked = options.samples || options.decide_above;
+  if (subject.limits_findings()) {
+    share.skipped = "plausibility.at_least leaves inputs out, of which no sample is taken";
+    return share;
+  }
   std::int64_t samples = options.samples.value_or(quick_samples(subject));
   if (!asked && is_command(config.model)) {
     share.skipped = "the model is a program, which answers slowly; --samples N asks it";

@@ -44,7 +44,7 @@ class Enumeration {
   Enumeration(RunConfig const& config, EnumerateOptions const& options)
       : config_(config),
         options_(options),
-        subject_(config, options.execution.model),
+        subject_(unlimited(config, "enumerate"), options.execution.model),
         out_(make_output()),
         lists_(region_lists(subject_, options.region)),
         execution_(weighed(options.execution, subject_, workload())),

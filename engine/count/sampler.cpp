@@ -64,7 +64,7 @@ void Samples::add(Samples const& more) {
 
 Sampler::Sampler(RunConfig const& config, Execution const& execution, Region const& region,
                  double samples)
-    : subject_(config, execution.model),
+    : subject_(unlimited(config, "estimate"), execution.model),
       execution_(weighed(execution, subject_, workload(subject_, region, samples))),
       backend_(make_backend(subject_, execution_, config.seed, {})),
       takes_rows_(region.rows),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -93,6 +94,19 @@ ChowLiuTree::ChowLiuTree(Domain const& domain, DistinctRows const& rows, ThreadP
       conditionals_.push_back(conditional(a, counts));
     }
   }
+  count_steps();
+}
+
+void ChowLiuTree::count_steps() {
+  double most = 0.0;  // of any row, with what rounding adds
+  for (auto const& known : conditionals_) most += std::ranges::max(known.surprise);
+  auto const attributes = static_cast<double>(cells_.size());
+  while (most / nats_per_step_ + attributes > std::numeric_limits<std::int32_t>::max())
+    nats_per_step_ *= 2.0;
+  for (auto& known : conditionals_) {
+    for (double const surprise : known.surprise)
+      known.steps.push_back(static_cast<std::int32_t>(std::llround(surprise / nats_per_step_)));
+  }
 }
 
 /// Kruskal's algorithm, then the parents from the first attribute on.
@@ -144,13 +158,13 @@ ChowLiuTree::Conditional ChowLiuTree::conditional(std::size_t a,
   return made;
 }
 
-double ChowLiuTree::surprise(std::int32_t const* row) const {
-  double sum = 0.0;
+std::int32_t ChowLiuTree::steps(std::int32_t const* row) const {
+  std::int32_t sum = 0;
   for (std::size_t const a : order_) {
     std::size_t const cell = cells_[a].cell_of(row[a]);
     auto const parent = static_cast<std::size_t>(std::max(parents_[a], 0));
     std::size_t const given = parents_[a] < 0 ? 0 : cells_[parent].cell_of(row[parent]);
-    sum += conditionals_[a].surprise[given * cells_[a].count() + cell];
+    sum += conditionals_[a].steps[given * cells_[a].count() + cell];
   }
   return sum;
 }

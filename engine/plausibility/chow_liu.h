@@ -14,7 +14,8 @@ namespace fairlane {
 /// The tree-shaped distribution nearest to a table: the maximum spanning tree of the attributes'
 /// mutual information, ties by their order, rooted in the first; each pair of cells counts one half
 /// more than it occurs, so that every input of the domain has a likelihood. Codes that share a cell
-/// are equally likely.
+/// are equally likely. Surprise is counted in whole steps, each attribute's rounded to the nearest,
+/// so that a bound on their sum is the same wherever it is asked for.
 /// Source: Chow and Liu, IEEE Transactions on Information Theory 14, 1968; Krichevsky and Trofimov,
 /// the same 27, 1981, of the half.
 class ChowLiuTree {
@@ -28,8 +29,17 @@ class ChowLiuTree {
   double mutual_information(std::size_t a, std::size_t b) const {
     return information_[a * cells_.size() + b];
   }
-  /// Negative log-likelihood of a row, in nats. Throws Error(kBug) for one outside the domain.
-  double surprise(std::int32_t const* row) const;
+  /// Negative log-likelihood of a row, in nats: its steps. Throws Error(kBug) for one outside the
+  /// domain.
+  double surprise(std::int32_t const* row) const { return steps(row) * nats_per_step(); }
+  std::int32_t steps(std::int32_t const* row) const;
+  /// 2^-16, more only where steps of a row might leave int32.
+  double nats_per_step() const { return nats_per_step_; }
+  CodeCells const& cells(std::size_t attribute) const { return cells_[attribute]; }
+  /// [parent's cells][cells] steps of an attribute's cell, given its parent's.
+  std::vector<std::int32_t> const& steps_of(std::size_t attribute) const {
+    return conditionals_[attribute].steps;
+  }
   /// The so manieth person that is drawn under a seed.
   /// row [attributes] receives codes
   void draw(std::uint64_t number, std::uint64_t seed, std::int32_t* row) const;
@@ -37,19 +47,23 @@ class ChowLiuTree {
  private:
   /// What is known of an attribute's cell, given its parent's.
   /// surprise  [parent's cells][cells] of a code in the cell, nats
+  /// steps     [parent's cells][cells] the same
   /// reach     [parent's cells][cells] likelihood of it and the cells before it
   struct Conditional {
     std::vector<double> surprise;
+    std::vector<std::int32_t> steps;
     std::vector<double> reach;
   };
   void span();
   Conditional conditional(std::size_t a, std::vector<double> const& counts) const;
+  void count_steps();
 
   std::vector<CodeCells> cells_;
   std::vector<double> information_;  // [attributes][attributes]
   std::vector<int> parents_;
   std::vector<std::size_t> order_;  // attributes, each after its parent
   std::vector<Conditional> conditionals_;
+  double nats_per_step_ = 0x1p-16;
 };
 
 }  // namespace fairlane

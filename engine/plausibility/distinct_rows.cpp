@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/error.h"
+
 namespace fairlane {
 
 DistinctRows distinct_rows(Dataset const& table) {
@@ -25,6 +27,12 @@ DistinctRows distinct_rows(Dataset const& table) {
     distinct.counts.push_back(1);
   }
   return distinct;
+}
+
+DistinctRows rows_to_compare_with(Dataset const& table) {
+  if (table.count() == 0)
+    throw data_error(table.source, "no rows, expected at least one to compare people with");
+  return distinct_rows(table);
 }
 
 }  // namespace fairlane

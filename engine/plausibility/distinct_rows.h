@@ -20,5 +20,8 @@ struct DistinctRows {
   std::int32_t const* row(std::size_t i) const { return rows.data() + i * attributes; }
 };
 DistinctRows distinct_rows(Dataset const& table);
+/// The same of a table that tells how plausible people are. Throws Error(kData) where it has no
+/// rows.
+DistinctRows rows_to_compare_with(Dataset const& table);
 
 }  // namespace fairlane

@@ -13,12 +13,6 @@ namespace {
 
 constexpr std::int64_t kPiece = 64;  // people that a thread takes at once
 
-DistinctRows rows_of(Dataset const& table) {
-  if (table.count() == 0)
-    throw data_error(table.source, "no rows, expected at least one to compare people with");
-  return distinct_rows(table);
-}
-
 /// Numbers of a sample's distinct rows, ascending; one that is drawn twice stands there twice.
 std::vector<std::size_t> sample_rows(DistinctRows const& rows) {
   constexpr std::int64_t kMost = 4096;  // a percentile's standard error is below one
@@ -44,7 +38,7 @@ std::vector<std::size_t> sample_rows(DistinctRows const& rows) {
 }  // namespace
 
 PlausibilityModel::PlausibilityModel(Domain const& domain, Dataset const& table, int threads)
-    : PlausibilityModel(domain, rows_of(table), threads) {}
+    : PlausibilityModel(domain, rows_to_compare_with(table), threads) {}
 
 PlausibilityModel::PlausibilityModel(Domain const& domain, DistinctRows const& rows, int threads)
     : attributes_(rows.attributes),
@@ -52,9 +46,9 @@ PlausibilityModel::PlausibilityModel(Domain const& domain, DistinctRows const& r
       threads_(1 + pool_->reserve(threads - 1)),
       gower_(domain),
       tree_(domain, rows, *pool_, threads_),
+      surprises_(tree_, rows, *pool_, threads_),
       nearest_(gower_, rows) {
   measure_distances(rows);
-  measure_surprises(rows);
 }
 
 void PlausibilityModel::measure_distances(DistinctRows const& rows) {
@@ -71,39 +65,14 @@ void PlausibilityModel::measure_distances(DistinctRows const& rows) {
   std::sort(distances_.begin(), distances_.end());
 }
 
-void PlausibilityModel::measure_surprises(DistinctRows const& rows) {
-  std::vector<std::pair<double, std::int64_t>> rows_of(rows.count());
-  pool_->share(threads_, 0, static_cast<std::int64_t>(rows.count()), kPiece,
-               [&](int, std::int64_t first, std::int64_t count) {
-                 for (auto i = static_cast<std::size_t>(first);
-                      i < static_cast<std::size_t>(first + count); ++i) {
-                   rows_of[i] = {tree_.surprise(rows.row(i)), rows.counts[i]};
-                 }
-               });
-  std::sort(rows_of.begin(), rows_of.end());
-  std::int64_t up_to = 0;
-  for (auto const& [surprise, count] : rows_of) {
-    surprises_.push_back(surprise);
-    surprised_.push_back(up_to += count);
-  }
-}
-
 Plausibility PlausibilityModel::score_one(std::int32_t const* row) const {
-  auto const number_within = [](std::vector<double> const& sorted, double value) {
-    auto const beyond = std::upper_bound(sorted.begin(), sorted.end(), value);
-    return static_cast<std::size_t>(beyond - sorted.begin());
-  };
   Plausibility score;
   score.surprise = tree_.surprise(row);  // throws, for a code that is none
   score.distance = nearest_.nearest(row);
-  score.distance_percentile = 100.0 *
-                              static_cast<double>(number_within(distances_, score.distance)) /
+  auto const beyond = std::ranges::upper_bound(distances_, score.distance);
+  score.distance_percentile = 100.0 * static_cast<double>(beyond - distances_.begin()) /
                               static_cast<double>(distances_.size());
-  std::size_t const ordinary = number_within(surprises_, score.surprise);
-  score.surprise_percentile = ordinary == 0
-                                  ? 0.0
-                                  : 100.0 * static_cast<double>(surprised_[ordinary - 1]) /
-                                        static_cast<double>(surprised_.back());
+  score.surprise_percentile = surprises_.percentile(score.surprise);
   return score;
 }
 

@@ -11,6 +11,7 @@
 #include "engine/plausibility/chow_liu.h"
 #include "engine/plausibility/gower.h"
 #include "engine/plausibility/nearest_rows.h"
+#include "engine/plausibility/surprises.h"
 #include "models/data/dataset.h"
 #include "models/data/domain.h"
 
@@ -59,17 +60,15 @@ class PlausibilityModel {
  private:
   PlausibilityModel(Domain const& domain, DistinctRows const& rows, int threads);
   void measure_distances(DistinctRows const& rows);
-  void measure_surprises(DistinctRows const& rows);
 
   std::size_t attributes_;
   std::unique_ptr<ThreadPool> pool_;
   int threads_;
   Gower gower_;
   ChowLiuTree tree_;
+  Surprises surprises_;
   NearestRows nearest_;
-  std::vector<double> distances_;        // of the sample's rows to the others, ascending
-  std::vector<double> surprises_;        // of the distinct rows, ascending
-  std::vector<std::int64_t> surprised_;  // rows up to each of them
+  std::vector<double> distances_;  // of the sample's rows to the others, ascending
 };
 
 }  // namespace fairlane

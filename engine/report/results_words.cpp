@@ -138,6 +138,12 @@ void add_undefined(Json const& summary, std::vector<std::string>& limits) {
         fmt::format("{} inputs violate a constraint of the domain: they do not exist, "
                     "and count nowhere.",
                     count_at(summary, "infeasible")));
+  if (whole_at(summary, "plausibility.left_out") > 0)
+    limits.push_back(
+        fmt::format("{} inputs count nowhere: fewer than {} % of the table's rows are stranger, or "
+                    "they violate a constraint of the domain.",
+                    count_at(summary, "plausibility.left_out"),
+                    number_words(summary.at("plausibility").at("at_least"))));
   if (whole_at(summary, "undefined") > 0)
     limits.push_back(
         fmt::format("The output for {} inputs is no finite number; they count as "

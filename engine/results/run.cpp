@@ -49,7 +49,7 @@ double ratio(std::int64_t part, std::int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
 }
 
-Summary summarize(TestSubject const& subject, SearchResult const& result,
+Summary summarize(RunConfig const& config, TestSubject const& subject, SearchResult const& result,
                   FindingCounts const& found) {
   Summary summary;
   for (std::int32_t const a : subject.selected()) {
@@ -61,6 +61,7 @@ Summary summarize(TestSubject const& subject, SearchResult const& result,
   summary.search = result.counts;
   summary.found = found;
   summary.constrained = !subject.constraints().empty();
+  if (subject.limits_findings()) summary.at_least = config.plausibility.at_least;
   summary.success_rate = ratio(found.unique_instances, found.unique_generated);
   summary.evaluations_per_instance = ratio(result.counts.model_evaluations, found.unique_instances);
   summary.cut = result.cut.reason;
@@ -110,7 +111,8 @@ std::optional<LittleFound> find_little(TestSubject const& subject, Summary const
   auto const& share = summary.domain_share;
   bool const is_known = share && share->skipped.empty();
   bool const is_counted = is_known && share->source != "sample";
-  if (!is_little || is_counted) return std::nullopt;
+  // An enumeration does not ask how plausible its findings are.
+  if (!is_little || is_counted || subject.limits_findings()) return std::nullopt;
   LittleFound little;
   little.inputs = domain_inputs(subject);
   little.groups = little.inputs / static_cast<double>(subject.variants());
@@ -216,7 +218,7 @@ Summary run(RunConfig const& config, RunOptions const& options) {
       findings->collect(*backend, result.cut.finder);
       findings->finish(result.cut.finder);
     }
-    summary = summarize(subject, result, findings->counts());
+    summary = summarize(config, subject, result, findings->counts());
     summary.method = method.name;
     summary.arithmetic = backend->arithmetic();
     summary.path_coverage = coverage;

@@ -61,7 +61,11 @@ std::string summary_json(Summary const& summary) {
     json["severity"] = {{"mean", *summary.severity_mean}, {"max", *summary.severity_max}};
   json["undefined"] = found.undefined;
   json["undefined_similar"] = found.undefined_similar;
-  if (summary.constrained) json["infeasible"] = found.infeasible;
+  if (summary.at_least) {
+    json["plausibility"] = {{"at_least", *summary.at_least}, {"left_out", found.infeasible}};
+  } else if (summary.constrained) {
+    json["infeasible"] = found.infeasible;
+  }
   if (summary.domain_share) json["domain_share"] = domain_share_json(*summary.domain_share);
   if (summary.little_found) json["little_found"] = little_found_json(*summary.little_found);
   if (summary.agreement) json["agreement"] = *summary.agreement;

@@ -57,8 +57,9 @@ struct Summary {
   std::int64_t variants = 0;
   SearchCounts search;
   FindingCounts found;
-  bool constrained = false;   // constraints exclude inputs
-  double success_rate = 0.0;  // unique IDIs / unique inputs generated
+  bool constrained = false;        // constraints exclude inputs
+  std::optional<double> at_least;  // plausibility that a finding needs, in per cent
+  double success_rate = 0.0;       // unique IDIs / unique inputs generated
   double evaluations_per_instance = 0.0;
   std::optional<double> severity_mean;  // over the unique IDIs; none where nothing scored them
   std::optional<double> severity_max;

@@ -55,7 +55,7 @@ class Retraining {
       : config_(config),
         options_(options),
         recipe_(find_recipe(config.retrain.recipe)),
-        subject_(config, options.execution.model),
+        subject_(unlimited(config, "retrain"), options.execution.model),
         table_(table_of(config, subject_.model())),
         out_(config.output.dir, manifest(), options.overwrite) {
     work_folder_ = out_.partial("work");

@@ -262,14 +262,46 @@ TestSubject::TestSubject(RunConfig const& config, Domain domain,
   view_.encodings = encodings_;
   constraints_ = CompiledConstraints(domain_);
   view_.constraints = constraints_.views();
-  if (!constraints_.empty() && !view_.scorer && !PackedSubject(view_, 1).outputs_are_finite()) {
-    throw Error(
-        ExitCode::kConfig,
-        fmt::format("{}: has constraints, but outputs of {} may overflow, so that an "
-                    "undefined output would not tell which; expected a network whose "
-                    "outputs are finite on the whole domain",
-                    escaped(domain_.source, kLongestPath), escaped(config.model, kLongestPath)));
+  if (config.plausibility.at_least > 0.0) limit_findings(config);
+  require_finite_outputs(config);
+}
+
+void TestSubject::limit_findings(RunConfig const& config) {
+  double const at_least = config.plausibility.at_least;
+  if (!data_) {
+    throw bad_config(config, "plausibility.at_least",
+                     fmt::format("is {}, but no `data` is given, whose rows say how plausible an "
+                                 "input is; expected a table, or 0",
+                                 at_least));
   }
+  constexpr double kAll = 100.0;
+  bound_.emplace(domain_, *data_, kAll - at_least);
+  finding_constraint_ = bound_->view();
+  view_.finding_constraints = {&finding_constraint_, 1};
+}
+
+void TestSubject::require_finite_outputs(RunConfig const& config) const {
+  bool const excludes = !constraints_.empty() || bound_;
+  if (!excludes || view_.scorer || PackedSubject(view_, 1).outputs_are_finite()) return;
+  std::string const problem = fmt::format(
+      "but outputs of {} may overflow, so that an undefined output would not tell which; expected "
+      "a network whose outputs are finite on the whole domain",
+      escaped(config.model, kLongestPath));
+  if (constraints_.empty()) {
+    throw bad_config(config, "plausibility.at_least",
+                     fmt::format("is {}, {}", config.plausibility.at_least, problem));
+  }
+  throw Error(ExitCode::kConfig, fmt::format("{}: has constraints, {}",
+                                             escaped(domain_.source, kLongestPath), problem));
+}
+
+RunConfig const& unlimited(RunConfig const& config, char const* command) {
+  double const at_least = config.plausibility.at_least;
+  if (at_least == 0.0) return config;
+  throw Error(ExitCode::kUnavailable,
+              fmt::format("{}is {}, which `{}` does not look at; expected 0 (`run` and `compare` "
+                          "honour it)",
+                          place_of(config, "plausibility.at_least"), at_least, command));
 }
 
 void TestSubject::check_inputs(RunConfig const& config) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/config/run_config.h"
+#include "engine/plausibility/surprise_bound.h"
 #include "engine/subject/backend_choice.h"
 #include "kernels/backend.h"
 #include "models/data/constraints.h"
@@ -44,6 +45,9 @@ class TestSubject {
   std::vector<std::int32_t> const& selected() const { return selected_; }
   std::vector<std::vector<std::int32_t>> const& values() const { return values_; }
   CompiledConstraints const& constraints() const { return constraints_; }
+  /// Whether plausibility.at_least limits what may be a finding, and whether it lets a row be one.
+  bool limits_findings() const { return bound_.has_value(); }
+  bool is_plausible(std::int32_t const* row) const { return !bound_ || bound_->allows(row); }
   /// Number of protected combinations.
   std::int64_t variants() const;
   /// Lines such as "12 of 48842 rows lie outside the domain and were dropped".
@@ -56,6 +60,8 @@ class TestSubject {
   TestSubject(RunConfig const& config, Domain domain,
               std::function<Model(Domain const&)> const& load);
   void check_inputs(RunConfig const& config) const;
+  void limit_findings(RunConfig const& config);
+  void require_finite_outputs(RunConfig const& config) const;
   void describe_attributes(RunConfig const& config);
   void select_protected(RunConfig const& config);
   /// Leaves out rows that violate a constraint: by its words, which tell which.
@@ -78,9 +84,15 @@ class TestSubject {
   std::vector<std::span<std::int32_t const>> value_spans_;
   std::vector<LayerView> layers_;
   CompiledConstraints constraints_;
+  std::optional<SurpriseBound> bound_;
+  ConstraintView finding_constraint_;
   SubjectView view_;
   std::vector<std::string> notices_;
 };
+
+/// The configuration, for a command that does not know of findings that plausibility.at_least
+/// limits. Throws Error(kUnavailable) where it does.
+RunConfig const& unlimited(RunConfig const& config, char const* command);
 
 /// Above which score a model of one output decides 1: the threshold itself for probabilities; for
 /// logits 0 for 0.5, else ln(t / (1 - t)), rounded once to float32.

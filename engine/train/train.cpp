@@ -124,6 +124,7 @@ std::string train(RunConfig const& asked, TrainOptions const& options) {
   write_network(fitted.network, "model",
                 [&](std::string const& name) { return out.partial(name); });
   config.model = out.partial("model.safetensors");
+  config.plausibility = {};                                    // it is about what a search finds
   TestSubject const subject(config, options.execution.model);  // as it was written
   Execution execution = options.execution;
   execution.backend = "cpu";

@@ -126,7 +126,7 @@ class Verification : private JobTask {
   Verification(RunConfig const& config, VerifyOptions const& options)
       : config_(config),
         options_(options),
-        subject_(config, options.execution.model),
+        subject_(unlimited(config, "verify"), options.execution.model),
         model_(subject_),
         execution_(verify_execution(options.execution, subject_, model_)),
         rules_(region_rules(subject_, model_, options)),

@@ -2,11 +2,13 @@
 // those that may not.
 //
 // An input that violates a constraint has no defined output: its logits are dropped where they are
-// made, so that no search, walk or sample needs to know why.
+// made, so that no search, walk or sample needs to know why. What a finding alone must satisfy drops
+// no logits, so that such an input may still be a partner: it takes an input's own label away where
+// a test has evaluated it, so that it is no IDI.
 #pragma once
 
 #include "kernels/core/constraints.h"
-#include "kernels/core/subject.h"
+#include "kernels/core/labels.h"
 
 namespace fairlane {
 
@@ -18,19 +20,24 @@ struct Feasible {
   using M = typename P::M;
   static constexpr int kN = P::kLanes;
 
-  /// Where the constraints hold. code(term): codes of the pack in the term's column; lanes behind
-  /// the last one may have any.
+  /// Where rules [first, last) hold. code(term): codes of the pack in the term's column; lanes
+  /// behind the last one may have any.
+  template <class Code>
+  static FL_HD M all(Feasibility const& f, int first, int last, Code const& code) {
+    M holds = P::splat(0.0F) == P::splat(0.0F);
+    for (int r = first; r < last; ++r) holds = P::land(holds, one(f, f.rule[r], code));
+    return holds;
+  }
+
+  /// Where the constraints hold.
   template <class Code>
   static FL_HD M all(Feasibility const& f, Code const& code) {
-    M holds = P::splat(0.0F) == P::splat(0.0F);
-    for (int r = 0; r < f.rules; ++r) holds = P::land(holds, one(f, f.rule[r], code));
-    return holds;
+    return all(f, 0, f.rules, code);
   }
 
   /// Of lanes as x [columns][stride] has them.
   static FL_HD M own(Subject const& s, std::int32_t const* x, long stride) {
-    return all(s.feasible,
-               [&](FeasibilityTerm const& t) { return P::load_i(x + t.column * stride); });
+    return all(s.feasible, own_codes(x, stride));
   }
 
   /// Of the same member of every lane's similar set.
@@ -43,11 +50,40 @@ struct Feasible {
 
   /// Of a member of each lane's own. variant: one for each lane
   static FL_HD M candidate(Subject const& s, std::int32_t const* x, long stride, I variant) {
-    I const first = variant * P::splat_i(s.selected);
-    return all(s.feasible, [&](FeasibilityTerm const& t) {
-      return t.selected < 0 ? P::load_i(x + t.column * stride)
-                            : P::gather_i(s.variant_code + t.selected, first);
-    });
+    return all(s.feasible, candidate_codes(s, x, stride, variant));
+  }
+
+  /// Where lanes may be findings, as far as the rules for these go.
+  static FL_HD M finding(Subject const& s, std::int32_t const* x, long stride) {
+    return of_findings(s.feasible, own_codes(x, stride));
+  }
+
+  /// The same of a member of each lane's own, `by(c)` codes away in column c. variant: one for each
+  /// lane
+  template <class By>
+  static FL_HD M finding_near(Subject const& s, std::int32_t const* x, long stride, I variant,
+                              By const& by) {
+    auto const codes = candidate_codes(s, x, stride, variant);
+    return of_findings(s.feasible,
+                       [&](FeasibilityTerm const& t) { return codes(t) + by(t.column); });
+  }
+
+  /// After a full evaluation of a pack of lanes: takes the label and the pair of those away that
+  /// may be no findings. pair: null where there is none
+  static FL_HD void leave_out(Subject const& s, std::int32_t const* x, long stride,
+                              std::int32_t* label, std::int32_t* pair) {
+    if (s.feasible.finding_rules == 0) return;
+    M const counts = finding(s, x, stride);
+    keep_where(counts, label, kUndefinedLabel);
+    if (pair != nullptr) keep_where(counts, pair, -1);
+  }
+
+  /// The same of a member of each lane's own, whose label alone there is. variant: [lanes]
+  static FL_HD void leave_out_member(Subject const& s, std::int32_t const* x, long stride,
+                                     std::int32_t const* variant, std::int32_t* label) {
+    if (s.feasible.finding_rules == 0) return;
+    auto const codes = candidate_codes(s, x, stride, P::load_i(variant));
+    keep_where(of_findings(s.feasible, codes), label, kUndefinedLabel);
   }
 
   /// Drops the logits of lanes that may not exist. One output that is no number is enough.
@@ -58,11 +94,40 @@ struct Feasible {
   }
 
  private:
+  static FL_HD auto own_codes(std::int32_t const* x, long stride) {
+    return [=](FeasibilityTerm const& t) { return P::load_i(x + t.column * stride); };
+  }
+
+  static FL_HD auto candidate_codes(Subject const& s, std::int32_t const* x, long stride,
+                                    I variant) {
+    I const first = variant * P::splat_i(s.selected);
+    std::int32_t const* const variants = s.variant_code;
+    return [=](FeasibilityTerm const& t) {
+      return t.selected < 0 ? P::load_i(x + t.column * stride)
+                            : P::gather_i(variants + t.selected, first);
+    };
+  }
+
+  template <class Code>
+  static FL_HD M of_findings(Feasibility const& f, Code const& code) {
+    return all(f, f.rules, f.rules + f.finding_rules, code);
+  }
+
+  static FL_HD void keep_where(M kept, std::int32_t* values, std::int32_t otherwise) {
+    P::store_i(P::select_i(kept, P::load_i(values), P::splat_i(otherwise)), values);
+  }
+
   template <class Code>
   static FL_HD M one(Feasibility const& f, FeasibilityRule const& rule, Code const& code) {
     I sum = P::splat_i(0);
+    I index = P::splat_i(0);
     for (int i = 0; i < rule.terms; ++i) {
       FeasibilityTerm const& t = f.term[rule.first + i];
+      if (t.kind == TermKind::kLookUp) {
+        sum = sum + P::gather_i(f.table + t.table, index);
+        index = P::splat_i(0);
+        continue;
+      }
       I const raw = code(t);
       if (t.kind == TermKind::kWithin) {
         auto const outside =
@@ -71,6 +136,10 @@ struct Feasible {
         continue;
       }
       I const inside = P::min_i(P::max_i(raw, P::splat_i(t.from)), P::splat_i(t.to));
+      if (t.kind == TermKind::kIndex) {
+        index = index + P::gather_i(f.table + t.table, inside - P::splat_i(t.from));
+        continue;
+      }
       sum = sum + (t.kind == TermKind::kCode
                        ? inside * P::splat_i(t.factor)
                        : P::gather_i(f.table + t.table, inside - P::splat_i(t.from)));

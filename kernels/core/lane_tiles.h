@@ -26,6 +26,14 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
   using First = FirstLayer<P, kV>;
   static constexpr int kTile = kV * kN;
 
+  /// Calls use(at) for the first lane of every pack of the tiles that n lanes fill.
+  template <class Use>
+  static FL_HD void for_packs(int n, Use const& use) {
+    for (int at = 0; at < n; at += kTile) {
+      for (int v = 0; v < kV; ++v) use(at + v * kN);
+    }
+  }
+
   /// Codes of lanes [at, at + kTile) as inputs m.in whose selected columns may change, and the
   /// first layer's sums over the columns that all variants share.
   static FL_HOST_DEVICE void load_group(Subject const& s, std::int32_t const* x, long stride,
@@ -214,6 +222,9 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
   static FL_HOST_DEVICE void probe(Subject const& s, std::int32_t const* x, long stride, int n,
                                    Scratch const& m, ProbeResult const& out) {
     probe_by(s, NetworkLogits{s, m, x, stride}, n, m.terms, out);
+    for_packs(n, [&](int at) {
+      Feasible<P>::leave_out(s, x + at, stride, out.label + at, out.pair + at);
+    });
   }
 
   /// terms [6 * outputs], with the stride of the logits, which are overwritten but for the lanes'
@@ -311,6 +322,8 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
   static FL_HOST_DEVICE void margins(Subject const& s, std::int32_t const* x, long stride, int n,
                                      Scratch const& m, MarginResult const& out) {
     margins_by(s, NetworkLogits{s, m, x, stride}, n, out);
+    for_packs(n,
+              [&](int at) { Feasible<P>::leave_out(s, x + at, stride, out.label + at, nullptr); });
   }
 
   template <class Logits>
@@ -356,6 +369,9 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
                                           int n, Scratch const& m, MemberPair const& pair,
                                           MarginResult const& out) {
     pair_margins_by(s, NetworkLogits{s, m, x, stride}, n, pair, out);
+    for_packs(n, [&](int at) {
+      Feasible<P>::leave_out_member(s, x + at, stride, pair.first + at, out.label + at);
+    });
   }
 
   /// The same of two members of each similar set alone; label: of the first one.

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "kernels/core/bits.h"
+#include "kernels/core/feasibility.h"
 #include "kernels/core/margin.h"
 
 namespace fairlane {
@@ -120,6 +121,7 @@ struct TrialWord {
 /// sign_b              -1 where slope_b is that of the other label's margin, 1 elsewhere
 /// slope_a, slope_b    [columns] gradients of the sides' margins, `slope_stride` apart
 /// trial, trial_hash   out: [trials] TrialWord and group hash of every test
+/// side_a              the members whose tests are visits
 struct PlanLanes {
   long stride = 0;
   int words = 1;
@@ -135,6 +137,7 @@ struct PlanLanes {
   long slope_stride = 0;
   std::uint32_t* trial = nullptr;
   std::uint64_t* trial_hash = nullptr;
+  std::int32_t const* side_a = nullptr;
 };
 
 /// A draw at the origins of one pack.
@@ -216,6 +219,16 @@ struct MovePrediction {
     I const distance = P::min_i(far, P::splat_i(kMoveDistances - 1));
     out.move_class = P::select_i(outside, zero, distance * P::splat_i(kMoveCentres) + centre(gap));
     return out;
+  }
+  /// Where a move leads to what may be a finding.
+  FL_HD typename P::M may_find(MoveDraw const& draw, I solved) const {
+    I const variant = P::load_i(lanes.side_a + lane);
+    return Feasible<P>::finding_near(s, lanes.x + lane, lanes.stride, variant, [&](int column) {
+      I by = P::splat_i(0);
+      for (int i = 0; i < kMoveAttributes - 1; ++i)
+        by = by + P::splat_i(draw.column[i] == column ? draw.by[i] : 0);
+      return draw.column[kMoveAttributes - 1] == column ? by + solved : by;
+    });
   }
   /// Class of the predicted margins.
   FL_HD I centre(F gap) const {
@@ -361,6 +374,8 @@ FL_HOST_DEVICE void plan_trials(Subject const& s, MoveTable const& table, PlanLa
     auto const moves = P::less_i(P::splat_i(kMoveCentres - 1), move.move_class);
     auto const rate = P::lookup(table.rate, move.move_class) * P::splat(draw.weight);
     std::uint64_t bits = P::mask_bits(P::land(moves, rate > worst));
+    if (bits != 0 && s.feasible.finding_rules > 0)
+      bits &= P::mask_bits(prediction.may_find(draw, move.solved));
     if (bits == 0) continue;
     P::store_i(move.solved, solved);
     P::store_i(move.move_class, move_class);

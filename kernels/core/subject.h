@@ -50,12 +50,14 @@ struct FeasibilityRule {
 
 inline constexpr int kSetWordBits = 32;  // of a set's words
 
-/// What an input must satisfy to exist. Without a rule, every input does.
-/// rule   [rules]
+/// What an input must satisfy to exist, and what a finding must satisfy beside. Without a rule,
+/// every input does.
+/// rule   [rules + finding_rules]
 /// term   [terms]
 /// table  [words] the bits of a word, one each, then all tables and sets
 struct Feasibility {
   int rules = 0;
+  int finding_rules = 0;
   int terms = 0;
   int words = 0;
   FeasibilityRule const* rule = nullptr;
@@ -85,8 +87,8 @@ struct Feasibility {
 ///                 below holds for them
 /// tries_partners  partners are drawn by trial, since the labels of a group would not be kept
 ///                 anyway
-/// finite          no output of any input of the domain can overflow, and every input may exist: no
-///                 label is undefined
+/// finite          no output of any input of the domain can overflow, and every input may exist and
+///                 be a finding: no label is undefined
 /// label_bits      bits per label in packed labels; 0 when variants * bits exceed kPackedLabelBits
 ///                 or labels may be undefined
 /// variant_order   [variants] the order in which classify_some() tries variants, most separating

@@ -87,6 +87,7 @@ struct EncodingView {
 ///               are the attributes' columns side by side
 /// constraints   what an input must satisfy to exist, by attributes and codes; the output of one
 ///               that does not is undefined. Empty: all exist
+/// finding_constraints  what a finding must satisfy beside; its pair need not
 struct SubjectView {
   NetworkView network;
   std::span<std::int32_t const> low;
@@ -103,6 +104,7 @@ struct SubjectView {
   std::span<std::uint8_t const> immutable = {};
   std::span<EncodingView const> encodings = {};
   std::span<ConstraintView const> constraints = {};
+  std::span<ConstraintView const> finding_constraints = {};
 
   /// The codes that an attribute may take; empty: all from low to high.
   std::span<std::int32_t const> codes_of(std::size_t attribute) const {

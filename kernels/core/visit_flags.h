@@ -10,7 +10,7 @@ enum VisitFlag : std::uint32_t {
   kOccupiedFlag = 1,
   kHitFlag = 2,        // the input is an IDI
   kUndefinedFlag = 4,  // its own output is not finite
-  kIrregularFlag = 8,  // some member of its group is undefined: siblings tell nothing
+  kIrregularFlag = 8,  // some member of its group may be undefined: siblings tell nothing
 };
 inline constexpr int kVisitFlagBits = 4;
 

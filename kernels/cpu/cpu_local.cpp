@@ -35,7 +35,10 @@ void CpuBlock::local_round(WeightedStep const& how) {
     kernels_.perturb(subject_, how.step, lanes_.weights, lanes_.total, random_.data(), lanes_.x,
                      lanes_.stride, size_, index_.data(), moved_.data());
     LaneContext const c = context_;
-    for (long i = 0; i < size_; ++i) c.move_key(i, subject_.movable[index_[i]], moved_[i]);
+    for (long i = 0; i < size_; ++i) {
+      auto const taken = redraw_step(c, i, how.step, {index_[i], moved_[i], 0});
+      c.move_key(i, subject_.movable[taken.index], taken.by);
+    }
     look_up(*round);
   }
   flush_overflow();

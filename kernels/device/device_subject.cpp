@@ -79,7 +79,8 @@ DeviceSubject::DeviceSubject(PackedSubject const& packed, Device& device, bool w
   std::size_t const movable_at = arena.add(s.movable, static_cast<std::size_t>(s.movable_count));
   std::size_t const order_at = arena.add(s.variant_order, variants);
   Feasibility const& feasible = s.feasible;
-  std::size_t const rule_at = arena.add(feasible.rule, static_cast<std::size_t>(feasible.rules));
+  std::size_t const rule_at =
+      arena.add(feasible.rule, static_cast<std::size_t>(feasible.rules + feasible.finding_rules));
   std::size_t const term_at = arena.add(feasible.term, static_cast<std::size_t>(feasible.terms));
   std::size_t const table_at = arena.add(feasible.table, static_cast<std::size_t>(feasible.words));
 

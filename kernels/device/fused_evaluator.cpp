@@ -72,7 +72,7 @@ class FusedEvaluator final : public Evaluator {
   /// Whatever the rounds need, for few lanes and for many. Their sources of logits know no
   /// constraints.
   bool rounds_fit() const {
-    if (subject_.feasible.rules > 0) return false;
+    if (subject_.feasible.rules + subject_.feasible.finding_rules > 0) return false;
     constexpr int kMany = 1 << 22;
     for (ScratchNeeds const gradient : {GradientTiles::kNeeds, DifferenceTiles::kNeeds}) {
       for (int const lanes : {1, kMany}) {

@@ -254,8 +254,11 @@ struct ProbeStored {
   ProbeResult out;
 
   FL_HD void operator()(std::int64_t i) const {
+    long const place = c.place(i);
     LaneTiles<ScalarPack, 1>::probe_by(c.subject, c.with_own(i), 1, c.terms + i,
-                                       decisions_from(out, c.place(i)));
+                                       decisions_from(out, place));
+    Feasible<ScalarPack>::leave_out(c.subject, c.chunk.x + place, c.chunk.stride, out.label + place,
+                                    out.pair + place);
   }
 };
 
@@ -289,7 +292,10 @@ struct MarginStored {
   MarginResult out;
 
   FL_HD void operator()(std::int64_t i) const {
-    LaneTiles<ScalarPack, 1>::margins_by(c.subject, c.with_own(i), 1, out.from(c.place(i)));
+    long const place = c.place(i);
+    LaneTiles<ScalarPack, 1>::margins_by(c.subject, c.with_own(i), 1, out.from(place));
+    Feasible<ScalarPack>::leave_out(c.subject, c.chunk.x + place, c.chunk.stride, out.label + place,
+                                    nullptr);
   }
 };
 
@@ -303,6 +309,8 @@ struct PairMarginStored {
     long const place = c.place(i);
     LaneTiles<ScalarPack, 1>::pair_margins_by(c.subject, c.of(i), 1, pair.from(place),
                                               out.from(place));
+    Feasible<ScalarPack>::leave_out_member(c.subject, c.chunk.x + place, c.chunk.stride,
+                                           pair.first + place, out.label + place);
   }
 };
 

@@ -3,22 +3,28 @@
 namespace fairlane {
 
 PackedConstraints::PackedConstraints(std::span<ConstraintView const> constraints,
-                                     std::span<ConstrainedColumn const> column_of) {
-  if (constraints.empty()) return;
+                                     std::span<ConstraintView const> of_findings,
+                                     std::span<ConstrainedColumn const> column_of)
+    : finding_rules_(static_cast<int>(of_findings.size())) {
+  if (constraints.empty() && of_findings.empty()) return;
   for (int bit = 0; bit < kSetWordBits; ++bit)
     table_.push_back(static_cast<std::int32_t>(std::uint32_t{1} << bit));
-  for (ConstraintView const& constraint : constraints) {
-    FeasibilityRule rule{static_cast<std::int32_t>(terms_.size()),
-                         static_cast<std::int32_t>(constraint.terms.size()), constraint.bound, -1};
-    for (TermView const& term : constraint.terms)
-      terms_.push_back(term_of(term, column_of[static_cast<std::size_t>(term.attribute)]));
-    if (!constraint.set.empty()) {
-      rule.set = static_cast<std::int32_t>(table_.size());
-      for (std::uint32_t const word : constraint.set)
-        table_.push_back(static_cast<std::int32_t>(word));
-    }
-    rules_.push_back(rule);
+  for (ConstraintView const& constraint : constraints) add(constraint, column_of);
+  for (ConstraintView const& constraint : of_findings) add(constraint, column_of);
+}
+
+void PackedConstraints::add(ConstraintView const& constraint,
+                            std::span<ConstrainedColumn const> column_of) {
+  FeasibilityRule rule{static_cast<std::int32_t>(terms_.size()),
+                       static_cast<std::int32_t>(constraint.terms.size()), constraint.bound, -1};
+  for (TermView const& term : constraint.terms)
+    terms_.push_back(term_of(term, column_of[static_cast<std::size_t>(term.attribute)]));
+  if (!constraint.set.empty()) {
+    rule.set = static_cast<std::int32_t>(table_.size());
+    for (std::uint32_t const word : constraint.set)
+      table_.push_back(static_cast<std::int32_t>(word));
   }
+  rules_.push_back(rule);
 }
 
 FeasibilityTerm PackedConstraints::term_of(TermView const& term, ConstrainedColumn const& column) {
@@ -27,9 +33,15 @@ FeasibilityTerm PackedConstraints::term_of(TermView const& term, ConstrainedColu
     to.from = column.low;
     to.to = column.high;
   }
+  if (term.kind == TermKind::kLookUp) {
+    to.table = static_cast<std::int32_t>(table_.size());
+    table_.insert(table_.end(), term.table, term.table + (term.to - term.from + 1));
+    return to;
+  }
   bool const listed = !column.codes.empty();
-  if (term.kind != TermKind::kTable && !listed) return to;
-  to.kind = TermKind::kTable;
+  bool const has_table = term.kind == TermKind::kTable || term.kind == TermKind::kIndex;
+  if (!has_table && !listed) return to;
+  if (!has_table) to.kind = TermKind::kTable;
   to.from = column.low;
   to.to = column.high;
   to.table = static_cast<std::int32_t>(table_.size());
@@ -41,7 +53,8 @@ FeasibilityTerm PackedConstraints::term_of(TermView const& term, ConstrainedColu
 }
 
 Feasibility PackedConstraints::get() const {
-  return {static_cast<int>(rules_.size()),
+  return {static_cast<int>(rules_.size()) - finding_rules_,
+          finding_rules_,
           static_cast<int>(terms_.size()),
           static_cast<int>(table_.size()),
           rules_.data(),

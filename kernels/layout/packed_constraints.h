@@ -27,15 +27,19 @@ struct ConstrainedColumn {
 class PackedConstraints {
  public:
   PackedConstraints() = default;
-  /// column_of  [attributes]
+  /// of_findings  what findings alone must satisfy
+  /// column_of    [attributes]
   PackedConstraints(std::span<ConstraintView const> constraints,
+                    std::span<ConstraintView const> of_findings,
                     std::span<ConstrainedColumn const> column_of);
 
   Feasibility get() const;
 
  private:
+  void add(ConstraintView const& constraint, std::span<ConstrainedColumn const> column_of);
   FeasibilityTerm term_of(TermView const& term, ConstrainedColumn const& column);
 
+  int finding_rules_ = 0;  // the last of all
   std::vector<FeasibilityRule> rules_;
   std::vector<FeasibilityTerm> terms_;
   std::vector<std::int32_t> table_;

@@ -120,16 +120,25 @@ void PackedSubject::pack_constraints(SubjectView const& view) {
                        is_selected ? static_cast<int>(selected - selected_column_.begin()) : -1,
                        low_[c], high_[c], lists_[c]});
   }
-  constraints_ = PackedConstraints(view.constraints, columns);
+  constraints_ = PackedConstraints(view.constraints, view.finding_constraints, columns);
   subject_.feasible = constraints_.get();
 }
 
 bool PackedSubject::exists(std::int32_t const* row) const {
-  if (!is_constrained()) return true;
+  return subject_.feasible.rules == 0 ||
+         Feasible<ScalarPack>::own(subject_, places_of(row).data(), 1);
+}
+
+bool PackedSubject::may_be_finding(std::int32_t const* row) const {
+  return subject_.feasible.finding_rules == 0 ||
+         Feasible<ScalarPack>::finding(subject_, places_of(row).data(), 1);
+}
+
+std::vector<std::int32_t> PackedSubject::places_of(std::int32_t const* row) const {
   std::vector<std::int32_t> places;
   for (int c = 0; c < subject_.columns; ++c)
     places.push_back(place_of(c, row[attribute_of_[static_cast<std::size_t>(c)]]));
-  return Feasible<ScalarPack>::own(subject_, places.data(), 1);
+  return places;
 }
 
 float* PackedSubject::keep(std::int64_t count) {

@@ -37,10 +37,13 @@ class PackedSubject {
 
   Subject const& get() const { return subject_; }
   bool is_network() const { return subject_.network.layers > 0; }
-  /// Whether constraints exclude inputs.
-  bool is_constrained() const { return subject_.feasible.rules > 0; }
-  /// Whether constraints let a row in dataset order exist.
+  /// Whether constraints exclude inputs, if only from the findings.
+  bool is_constrained() const {
+    return subject_.feasible.rules + subject_.feasible.finding_rules > 0;
+  }
+  /// Whether constraints let a row in dataset order exist, and whether they let it be a finding.
   bool exists(std::int32_t const* row) const;
+  bool may_be_finding(std::int32_t const* row) const;
   /// Whether no output can overflow: a member is undefined only where constraints exclude it.
   bool outputs_are_finite() const { return outputs_are_finite_; }
   KeyLayout const& keys() const { return keys_; }
@@ -96,6 +99,8 @@ class PackedSubject {
  private:
   void order_columns(SubjectView const& view);
   void pack_constraints(SubjectView const& view);
+  /// Codes as kernels have them [columns] of a row in dataset order.
+  std::vector<std::int32_t> places_of(std::int32_t const* row) const;
   void encode_columns(SubjectView const& view);
   /// What the first layer's sums gain from each step of a column; see ColumnEncoding.
   float const* rises_of(ColumnEncoding const& encoding, LayerView const& layer, int first_input);

@@ -48,9 +48,9 @@ struct BeginLattice {
 /// What lanes' tests are chosen from. behind: places from a gradient to that at the other side
 FL_HD PlanLanes plan_lanes(LaneContext const& c, LatticeLanes const& l, long behind) {
   auto const& s = c.lanes;
-  return {s.stride,   c.words,     s.x,      s.key,      c.columns.word,      c.columns.key_stride,
-          l.margin_a, l.margin_b,  l.sign_b, s.gradient, s.gradient + behind, 2 * s.stride,
-          l.trial,    l.trial_hash};
+  return {s.stride,   c.words,      s.x,      s.key,      c.columns.word,      c.columns.key_stride,
+          l.margin_a, l.margin_b,   l.sign_b, s.gradient, s.gradient + behind, 2 * s.stride,
+          l.trial,    l.trial_hash, l.side_a};
 }
 
 /// Chooses every lane's tests.
@@ -99,7 +99,7 @@ FL_HD void note_trial(LaneContext const& c, MarginResult const& probe, LatticeLa
   c.lanes.mark[lane] = hit || own_undefined || c.subject.variants == 2 ? 1 : 0;
   std::uint32_t& word = l.trial[t * c.lanes.stride + lane];
   if (!TrialWord::moves(word)) return;
-  bool const undefined = (probe.flags[lane] & kGroupUndefined) != 0;
+  bool const undefined = own_undefined || (probe.flags[lane] & kGroupUndefined) != 0;
   float const low = probe.low_margin[lane];
   float const from = l.margin_a[lane] < l.margin_b[lane] ? l.margin_a[lane] : l.margin_b[lane];
   bool const deep =

@@ -131,11 +131,16 @@ FL_HD void note_probed(LaneContext const& c, long lane) {
   c.lanes.hit[lane] = c.lanes.pair[lane] >= 0 ? 1 : 0;
 }
 
+/// Whether siblings tell nothing, by a group's flags: a member may be undefined, or no finding.
+FL_HD bool is_irregular(Subject const& s, std::int32_t flags) {
+  return (flags & kGroupUndefined) != 0 || s.feasible.finding_rules > 0;
+}
+
 /// VisitFlag bits of a fully evaluated lane, whose hit is set.
 FL_HD std::uint32_t probed_flags(LaneContext const& c, long lane) {
   auto const& s = c.lanes;
   return visit_flags(s.hit[lane] != 0, s.label[lane] == kUndefinedLabel,
-                     (s.flags[lane] & kGroupUndefined) != 0);
+                     is_irregular(c.subject, s.flags[lane]));
 }
 
 /// After a group's classification: hit and labels of the lane at place i of the list. Returns its
@@ -148,7 +153,7 @@ FL_HD std::uint32_t note_classified(LaneContext const& c, long i, long lane, boo
   bool const undefined = probed && s.stages[0].label[i] == kUndefinedLabel;
   s.hit[lane] = hit ? 1 : 0;
   s.labels[lane] = s.found_labels[i];
-  return visit_flags(hit, undefined, (s.found_flags[i] & kGroupUndefined) != 0);
+  return visit_flags(hit, undefined, is_irregular(c.subject, s.found_flags[i]));
 }
 
 /// Gives a gathered row and its partner's their variants; -1: as the lane is.
@@ -338,6 +343,22 @@ struct NextStage {
     s.stages[1 - stage].begin(i, from.place[source], from.label[source]);
   }
 };
+
+/// After a lane's local step: takes it back and draws another, while it leads to what may be no
+/// finding. Returns what was taken in the end.
+FL_HD LaneSteps<ScalarPack>::Taken redraw_step(LaneContext const& c, long lane, std::int32_t step,
+                                               LaneSteps<ScalarPack>::Taken taken) {
+  auto const& s = c.lanes;
+  if (c.subject.feasible.finding_rules == 0) return taken;
+  for (std::uint32_t i = 0; i < kStepDraws; ++i) {
+    if (Feasible<ScalarPack>::finding(c.subject, s.x + lane, s.stride)) break;
+    s.x[c.subject.movable[taken.index] * s.stride + lane] -= taken.by;
+    auto const words = c.draw(lane, kStepDraw + i);
+    taken = LaneSteps<ScalarPack>::weighted_step(c.subject, step, s.weights + lane, s.total[lane],
+                                                 words.w[0], words.w[1], s.x + lane, s.stride);
+  }
+  return taken;
+}
 
 /// A lane's streak after a local step.
 FL_HD std::int32_t streak_after(bool hit, std::int32_t streak) { return hit ? streak + 1 : 0; }

@@ -402,9 +402,7 @@ std::span<ConstraintView const> CompiledConstraints::views() const {
 
 bool allows(std::span<ConstraintView const> constraints, std::int32_t const* row) {
   return std::ranges::all_of(constraints, [&](ConstraintView const& view) {
-    std::int64_t sum = 0;
-    for (TermView const& term : view.terms) sum += term_value(term, row[term.attribute]);
-    return allows_sum(view, sum);
+    return allows_sum(view, constraint_sum(view, row));
   });
 }
 

@@ -96,12 +96,20 @@ struct StepLanes {
   RecordContext c;
   std::int32_t step;
 
-  FL_HD VisitKnown operator()(std::int64_t lane) const {
+  FL_HD void operator()(std::int64_t lane) const {
+    end(lane, redraw_step(c, lane, step, draw(lane)));
+  }
+  /// The same where anything may be a finding.
+  FL_HD VisitKnown any(long lane) const { return end(lane, draw(lane)); }
+
+ private:
+  FL_HD LaneSteps<ScalarPack>::Taken draw(long lane) const {
     auto const& s = c.lanes;
     auto const words = c.draw(lane, 0);
-    auto const taken =
-        LaneSteps<ScalarPack>::weighted_step(c.subject, step, s.weights + lane, s.total[lane],
-                                             words.w[0], words.w[1], s.x + lane, s.stride);
+    return LaneSteps<ScalarPack>::weighted_step(c.subject, step, s.weights + lane, s.total[lane],
+                                                words.w[0], words.w[1], s.x + lane, s.stride);
+  }
+  FL_HD VisitKnown end(long lane, LaneSteps<ScalarPack>::Taken const& taken) const {
     c.move_key(lane, c.subject.movable[taken.index], taken.by);
     return c.look_up(lane);
   }

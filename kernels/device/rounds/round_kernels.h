@@ -171,7 +171,7 @@ struct WeightedRounds {
     team.each(n, [&](int i) {
       long const lane = w.list[i];
       auto const at = state_of(lane);
-      auto const known = StepLanes{near, how.step}(lane);
+      auto const known = StepLanes{near, how.step}.any(lane);
       if (known.known) {
         end_round(near, w, lane, at, (known.flags & kHitFlag) != 0);
       } else {

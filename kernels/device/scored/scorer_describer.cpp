@@ -37,7 +37,7 @@ class Group {
       part.first_row = v * lanes_;
       for (int i = 0; i < n; ++i) part(i);
     }
-    if (packed_.is_constrained()) drop_infeasible(rows, n);
+    if (s_.feasible.rules > 0) drop_infeasible(rows, n);
     for (int i = 0; i < n; ++i) out[i] = describe_lane(rows + std::ptrdiff_t{i} * s_.columns, i);
   }
 
@@ -87,6 +87,10 @@ class Group {
     LaneTiles<ScalarPack, 1>::probe_by(s_, scores, 1, terms_.data() + lane,
                                        {&d.label, &d.pair_variant, &partner, &packed_labels, &flags,
                                         &d.score, &d.pair_score, &d.severity});
+    if (!packed_.may_be_finding(row)) {
+      d.label = kUndefinedLabel;
+      d.pair_variant = -1;
+    }
     d.pair_label = d.pair_variant < 0 ? d.label : label[static_cast<std::size_t>(d.pair_variant)];
     return d;
   }

@@ -186,9 +186,11 @@ TEST(ConfigKeys, ManifestsOfEarlierVersionsAreRead) {
   json.erase("sg");
   json.erase("aequitas");
   json.erase("expga");
+  json.erase("plausibility");
   RunConfig const without_sections = restored_config(json, "o");
   EXPECT_EQ(without_sections.sg.order, QueueOrder::kLeaf);
   EXPECT_EQ(without_sections.aequitas.lanes, AequitasConfig().lanes);
+  EXPECT_EQ(without_sections.plausibility.at_least, 0.0);
   // What every version wrote is missed.
   for (char const* key : {"seed", "method", "global", "budget"}) {
     Json less = json;

@@ -81,7 +81,7 @@ TEST_P(SearchRanks, BudgetsEndRunsAtTheSamePlace) {
 INSTANTIATE_TEST_SUITE_P(Subjects, SearchRanks,
                          ::testing::Values("one output", "several outputs", "many variants",
                                            "undefined members", "constrained", "many undefined",
-                                           "many constrained"),
+                                           "many constrained", "plausible", "many plausible"),
                          name_of_kind);
 
 // Records that do not fit in memory go to the disk, on every rank.

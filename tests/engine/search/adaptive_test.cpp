@@ -161,7 +161,7 @@ class SequentialAequitas {
     bool const hit = probe.pair >= 0;
     auto const state = static_cast<std::uint8_t>(hit                              ? kVisitHit
                                                  : probe.label == kUndefinedLabel ? kVisitUndefined
-                                                 : probe.undefined                ? kVisitUncertain
+                                                 : probe.irregular                ? kVisitUncertain
                                                                                   : 0);
     auto const [at, fresh] = entries_.insert({row, {finder, state}});
     if (!fresh) at->second.finder = std::min(at->second.finder, finder);
@@ -283,7 +283,8 @@ TEST_P(Aequitas, ExecutionNeverShows) {
 
 INSTANTIATE_TEST_SUITE_P(Subjects, Aequitas,
                          ::testing::Values("one output", "several outputs", "wide domain",
-                                           "many variants", "undefined members", "constrained"),
+                                           "many variants", "undefined members", "constrained",
+                                           "plausible"),
                          name_of_kind);
 
 // A budget ends a run between populations, or at an origin; and wherever the clock ends it, it can

@@ -50,7 +50,7 @@ TEST_P(SearchExecution, MemoryLimitsDoNotShowEither) {
 INSTANTIATE_TEST_SUITE_P(Subjects, SearchExecution,
                          ::testing::Values("one output", "several outputs", "tanh", "silu", "gelu",
                                            "wide domain", "many variants", "undefined members",
-                                           "constrained"),
+                                           "constrained", "plausible"),
                          name_of_kind);
 
 TEST(Search, ExecutionNeverShowsOnCensus) {
@@ -108,7 +108,7 @@ class SequentialEidig {
     std::uint64_t const finder = Finder::pack(phase, seed, iteration);
     auto const state = static_cast<std::uint8_t>(probe.pair >= 0                  ? kVisitHit
                                                  : probe.label == kUndefinedLabel ? kVisitUndefined
-                                                 : probe.undefined                ? kVisitUncertain
+                                                 : probe.irregular                ? kVisitUncertain
                                                                                   : 0);
     auto const [at, fresh] = visited.insert({x, {finder, state}});
     if (!fresh) at->second.finder = std::min(at->second.finder, finder);
@@ -180,6 +180,17 @@ class SequentialEidig {
     return others[draw(word(0, 2), others.size())];
   }
 
+  void take_step(Floats const& now, RandomWords<ScalarPack> const& words, std::int32_t step,
+                 Row& x) const {
+    float total = 0.0F;
+    for (float const w : now) total = total + w;
+    float const target = static_cast<float>(words.w[0] >> 8) * 0x1p-24F * total;
+    std::size_t pick = 0;
+    for (float sum = now[0]; pick + 1 < now.size() && !(sum > target); sum = sum + now[pick])
+      ++pick;
+    move(x, movable_[pick], (words.w[1] >> 31) == 0 ? step : -step);
+  }
+
   void local(std::uint32_t seed, Row const& origin) {
     Row x = origin;
     Probe probe = reference_.probe(x);
@@ -194,13 +205,13 @@ class SequentialEidig {
         now = weights(x, member(x, draw_partner(probe, seed, iteration)));
         streak = 0;
       }
-      float total = 0.0F;
-      for (float const w : now) total = total + w;
-      float const target = static_cast<float>(words.w[0] >> 8) * 0x1p-24F * total;
-      std::size_t pick = 0;
-      for (float sum = now[0]; pick + 1 < now.size() && !(sum > target); sum = sum + now[pick])
-        ++pick;
-      move(x, movable_[pick], (words.w[1] >> 31) == 0 ? step : -step);
+      Row const before = x;
+      take_step(now, words, step, x);
+      for (std::uint32_t t = 0; t < kStepDraws && !naive::may_be_finding(view_, x); ++t) {
+        x = before;
+        take_step(now, philox<ScalarPack>(seed, 1U, iteration, kStepDraw + t, config_.seed), step,
+                  x);
+      }
       probe = visit(Phase::kLocal, seed, iteration, x);
       if (probe.pair >= 0) {
         ++streak;
@@ -239,7 +250,8 @@ TEST_P(SearchSequential, IsTheLockstepSearch) {
       rows.emplace_back(width);
       seeds.rows(s, 1, rows.back().data());
     }
-    bool const may_be_undefined = shape_of(GetParam()).overflows || !subject.constraints().empty();
+    bool const may_be_undefined = shape_of(GetParam()).overflows ||
+                                  !subject.constraints().empty() || subject.limits_findings();
     SequentialEidig sequential(subject, config, may_be_undefined);
     sequential.run(rows);
     Finished const lockstep = run_search(config, subject, {.threads = 2, .batch = 16});
@@ -255,7 +267,8 @@ TEST_P(SearchSequential, IsTheLockstepSearch) {
 INSTANTIATE_TEST_SUITE_P(Subjects, SearchSequential,
                          ::testing::Values("one output", "several outputs", "tanh", "silu", "gelu",
                                            "wide domain", "many variants", "undefined members",
-                                           "constrained", "many undefined", "many constrained"),
+                                           "constrained", "many undefined", "many constrained",
+                                           "plausible", "many plausible"),
                          name_of_kind);
 
 TEST(Search, WideDomainsUseSeveralWords) {

@@ -22,7 +22,8 @@ namespace fairlane {
 /// Shape of a random subject. ranges: number of values of each attribute; selected: indices,
 /// ascending; flagged: attributes protected in the domain, but not under test; deviation: of the
 /// weights; overflows: outputs are infinite at the first selected attribute's highest value;
-/// constraints: the domain file's section of that name, empty for none.
+/// constraints: the domain file's section of that name, empty for none; at_least: the
+/// configuration's plausibility.at_least.
 struct SmallShape {
   std::vector<std::int32_t> ranges = {4, 5, 3, 6, 2, 7};
   std::vector<std::int32_t> selected = {0, 4};
@@ -33,6 +34,7 @@ struct SmallShape {
   bool overflows = false;
   std::uint32_t seed = 1;
   std::string constraints = {};
+  double at_least = 0.0;
 };
 
 /// Lower bound of an attribute: some are negative.
@@ -183,6 +185,7 @@ inline RunConfig small_config(TemporaryFolder const& folder, SmallShape const& s
     config.protected_attributes.push_back({"a" + std::to_string(s), {}});
   config.global.num = 40;
   config.local.num = 30;
+  config.plausibility.at_least = shape.at_least;
   return config;
 }
 

@@ -147,7 +147,7 @@ TEST_P(TwinKernels, AreEqualInWalks) {
 INSTANTIATE_TEST_SUITE_P(Subjects, TwinKernels,
                          testing::Values("one output", "several outputs", "tanh", "silu", "gelu",
                                          "wide domain", "many variants", "undefined members",
-                                         "constrained"),
+                                         "constrained", "plausible"),
                          name_of_kind);
 
 void search_everywhere(Twins& twins, RunConfig config, std::vector<char const*> const& methods) {

@@ -119,7 +119,8 @@ TEST_P(GpuSearch, MemoryLimitsDoNotShow) {
 INSTANTIATE_TEST_SUITE_P(Subjects, GpuSearch,
                          testing::Values("one output", "several outputs", "tanh", "silu", "gelu",
                                          "wide domain", "many variants", "undefined members",
-                                         "constrained", "many undefined", "many constrained"),
+                                         "constrained", "many undefined", "many constrained",
+                                         "plausible", "many plausible"),
                          name_of_kind);
 
 TEST(GpuSearchOnWideNetworks, FindsWhatTheCpuFinds) {

@@ -221,7 +221,8 @@ TEST(DeviceSearchRoute, IsTheNamedOneOrTheBetter) {
 INSTANTIATE_TEST_SUITE_P(Subjects, DeviceSearch,
                          ::testing::Values("one output", "several outputs", "tanh", "silu", "gelu",
                                            "wide domain", "many variants", "undefined members",
-                                           "constrained", "many undefined", "many constrained"),
+                                           "constrained", "many undefined", "many constrained",
+                                           "plausible", "many plausible"),
                          name_of_kind);
 
 TEST(DeviceSearchOnCensus, FindsWhatTheCpuFinds) {

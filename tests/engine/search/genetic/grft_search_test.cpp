@@ -85,7 +85,7 @@ class SequentialGrft {
     std::uint64_t const finder = Finder::pack(phase, number, 1);
     auto const state = static_cast<std::uint8_t>(probe.pair >= 0                  ? kVisitHit
                                                  : probe.label == kUndefinedLabel ? kVisitUndefined
-                                                 : probe.undefined                ? kVisitUncertain
+                                                 : probe.irregular                ? kVisitUncertain
                                                                                   : 0);
     auto const [at, fresh] = visited.insert({x, {finder, state}});
     if (!fresh) at->second.finder = std::min(at->second.finder, finder);
@@ -233,7 +233,8 @@ TEST_P(GrftSubjects, ExecutionNeverShows) {
 
 INSTANTIATE_TEST_SUITE_P(Subjects, GrftSubjects,
                          ::testing::Values("one output", "several outputs", "wide domain",
-                                           "many variants", "undefined members", "constrained"),
+                                           "many variants", "undefined members", "constrained",
+                                           "plausible"),
                          name_of_kind);
 
 /// Searches where few inputs are IDIs, so that populations go on for several generations.
