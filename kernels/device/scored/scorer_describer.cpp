@@ -65,7 +65,8 @@ class Group {
       for (int v = 0; v < s_.variants; ++v) {
         packed_.set_variant(v, row_.data());
         Feasible<ScalarPack>::drop(packed_.exists(row_.data()),
-                                   scores_.data() + std::ptrdiff_t{v} * outputs_ * lanes_ + i);
+                                   scores_.data() + std::ptrdiff_t{v} * outputs_ * lanes_ + i,
+                                   outputs_, lanes_);
       }
     }
   }

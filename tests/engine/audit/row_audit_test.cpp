@@ -240,6 +240,28 @@ TEST(RowAudit, AsksAScorerOnceForEachGroup) {
   }
 }
 
+// Who does not exist widens no difference of scores, whichever output it is of.
+TEST(RowAudit, MeasuresSeverityAmongWhoExists) {
+  TemporaryFolder const folder;
+  SmallShape shape = shape_of("constrained");
+  shape.widths = {9, 5, 3};
+  RunConfig const config = small_config(folder, shape, 700);
+  TestSubject const network(config);
+  RowAudit const expected = audited(network);
+  for (ScoreKind const kind : {ScoreKind::kProbabilities, ScoreKind::kLabels}) {
+    SCOPED_TRACE(name_of(kind));
+    TestSubject const subject(config, disguised(network.view(), kind));
+    RowAudit const audit = audited(subject);
+    expect_counts(audit, naive_audit(network.view(), *network.data(), 1));
+    expect_descriptions(audit, subject);
+    for (std::size_t i = 0; i < audit.severity.size(); ++i) {
+      double const wanted = kind == ScoreKind::kLabels ? static_cast<double>(audit.is_affected[i])
+                                                       : expected.severity[i];
+      ASSERT_NEAR(audit.severity[i], wanted, 1e-6) << i;
+    }
+  }
+}
+
 TEST(RowAudit, LeavesUndefinedAnswersOfAScorerAside) {
   TemporaryFolder const folder;
   RunConfig const config = small_config(folder, shape_of("one output"), 700);
