@@ -1,6 +1,7 @@
 #include "engine/recheck/checked_existence.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fairlane {
 namespace {

@@ -30,6 +30,10 @@ Decision begin_decision(BoxDomain const& domain, BoxExistence const& existence,
   // Whoever is compared may lie beside the box.
   decision.variants =
       existence.possible(domain.relaxed() ? domain.widened(decision.box) : decision.box, all);
+  if (decision.variants.empty()) {
+    begin(BoxVerdict::kEmpty);
+    return decision;
+  }
   bool any = false;
   for (int const v : decision.variants) {
     for (int const w : decision.variants) any = any || (v != w && query.compares(v, w));

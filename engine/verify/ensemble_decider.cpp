@@ -116,6 +116,7 @@ void EnsembleDecider::search(OpenBox const& box, Decision& decision) {
     existence_.settle(decision.box, all_variants, entries);
     for (int step = 0; step < steps; ++step) {
       if (existence_.constrained()) list = existence_.members(entries, all_variants);
+      if (list.empty()) list = all_variants;  // of nobody, so that the search goes on
       std::uint64_t all = 0;
       std::size_t nearest = 0;
       double distance = std::numeric_limits<double>::infinity();
