@@ -29,9 +29,9 @@ RESULTS = {
     "compare": ["compare", "--methods", "eidig,themis", "--repeats", "2", "--set", "budget.evaluations=5000"],
     "verify": ["verify", "--cells", "fairify:3"],
     "verify-fair": ["verify", *ALL_FAIR],
-    "audit": ["audit", "--time", "5"],
-    "audit-fair": ["audit", *ALL_FAIR, "--time", "5"],
-    "audit-of-many": ["audit", "--set", "protected=[age, race, gender]", "--time", "5"],
+    "audit": ["audit", "--time", "1"],
+    "audit-fair": ["audit", *ALL_FAIR, "--time", "1"],
+    "audit-of-many": ["audit", "--set", "protected=[age, race, gender]", "--time", "1"],
 }
 # What spoils a page of two results, by the rule that it breaks: (a part, what takes its place).
 SPOILT = {
