@@ -210,6 +210,64 @@ TEST(Lattice, APlanHasTheBestMovesThatAreNotTested) {
   }
 }
 
+/// "Column 0, and 3 times column 1, which is under test, and column 3 add up to at most so much" of a
+/// finding.
+struct FindingLimit {
+  std::int32_t bound = 20;
+  std::vector<std::int32_t> variant_code = {3, 1};  // two members
+  std::vector<FeasibilityTerm> terms = {{0, -1, TermKind::kCode, 1, 0, 9, 0},
+                                        {1, 0, TermKind::kCode, 3, 0, 3, 0},
+                                        {3, -1, TermKind::kCode, 1, 0, 40, 0}};
+  FeasibilityRule rule = {0, 3, bound, -1};
+
+  void add_to(Subject& s) const {
+    s.selected = 1;
+    s.variant_code = variant_code.data();
+    s.feasible.finding_rules = 1;
+    s.feasible.rule = &rule;
+    s.feasible.term = terms.data();
+  }
+  bool allows(Origin const& origin, std::int32_t variant, MoveDraw const& draw,
+              std::int32_t solved) const {
+    std::vector<std::int32_t> row = origin.x;
+    row[1] = variant_code[static_cast<std::size_t>(variant)];
+    for (int i = 0; i < 3; ++i)
+      row[static_cast<std::size_t>(draw.column[i])] += i < 2 ? draw.by[i] : solved;
+    // Only draws of this test move what is under test; beyond the domain its nearest code counts.
+    return row[0] + 3 * std::clamp(row[1], 0, 3) + row[3] <= bound;
+  }
+};
+
+TEST(Lattice, APlanHasOnlyMovesToWhatMayBeAFinding) {
+  std::mt19937 random(5);
+  auto const rate = rates();
+  auto const best = best_of(rate);
+  FindingLimit const limit;
+  std::size_t left_out = 0;
+  for (int round = 0; round < 200; ++round) {
+    Origin origin(random);
+    std::int32_t const side = round % 2;
+    PlanLanes lanes = origin.lanes();
+    lanes.side_a = &side;
+    Subject s = origin.subject();
+    auto const draws = some_draws(random, 300, best);
+    std::vector<MoveDraw> allowed;
+    MovePrediction<ScalarPack> prediction(s, lanes, 0);
+    for (MoveDraw const& draw : draws)
+      if (limit.allows(origin, side, draw, prediction.move(draw).solved)) allowed.push_back(draw);
+    left_out += draws.size() - allowed.size();
+    auto const plan = [&](std::vector<MoveDraw> const& from) {
+      MoveTable const table{from.data(), static_cast<std::int32_t>(from.size()), rate.data(), {}};
+      plan_trials<ScalarPack>(s, table, lanes, 0);
+      return origin.trial_hash;
+    };
+    auto const wanted = plan(allowed);
+    limit.add_to(s);
+    ASSERT_EQ(plan(draws), wanted);
+  }
+  EXPECT_GT(left_out, 1000U);
+}
+
 TEST(Lattice, AMissIsNearByItsLeastMarginAndTheGap) {
   EXPECT_EQ(miss_outcome(0.4F, 1.0F), TrialOutcome::kNear0);
   EXPECT_EQ(miss_outcome(0.9F, 1.0F), TrialOutcome::kNear1);
