@@ -34,7 +34,9 @@ TEST_P(SearchExecution, NeverShowsInTheFindings) {
 
 // Without and within a memory limit that the run exceeds: the same findings, some of them handed
 // out early.
-TEST_P(SearchExecution, MemoryLimitsDoNotShowEither) {
+class SearchMemory : public ::testing::TestWithParam<char const*> {};
+
+TEST_P(SearchMemory, LimitsDoNotShowEither) {
   TemporaryFolder const folder;
   RunConfig const config = overflowing_config(folder, GetParam());
   TestSubject const subject(config);
@@ -51,6 +53,11 @@ INSTANTIATE_TEST_SUITE_P(Subjects, SearchExecution,
                          ::testing::Values("one output", "several outputs", "tanh", "silu", "gelu",
                                            "wide domain", "many variants", "undefined members",
                                            "constrained", "plausible"),
+                         name_of_kind);
+INSTANTIATE_TEST_SUITE_P(Subjects, SearchMemory,
+                         ::testing::Values("one output", "several outputs", "tanh", "silu", "gelu",
+                                           "wide domain", "many variants", "undefined members",
+                                           "constrained"),
                          name_of_kind);
 
 TEST(Search, ExecutionNeverShowsOnCensus) {
