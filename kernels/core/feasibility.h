@@ -86,14 +86,18 @@ struct Feasible {
     keep_where(of_findings(s.feasible, codes), label, kUndefinedLabel);
   }
 
-  /// Drops the outputs of lanes that may not exist: all of them, since each may be a score.
-  /// logits  packs of the outputs, `stride` floats apart
-  static FL_HD void drop(M feasible, float* logits, int outputs, long stride) {
+  /// Drops the logits of lanes that may not exist. One output that is no number is enough: softmax
+  /// spreads it.
+  /// logits  a pack of the first output
+  static FL_HD void drop(M feasible, float* logits) {
     constexpr std::int32_t kNanBits = 0x7FFFFFFF;  // as a GPU gives it
-    for (int c = 0; c < outputs; ++c) {
-      float* const z = logits + c * stride;
-      P::store(P::select(feasible, P::load(z), P::float_of(P::splat_i(kNanBits))), z);
-    }
+    P::store(P::select(feasible, P::load(logits), P::float_of(P::splat_i(kNanBits))), logits);
+  }
+
+  /// Drops scores of any kind: each may be a probability of its own.
+  /// scores  packs of the outputs, `stride` floats apart
+  static FL_HD void drop_all(M feasible, float* scores, int outputs, long stride) {
+    for (int c = 0; c < outputs; ++c) drop(feasible, scores + c * stride);
   }
 
  private:

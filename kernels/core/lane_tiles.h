@@ -112,8 +112,7 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
     template <class Mask>
     FL_HD float* drop(float* z, Mask const& feasible) const {
       if (s.feasible.rules == 0) return z;
-      for (int v = 0; v < kV; ++v)
-        Feasible<P>::drop(feasible(x + first + v * kN, v), z + v * kN, s.network.outputs(), kTile);
+      for (int v = 0; v < kV; ++v) Feasible<P>::drop(feasible(x + first + v * kN, v), z + v * kN);
       return z;
     }
   };

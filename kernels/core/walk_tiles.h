@@ -71,8 +71,7 @@ struct WalkTiles {
         for (int v = 0; v < kV; ++v) P::store_i(code, codes + c * kTile + v * kN);
       }
       for (int v = 0; v < kV; ++v)
-        Feasible<P>::drop(Feasible<P>::own(s, codes + v * kN, kTile), logits + v * kN,
-                          s.network.outputs(), kTile);
+        Feasible<P>::drop(Feasible<P>::own(s, codes + v * kN, kTile), logits + v * kN);
       logits += s.network.outputs() * kTile;
     }
   }

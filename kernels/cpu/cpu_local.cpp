@@ -166,7 +166,7 @@ void CpuBlock::try_partners(std::vector<std::int32_t>& open) {
     kernels_.logits(subject_, x, pitch, static_cast<int>(n), scratch_.get(), logits.data(), stride);
     for (std::size_t i = 0; i < n; ++i) {
       Feasible<ScalarPack>::drop(Feasible<ScalarPack>::own(subject_, x + i, pitch),
-                                 logits.data() + i, outputs, stride);
+                                 logits.data() + i);
       labels[i] = label_of<ScalarPack>(logits.data() + i, outputs, static_cast<int>(stride),
                                        subject_.threshold);
     }

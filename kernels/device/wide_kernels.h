@@ -153,7 +153,8 @@ struct DropInfeasible {
                               ? Feasible<ScalarPack>::own(s, x, members.chunk.stride)
                               : Feasible<ScalarPack>::variant(s, x, members.chunk.stride, variant);
     long const row = static_cast<long>(member) * s.network.outputs() * members.chunk.lanes;
-    Feasible<ScalarPack>::drop(feasible, z + row + lane, s.network.outputs(), members.chunk.lanes);
+    Feasible<ScalarPack>::drop_all(feasible, z + row + lane, s.network.outputs(),
+                                   members.chunk.lanes);
   }
 };
 

@@ -13,8 +13,6 @@
 
 namespace fairlane {
 
-using Words = std::vector<std::string>;
-
 /// What is spoilt in the folder of write_small_run(), and the command that meets it.
 struct BadInput {
   char const* name;

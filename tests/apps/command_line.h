@@ -19,6 +19,8 @@
 
 namespace fairlane {
 
+using Words = std::vector<std::string>;
+
 /// What a command left behind.
 struct Outcome {
   int code = -1;

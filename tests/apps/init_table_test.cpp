@@ -18,8 +18,6 @@
 namespace fairlane {
 namespace {
 
-using Words = std::vector<std::string>;
-
 Domain proposed(std::string const& text, std::string const& label = "") {
   return propose_domain(describe_raw_table(text, "t.csv"), label, {}).domain;
 }

@@ -64,9 +64,9 @@ class Group {
       std::copy_n(rows + std::ptrdiff_t{i} * s_.columns, s_.columns, row_.data());
       for (int v = 0; v < s_.variants; ++v) {
         packed_.set_variant(v, row_.data());
-        Feasible<ScalarPack>::drop(packed_.exists(row_.data()),
-                                   scores_.data() + std::ptrdiff_t{v} * outputs_ * lanes_ + i,
-                                   outputs_, lanes_);
+        Feasible<ScalarPack>::drop_all(packed_.exists(row_.data()),
+                                       scores_.data() + std::ptrdiff_t{v} * outputs_ * lanes_ + i,
+                                       outputs_, lanes_);
       }
     }
   }
