@@ -7,6 +7,25 @@
 
 namespace fairlane::digest {
 
+KeptFinding kept_finding(InstanceColumns const& columns, std::int64_t number,
+                         InstanceRecord const& record) {
+  KeptFinding finding;
+  finding.row.assign(record.row, record.row + columns.attributes());
+  if (columns.has_labels()) finding.pair.assign(record.pair, record.pair + columns.selected());
+  finding.label = record.label;
+  finding.pair_label = record.pair_label;
+  finding.score = record.score;
+  finding.pair_score = record.pair_score;
+  finding.number = number;
+  return finding;
+}
+
+Profile profile_of(std::span<std::int32_t const> row, std::span<int const> selected) {
+  Profile profile(row.begin(), row.end());
+  for (int const a : selected) profile[static_cast<std::size_t>(a)] = 0;
+  return profile;
+}
+
 std::uint64_t hash_of(Profile const& profile) { return hash_of_profile(profile, {}); }
 
 std::uint64_t hash_of_profile(std::span<std::int32_t const> row, std::span<int const> selected) {

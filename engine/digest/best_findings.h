@@ -10,6 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/results/instances_reader.h"
+
 namespace fairlane::digest {
 
 /// One finding, copied from its file.
@@ -25,6 +27,9 @@ struct KeptFinding {
   float pair_score = 0.0F;
   std::int64_t number = 0;
 };
+
+KeptFinding kept_finding(InstanceColumns const& columns, std::int64_t number,
+                         InstanceRecord const& record);
 
 /// Where a finding stands among others: the least is best.
 /// key     decides
@@ -44,6 +49,9 @@ inline constexpr FindingRank kNoCeiling = {std::numeric_limits<double>::infinity
 
 /// What the members of a similar set have in common: one row in which protected values are 0.
 using Profile = std::vector<std::int32_t>;
+/// row       [attributes]
+/// selected  protected attributes
+Profile profile_of(std::span<std::int32_t const> row, std::span<int const> selected);
 std::uint64_t hash_of(Profile const& profile);
 /// The hash of a row's profile.
 /// row       [attributes]

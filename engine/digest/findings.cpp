@@ -78,16 +78,8 @@ struct DirectionHash {
   }
 };
 
-/// row, other  [attributes]
-struct KeptPair {
-  std::vector<std::int32_t> row;
-  std::vector<std::int32_t> other;
-  std::int32_t label = 0;
-  std::int32_t other_label = 0;
-  float score = 0.0F;
-  float other_score = 0.0F;
-  float gap() const { return std::fabs(score - other_score); }
-};
+/// Of float32 scores, as instances have them.
+float gap(float score, float pair_score) { return std::fabs(score - pair_score); }
 
 /// What is known of some rows.
 class FindingTally {
@@ -95,24 +87,25 @@ class FindingTally {
   FindingTally(InstanceColumns const& columns, std::vector<int> const& selected)
       : columns_(&columns), selected_(&selected), values_(columns.attributes()) {}
 
-  void add(InstanceRecord const& record) {
+  void add(std::int64_t number, InstanceRecord const& record) {
     ++count_;
     for (std::size_t i = 0; i < values_.size(); ++i) values_[i].add(record.row[i]);
     if (!columns_->has_labels()) return;
     add_direction(record);
-    add_pair(record);
+    add_pair(number, record);
   }
   /// Rows that come after these.
-  void add(FindingTally const& later) {
+  void add(FindingTally&& later) {
     count_ += later.count_;
     for (std::size_t i = 0; i < values_.size(); ++i) values_[i].add(later.values_[i]);
     for (auto const& [key, count] : later.directions_) count_direction(key, count);
-    for (KeptPair const& pair : later.pairs_) keep(pair);
+    pairs_.add(std::move(later.pairs_));
   }
 
   std::int64_t count() const { return count_; }
   std::vector<CodeTally> const& values() const { return values_; }
-  std::vector<KeptPair> const& pairs() const { return pairs_; }
+  /// Of each profile its widest pair, the first of those; widest first.
+  std::vector<KeptFinding> take_pairs() { return pairs_.take(); }
   std::vector<std::pair<Direction, std::int64_t>> directions() const {
     std::vector<std::pair<Direction, std::int64_t>> all(directions_.begin(), directions_.end());
     std::ranges::sort(all, [](auto const& a, auto const& b) {
@@ -143,37 +136,11 @@ class FindingTally {
     }
   }
 
-  void add_pair(InstanceRecord const& record) {
-    float const gap = std::fabs(record.score - record.pair_score);
-    if (pairs_.size() == kKeptPairs && !(gap > pairs_.back().gap())) return;
-    KeptPair pair;
-    pair.row.assign(record.row, record.row + columns_->attributes());
-    pair.other = pair.row;
-    for (std::size_t i = 0; i < selected_->size(); ++i)
-      pair.other[static_cast<std::size_t>((*selected_)[i])] = record.pair[i];
-    pair.label = record.label;
-    pair.other_label = record.pair_label;
-    pair.score = record.score;
-    pair.other_score = record.pair_score;
-    keep(std::move(pair));
-  }
-  /// Of each profile its widest pair, the first of those; widest first.
-  void keep(KeptPair pair) {
-    auto const same = std::ranges::find_if(pairs_, [&](KeptPair const& kept) {
-      for (std::size_t i = 0; i < kept.row.size(); ++i) {
-        if (kept.row[i] != pair.row[i] &&
-            std::ranges::find(*selected_, static_cast<int>(i)) == selected_->end())
-          return false;
-      }
-      return true;
-    });
-    if (same != pairs_.end()) {
-      if (!(pair.gap() > same->gap())) return;
-      pairs_.erase(same);
-    }
-    auto const wider = [](KeptPair const& a, KeptPair const& b) { return a.gap() > b.gap(); };
-    pairs_.insert(std::ranges::upper_bound(pairs_, pair, wider), pair);
-    if (pairs_.size() > kKeptPairs) pairs_.pop_back();
+  void add_pair(std::int64_t number, InstanceRecord const& record) {
+    FindingRank const rank = {-gap(record.score, record.pair_score), 0.0, number};
+    if (!(rank < pairs_.limit())) return;
+    pairs_.add(rank, profile_of({record.row, columns_->attributes()}, *selected_),
+               kept_finding(*columns_, number, record));
   }
 
   InstanceColumns const* columns_;
@@ -181,7 +148,7 @@ class FindingTally {
   std::int64_t count_ = 0;
   std::vector<CodeTally> values_;
   std::unordered_map<Direction, std::int64_t, DirectionHash> directions_;
-  std::vector<KeptPair> pairs_;
+  BestFindings pairs_{kKeptPairs};
   Direction key_;
 };
 
@@ -216,11 +183,12 @@ FindingTally tally_of(ResultsPlace const& place, RunConfig const& config,
   auto const work = [&](TalliedBlock& one) {
     one.tally.emplace(columns, selected);
     file.parse(
-        one.block, [&](std::int64_t, InstanceRecord const& record) { one.tally->add(record); },
+        one.block,
+        [&](std::int64_t number, InstanceRecord const& record) { one.tally->add(number, record); },
         fail);
   };
-  OrderedPipeline<TalliedBlock> pipeline(machine_threads(), work,
-                                         [&](TalliedBlock& one) { all.add(*one.tally); });
+  OrderedPipeline<TalliedBlock> pipeline(
+      machine_threads(), work, [&](TalliedBlock& one) { all.add(std::move(*one.tally)); });
   while (true) {
     TalliedBlock& one = pipeline.slot();
     if (!file.next(one.block)) break;
@@ -276,20 +244,36 @@ Json pair_json(Domain const& domain, std::vector<std::int32_t> const& row,
           {"other", class_json(domain, other_label)}};
 }
 
-Json digest_findings(ResultsPlace const& place, RunConfig const& config, Domain const& domain) {
+Json finding_json(Domain const& domain, InstanceColumns const& columns,
+                  std::vector<int> const& selected, KeptFinding const& finding) {
+  std::vector<std::int32_t> other = finding.row;
+  for (std::size_t i = 0; i < selected.size(); ++i)
+    other[static_cast<std::size_t>(selected[i])] = finding.pair[i];
+  Json json = pair_json(domain, finding.row, other, finding.label, finding.pair_label);
+  if (columns.has_scores()) {
+    json["decision"]["score"] = finding.score;
+    json["other"]["score"] = finding.pair_score;
+  }
+  return json;
+}
+
+std::vector<int> selected_of(RunConfig const& config, Domain const& domain,
+                             std::string const& dir) {
   std::vector<int> selected;
   for (ProtectedAttribute const& one : config.protected_attributes) {
     selected.push_back(domain.find(one.name));
-    if (selected.back() < 0) {
-      throw Error(ExitCode::kData,
-                  fmt::format("{}/manifest.json: protects {}, which its domain "
-                              "lacks",
-                              escaped(place.dir, place.dir.size()), in_quotes(one.name)));
-    }
+    if (selected.back() < 0)
+      throw data_error(escaped(dir, dir.size()) + "/manifest.json",
+                       fmt::format("protects {}, which its domain lacks", in_quotes(one.name)));
   }
   std::ranges::sort(selected);
+  return selected;
+}
+
+Json digest_findings(ResultsPlace const& place, RunConfig const& config, Domain const& domain) {
+  std::vector<int> const selected = selected_of(config, domain, place.dir);
   InstanceColumns const columns(domain, selected, config.output.columns);
-  FindingTally const all = tally_of(place, config, selected, columns);
+  FindingTally all = tally_of(place, config, selected, columns);
   Json values = Json::array();
   for (std::size_t i = 0; i < domain.attributes.size(); ++i) {
     Json tiles = tiles_of(domain.attributes[i], all.values()[i].counts(), false);
@@ -308,13 +292,9 @@ Json digest_findings(ResultsPlace const& place, RunConfig const& config, Domain 
                           {"count", found[i].second}});
   }
   Json pairs = Json::array();
-  for (KeptPair const& pair : all.pairs()) {
-    Json json = pair_json(domain, pair.row, pair.other, pair.label, pair.other_label);
-    if (columns.has_scores()) {
-      json["decision"]["score"] = pair.score;
-      json["other"]["score"] = pair.other_score;
-      json["severity"] = pair.gap();
-    }
+  for (KeptFinding const& pair : all.take_pairs()) {
+    Json json = finding_json(domain, columns, selected, pair);
+    if (columns.has_scores()) json["severity"] = gap(pair.score, pair.pair_score);
     pairs.push_back(std::move(json));
   }
   return {{"count", all.count()},

@@ -2,13 +2,19 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "engine/config/run_config.h"
+#include "engine/digest/best_findings.h"
 #include "engine/digest/results_digest.h"
 #include "models/data/domain.h"
 
 namespace fairlane::digest {
+
+/// Indices of the protected attributes, ascending. Throws Error(kData) for one that the domain lacks.
+/// dir  whose manifest names them
+std::vector<int> selected_of(RunConfig const& config, Domain const& domain, std::string const& dir);
 
 /// `findings` of a digest. Holds a block of rows at a time.
 Json digest_findings(ResultsPlace const& place, RunConfig const& config, Domain const& domain);
@@ -32,5 +38,8 @@ Json tiles_of(Attribute const& attribute, std::vector<CodeCount> const& counts, 
 Json pair_json(Domain const& domain, std::vector<std::int32_t> const& row,
                std::vector<std::int32_t> const& other, std::int32_t label,
                std::int32_t other_label);
+/// The same of a finding that has a pair, with scores where columns have them.
+Json finding_json(Domain const& domain, InstanceColumns const& columns,
+                  std::vector<int> const& selected, KeptFinding const& finding);
 
 }  // namespace fairlane::digest

@@ -17,6 +17,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "engine/digest/best_findings.h"
+#include "engine/digest/findings.h"
 #include "engine/digest/results_digest.h"
 #include "engine/digest/told_domain.h"
 #include "engine/plausibility/plausibility_json.h"
@@ -88,14 +89,14 @@ class TopInstances {
   void add(Best& best, std::int64_t number, InstanceRecord const& record) const;
   char const* problem_of(InstanceRecord const& record) const;
   FindingRank rank_of(std::int64_t number, InstanceRecord const& record) const;
-  KeptFinding kept(std::int64_t number, InstanceRecord const& record) const;
-  Profile profile_of(std::int32_t const* row) const;
+  Profile profile_of(std::int32_t const* row) const {
+    return digest::profile_of({row, columns_.attributes()}, selected_);
+  }
   std::vector<Shown> chosen();
   std::vector<Shown> with_plausibility(std::vector<KeptFinding> findings) const;
   std::vector<Shown> plausible();
   std::vector<Shown> different();
   Json json_of(Shown const& shown) const;
-  Json outcome(std::int32_t label, float score) const;
 
   Domain domain_;
   TopQuery const& query_;
@@ -116,24 +117,11 @@ Domain with_bounds(Domain domain, std::string const& dir) {
   return domain;
 }
 
-std::vector<int> selected_of(RecordedRun const& recorded, Domain const& domain,
-                             std::string const& dir) {
-  std::vector<int> selected;
-  for (ProtectedAttribute const& one : recorded.config.protected_attributes) {
-    selected.push_back(domain.find(one.name));
-    if (selected.back() < 0)
-      throw data_error(path_text(dir) + "/manifest.json",
-                       fmt::format("protects {}, which its domain lacks", in_quotes(one.name)));
-  }
-  std::ranges::sort(selected);
-  return selected;
-}
-
 TopInstances::TopInstances(std::string const& dir, RecordedRun const& recorded, Domain domain,
                            TopQuery const& query)
     : domain_(with_bounds(std::move(domain), dir)),
       query_(query),
-      selected_(selected_of(recorded, domain_, dir)),
+      selected_(selected_of(recorded.config, domain_, dir)),
       columns_(domain_, selected_, recorded.config.output.columns),
       file_(dir, recorded.config.output.format, columns_),
       most_(query.order == FindingOrder::kPlausibility || query.order == FindingOrder::kDiversity
@@ -159,12 +147,6 @@ TopInstances::TopInstances(std::string const& dir, RecordedRun const& recorded, 
     model_.emplace(recorded_plausibility(dir, recorded, domain_, query));
 }
 
-Profile TopInstances::profile_of(std::int32_t const* row) const {
-  Profile profile(row, row + columns_.attributes());
-  for (int const a : selected_) profile[static_cast<std::size_t>(a)] = 0;
-  return profile;
-}
-
 /// Why a row is no finding of the domain; null where it is one.
 char const* TopInstances::problem_of(InstanceRecord const& record) const {
   for (std::size_t a = 0; a < columns_.attributes(); ++a) {
@@ -177,18 +159,6 @@ char const* TopInstances::problem_of(InstanceRecord const& record) const {
   if (!std::isfinite(record.score) || !std::isfinite(record.pair_score))
     return "a score is no finite number";
   return nullptr;
-}
-
-KeptFinding TopInstances::kept(std::int64_t number, InstanceRecord const& record) const {
-  KeptFinding finding;
-  finding.row.assign(record.row, record.row + columns_.attributes());
-  if (columns_.has_labels()) finding.pair.assign(record.pair, record.pair + selected_.size());
-  finding.label = record.label;
-  finding.pair_label = record.pair_label;
-  finding.score = record.score;
-  finding.pair_score = record.pair_score;
-  finding.number = number;
-  return finding;
 }
 
 FindingRank TopInstances::rank_of(std::int64_t number, InstanceRecord const& record) const {
@@ -207,13 +177,14 @@ FindingRank TopInstances::rank_of(std::int64_t number, InstanceRecord const& rec
 
 void TopInstances::add(Best& best, std::int64_t number, InstanceRecord const& record) const {
   FindingRank const rank = rank_of(number, record);
-  if (rank < best.first.limit()) best.first.add(rank, profile_of(record.row), kept(number, record));
+  if (rank < best.first.limit())
+    best.first.add(rank, profile_of(record.row), kept_finding(columns_, number, record));
   if (query_.order != FindingOrder::kDiversity) return;
   constexpr int kSpare = 11;  // bits of a hash that a double does not hold
   std::uint64_t const hash = hash_of_profile({record.row, columns_.attributes()}, selected_);
   FindingRank const by_hash = {static_cast<double>(hash >> kSpare), rank.key, number};
   if (by_hash < best.sample.limit())
-    best.sample.add(by_hash, profile_of(record.row), kept(number, record));
+    best.sample.add(by_hash, profile_of(record.row), kept_finding(columns_, number, record));
 }
 
 void TopInstances::read() {
@@ -300,32 +271,17 @@ std::vector<Shown> TopInstances::chosen() {
   return shown;
 }
 
-Json TopInstances::outcome(std::int32_t label, float score) const {
-  Json json = {{"class", label}, {"word", domain_.label_word(label)}};
-  if (columns_.has_scores()) json["score"] = score;
-  return json;
-}
-
 Json TopInstances::json_of(Shown const& shown) const {
   KeptFinding const& one = shown.finding;
   Json json = {{"place", file_.place(one.number)}};
-  for (std::size_t a = 0; a < one.row.size(); ++a) {
-    Attribute const& attribute = domain_.attributes[a];
-    json["codes"].add_member(attribute.name, one.row[a]);
-    json["words"].add_member(attribute.name, attribute.word(one.row[a]));
-  }
+  for (std::size_t a = 0; a < one.row.size(); ++a)
+    json["codes"].add_member(domain_.attributes[a].name, one.row[a]);
   if (columns_.has_labels()) {
-    json["changed"] = Json::array();
-    for (std::size_t s = 0; s < selected_.size(); ++s) {
-      auto const a = static_cast<std::size_t>(selected_[s]);
-      if (one.pair[s] == one.row[a]) continue;
-      Attribute const& attribute = domain_.attributes[a];
-      json["changed"].push_back({{"attribute", attribute.name},
-                                 {"from", attribute.word(one.row[a])},
-                                 {"to", attribute.word(one.pair[s])}});
-    }
-    json["decision"] = outcome(one.label, one.score);
-    json["other"] = outcome(one.pair_label, one.pair_score);
+    Json const pair = finding_json(domain_, columns_, selected_, one);
+    for (auto const& [key, value] : pair.items()) json.add_member(key, value);
+  } else {
+    for (std::size_t a = 0; a < one.row.size(); ++a)
+      json["words"].add_member(domain_.attributes[a].name, domain_.attributes[a].word(one.row[a]));
   }
   if (columns_.has_scores()) json["severity"] = gap(one);
   if (shown.plausibility) json["plausibility"] = plausibility_json(*shown.plausibility);
