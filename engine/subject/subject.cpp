@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
+#include "engine/subject/kept_rows.h"
 #include "kernels/devices.h"
 #include "kernels/layout/plan.h"
 #include "models/data/csv.h"
@@ -145,39 +146,6 @@ std::optional<Dataset> read_data(RunConfig const& config, Domain& domain) {
   return data;
 }
 
-/// Leaves out the rows of which that is false; returns how many.
-std::int64_t keep_rows(Dataset& data, std::function<bool(std::int32_t const*)> const& keeps) {
-  auto const stride = static_cast<std::size_t>(data.attributes);
-  auto const count = static_cast<std::size_t>(data.count());
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    std::int32_t const* row = data.rows.data() + i * stride;
-    if (!keeps(row)) continue;
-    if (kept != i) {
-      std::copy_n(row, stride, data.rows.data() + kept * stride);
-      if (!data.labels.empty()) data.labels[kept] = data.labels[i];
-      if (!data.lines.empty()) data.lines[kept] = data.lines[i];
-    }
-    ++kept;
-  }
-  data.rows.resize(kept * stride);
-  if (!data.labels.empty()) data.labels.resize(kept);
-  if (!data.lines.empty()) data.lines.resize(kept);
-  return static_cast<std::int64_t>(count - kept);
-}
-
-/// The constraint that a row violates, with its line: "line 17: kin Wife => sex Female"; empty where
-/// it violates none.
-std::string violated(Dataset const& data, std::int32_t const* row, Domain const& domain) {
-  auto const broken = std::ranges::find_if(
-      domain.constraints, [&](Constraint const& one) { return !satisfies(one, row); });
-  if (broken == domain.constraints.end()) return "";
-  auto const number = static_cast<std::size_t>((row - data.rows.data()) / data.attributes);
-  std::string const line = data.lines.empty() ? fmt::format("row {}", number)
-                                              : fmt::format("line {}", data.lines[number]);
-  return line + ": " + constraint_text(*broken, domain);
-}
-
 ModelOptions in_folder(ModelOptions options, std::string const& folder) {
   options.folder = folder;
   return options;
@@ -226,8 +194,7 @@ TestSubject::TestSubject(RunConfig const& config, Domain domain,
       notices_.push_back(fmt::format("{}: {} of {} rows lay outside the domain and were clipped",
                                      escaped(config.data, kLongestPath), data_->clipped, rows));
     }
-    keep_existing_rows(*data_, config.data);
-    keep_compared_rows(*data_, config.data);
+    keep_rows(*data_, config.data);
     if (data_->labels.empty() && domain_.names_label) {
       notices_.push_back(
           fmt::format("{}: has no label column {}, so the model is not held against "
@@ -238,8 +205,7 @@ TestSubject::TestSubject(RunConfig const& config, Domain domain,
   if (!config.global.seeds.empty()) {
     seed_rows_ = read_csv(config.global.seeds, domain_, Labels::kUnused);
     apply_out_of_domain(*seed_rows_, domain_, OutOfDomain::kError);
-    keep_existing_rows(*seed_rows_, config.global.seeds);
-    keep_compared_rows(*seed_rows_, config.global.seeds);
+    keep_rows(*seed_rows_, config.global.seeds);
   }
   for (auto const& values : values_) value_spans_.emplace_back(values);
   if (!model_.scorer()) layers_ = model_.network("a search").views();
@@ -399,49 +365,11 @@ void TestSubject::select_protected(RunConfig const& config) {
   }
 }
 
-void TestSubject::keep_existing_rows(Dataset& data, std::string const& what) {
-  if (domain_.constraints.empty()) return;
-  std::int64_t const count = data.count();
-  std::string first;
-  std::int64_t const dropped = keep_rows(data, [&](std::int32_t const* row) {
-    std::string const why = violated(data, row, domain_);
-    if (first.empty()) first = why;
-    return why.empty();
-  });
-  if (dropped == 0) return;
-  if (dropped == count) {
-    throw Error(ExitCode::kData,
-                fmt::format("{}: each of {} rows violates a constraint of {}, the first on {}",
-                            escaped(what, kLongestPath), count,
-                            escaped(domain_.source, kLongestPath), first));
+void TestSubject::keep_rows(Dataset& data, std::string const& what) {
+  for (std::string const& notice : {keep_existing_rows(data, domain_, what),
+                                    keep_compared_rows(data, selected_, values_, what)}) {
+    if (!notice.empty()) notices_.push_back(notice);
   }
-  notices_.push_back(
-      fmt::format("{}: {} of {} rows violate a constraint and were left out, the first on {}",
-                  escaped(what, kLongestPath), dropped, count, first));
-}
-
-void TestSubject::keep_compared_rows(Dataset& data, std::string const& what) {
-  std::int64_t const count = data.count();
-  std::int64_t const dropped = keep_rows(data, [&](std::int32_t const* row) {
-    bool compared = true;
-    for (std::size_t s = 0; s < selected_.size() && compared; ++s) {
-      compared = std::binary_search(values_[s].begin(), values_[s].end(),
-                                    row[static_cast<std::size_t>(selected_[s])]);
-    }
-    return compared;
-  });
-  if (dropped == 0) return;
-  if (dropped == count) {
-    throw Error(
-        ExitCode::kData,
-        fmt::format("{}: none of {} rows has protected values among the compared ones; list "
-                    "other values under protected",
-                    escaped(what, kLongestPath), count));
-  }
-  notices_.push_back(
-      fmt::format("{}: {} of {} rows have protected values that are not compared and "
-                  "were left out",
-                  escaped(what, kLongestPath), dropped, count));
 }
 
 std::int64_t TestSubject::variants() const {

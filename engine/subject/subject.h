@@ -37,8 +37,8 @@ class TestSubject {
   SubjectView const& view() const { return view_; }
   Model const& model() const { return model_; }
   Domain const& domain() const { return domain_; }
-  /// Rows that may serve as seeds: inside the domain, within its constraints, protected values among
-  /// the compared ones.
+  /// Rows that may serve as seeds: inside the domain, within its constraints, protected values
+  /// among the compared ones.
   Dataset const* data() const { return data_ ? &*data_ : nullptr; }
   /// Rows of global.seeds, if given.
   Dataset const* seed_rows() const { return seed_rows_ ? &*seed_rows_ : nullptr; }
@@ -64,9 +64,8 @@ class TestSubject {
   void require_finite_outputs(RunConfig const& config) const;
   void describe_attributes(RunConfig const& config);
   void select_protected(RunConfig const& config);
-  /// Leaves out rows that violate a constraint: by its words, which tell which.
-  void keep_existing_rows(Dataset& data, std::string const& what);
-  void keep_compared_rows(Dataset& data, std::string const& what);
+  /// Leaves out rows that cannot be tested, with notices. what: their file
+  void keep_rows(Dataset& data, std::string const& what);
 
   Domain domain_;
   std::optional<Dataset> data_;
