@@ -3,21 +3,11 @@ import os
 import subprocess
 import unittest
 
-from census_folder import census_folder
+from census_folder import NO_LIBTORCH, SMALL_CONFIG, census_folder
 from page_rules import MOST_BYTES, RULES, broken_rules
 
 BINARY = os.environ["FAIRLANE_BINARY"]
-NO_LIBTORCH = 69
-CONFIG = """\
-model: census.safetensors
-data: census.csv
-domain: census.domain.yaml
-protected: [age, gender]
-global: {num: 50}
-local: {num: 50}
-train: {layers: [8], epochs: 4}
-retrain: {candidates: 2, accuracy_lost: 1, f1_lost: 1, check_evaluations: 5000}
-"""
+CONFIG = SMALL_CONFIG + "retrain: {candidates: 2, accuracy_lost: 1, f1_lost: 1, check_evaluations: 5000}\n"
 PLAN = "subjects: [census.yaml]\nprotected: [[gender]]\ncommands: [run, verify]\noutput: {dir: sweep}\n"
 ALL_FAIR = ["--set", "protected=[race]"]
 RESULTS = {

@@ -4,6 +4,17 @@ import pathlib
 import shutil
 import tempfile
 
+NO_LIBTORCH = 69
+# Of which every command makes small results.
+SMALL_CONFIG = """\
+model: census.safetensors
+data: census.csv
+domain: census.domain.yaml
+protected: [age, gender]
+global: {num: 50}
+local: {num: 50}
+train: {layers: [8], epochs: 4}
+"""
 DEMO = pathlib.Path(os.environ["FAIRLANE_SOURCE_DIR"], "configs", "demo").resolve()
 
 

@@ -5,21 +5,11 @@ import subprocess
 import sys
 import unittest
 
-from census_folder import census_folder
+from census_folder import NO_LIBTORCH, SMALL_CONFIG, census_folder
 from html_page import Page
 
 BINARY = os.environ["FAIRLANE_BINARY"]
-NO_LIBTORCH = 69
-CONFIG = """\
-model: census.safetensors
-data: census.csv
-domain: census.domain.yaml
-protected: [age, gender]
-global: {num: 50}
-local: {num: 50}
-train: {layers: [8], epochs: 4}
-retrain: {candidates: 2, check_evaluations: 5000}
-"""
+CONFIG = SMALL_CONFIG + "retrain: {candidates: 2, check_evaluations: 5000}\n"
 # What is retrained, and the exit code: 3 where no candidate is better.
 RESULTS = {
     "taken": (0, ["--set", "retrain.recipe=unaware", "--set", "retrain.accuracy_lost=1", "--set", "retrain.f1_lost=1"]),

@@ -38,9 +38,7 @@ class PlausibilityOfInstances : public ::testing::Test {
   }
 
   std::string run_in(std::string const& name, RunConfig config, int threads) const {
-    std::string const dir = folder_.file(name);
-    run(to(std::move(config), dir), options_with(threads));
-    return dir;
+    return run_into(folder_.file(name), std::move(config), threads);
   }
   static std::string figures_in(std::string const& dir) {
     return slurp(dir + "/" + kInstancePlausibility);

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "engine/results/run.h"
 #include "tests/models/temporary.h"
@@ -23,6 +24,12 @@ inline RunOptions options_with(int threads, std::uint64_t memory = 0) {
 inline RunConfig to(RunConfig config, std::string const& dir) {
   config.output.dir = dir;
   return config;
+}
+
+/// Runs a configuration into a directory, which it returns.
+inline std::string run_into(std::string const& dir, RunConfig config, int threads) {
+  run(to(std::move(config), dir), options_with(threads));
+  return dir;
 }
 
 inline nlohmann::json without_timing(std::string const& dir) {

@@ -210,8 +210,8 @@ TEST(Lattice, APlanHasTheBestMovesThatAreNotTested) {
   }
 }
 
-/// "Column 0, and 3 times column 1, which is under test, and column 3 add up to at most so much" of a
-/// finding.
+/// "Column 0, and 3 times column 1, which is under test, and column 3 add up to at most so much" of
+/// a finding.
 struct FindingLimit {
   std::int32_t bound = 20;
   std::vector<std::int32_t> variant_code = {3, 1};  // two members
