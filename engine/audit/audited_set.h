@@ -22,8 +22,8 @@ namespace fairlane {
 /// config_name  of the configuration, as the commands that repeat a part name it
 /// changes      of the configuration, as their options: " --seed 7"
 /// out          what their directories' names begin with
-/// people       [people][attributes] that exist, drawn from the table's tree, no stranger than most of
-///              its rows
+/// people       [people][attributes] that exist, drawn from the table's tree, no stranger than most
+///              of its rows
 /// show         what is being done
 struct AuditSetting {
   Execution execution;

@@ -224,7 +224,7 @@ void RowAuditor::evaluate(std::int64_t first, std::int64_t count, VariantCounts&
   RowLabels decided = label_rows(subject_, backend_, members);
   std::vector<float> terms(2 * outputs_);
   for (std::size_t m = 0; m < groups * variants_; ++m) {
-    if (!packed_.exists(&members[m * width_])) {
+    if (!subject_.constraints().allows(&members[m * width_])) {
       decided.labels[m] = kNoClass;
       std::fill_n(&decided.scores[m * outputs_], outputs_, std::numeric_limits<float>::quiet_NaN());
     }

@@ -31,8 +31,8 @@ struct GroupCounts {
   }
 };
 
-/// Of what was counted, what exists: all of it, unless constraints exclude inputs, whose outputs are
-/// then the only ones that are undefined.
+/// Of what was counted, what exists: all of it, unless constraints exclude inputs, whose outputs
+/// are then the only ones that are undefined.
 /// groups             with a member that exists
 /// inputs             members that exist
 /// infeasible         members that do not

@@ -150,7 +150,7 @@ Samples Sampler::evaluate(ValueList list, Sample const& sample) {
   std::vector<std::int32_t> row(width);
   for (std::int64_t group = 0; group < samples.sampled; ++group) {
     sample(walker->plan(), group, row.data());
-    if (!packed.exists(row.data())) --samples.inputs;
+    if (!subject_.constraints().allows(row.data())) --samples.inputs;
   }
   return samples;
 }

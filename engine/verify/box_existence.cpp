@@ -13,9 +13,7 @@ constexpr std::int32_t kTries = 64;  // entries of an axis that are looked at on
 /// By how much a row violates a constraint, 0 where it does not.
 std::int64_t violation(ConstraintView const& constraint, std::int32_t const* row) {
   if (!constraint.set.empty()) return allows({&constraint, 1}, row) ? 0 : 1;
-  std::int64_t sum = 0;
-  for (TermView const& term : constraint.terms) sum += term_value(term, row[term.attribute]);
-  return std::max<std::int64_t>(sum - constraint.bound, 0);
+  return std::max<std::int64_t>(constraint_sum(constraint, row) - constraint.bound, 0);
 }
 
 }  // namespace

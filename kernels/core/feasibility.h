@@ -2,9 +2,9 @@
 // those that may not.
 //
 // An input that violates a constraint has no defined output: its logits are dropped where they are
-// made, so that no search, walk or sample needs to know why. What a finding alone must satisfy drops
-// no logits, so that such an input may still be a partner: it takes an input's own label away where
-// a test has evaluated it, so that it is no IDI.
+// made, so that no search, walk or sample needs to know why. What a finding alone must satisfy
+// drops no logits, so that such an input may still be a partner: it takes an input's own label away
+// where a test has evaluated it, so that it is no IDI.
 #pragma once
 
 #include "kernels/core/constraints.h"

@@ -115,8 +115,8 @@ FL_HD std::uint32_t pick_partner(std::uint32_t word, std::uint32_t labels, int b
                           [&](int v) { return ((labels >> (v * bits)) & mask) != label; });
 }
 
-/// Steps of a local round that are drawn anew, while they lead to what may be no finding, by words 0
-/// and 1 of draws kStepDraw, kStepDraw + 1, ...
+/// Steps of a local round that are drawn anew, while they lead to what may be no finding, by words
+/// 0 and 1 of draws kStepDraw, kStepDraw + 1, ...
 inline constexpr std::uint32_t kStepDraws = 8;
 inline constexpr std::uint32_t kStepDraw = 0x40000000U;
 
