@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "engine/subject/kept_rows.h"
 #include "models/data/csv.h"
 #include "models/data/dataset.h"
 
@@ -11,6 +12,7 @@ PlausibilityModel table_plausibility(RunConfig const& config, Domain domain, int
   Dataset table = read_csv(config.data, domain, Labels::kUnused);
   resolve_bounds(domain, &table);
   apply_out_of_domain(table, domain, config.out_of_domain);
+  keep_existing_rows(table, domain, config.data);
   return {domain, table, threads};
 }
 

@@ -10,8 +10,9 @@
 
 namespace fairlane {
 
-/// What the rows look like of the table that a configuration names: all of them, whichever
-/// protected values it compares; those outside the domain dropped or clipped as it says.
+/// What the people look like of the table that a configuration names: its rows, whichever protected
+/// values are compared; those outside the domain dropped or clipped as it says, those that violate
+/// a constraint left out. `plausibility.at_least` is a percentile of the same rows.
 /// domain   whose absent bounds are the table's
 /// threads  workers
 /// Throws Error(kNoInput | kData).

@@ -183,6 +183,8 @@ TestSubject::TestSubject(RunConfig const& config, Domain domain,
   }
   describe_attributes(config);
   select_protected(config);
+  constexpr double kAllRows = 100.0;  // per cent
+  bool const limits = config.plausibility.at_least > 0.0;
   if (data_) {
     std::int64_t const rows = data_->count();
     apply_out_of_domain(*data_, domain_, config.out_of_domain);
@@ -194,7 +196,10 @@ TestSubject::TestSubject(RunConfig const& config, Domain domain,
       notices_.push_back(fmt::format("{}: {} of {} rows lay outside the domain and were clipped",
                                      escaped(config.data, kLongestPath), data_->clipped, rows));
     }
-    keep_rows(*data_, config.data);
+    tell(keep_existing_rows(*data_, domain_, config.data));
+    // Before rows are left out that are not compared: they are of the table's people, too.
+    if (limits) bound_.emplace(domain_, *data_, kAllRows - config.plausibility.at_least);
+    tell(keep_compared_rows(*data_, selected_, values_, config.data));
     if (data_->labels.empty() && domain_.names_label) {
       notices_.push_back(
           fmt::format("{}: has no label column {}, so the model is not held against "
@@ -205,7 +210,8 @@ TestSubject::TestSubject(RunConfig const& config, Domain domain,
   if (!config.global.seeds.empty()) {
     seed_rows_ = read_csv(config.global.seeds, domain_, Labels::kUnused);
     apply_out_of_domain(*seed_rows_, domain_, OutOfDomain::kError);
-    keep_rows(*seed_rows_, config.global.seeds);
+    tell(keep_existing_rows(*seed_rows_, domain_, config.global.seeds));
+    tell(keep_compared_rows(*seed_rows_, selected_, values_, config.global.seeds));
   }
   for (auto const& values : values_) value_spans_.emplace_back(values);
   if (!model_.scorer()) layers_ = model_.network("a search").views();
@@ -228,20 +234,17 @@ TestSubject::TestSubject(RunConfig const& config, Domain domain,
   view_.encodings = encodings_;
   constraints_ = CompiledConstraints(domain_);
   view_.constraints = constraints_.views();
-  if (config.plausibility.at_least > 0.0) limit_findings(config);
+  if (limits) limit_findings(config);
   require_finite_outputs(config);
 }
 
 void TestSubject::limit_findings(RunConfig const& config) {
-  double const at_least = config.plausibility.at_least;
-  if (!data_) {
+  if (!bound_) {
     throw bad_config(config, "plausibility.at_least",
                      fmt::format("is {}, but no `data` is given, whose rows say how plausible an "
                                  "input is; expected a table, or 0",
-                                 at_least));
+                                 config.plausibility.at_least));
   }
-  constexpr double kAll = 100.0;
-  bound_.emplace(domain_, *data_, kAll - at_least);
   finding_constraint_ = bound_->view();
   view_.finding_constraints = {&finding_constraint_, 1};
 }
@@ -365,11 +368,8 @@ void TestSubject::select_protected(RunConfig const& config) {
   }
 }
 
-void TestSubject::keep_rows(Dataset& data, std::string const& what) {
-  for (std::string const& notice : {keep_existing_rows(data, domain_, what),
-                                    keep_compared_rows(data, selected_, values_, what)}) {
-    if (!notice.empty()) notices_.push_back(notice);
-  }
+void TestSubject::tell(std::string notice) {
+  if (!notice.empty()) notices_.push_back(std::move(notice));
 }
 
 std::int64_t TestSubject::variants() const {

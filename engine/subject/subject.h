@@ -64,8 +64,8 @@ class TestSubject {
   void require_finite_outputs(RunConfig const& config) const;
   void describe_attributes(RunConfig const& config);
   void select_protected(RunConfig const& config);
-  /// Leaves out rows that cannot be tested, with notices. what: their file
-  void keep_rows(Dataset& data, std::string const& what);
+  /// Adds a notice that says something.
+  void tell(std::string notice);
 
   Domain domain_;
   std::optional<Dataset> data_;

@@ -124,6 +124,44 @@ TEST(PlausibleSearch, LosesNoneThatTheWholeDomainHas) {
   EXPECT_EQ(found, expected);
 }
 
+// One table gives both the bound and the percentiles: its people, those of protected values that
+// are not compared among them, those that violate a constraint not.
+TEST(PlausibleSearch, KeepsTheFindingsWhosePercentilesAreWithinTheBound) {
+  TemporaryFolder const folder;
+  SmallShape shape;
+  shape.ranges = {4, 4, 2, 3, 3};
+  shape.selected = {0, 3};
+  shape.constraints = "constraints:\n  - {if: {a1: 0}, then: {a2: {not: 1}}}\n";
+  RunConfig config = small_config(folder, shape);
+  config.protected_attributes[0].values = {lowest(0), lowest(0) + 1};
+  config.output.plausibility = true;
+  EnumerateOptions counting;
+  counting.instances.all = true;
+  std::string const all = folder.file("all");
+  enumerate(to(config, all), counting);
+  std::set<std::string> expected;
+  std::istringstream rows(slurp(all + "/instances.csv"));
+  std::istringstream figures(slurp(all + "/instances.plausibility.csv"));
+  std::string row;
+  std::string line;
+  std::getline(rows, row);
+  std::getline(figures, line);
+  std::size_t count = 0;
+  for (; std::getline(rows, row) && std::getline(figures, line); ++count) {
+    if (std::stod(line.substr(line.rfind(',') + 1)) > 70.0) continue;
+    std::size_t end = 0;
+    for (std::size_t a = 0; a < shape.ranges.size(); ++a) end = row.find(',', end) + 1;
+    expected.insert(row.substr(0, end));
+  }
+  EXPECT_GT(expected.size(), 0U);
+  EXPECT_LT(expected.size(), count);
+  config.plausibility.at_least = 30.0;
+  config.method = "themis";
+  config.global.num = 2 * 4 * 2 * 3 * 3 * 50;  // draws, among which inputs repeat
+  std::string const kept = run_into(folder.file("kept"), config, 1);
+  EXPECT_EQ(instances_in(kept, shape.ranges.size()), expected);
+}
+
 TEST(PlausibleSearch, IsSummarisedCheckedAndRepeated) {
   TemporaryFolder const folder;
   RunConfig config = small_config(folder, shape_of("plausible"));
