@@ -34,20 +34,26 @@ inline std::vector<Row> similar_set(SubjectView const& subject, Row const& row) 
   return members;
 }
 
+/// What the terms of a constraint add up to for a row.
+inline std::int64_t sum_of(ConstraintView const& constraint, Row const& row) {
+  std::int64_t sum = 0;
+  std::int64_t index = 0;
+  for (TermView const& term : constraint.terms) {
+    std::int32_t const code = row[static_cast<std::size_t>(term.attribute)];
+    bool const inside = code >= term.from && code <= term.to;
+    if (term.kind == TermKind::kCode) sum += std::int64_t{term.factor} * code;
+    if (term.kind == TermKind::kWithin && inside) sum += term.factor;
+    if (term.kind == TermKind::kTable) sum += term.table[code - term.from];
+    if (term.kind == TermKind::kIndex) index += term.table[code - term.from];
+    if (term.kind == TermKind::kLookUp) sum += term.table[std::exchange(index, 0)];
+  }
+  return sum;
+}
+
 /// Whether a row satisfies constraints.
 inline bool satisfies(std::span<ConstraintView const> constraints, Row const& row) {
   for (ConstraintView const& constraint : constraints) {
-    std::int64_t sum = 0;
-    std::int64_t index = 0;
-    for (TermView const& term : constraint.terms) {
-      std::int32_t const code = row[static_cast<std::size_t>(term.attribute)];
-      bool const inside = code >= term.from && code <= term.to;
-      if (term.kind == TermKind::kCode) sum += std::int64_t{term.factor} * code;
-      if (term.kind == TermKind::kWithin && inside) sum += term.factor;
-      if (term.kind == TermKind::kTable) sum += term.table[code - term.from];
-      if (term.kind == TermKind::kIndex) index += term.table[code - term.from];
-      if (term.kind == TermKind::kLookUp) sum += term.table[std::exchange(index, 0)];
-    }
+    std::int64_t const sum = sum_of(constraint, row);
     if (sum > constraint.bound) return false;
     if (constraint.set.empty()) continue;
     auto const bit = static_cast<std::size_t>(sum);
@@ -60,8 +66,9 @@ inline bool satisfies(std::span<ConstraintView const> constraints, Row const& ro
 inline bool exists(SubjectView const& subject, Row const& row) {
   return satisfies(subject.constraints, row);
 }
-inline bool may_be_finding(SubjectView const& subject, Row const& row) {
-  return satisfies(subject.finding_constraints, row);
+/// The sum that is asked of findings; 0 where anything may be one.
+inline std::int64_t surprise(SubjectView const& subject, Row const& row) {
+  return subject.finding_constraints.empty() ? 0 : sum_of(subject.finding_constraints[0], row);
 }
 
 /// Columns in kernel order: unflagged attributes, then flagged or selected ones, each in dataset
@@ -287,7 +294,7 @@ class Reference {
       if (high[c] - low[c] > result.severity) result.severity = high[c] - low[c];
     }
     result.irregular = result.undefined || !subject_.finding_constraints.empty();
-    if (!may_be_finding(subject_, row)) {
+    if (!satisfies(subject_.finding_constraints, row)) {
       result.label = kUndefinedLabel;
       result.pair = -1;
     }

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How plausible the findings of `fairlane run` are, and what they cost, with and without `plausibility.at_least`.
+"""How plausible the findings of `fairlane run` are, and what they cost, with and without `plausibility`.
 
     bench/python/plausible_findings.py CONFIG.yaml [--fairlane build/cpu/fairlane] [--methods eidig,adf,margin]
-        [--protected age] [--at-least 5] [--percentile 95] [--findings 4000] [--set local.num=100 ...]
+        [--protected age] [--steer 5:0,0:1] [--percentile 95] [--findings 4000] [--set local.num=100 ...]
 
-For each method two runs: as configured, and with `plausibility.at_least`. A line each: distinct findings, the share of them whose
+For each method a run as configured, and one for each AT_LEAST:WEIGHT of --steer. A line each: distinct findings, the share of them whose
 surprise is within the percentile of the table's own rows, the share whose worse percentile (surprise or distance) is, and model
 evaluations per finding. The measures are written out from their definitions here (docs/commands/audit.md), not asked of the
 program: the Chow-Liu tree of the table's columns, and Gower's distance to the nearest row. Distances are those of at most
@@ -94,9 +94,10 @@ def percentiles(np, own, values):
     return 100.0 * np.searchsorted(own, values, side="right") / len(own)
 
 
-def run(arguments, method, at_least, out):
+def run(arguments, method, at_least, weight, out):
     command = [arguments.fairlane, "run", arguments.config, "--out", out, "--json", "--quiet",
                "--set", f"method={method}", "--set", f"plausibility.at_least={at_least}",
+               "--set", f"plausibility.weight={weight}",
                "--set", "output.format=csv"]
     for setting in arguments.set:
         command += ["--set", setting]
@@ -114,11 +115,12 @@ def main():
     parser.add_argument("--fairlane", default="build/cpu/fairlane")
     parser.add_argument("--methods", default="eidig,adf,margin")
     parser.add_argument("--protected", default="")
-    parser.add_argument("--at-least", type=float, default=5.0)
+    parser.add_argument("--steer", default="5:0", metavar="AT_LEAST:WEIGHT,...")
     parser.add_argument("--percentile", type=float, default=95.0)
     parser.add_argument("--findings", type=int, default=4000)
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     arguments = parser.parse_args()
+    ways = [(0.0, 0.0)] + [tuple(map(float, way.split(":"))) for way in arguments.steer.split(",")]
     try:
         import numpy as np
     except ImportError:
@@ -130,9 +132,9 @@ def main():
         figures = []
         table = None
         for method in arguments.methods.split(","):
-            for at_least in (0.0, arguments.at_least):
-                place = f"{out}-{method}-{at_least}"
-                counts = run(arguments, method, at_least, place)
+            for at_least, weight in ways:
+                place = f"{out}-{method}-{at_least}-{weight}"
+                counts = run(arguments, method, at_least, weight, place)
                 if table is None:
                     manifest = json.loads((pathlib.Path(place) / "manifest.json").read_text())["config"]
                     data = pathlib.Path(place) / manifest["data"]
@@ -143,10 +145,11 @@ def main():
                     next(reader)
                     found = np.array([row[:table.shape[1]] for row in reader], dtype=np.int64)
                 within, both = measure(found)
-                figures.append((method, at_least, len(found), within, both, counts["model_evaluations"] / len(found)))
-        print("method    at_least  findings  surprise within  both within  evaluations a finding")
-        for method, at_least, found, within, both, cost in figures:
-            print(f"{method:8}  {at_least:8g}  {found:8}  {within:14.1%}  {both:11.1%}  {cost:21.2f}")
+                figures.append((method, at_least, weight, len(found), within, both,
+                                counts["model_evaluations"] / len(found)))
+        print("method    at_least  weight  findings  surprise within  both within  evaluations a finding")
+        for method, at_least, weight, found, within, both, cost in figures:
+            print(f"{method:8}  {at_least:8g}  {weight:6g}  {found:8}  {within:14.1%}  {both:11.1%}  {cost:21.2f}")
 
 
 def measures(np, data, domain, arguments):

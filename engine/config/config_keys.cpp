@@ -26,6 +26,7 @@ constexpr std::int64_t kMaxCandidates = 100;
 constexpr std::int64_t kMaxRounds = 100;
 constexpr std::int64_t kMaxCheck = 1'000'000'000'000;
 constexpr double kMaxCountSeconds = 1e6;
+constexpr double kMaxPlausibilityWeight = 1e6;
 constexpr double kMaxConsistency = 1e6;
 constexpr double kLargestPart = 0.9;  // of the rows, so that some are left to learn from
 
@@ -203,6 +204,13 @@ std::vector<ConfigKey> all_keys() {
        .help = "findings are only inputs than which at least so many per cent of the rows of "
                "`data` are stranger; 0: all inputs",
        .unit = "%"},
+      {.name = "plausibility.weight",
+       .value = value(NumberKind{0.0, kMaxPlausibilityWeight, "a number 0..1e6"},
+                      &Config::plausibility, &PlausibilityConfig::weight),
+       .help = "a local step of adf, eidig, maft and margin that makes an input rarer by d nats is "
+               "taken with probability exp(-weight * d), else drawn anew; 0: always taken",
+       .unit = "1/nat",
+       .before = "0.0"},
 
       {.name = "budget.seeds",
        .value = value(limit(), &Config::budget, &BudgetConfig::seeds),

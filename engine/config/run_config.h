@@ -148,8 +148,14 @@ struct ExpgaConfig {
 
 /// How plausible an input must be beside the rows of `data`.
 /// at_least  findings are inputs than which so many per cent of these rows are stranger; 0: any
+/// weight    a local step that adds d nats to an input's surprise is taken with probability
+///           exp(-weight * d); 0: any is
 struct PlausibilityConfig {
   double at_least = 0.0;
+  double weight = 0.0;
+
+  /// Whether a search needs to know the table's surprises.
+  bool steers() const { return at_least > 0.0 || weight > 0.0; }
 };
 
 /// Limits on a run; absent = none. They end it behind a seed, but seconds wherever it then is.

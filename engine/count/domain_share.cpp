@@ -121,6 +121,7 @@ DomainShare measure_domain_share(RunConfig const& config, TestSubject const& sub
   RunConfig quick = config;  // without what ends or writes a run
   quick.budget = {};
   quick.output.dir.clear();
+  quick.plausibility = {};  // a weight leaves nothing out
   EstimateOptions estimating;
   estimating.execution = execution;
   estimating.stop = options.stop;

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/error.h"
@@ -14,6 +17,7 @@ SurpriseBound::SurpriseBound(Domain const& domain, Dataset const& table, double 
   ThreadPool pool;
   ChowLiuTree const tree(domain, rows, pool, 1);
   most_steps_ = Surprises(tree, rows, pool, 1).most_steps(percentile);
+  nats_per_step_ = tree.nats_per_step();
   for (std::size_t a = 0; a < domain.attributes.size(); ++a) {
     if (tree.parents()[a] >= 0) {
       auto const parent = static_cast<std::size_t>(tree.parents()[a]);
@@ -24,6 +28,16 @@ SurpriseBound::SurpriseBound(Domain const& domain, Dataset const& table, double 
   }
 }
 
+std::vector<std::int32_t> SurpriseBound::slack(double weight) const {
+  constexpr double kMost = std::numeric_limits<std::int32_t>::max();
+  std::vector<std::int32_t> steps;
+  for (int i = 0; i < kSlacks; ++i) {
+    double const nats = -std::log((i + 0.5) / kSlacks) / weight;
+    steps.push_back(static_cast<std::int32_t>(std::min(kMost, std::round(nats / nats_per_step_))));
+  }
+  return steps;
+}
+
 void SurpriseBound::add_index(Domain const& domain, ChowLiuTree const& tree, std::size_t attribute,
                               std::size_t scale) {
   constexpr std::int64_t kMostCodes = std::int64_t{1} << 20;  // 4 MiB
@@ -32,7 +46,7 @@ void SurpriseBound::add_index(Domain const& domain, ChowLiuTree const& tree, std
   if (codes > kMostCodes) {
     throw Error(ExitCode::kUnavailable,
                 fmt::format("attribute \"{}\": {} codes, of which a search that asks how plausible "
-                            "an input is takes at most {}; leave plausibility.at_least out",
+                            "an input is takes at most {}; leave `plausibility` out",
                             known.name, codes, kMostCodes));
   }
   std::vector<std::int32_t> table(static_cast<std::size_t>(codes), 0);

@@ -25,6 +25,12 @@ class SurpriseBound {
   SurpriseBound& operator=(SurpriseBound&&) noexcept = default;
 
   ConstraintView view() const { return {terms_, most_steps_, {}}; }
+  /// [kSlacks] how many steps more than an input's own surprise a move from it may lead to, for a
+  /// search that prefers plausible inputs by that weight, above 0: equally likely quantiles of an
+  /// exponential distribution with mean 1 / weight nats, so that a move that adds d nats is taken
+  /// with probability exp(-weight * d). Source: Metropolis and others, Journal of Chemical Physics
+  /// 21, 1953.
+  std::vector<std::int32_t> slack(double weight) const;
   /// Whether a row of codes of the domain keeps the bound.
   bool allows(std::int32_t const* row) const { return constraint_sum(view(), row) <= most_steps_; }
 
@@ -36,6 +42,7 @@ class SurpriseBound {
                 std::vector<std::int32_t> table);
 
   std::int32_t most_steps_ = 0;
+  double nats_per_step_ = 0.0;
   std::vector<TermView> terms_;
   std::vector<std::vector<std::int32_t>> tables_;
 };

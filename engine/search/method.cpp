@@ -91,6 +91,7 @@ constexpr MethodSpec kEidig = {
     .begins_with_gradients = true,
     .seeds_with_replacement = true,
     .evaluations_per_gradient = kBackpropagation,
+    .weighs_surprise = true,
 };
 
 constexpr MethodSpec maft(char const* name, char const* algorithm, char const* deviation) {
@@ -118,6 +119,7 @@ constexpr MethodSpec kMargin = {
     .sign = -1,
     .begins_with_gradients = true,
     .evaluations_per_gradient = kBackpropagation,
+    .weighs_surprise = true,
     .frontier = true,
 };
 
@@ -129,6 +131,7 @@ constexpr MethodSpec margin_walk() {
       "around each IDI "
       "(kernels/core/margin.h)";
   method.local_step = margin_step;
+  method.weighs_surprise = false;
   method.frontier = false;
   return method;
 }
@@ -171,6 +174,7 @@ constexpr std::array kMethods = {
         .local_renews_always = true,
         .seeds_with_replacement = true,
         .evaluations_per_gradient = kBackpropagation,
+        .weighs_surprise = true,
     },
     kEidig,
     maft("maft", "MAFT, all differences in one batch", ""),
@@ -212,6 +216,15 @@ void require_usable(MethodSpec const& method, TestSubject const& subject) {
                     "' has nothing to change: every attribute that is not under test is immutable "
                     "in " +
                     escaped(subject.domain().source) + "; use themis, or enumerate");
+  }
+  if (subject.weighs_surprise() && !method.weighs_surprise) {
+    std::string able;
+    for (auto const& other : kMethods)
+      if (other.weighs_surprise) able += std::string(able.empty() ? "" : ", ") + other.name;
+    throw Error(ExitCode::kConfig,
+                std::string("plausibility.weight: method '") + method.name +
+                    "' takes no local steps that it could weigh; expected one of " + able +
+                    ", or a weight of 0");
   }
   Model const& model = subject.model();
   bool const differences = method.gradient == GradientKind::kProbabilityDifference ||

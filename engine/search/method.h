@@ -50,6 +50,7 @@ struct MethodSpec {
   bool adapts_directions = false;         // of local steps, for each attribute: see
                                           // engine/search/lockstep/step_adaptation.h
   bool adapts_attributes = false;         // whose turn it is
+  bool weighs_surprise = false;           // local steps prefer plausible inputs where asked to
   bool frontier = false;                  // local search from origins as they are found; see
                                           // engine/search/lockstep/frontier.h
 
@@ -68,7 +69,7 @@ MethodSpec const& find_method(std::string const& name);
 class TestSubject;
 
 /// Throws Error(kConfig) where the method wants gradients that the subject's model does not have,
-/// or attributes to change where all are immutable.
+/// or attributes to change where all are immutable, or steps to weigh that it does not take.
 void require_usable(MethodSpec const& method, TestSubject const& subject);
 
 }  // namespace fairlane

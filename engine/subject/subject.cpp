@@ -8,6 +8,7 @@
 #include <cmath>
 #include <fstream>
 #include <numeric>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -33,6 +34,13 @@ std::string place_of(RunConfig const& config, std::string const& key) {
 
 Error bad_config(RunConfig const& config, std::string const& key, std::string const& what) {
   return Error(ExitCode::kConfig, place_of(config, key) + what);
+}
+
+/// The key of `plausibility` by which a search is steered, and its value.
+std::pair<char const*, double> steering_key(RunConfig const& config) {
+  PlausibilityConfig const& wanted = config.plausibility;
+  if (wanted.at_least > 0.0) return {"plausibility.at_least", wanted.at_least};
+  return {"plausibility.weight", wanted.weight};
 }
 
 std::vector<std::string> names_of(Domain const& domain, bool only_flagged) {
@@ -184,7 +192,6 @@ TestSubject::TestSubject(RunConfig const& config, Domain domain,
   describe_attributes(config);
   select_protected(config);
   constexpr double kAllRows = 100.0;  // per cent
-  bool const limits = config.plausibility.at_least > 0.0;
   if (data_) {
     std::int64_t const rows = data_->count();
     apply_out_of_domain(*data_, domain_, config.out_of_domain);
@@ -198,7 +205,8 @@ TestSubject::TestSubject(RunConfig const& config, Domain domain,
     }
     tell(keep_existing_rows(*data_, domain_, config.data));
     // Before rows are left out that are not compared: they are of the table's people, too.
-    if (limits) bound_.emplace(domain_, *data_, kAllRows - config.plausibility.at_least);
+    if (config.plausibility.steers())
+      bound_.emplace(domain_, *data_, kAllRows - config.plausibility.at_least);
     tell(keep_compared_rows(*data_, selected_, values_, config.data));
     if (data_->labels.empty() && domain_.names_label) {
       notices_.push_back(
@@ -234,17 +242,21 @@ TestSubject::TestSubject(RunConfig const& config, Domain domain,
   view_.encodings = encodings_;
   constraints_ = CompiledConstraints(domain_);
   view_.constraints = constraints_.views();
-  if (limits) limit_findings(config);
+  if (config.plausibility.steers()) steer(config);
   require_finite_outputs(config);
 }
 
-void TestSubject::limit_findings(RunConfig const& config) {
+void TestSubject::steer(RunConfig const& config) {
+  auto const [key, figure] = steering_key(config);
   if (!bound_) {
-    throw bad_config(config, "plausibility.at_least",
+    throw bad_config(config, key,
                      fmt::format("is {}, but no `data` is given, whose rows say how plausible an "
                                  "input is; expected a table, or 0",
-                                 config.plausibility.at_least));
+                                 figure));
   }
+  limits_findings_ = config.plausibility.at_least > 0.0;
+  if (config.plausibility.weight > 0.0) finding_slack_ = bound_->slack(config.plausibility.weight);
+  view_.finding_slack = finding_slack_;
   finding_constraint_ = bound_->view();
   view_.finding_constraints = {&finding_constraint_, 1};
 }
@@ -257,20 +269,20 @@ void TestSubject::require_finite_outputs(RunConfig const& config) const {
       "a network whose outputs are finite on the whole domain",
       escaped(config.model, kLongestPath));
   if (constraints_.empty()) {
-    throw bad_config(config, "plausibility.at_least",
-                     fmt::format("is {}, {}", config.plausibility.at_least, problem));
+    auto const [key, figure] = steering_key(config);
+    throw bad_config(config, key, fmt::format("is {}, {}", figure, problem));
   }
   throw Error(ExitCode::kConfig, fmt::format("{}: has constraints, {}",
                                              escaped(domain_.source, kLongestPath), problem));
 }
 
 RunConfig const& unlimited(RunConfig const& config, char const* command) {
-  double const at_least = config.plausibility.at_least;
-  if (at_least == 0.0) return config;
+  if (!config.plausibility.steers()) return config;
+  auto const [key, figure] = steering_key(config);
   throw Error(ExitCode::kUnavailable,
               fmt::format("{}is {}, which `{}` does not look at; expected 0 (`run` and `compare` "
                           "honour it)",
-                          place_of(config, "plausibility.at_least"), at_least, command));
+                          place_of(config, key), figure, command));
 }
 
 void TestSubject::check_inputs(RunConfig const& config) const {

@@ -46,7 +46,9 @@ class TestSubject {
   std::vector<std::vector<std::int32_t>> const& values() const { return values_; }
   CompiledConstraints const& constraints() const { return constraints_; }
   /// Whether plausibility.at_least limits what may be a finding, and whether it lets a row be one.
-  bool limits_findings() const { return bound_.has_value(); }
+  bool limits_findings() const { return limits_findings_; }
+  /// Whether local steps prefer plausible inputs, as plausibility.weight asks.
+  bool weighs_surprise() const { return !finding_slack_.empty(); }
   bool is_plausible(std::int32_t const* row) const { return !bound_ || bound_->allows(row); }
   /// Number of protected combinations.
   std::int64_t variants() const;
@@ -60,7 +62,7 @@ class TestSubject {
   TestSubject(RunConfig const& config, Domain domain,
               std::function<Model(Domain const&)> const& load);
   void check_inputs(RunConfig const& config) const;
-  void limit_findings(RunConfig const& config);
+  void steer(RunConfig const& config);
   void require_finite_outputs(RunConfig const& config) const;
   void describe_attributes(RunConfig const& config);
   void select_protected(RunConfig const& config);
@@ -84,13 +86,15 @@ class TestSubject {
   std::vector<LayerView> layers_;
   CompiledConstraints constraints_;
   std::optional<SurpriseBound> bound_;
+  bool limits_findings_ = false;
   ConstraintView finding_constraint_;
+  std::vector<std::int32_t> finding_slack_;
   SubjectView view_;
   std::vector<std::string> notices_;
 };
 
-/// The configuration, for a command that does not know of findings that plausibility.at_least
-/// limits. Throws Error(kUnavailable) where it does.
+/// The configuration, for a command that knows nothing of what `plausibility` does to a search.
+/// Throws Error(kUnavailable) where it does something.
 RunConfig const& unlimited(RunConfig const& config, char const* command);
 
 /// Above which score a model of one output decides 1: the threshold itself for probabilities; for

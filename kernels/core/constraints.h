@@ -10,6 +10,9 @@
 
 namespace fairlane {
 
+inline constexpr int kSlackBits = 8;  // of a random word, that choose how far a step may go
+inline constexpr int kSlacks = 1 << kSlackBits;
+
 /// What a term takes from its attribute's code.
 enum class TermKind : std::uint8_t {
   kCode,    // factor * code

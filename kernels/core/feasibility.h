@@ -20,19 +20,13 @@ struct Feasible {
   using M = typename P::M;
   static constexpr int kN = P::kLanes;
 
-  /// Where rules [first, last) hold. code(term): codes of the pack in the term's column; lanes
-  /// behind the last one may have any.
-  template <class Code>
-  static FL_HD M all(Feasibility const& f, int first, int last, Code const& code) {
-    M holds = P::splat(0.0F) == P::splat(0.0F);
-    for (int r = first; r < last; ++r) holds = P::land(holds, one(f, f.rule[r], code));
-    return holds;
-  }
-
-  /// Where the constraints hold.
+  /// Where the constraints hold. code(term): codes of the pack in the term's column; lanes behind
+  /// the last one may have any.
   template <class Code>
   static FL_HD M all(Feasibility const& f, Code const& code) {
-    return all(f, 0, f.rules, code);
+    M holds = P::splat(0.0F) == P::splat(0.0F);
+    for (int r = 0; r < f.rules; ++r) holds = P::land(holds, one(f, f.rule[r], code));
+    return holds;
   }
 
   /// Of lanes as x [columns][stride] has them.
@@ -53,19 +47,38 @@ struct Feasible {
     return all(s.feasible, candidate_codes(s, x, stride, variant));
   }
 
-  /// Where lanes may be findings, as far as the rules for these go.
+  /// Where lanes may be findings, as far as the rule for these goes, which there is.
   static FL_HD M finding(Subject const& s, std::int32_t const* x, long stride) {
     return of_findings(s.feasible, own_codes(x, stride));
+  }
+
+  /// The sum of the rule for findings, of lanes as they are.
+  static FL_HD I finding_sum(Subject const& s, std::int32_t const* x, long stride) {
+    return finding_sum_of(s.feasible, own_codes(x, stride));
   }
 
   /// The same of a member of each lane's own, `by(c)` codes away in column c. variant: one for each
   /// lane
   template <class By>
-  static FL_HD M finding_near(Subject const& s, std::int32_t const* x, long stride, I variant,
-                              By const& by) {
+  static FL_HD I finding_sum_near(Subject const& s, std::int32_t const* x, long stride, I variant,
+                                  By const& by) {
     auto const codes = candidate_codes(s, x, stride, variant);
-    return of_findings(s.feasible,
-                       [&](FeasibilityTerm const& t) { return codes(t) + by(t.column); });
+    return finding_sum_of(s.feasible,
+                          [&](FeasibilityTerm const& t) { return codes(t) + by(t.column); });
+  }
+
+  /// What that sum may come to after a local step: its bound and, where there is slack, no more
+  /// than is drawn above the sum before.
+  /// before()  that sum
+  /// draw()    words of random bits
+  template <class Before, class Draw>
+  static FL_HD I most_after_step(Feasibility const& f, Before const& before, Draw const& draw) {
+    I const bound = P::splat_i(finding_bound(f));
+    if (f.slack < 0) return bound;
+    I const sum = before();
+    constexpr int kUnused = 32 - kSlackBits;
+    I const drawn = P::u_to_i(P::template shift_right_u<kUnused>(draw()));
+    return sum + P::min_i(P::gather_i(f.table + f.slack, drawn), bound - sum);
   }
 
   /// After a full evaluation of a pack of lanes: takes the label and the pair of those away that
@@ -115,9 +128,16 @@ struct Feasible {
     };
   }
 
+  static FL_HD std::int32_t finding_bound(Feasibility const& f) { return f.rule[f.rules].bound; }
+
+  template <class Code>
+  static FL_HD I finding_sum_of(Feasibility const& f, Code const& code) {
+    return sum_of(f, f.rule[f.rules], code);
+  }
+
   template <class Code>
   static FL_HD M of_findings(Feasibility const& f, Code const& code) {
-    return all(f, f.rules, f.rules + f.finding_rules, code);
+    return P::lnot(P::less_i(P::splat_i(finding_bound(f)), finding_sum_of(f, code)));
   }
 
   static FL_HD void keep_where(M kept, std::int32_t* values, std::int32_t otherwise) {
@@ -126,6 +146,13 @@ struct Feasible {
 
   template <class Code>
   static FL_HD M one(Feasibility const& f, FeasibilityRule const& rule, Code const& code) {
+    I const sum = sum_of(f, rule, code);
+    M const small = P::lnot(P::less_i(P::splat_i(rule.bound), sum));
+    return rule.set < 0 ? small : P::land(small, among(f, rule, sum));
+  }
+
+  template <class Code>
+  static FL_HD I sum_of(Feasibility const& f, FeasibilityRule const& rule, Code const& code) {
     I sum = P::splat_i(0);
     I index = P::splat_i(0);
     for (int i = 0; i < rule.terms; ++i) {
@@ -151,8 +178,7 @@ struct Feasible {
                        ? inside * P::splat_i(t.factor)
                        : P::gather_i(f.table + t.table, inside - P::splat_i(t.from)));
     }
-    M const small = P::lnot(P::less_i(P::splat_i(rule.bound), sum));
-    return rule.set < 0 ? small : P::land(small, among(f, rule, sum));
+    return sum;
   }
 
   /// Whether a sum of at most the bound is 0 or more, and its bit set.

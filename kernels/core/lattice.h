@@ -162,11 +162,16 @@ struct MovePrediction {
   F b;
   F sign_b;
   F moved;  // by how much the first would change if all steps went one way
+  I most;   // what the sum of the rule for findings may come to, where there is one
 
   FL_HD MovePrediction(Subject const& subject, PlanLanes const& from, long first)
       : s(subject), lanes(from), lane(first) {
     restart();
     sign_b = P::load(lanes.sign_b + lane);
+    if (s.feasible.finding_rules == 0) return;
+    auto const nowhere = [](int) { return P::splat_i(0); };
+    most = Feasible<P>::most_after_step(
+        s.feasible, [&] { return sum_after(nowhere); }, [&] { return origin_words(); });
   }
   FL_HD void restart() {
     a = P::load(lanes.margin_a + lane);
@@ -220,15 +225,33 @@ struct MovePrediction {
     out.move_class = P::select_i(outside, zero, distance * P::splat_i(kMoveCentres) + centre(gap));
     return out;
   }
-  /// Where a move leads to what may be a finding.
+  /// Where a move leads to what may be a finding, and no further away from the plausible than is
+  /// drawn for the origin.
   FL_HD typename P::M may_find(MoveDraw const& draw, I solved) const {
-    I const variant = P::load_i(lanes.side_a + lane);
-    return Feasible<P>::finding_near(s, lanes.x + lane, lanes.stride, variant, [&](int column) {
+    I const sum = sum_after([&](int column) {
       I by = P::splat_i(0);
       for (int i = 0; i < kMoveAttributes - 1; ++i)
         by = by + P::splat_i(draw.column[i] == column ? draw.by[i] : 0);
       return draw.column[kMoveAttributes - 1] == column ? by + solved : by;
     });
+    return P::lnot(P::less_i(most, sum));
+  }
+  /// The sum of the rule for findings, `by(c)` codes away in column c.
+  template <class By>
+  FL_HD I sum_after(By const& by) const {
+    I const variant = P::load_i(lanes.side_a + lane);
+    return Feasible<P>::finding_sum_near(s, lanes.x + lane, lanes.stride, variant, by);
+  }
+  /// Random bits that are each origin's, whenever and wherever it is planned for.
+  FL_HD typename P::U origin_words() const {
+    std::int32_t word[P::kLanes];
+    for (int i = 0; i < P::kLanes; ++i) {
+      std::uint64_t hash = 0;
+      for (int w = 0; w < lanes.words; ++w)
+        hash = hash_word(hash, lanes.key[w * lanes.stride + lane + i]);
+      word[i] = static_cast<std::int32_t>(hash >> 32);
+    }
+    return P::i_to_u(P::load_i(word));
   }
   /// Class of the predicted margins.
   FL_HD I centre(F gap) const {

@@ -116,7 +116,7 @@ FL_HD std::uint32_t pick_partner(std::uint32_t word, std::uint32_t labels, int b
 }
 
 /// Steps of a local round that are drawn anew, while they lead to what may be no finding, by words
-/// 0 and 1 of draws kStepDraw, kStepDraw + 1, ...
+/// 0 and 1 of draws kStepDraw, kStepDraw + 1, ...; word 2 of the first draws their slack.
 inline constexpr std::uint32_t kStepDraws = 8;
 inline constexpr std::uint32_t kStepDraw = 0x40000000U;
 

@@ -52,6 +52,8 @@ inline constexpr int kSetWordBits = 32;  // of a set's words
 
 /// What an input must satisfy to exist, and what a finding must satisfy beside. Without a rule,
 /// every input does.
+/// finding_rules  at most one, without a set
+/// slack  where its finding_slack begins in `table`, -1: it has none
 /// rule   [rules + finding_rules]
 /// term   [terms]
 /// table  [words] the bits of a word, one each, then all tables and sets
@@ -60,6 +62,7 @@ struct Feasibility {
   int finding_rules = 0;
   int terms = 0;
   int words = 0;
+  int slack = -1;
   FeasibilityRule const* rule = nullptr;
   FeasibilityTerm const* term = nullptr;
   std::int32_t const* table = nullptr;

@@ -87,7 +87,10 @@ struct EncodingView {
 ///               are the attributes' columns side by side
 /// constraints   what an input must satisfy to exist, by attributes and codes; the output of one
 ///               that does not is undefined. Empty: all exist
-/// finding_constraints  what a finding must satisfy beside; its pair need not
+/// finding_constraints  at most one, without a set, that a finding must satisfy beside; its pair
+///               need not
+/// finding_slack [kSlacks] by how much, one drawn for each, a step of a local search may raise that
+///               sum; empty: up to its bound
 struct SubjectView {
   NetworkView network;
   std::span<std::int32_t const> low;
@@ -105,6 +108,7 @@ struct SubjectView {
   std::span<EncodingView const> encodings = {};
   std::span<ConstraintView const> constraints = {};
   std::span<ConstraintView const> finding_constraints = {};
+  std::span<std::int32_t const> finding_slack = {};
 
   /// The codes that an attribute may take; empty: all from low to high.
   std::span<std::int32_t const> codes_of(std::size_t attribute) const {

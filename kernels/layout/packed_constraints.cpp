@@ -4,6 +4,7 @@ namespace fairlane {
 
 PackedConstraints::PackedConstraints(std::span<ConstraintView const> constraints,
                                      std::span<ConstraintView const> of_findings,
+                                     std::span<std::int32_t const> slack,
                                      std::span<ConstrainedColumn const> column_of)
     : finding_rules_(static_cast<int>(of_findings.size())) {
   if (constraints.empty() && of_findings.empty()) return;
@@ -11,6 +12,9 @@ PackedConstraints::PackedConstraints(std::span<ConstraintView const> constraints
     table_.push_back(static_cast<std::int32_t>(std::uint32_t{1} << bit));
   for (ConstraintView const& constraint : constraints) add(constraint, column_of);
   for (ConstraintView const& constraint : of_findings) add(constraint, column_of);
+  if (slack.empty()) return;
+  slack_ = static_cast<int>(table_.size());
+  table_.insert(table_.end(), slack.begin(), slack.end());
 }
 
 void PackedConstraints::add(ConstraintView const& constraint,
@@ -57,6 +61,7 @@ Feasibility PackedConstraints::get() const {
           finding_rules_,
           static_cast<int>(terms_.size()),
           static_cast<int>(table_.size()),
+          slack_,
           rules_.data(),
           terms_.data(),
           table_.data()};

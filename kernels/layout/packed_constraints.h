@@ -28,9 +28,11 @@ class PackedConstraints {
  public:
   PackedConstraints() = default;
   /// of_findings  what findings alone must satisfy
+  /// slack        SubjectView::finding_slack
   /// column_of    [attributes]
   PackedConstraints(std::span<ConstraintView const> constraints,
                     std::span<ConstraintView const> of_findings,
+                    std::span<std::int32_t const> slack,
                     std::span<ConstrainedColumn const> column_of);
 
   Feasibility get() const;
@@ -40,6 +42,7 @@ class PackedConstraints {
   FeasibilityTerm term_of(TermView const& term, ConstrainedColumn const& column);
 
   int finding_rules_ = 0;  // the last of all
+  int slack_ = -1;         // where it begins in the table
   std::vector<FeasibilityRule> rules_;
   std::vector<FeasibilityTerm> terms_;
   std::vector<std::int32_t> table_;

@@ -120,7 +120,8 @@ void PackedSubject::pack_constraints(SubjectView const& view) {
                        is_selected ? static_cast<int>(selected - selected_column_.begin()) : -1,
                        low_[c], high_[c], lists_[c]});
   }
-  constraints_ = PackedConstraints(view.constraints, view.finding_constraints, columns);
+  constraints_ =
+      PackedConstraints(view.constraints, view.finding_constraints, view.finding_slack, columns);
   subject_.feasible = constraints_.get();
 }
 

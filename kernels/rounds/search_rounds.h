@@ -345,14 +345,28 @@ struct NextStage {
 };
 
 /// After a lane's local step: takes it back and draws another, while it leads to what may be no
-/// finding. Returns what was taken in the end.
+/// finding, or further away from the plausible than is drawn for it. Returns what was taken in the
+/// end.
 FL_HD LaneSteps<ScalarPack>::Taken redraw_step(LaneContext const& c, long lane, std::int32_t step,
                                                LaneSteps<ScalarPack>::Taken taken) {
   auto const& s = c.lanes;
   if (c.subject.feasible.finding_rules == 0) return taken;
-  for (std::uint32_t i = 0; i < kStepDraws; ++i) {
-    if (Feasible<ScalarPack>::finding(c.subject, s.x + lane, s.stride)) break;
-    s.x[c.subject.movable[taken.index] * s.stride + lane] -= taken.by;
+  auto const moved = [&]() -> std::int32_t& {
+    return s.x[c.subject.movable[taken.index] * s.stride + lane];
+  };
+  auto const sum = [&] {
+    return Feasible<ScalarPack>::finding_sum(c.subject, s.x + lane, s.stride);
+  };
+  auto const sum_before = [&] {
+    moved() -= taken.by;
+    std::int32_t const before = sum();
+    moved() += taken.by;
+    return before;
+  };
+  std::int32_t const most = Feasible<ScalarPack>::most_after_step(
+      c.subject.feasible, sum_before, [&] { return c.draw(lane, kStepDraw).w[2]; });
+  for (std::uint32_t i = 0; i < kStepDraws && sum() > most; ++i) {
+    moved() -= taken.by;
     auto const words = c.draw(lane, kStepDraw + i);
     taken = LaneSteps<ScalarPack>::weighted_step(c.subject, step, s.weights + lane, s.total[lane],
                                                  words.w[0], words.w[1], s.x + lane, s.stride);

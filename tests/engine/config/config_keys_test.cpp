@@ -175,6 +175,7 @@ TEST(ConfigKeys, ManifestsOfEarlierVersionsAreRead) {
   json["output"].erase("report");
   json["output"].erase("words");
   json["output"].erase("plausibility");
+  json["plausibility"].erase("weight");
   RunConfig const without_keys = restored_config(json, "o");
   EXPECT_EQ(without_keys.seed, 9U);
   EXPECT_EQ(without_keys.sg.order, QueueOrder::kProgram);  // the only one there was
@@ -183,6 +184,7 @@ TEST(ConfigKeys, ManifestsOfEarlierVersionsAreRead) {
   EXPECT_TRUE(without_keys.output.report);
   EXPECT_FALSE(without_keys.output.words);
   EXPECT_FALSE(without_keys.output.plausibility);
+  EXPECT_EQ(without_keys.plausibility.weight, 0.0);
   json.erase("sg");
   json.erase("aequitas");
   json.erase("expga");

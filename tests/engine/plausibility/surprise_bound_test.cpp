@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/error.h"
@@ -39,6 +41,25 @@ TEST(SurpriseBound, KeepsWhatThePercentilesSay) {
   }
   EXPECT_GT(kept, 1000);
   EXPECT_GT(left_out, 1000);
+}
+
+// Of moves that add d nats, so many are taken as there are slacks of at least d.
+TEST(SurpriseBound, SlackTakesMovesWithTheProbabilityOfTheirWeight) {
+  Domain const domain = mixed_domain();
+  std::mt19937 random(1);
+  SurpriseBound const bound(domain, table_of(domain, random_people(domain, 9, 0.9, random)), 100.0);
+  for (double const weight : {0.01, 0.5, 1.0, 30.0}) {
+    auto const slack = bound.slack(weight);
+    ASSERT_EQ(slack.size(), static_cast<std::size_t>(kSlacks));
+    for (double const probability : {0.9, 0.5, 0.25, 0.02}) {
+      double const nats = -std::log(probability) / weight;
+      auto const taken =
+          std::ranges::count_if(slack, [&](std::int32_t steps) { return steps * 0x1p-16 >= nats; });
+      EXPECT_NEAR(static_cast<double>(taken) / kSlacks, probability, 1.0 / kSlacks) << weight;
+    }
+  }
+  // So small a weight takes everything, but for what int32 cannot hold.
+  EXPECT_EQ(bound.slack(1e-9).front(), std::numeric_limits<std::int32_t>::max());
 }
 
 TEST(SurpriseBound, NeedsRowsAndTablesOfCodes) {

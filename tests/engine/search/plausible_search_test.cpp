@@ -1,14 +1,17 @@
 // Searches for plausible findings: whatever a method visits is a finding where the model's and the
 // table's definitions, asked one after the other, say so.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "engine/count/domain_share.h"
 #include "engine/count/enumerate.h"
 #include "engine/plausibility/plausibility.h"
 #include "engine/results/run.h"
+#include "engine/search/method.h"
 #include "tests/engine/results/run_output.h"
 #include "tests/engine/search/run_search.h"
 #include "tests/models/expect_error.h"
@@ -55,6 +58,7 @@ TEST_P(PlausibleSearch, FindsWhatTheDefinitionsSay) {
     SmallShape const shape = shape_of(kind);
     RunConfig config = small_config(folder, shape);
     config.method = GetParam();
+    if (!find_method(config.method).weighs_surprise) config.plausibility.weight = 0.0;
     TestSubject const subject(config);
     Definition const definition(subject, shape.at_least);
     Finished const finished = run_search(config, subject, {});
@@ -202,6 +206,62 @@ TEST(PlausibleSearch, CheckSeesWhatIsLessPlausible) {
   ASSERT_FALSE(checked.failures.empty());
   EXPECT_NE(checked.failures.front().find("plausibility.at_least"), std::string::npos)
       << checked.failures.front();
+}
+
+// A weight alone leaves nothing out, and most of what is found is less surprising than without.
+TEST(PlausibleSearch, AWeightPrefersWhatIsLikely) {
+  TemporaryFolder const folder;
+  SmallShape shape;
+  shape.ranges = {4, 9, 9, 9, 2, 9};
+  RunConfig config = small_config(folder, shape);
+  config.output.plausibility = true;
+  for (char const* method : {"adf", "eidig", "maft", "margin"}) {
+    SCOPED_TRACE(method);
+    config.method = method;
+    auto const mean_surprise = [&](double weight) {
+      config.plausibility.weight = weight;
+      std::string const dir = folder.file(fmt::format("{}-{}", method, weight));
+      Summary const summary = run(to(config, dir), options_with(2));
+      EXPECT_FALSE(summary.at_least.has_value());
+      EXPECT_EQ(check_directory(dir).failed, 0);
+      std::istringstream figures(slurp(dir + "/instances.plausibility.csv"));
+      std::string line;
+      std::getline(figures, line);
+      double sum = 0.0;
+      while (std::getline(figures, line)) sum += std::stod(line.substr(line.find(',') + 1));
+      EXPECT_GT(summary.found.unique_instances, 20);
+      return sum / static_cast<double>(summary.found.unique_instances);
+    };
+    double const without = mean_surprise(0.0);
+    EXPECT_LT(mean_surprise(1.0), without);
+    EXPECT_LT(mean_surprise(10.0), without - 0.5);
+  }
+  // The domain's share is that without a weight.
+  DomainShareOptions sampling;
+  sampling.samples = 1000;
+  double const share = measure_domain_share(config, TestSubject(config), sampling).share;
+  EXPECT_GT(share, 0.0);
+  config.plausibility.weight = 0.0;
+  EXPECT_EQ(share, measure_domain_share(config, TestSubject(config), sampling).share);
+}
+
+TEST(PlausibleSearch, AWeightIsForStepsThatCanBeWeighed) {
+  TemporaryFolder const folder;
+  SmallShape shape;
+  shape.weight = 1.0;
+  RunConfig config = small_config(folder, shape);
+  for (MethodSpec const& method : methods()) {
+    config.method = method.name;
+    if (method.weighs_surprise) continue;
+    expect_error(ExitCode::kConfig, {"plausibility.weight", method.name, "adf, eidig"},
+                 [&] { run(config, options_with(1)); });
+  }
+  expect_error(ExitCode::kUnavailable, {"plausibility.weight", "is 1", "`enumerate`"},
+               [&] { enumerate(config, {}); });
+  config.data.clear();
+  config.global.seeding = "uniform";
+  expect_error(ExitCode::kConfig, {"plausibility.weight: is 1", "`data`"},
+               [&] { TestSubject const subject(config); });
 }
 
 TEST(PlausibleSearch, NeedsATableAndIsRefusedWhereNothingIsSearched) {

@@ -237,6 +237,7 @@ inline SmallShape shape_of(char const* kind) {
   }
   if (name == "wide domain") shape.ranges.assign(36, 5);
   if (name == "plausible" || name == "many plausible") shape.at_least = 15.0;
+  if (name == "many plausible") shape.weight = 0.5;
   if (name == "constrained" || name == "many constrained" || name == "plausible") {
     // Attribute k has the lowest code k - 2; the first and the fifth are under test.
     shape.constraints =

@@ -187,6 +187,15 @@ class SequentialEidig {
     return others[draw(word(0, 2), others.size())];
   }
 
+  /// What a step from there may come to: one in 256 equally likely slacks is drawn.
+  std::int64_t most_surprise(Row const& x, std::uint32_t seed, std::uint32_t iteration) const {
+    if (view_.finding_constraints.empty()) return 0;
+    std::int64_t const bound = view_.finding_constraints[0].bound;
+    if (view_.finding_slack.empty()) return bound;
+    auto const word = philox<ScalarPack>(seed, 1U, iteration, kStepDraw, config_.seed).w[2];
+    return std::min(bound, naive::surprise(view_, x) + view_.finding_slack[word >> 24]);
+  }
+
   void take_step(Floats const& now, RandomWords<ScalarPack> const& words, std::int32_t step,
                  Row& x) const {
     float total = 0.0F;
@@ -214,7 +223,8 @@ class SequentialEidig {
       }
       Row const before = x;
       take_step(now, words, step, x);
-      for (std::uint32_t t = 0; t < kStepDraws && !naive::may_be_finding(view_, x); ++t) {
+      std::int64_t const most = most_surprise(before, seed, iteration);
+      for (std::uint32_t t = 0; t < kStepDraws && naive::surprise(view_, x) > most; ++t) {
         x = before;
         take_step(now, philox<ScalarPack>(seed, 1U, iteration, kStepDraw + t, config_.seed), step,
                   x);

@@ -23,7 +23,7 @@ namespace fairlane {
 /// ascending; flagged: attributes protected in the domain, but not under test; deviation: of the
 /// weights; overflows: outputs are infinite at the first selected attribute's highest value;
 /// constraints: the domain file's section of that name, empty for none; at_least: the
-/// configuration's plausibility.at_least.
+/// configuration's plausibility.at_least; weight: its plausibility.weight.
 struct SmallShape {
   std::vector<std::int32_t> ranges = {4, 5, 3, 6, 2, 7};
   std::vector<std::int32_t> selected = {0, 4};
@@ -35,6 +35,7 @@ struct SmallShape {
   std::uint32_t seed = 1;
   std::string constraints = {};
   double at_least = 0.0;
+  double weight = 0.0;
 };
 
 /// Lower bound of an attribute: some are negative.
@@ -186,6 +187,7 @@ inline RunConfig small_config(TemporaryFolder const& folder, SmallShape const& s
   config.global.num = 40;
   config.local.num = 30;
   config.plausibility.at_least = shape.at_least;
+  config.plausibility.weight = shape.weight;
   return config;
 }
 

@@ -268,6 +268,48 @@ TEST(Lattice, APlanHasOnlyMovesToWhatMayBeAFinding) {
   EXPECT_GT(left_out, 1000U);
 }
 
+// With slack, the bound of a plan is what the origin's own draw leaves of it.
+TEST(Lattice, APlanGoesNoFurtherThanIsDrawnForItsOrigin) {
+  std::mt19937 random(6);
+  auto const rate = rates();
+  auto const best = best_of(rate);
+  std::vector<std::int32_t> slack(kSlacks);
+  for (auto& one : slack) one = static_cast<std::int32_t>(random() % 12);
+  std::size_t less_than_bound = 0;
+  for (int round = 0; round < 200; ++round) {
+    Origin origin(random);
+    std::int32_t const side = round % 2;
+    PlanLanes lanes = origin.lanes();
+    lanes.side_a = &side;
+    auto const draws = some_draws(random, 300, best);
+    MoveTable const table{draws.data(), 300, rate.data(), {}};
+    std::uint64_t const hash = hash_word(0, lanes.key[0]);
+    FindingLimit limit;
+    limit.rule.bound = 40;
+    std::int32_t const own =
+        origin.x[0] + 3 * limit.variant_code[static_cast<std::size_t>(side)] + origin.x[3];
+    std::int32_t const most =
+        std::min(limit.rule.bound, own + slack[static_cast<std::size_t>(hash >> 56)]);
+    less_than_bound += most < limit.rule.bound ? 1 : 0;
+    auto const plan = [&](Subject const& s) {
+      plan_trials<ScalarPack>(s, table, lanes, 0);
+      return origin.trial_hash;
+    };
+    Subject s = origin.subject();
+    limit.add_to(s);
+    s.feasible.table = slack.data();
+    s.feasible.slack = 0;
+    auto const found = plan(s);
+    FindingLimit nearer;
+    nearer.rule.bound = most;
+    Subject plain = origin.subject();
+    nearer.add_to(plain);
+    ASSERT_EQ(found, plan(plain));
+  }
+  EXPECT_GT(less_than_bound, 50U);
+  EXPECT_LT(less_than_bound, 200U);
+}
+
 TEST(Lattice, AMissIsNearByItsLeastMarginAndTheGap) {
   EXPECT_EQ(miss_outcome(0.4F, 1.0F), TrialOutcome::kNear0);
   EXPECT_EQ(miss_outcome(0.9F, 1.0F), TrialOutcome::kNear1);
