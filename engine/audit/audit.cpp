@@ -269,7 +269,7 @@ std::string Audit::run() {
   show("writing the report");
   std::string const text = json.dump(2) + "\n";
   out_.write("audit.json", text);
-  out_.write("report.html", report_html(json));
+  if (config_.output.report) out_.write("report.html", report_html(json));
   out_.write("report.md", report_markdown(json));
   out_.write("junit.xml", report_junit(json));
   out_.finish();

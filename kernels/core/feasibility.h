@@ -132,7 +132,7 @@ struct Feasible {
 
   template <class Code>
   static FL_HD I finding_sum_of(Feasibility const& f, Code const& code) {
-    return sum_of(f, f.rule[f.rules], code);
+    return sum_of<true>(f, f.rule[f.rules], code);
   }
 
   template <class Code>
@@ -146,18 +146,19 @@ struct Feasible {
 
   template <class Code>
   static FL_HD M one(Feasibility const& f, FeasibilityRule const& rule, Code const& code) {
-    I const sum = sum_of(f, rule, code);
+    I const sum = sum_of<false>(f, rule, code);
     M const small = P::lnot(P::less_i(P::splat_i(rule.bound), sum));
     return rule.set < 0 ? small : P::land(small, among(f, rule, sum));
   }
 
-  template <class Code>
+  /// kLooksUp: whether there may be look-ups, which take registers where there are none, too
+  template <bool kLooksUp, class Code>
   static FL_HD I sum_of(Feasibility const& f, FeasibilityRule const& rule, Code const& code) {
     I sum = P::splat_i(0);
     I index = P::splat_i(0);
     for (int i = 0; i < rule.terms; ++i) {
       FeasibilityTerm const& t = f.term[rule.first + i];
-      if (t.kind == TermKind::kLookUp) {
+      if (kLooksUp && t.kind == TermKind::kLookUp) {
         sum = sum + P::gather_i(f.table + t.table, index);
         index = P::splat_i(0);
         continue;
@@ -170,7 +171,7 @@ struct Feasible {
         continue;
       }
       I const inside = P::min_i(P::max_i(raw, P::splat_i(t.from)), P::splat_i(t.to));
-      if (t.kind == TermKind::kIndex) {
+      if (kLooksUp && t.kind == TermKind::kIndex) {
         index = index + P::gather_i(f.table + t.table, inside - P::splat_i(t.from));
         continue;
       }

@@ -86,7 +86,7 @@ struct EncodingView {
 /// encodings     [attributes]; empty: every attribute is one input, its code. The model's inputs
 ///               are the attributes' columns side by side
 /// constraints   what an input must satisfy to exist, by attributes and codes; the output of one
-///               that does not is undefined. Empty: all exist
+///               that does not is undefined. No look-ups. Empty: all exist
 /// finding_constraints  at most one, without a set, that a finding must satisfy beside; its pair
 ///               need not
 /// finding_slack [kSlacks] by how much, one drawn for each, a step of a local search may raise that

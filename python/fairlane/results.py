@@ -12,6 +12,7 @@ import numpy
 from fairlane.errors import ResultsError
 
 HASHED_AT_ONCE = 1 << 20  # bytes
+PLAUSIBILITY_FILE = "instances.plausibility.csv"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,6 +128,25 @@ class Results:
             if column.attribute in pair_of:
                 inputs[..., place] = rows[pair_of[column.attribute]]
         return inputs
+
+    def plausibility(self):
+        """How ordinary each instance is beside the table's rows.
+
+        An array [rows] with the fields distance (Gower's, 0 to 1), surprise (nats),
+        distance_percentile and surprise_percentile (0 to 100, among the table's own rows).
+        """
+        self._needs_instances()
+        path = self.path / PLAUSIBILITY_FILE
+        if not path.is_file():
+            raise ResultsError(f"{path}: no such file, expected a run with "
+                               "output.plausibility: true")
+        with open(path, encoding="utf-8", newline="") as lines:
+            records = csv.reader(lines)
+            dtype = numpy.dtype([(name, "f8") for name in next(records)])
+            figures = numpy.array([tuple(map(float, record)) for record in records], dtype)
+        if len(figures) != len(self):
+            raise ResultsError(f"{path}: has {len(figures)} rows, expected {len(self)}")
+        return figures
 
     def frame(self, words=False):
         """A pandas DataFrame of all instances, in codes, or in the domain's words."""

@@ -120,6 +120,19 @@ class Results(unittest.TestCase):
         self.assertTrue(changed and changed <= set(protected), changed)
         self.assertTrue((inputs != pairs).any(1).all())
 
+    def test_plausibility_is_that_of_its_file(self):
+        results = self.run_demo("plausible", plausibility="true", format="npy", shard_rows=100)
+        with open(self.folder / "plausible" / "instances.plausibility.csv", encoding="utf-8", newline="") as lines:
+            rows = list(csv.DictReader(lines))
+        figures = results.plausibility()
+        self.assertEqual(len(results), len(figures))
+        self.assertEqual(["distance", "surprise", "distance_percentile", "surprise_percentile"],
+                         list(figures.dtype.names))
+        for name in figures.dtype.names:
+            self.assertEqual([float(row[name]) for row in rows], figures[name].tolist())
+        with self.assertRaisesRegex(fairlane.ResultsError, "expected a run with output.plausibility: true"):
+            self.run_demo("plain").plausibility()
+
     def test_fewer_columns(self):
         everything = self.run_demo("npy", format="npy")
         for columns, lacking in (("labels", ["score"]), ("inputs", ["score", "label", "pair"])):
