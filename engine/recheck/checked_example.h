@@ -12,8 +12,8 @@
 #include "engine/check/double_evaluator.h"
 #include "engine/recheck/contract_label.h"
 #include "engine/subject/subject.h"
-#include "engine/verify/box_domain.h"
-#include "engine/verify/cells.h"
+#include "engine/verify/boxes/box_domain.h"
+#include "engine/verify/boxes/cells.h"
 
 namespace fairlane {
 

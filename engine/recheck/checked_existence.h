@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/verify/box_domain.h"
+#include "engine/verify/boxes/box_domain.h"
 #include "models/data/domain.h"
 
 namespace fairlane {

@@ -6,7 +6,7 @@
 
 #include "engine/recheck/checked_bounds.h"
 #include "engine/subject/subject.h"
-#include "engine/verify/box_domain.h"
+#include "engine/verify/boxes/box_domain.h"
 
 namespace fairlane {
 

@@ -12,7 +12,7 @@
 #include "engine/recheck/checked_inputs.h"
 #include "engine/recheck/contract_label.h"
 #include "engine/recheck/leaf_prover.h"
-#include "engine/verify/verify_query.h"
+#include "engine/verify/boxes/verify_query.h"
 
 namespace fairlane {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/recheck/checked_existence.h"
-#include "engine/verify/box_domain.h"
+#include "engine/verify/boxes/box_domain.h"
 
 namespace fairlane {
 

@@ -10,8 +10,8 @@
 #include "engine/recheck/checked_inputs.h"
 #include "engine/recheck/contract_label.h"
 #include "engine/recheck/leaf_prover.h"
-#include "engine/verify/box_domain.h"
-#include "engine/verify/verify_query.h"
+#include "engine/verify/boxes/box_domain.h"
+#include "engine/verify/boxes/verify_query.h"
 
 namespace fairlane {
 

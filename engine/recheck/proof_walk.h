@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/verify/box_domain.h"
+#include "engine/verify/boxes/box_domain.h"
 
 namespace fairlane {
 
-/// The leaves of the trees that engine/verify/proof_tree.h describes.
+/// The leaves of the trees that engine/verify/boxes/proof_tree.h describes.
 class ProofWalk {
  public:
   /// The text outlives it.

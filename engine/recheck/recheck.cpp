@@ -28,10 +28,10 @@
 #include "engine/recheck/proof_walk.h"
 #include "engine/results/changed_inputs.h"
 #include "engine/results/manifest.h"
-#include "engine/verify/cells.h"
+#include "engine/verify/boxes/cells.h"
+#include "engine/verify/boxes/linear_limit.h"
+#include "engine/verify/boxes/proof_tree.h"
 #include "engine/verify/certificate.h"
-#include "engine/verify/linear_limit.h"
-#include "engine/verify/proof_tree.h"
 #include "engine/verify/recorded_query.h"
 #include "models/trees/scorer.h"
 

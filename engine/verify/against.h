@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "engine/subject/subject.h"
 #include "engine/verify/box_queue.h"
-#include "engine/verify/cells.h"
+#include "engine/verify/boxes/cells.h"
 
 namespace fairlane {
 

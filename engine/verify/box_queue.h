@@ -9,9 +9,9 @@
 
 #include "base/thread_pool.h"
 #include "engine/job/checkpoint.h"
-#include "engine/verify/box_decider.h"
-#include "engine/verify/cells.h"
-#include "engine/verify/proof_tree.h"
+#include "engine/verify/boxes/cells.h"
+#include "engine/verify/boxes/proof_tree.h"
+#include "engine/verify/deciders/box_decider.h"
 
 namespace fairlane {
 

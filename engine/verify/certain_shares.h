@@ -9,7 +9,7 @@
 
 #include "engine/count/binomial_interval.h"
 #include "engine/job/checkpoint.h"
-#include "engine/verify/box_decider.h"
+#include "engine/verify/deciders/box_decider.h"
 
 namespace fairlane {
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-#include "tests/engine/verify/decided_ensemble.h"
+#include "tests/engine/verify/deciders/decided_ensemble.h"
 
 namespace fairlane {
 namespace {

@@ -18,7 +18,7 @@
 #include "engine/count/region.h"
 #include "engine/recheck/recheck.h"
 #include "engine/results/manifest.h"
-#include "engine/verify/cells.h"
+#include "engine/verify/boxes/cells.h"
 #include "engine/verify/certificate.h"
 #include "engine/verify/recorded_query.h"
 #include "tests/models/temporary.h"

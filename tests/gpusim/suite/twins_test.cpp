@@ -10,7 +10,7 @@
 #include "tests/engine/search/encoded_subject.h"
 #include "tests/engine/search/network_scorer.h"
 #include "tests/engine/search/run_search.h"
-#include "tests/engine/verify/decided_boxes.h"
+#include "tests/engine/verify/deciders/decided_boxes.h"
 #include "tests/gpusim/suite/simulated_device.h"
 
 namespace fairlane {

@@ -7,7 +7,7 @@
 
 #include "kernels/cpu/cpu_boxes.h"
 #include "kernels/device/device_backend.h"
-#include "tests/engine/verify/decided_boxes.h"
+#include "tests/engine/verify/deciders/decided_boxes.h"
 #include "tests/kernels/boxes/batch_bounds.h"
 #include "tests/kernels/device/test_device.h"
 #include "tests/models/expect_error.h"

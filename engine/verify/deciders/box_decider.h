@@ -1,0 +1,75 @@
+// Whether a box of groups holds a discriminatory one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "engine/verify/boxes/box_existence.h"
+#include "engine/verify/boxes/existing_groups.h"
+#include "engine/verify/deciders/group_pairs.h"
+#include "engine/verify/deciders/open_box.h"
+
+namespace fairlane {
+
+/// What decided a box.
+enum class BoxVerdict : std::uint8_t {
+  kOpen,
+  kUnfair,        // there is an example
+  kMerged,        // fair: bounds of all variants together
+  kVariants,      // fair: bounds of each variant, or of pairs of them
+  kSplit,         // fair: units looked at by their sides
+  kEnumerated,    // fair: every group was evaluated
+  kUndefined,     // every group was evaluated, and some output is not finite
+  kWithinMargin,  // every group was evaluated, and some is fair by less than the margin
+  kEmpty,         // no group is within the limits and exists
+};
+
+/// box       what is left of an open one, to be split at `axis`
+/// peopled   what limits and constraints leave of the box: outside is nobody
+/// leaves    whether somebody may exist in what pairs of variants have left out of `peopled`
+/// variants  those that are compared, less such as exist nowhere in the box
+/// example   of an unfair one
+struct Decision {
+  BoxVerdict verdict = BoxVerdict::kOpen;
+  GroupBox box;
+  GroupBox peopled;
+  bool leaves = false;
+  std::vector<int> variants;
+  std::size_t axis = 0;
+  UnfairPair example;
+};
+
+/// What is certain of a box's groups that exist.
+/// by_merged  of an open box's `fair`, by bounds of all variants together
+struct CertainGroups {
+  double fair = 0.0;
+  double unfair = 0.0;
+  double by_merged = 0.0;
+};
+
+/// Decides boxes; one thread's. What it says of a box depends on that box alone.
+class BoxDecider {
+ public:
+  virtual ~BoxDecider() = default;
+  /// decisions [boxes]
+  virtual void decide(std::span<OpenBox const> boxes, std::span<Decision> decisions) = 0;
+  /// Counts the groups of boxes that are certainly fair and certainly not, and leaves the rest of
+  /// each open, or decided where nothing is. No examples. decisions, certain [boxes]
+  virtual void measure(ExistingGroups const& existing, std::span<OpenBox const> boxes,
+                       std::span<Decision> decisions, std::span<CertainGroups> certain) = 0;
+};
+
+// Steps that all deciders share.
+
+/// An open box, narrowed to what limits and constraints leave of it, or one that they leave empty
+/// or without anybody to compare.
+Decision begin_decision(BoxDomain const& domain, BoxExistence const& existence,
+                        VerifyQuery const& query, OpenBox const& box);
+/// Whether a box has so few groups that each is evaluated rather than it is halved.
+bool is_small(BoxDomain const& domain, GroupBox const& box);
+/// Decides an open box by each of its groups.
+void evaluate_groups(BoxExistence const& existence, GroupPairs& groups, Decision& decision);
+/// Counts each of its groups.
+CertainGroups count_groups(GroupPairs& groups, Decision& decision);
+
+}  // namespace fairlane

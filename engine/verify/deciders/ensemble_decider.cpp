@@ -1,0 +1,237 @@
+#include "engine/verify/deciders/ensemble_decider.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "engine/verify/deciders/box_draws.h"
+#include "kernels/core/lattice.h"
+
+namespace fairlane {
+namespace {
+
+constexpr int kPartSteps = 2;  // of the search in a part of a cell
+constexpr int kTries = 3;      // entries of an axis that a step looks at
+constexpr std::uint64_t kAnyLabel = ~std::uint64_t{0};
+
+}  // namespace
+
+EnsembleDecider::EnsembleDecider(BoxDomain const& domain, TreeEnsemble const& trees,
+                                 RowDescriber& rows, VerifyQuery const& query)
+    : domain_(domain),
+      existence_(domain),
+      query_(query),
+      bounds_(trees),
+      groups_(domain, rows, query, trees.outputs()),
+      inputs_(static_cast<std::size_t>(domain.inputs())),
+      one_(inputs_.size()),
+      other_(inputs_.size()),
+      weights_(inputs_.size()) {}
+
+std::uint64_t EnsembleDecider::labels(GroupBox const& box, std::span<int const> variants) {
+  domain_.enclose(box, inputs_.data());
+  domain_.enclose_variants(variants, inputs_.data());
+  bounds_.bound(inputs_);
+  if (!bounds_.finite()) return kAnyLabel;
+  return bounds_.labels(query_.least_upper(), query_.most_lower());
+}
+
+bool EnsembleDecider::prove_merged(Decision& decision) {
+  GroupBox const& own = decision.box;
+  std::uint64_t const all =
+      labels(domain_.relaxed() ? domain_.widened(own) : own, decision.variants);
+  if (!std::has_single_bit(all)) return false;
+  decision.verdict = BoxVerdict::kMerged;
+  return true;
+}
+
+bool EnsembleDecider::told_apart(GroupBox const& box, int one, int other) {
+  domain_.enclose(box, inputs_.data());
+  for (auto [variant, values] : {std::pair{one, &one_}, std::pair{other, &other_}}) {
+    int const only[] = {variant};
+    domain_.enclose_variants(only, inputs_.data());
+    for (int const k : domain_.variant_inputs())
+      (*values)[static_cast<std::size_t>(k)] = inputs_[static_cast<std::size_t>(k)].low;
+  }
+  return bounds_.separates(inputs_, one_, other_, domain_.variant_inputs());
+}
+
+bool EnsembleDecider::prove_variants(Decision& decision) {
+  auto const& list = decision.variants;
+  GroupBox const wide = domain_.relaxed() ? domain_.widened(decision.box) : GroupBox();
+  own_labels_.clear();
+  beside_labels_.clear();
+  for (int const v : list) {
+    int const only[] = {v};
+    own_labels_.push_back(labels(decision.box, only));
+    if (domain_.relaxed()) beside_labels_.push_back(labels(wide, only));
+  }
+  if (!domain_.relaxed()) beside_labels_ = own_labels_;
+  for (std::size_t a = 0; a < list.size(); ++a) {
+    for (std::size_t e = 0; e < list.size(); ++e) {
+      std::uint64_t const both = own_labels_[a] | beside_labels_[e];
+      if (a == e || std::has_single_bit(both) || !query_.compares(list[a], list[e])) continue;
+      // With a margin, equal scores may still lie on both sides of what it leaves.
+      bool const may_be_equal =
+          !domain_.relaxed() && query_.margin == 0.0 && own_labels_[a] != kAnyLabel;
+      if (may_be_equal && !told_apart(decision.box, list[a], list[e])) continue;
+      return false;
+    }
+  }
+  decision.verdict = BoxVerdict::kVariants;
+  return true;
+}
+
+double EnsembleDecider::lead(std::span<std::int32_t const> entries, int variant,
+                             std::uint64_t& label) {
+  GroupBox point;
+  for (std::int32_t const entry : entries) point.push_back({entry, entry});
+  int const only[] = {variant};
+  label = labels(point, only);
+  auto const& scores = bounds_.scores();
+  if (scores.size() == 1) return scores[0].low - query_.threshold;
+  double first = -std::numeric_limits<double>::infinity();
+  double second = first;
+  for (Interval const& score : scores) {
+    second = std::max(second, std::min(first, score.low));
+    first = std::max(first, score.low);
+  }
+  return first - second;
+}
+
+void EnsembleDecider::search(OpenBox const& box, Decision& decision) {
+  auto const& all_variants = decision.variants;
+  std::vector<int> list = all_variants;
+  int const steps = box.depth == 0 ? kFirstSteps : kPartSteps;
+  for (int start = 0; start < query_.starts; ++start) {
+    std::uint64_t const id =
+        start == 0 ? box.id : hash_word(box.id, static_cast<std::uint64_t>(start));
+    std::uint32_t draws = 0;
+    std::vector<std::int32_t> entries;
+    for (AxisRange const& range : decision.box) {
+      entries.push_back(start == 0 ? range.first + (range.last - range.first) / 2
+                                   : range.first + draw_below(id, draws++, range.size()));
+    }
+    existence_.settle(decision.box, all_variants, entries);
+    for (int step = 0; step < steps; ++step) {
+      if (existence_.constrained()) list = existence_.members(entries, all_variants);
+      if (list.empty()) list = all_variants;  // of nobody, so that the search goes on
+      std::uint64_t all = 0;
+      std::size_t nearest = 0;
+      double distance = std::numeric_limits<double>::infinity();
+      for (std::size_t v = 0; v < list.size(); ++v) {
+        std::uint64_t label = 0;
+        double const ahead = std::abs(lead(entries, list[v], label));
+        all |= label;
+        if (ahead < distance) {
+          distance = ahead;
+          nearest = v;
+        }
+      }
+      if (!std::has_single_bit(all) || domain_.relaxed()) {
+        if (auto found = groups_.certain_pair(entries, list)) {
+          decision.verdict = BoxVerdict::kUnfair;
+          decision.example = std::move(*found);
+          return;
+        }
+      }
+      // One axis to where the variant that was nearest to another label comes nearer, or anywhere.
+      std::size_t axis = 0;
+      std::int32_t entry = -1;
+      double least = distance;
+      for (std::size_t a = 0; a < entries.size(); ++a) {
+        AxisRange const& range = decision.box[a];
+        if (range.size() < 2) continue;
+        std::int32_t const here = entries[a];
+        for (int i = 0; i < kTries; ++i) {
+          entries[a] = range.first + draw_below(id, draws++, range.size());
+          std::uint64_t label = 0;
+          double const ahead = std::abs(lead(entries, list[nearest], label));
+          if (!(ahead < least) || domain_.excess(entries) > 0) continue;
+          if (existence_.constrained() && !existence_.has_pair(entries, all_variants)) continue;
+          least = ahead;
+          axis = a;
+          entry = entries[a];
+        }
+        entries[a] = here;
+      }
+      if (entry >= 0) {
+        entries[axis] = entry;
+        continue;
+      }
+      for (std::size_t a = 0; a < entries.size(); ++a) {
+        AxisRange const& range = decision.box[a];
+        entries[a] = range.first + draw_below(id, draws++, range.size());
+      }
+      existence_.settle(decision.box, all_variants, entries);
+    }
+  }
+}
+
+void EnsembleDecider::choose_axis(Decision& decision) {
+  domain_.enclose(decision.box, inputs_.data());
+  domain_.enclose_variants(decision.variants, inputs_.data());
+  std::ranges::fill(weights_, 0.0);
+  bounds_.weigh(inputs_, weights_);
+  double most = -1.0;
+  for (std::size_t a = 0; a < domain_.axes(); ++a) {
+    if (decision.box[a].size() < 2) continue;
+    double score = 0.0;
+    for (int const k : domain_.axis_inputs(a)) score += weights_[static_cast<std::size_t>(k)];
+    if (score > most) {
+      most = score;
+      decision.axis = a;
+    }
+  }
+  // Where no leaf is in doubt, it is who exists.
+  if (most == 0.0) decision.axis = existence_.axis_in_doubt(decision.box).value_or(decision.axis);
+}
+
+void EnsembleDecider::decide(std::span<OpenBox const> boxes, std::span<Decision> decisions) {
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    Decision& decision = decisions[i] = begin_decision(domain_, existence_, query_, boxes[i]);
+    if (decision.verdict != BoxVerdict::kOpen || prove_merged(decision)) continue;
+    if (prove_variants(decision)) continue;
+    if (is_small(domain_, decision.box)) {
+      evaluate_groups(existence_, groups_, decision);
+      continue;
+    }
+    search(boxes[i], decision);
+    if (decision.verdict == BoxVerdict::kOpen) choose_axis(decision);
+  }
+}
+
+void EnsembleDecider::measure(ExistingGroups const& existing, std::span<OpenBox const> boxes,
+                              std::span<Decision> decisions, std::span<CertainGroups> certain) {
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    Decision& decision = decisions[i] = begin_decision(domain_, existence_, query_, boxes[i]);
+    double const all = existing.count(decision.box);
+    certain[i] = {};
+    if (decision.verdict != BoxVerdict::kOpen || prove_merged(decision) ||
+        prove_variants(decision)) {
+      certain[i].fair = all;
+      continue;
+    }
+    auto const& list = decision.variants;
+    double unfair = 0.0;
+    for (std::size_t a = 0; a < list.size(); ++a) {
+      for (std::size_t e = 0; e < list.size(); ++e) {
+        bool const differ = std::has_single_bit(own_labels_[a]) &&
+                            std::has_single_bit(own_labels_[e]) && own_labels_[a] != own_labels_[e];
+        if (differ && query_.compares(list[a], list[e]))
+          unfair = std::max(unfair, existing.count_both(decision.box, list[a], list[e]));
+      }
+    }
+    certain[i].unfair = unfair;
+    if (unfair == all) {
+      decision.verdict = BoxVerdict::kVariants;
+    } else if (is_small(domain_, decision.box)) {
+      certain[i] = count_groups(groups_, decision);
+    } else {
+      choose_axis(decision);
+    }
+  }
+}
+
+}  // namespace fairlane

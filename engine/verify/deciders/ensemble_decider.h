@@ -1,0 +1,54 @@
+// Boxes of groups of an ensemble of trees: an example is searched for, disproved, or left open.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/verify/deciders/box_decider.h"
+#include "engine/verify/deciders/tree_bounds.h"
+
+namespace fairlane {
+
+/// Decides boxes by the leaves that they reach: bounds of all variants together; a search for an
+/// example; labels that each variant may have, and pairs of variants that no node tells apart;
+/// evaluation of every group, where these are few.
+class EnsembleDecider final : public BoxDecider {
+ public:
+  /// All outlive it. rows: of the same ensemble
+  EnsembleDecider(BoxDomain const& domain, TreeEnsemble const& trees, RowDescriber& rows,
+                  VerifyQuery const& query);
+
+  void decide(std::span<OpenBox const> boxes, std::span<Decision> decisions) override;
+  void measure(ExistingGroups const& existing, std::span<OpenBox const> boxes,
+               std::span<Decision> decisions, std::span<CertainGroups> certain) override;
+
+ private:
+  /// Labels that some group of a box may have with some of the variants; all where a score may be
+  /// infinite.
+  std::uint64_t labels(GroupBox const& box, std::span<int const> variants);
+  /// Whether bounds leave no pair, and which variants have what labels otherwise.
+  bool prove_merged(Decision& decision);
+  bool prove_variants(Decision& decision);
+  bool told_apart(GroupBox const& box, int one, int other);
+  void search(OpenBox const& box, Decision& decision);
+  /// Scores of a group with a variant, from the threshold: below 0 where label 0, and of several
+  /// outputs how far the first is ahead of the second.
+  double lead(std::span<std::int32_t const> entries, int variant, std::uint64_t& label);
+  void choose_axis(Decision& decision);
+
+  BoxDomain const& domain_;
+  BoxExistence existence_;
+  VerifyQuery const& query_;
+  TreeBounds bounds_;
+  GroupPairs groups_;
+  std::vector<Interval> inputs_;
+  std::vector<double> one_;
+  std::vector<double> other_;
+  std::vector<double> weights_;
+  std::vector<std::uint64_t> own_labels_;     // [variants of a box]
+  std::vector<std::uint64_t> beside_labels_;  // of those compared with them
+};
+
+}  // namespace fairlane

@@ -1,0 +1,146 @@
+#include "engine/verify/deciders/half_space.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fairlane {
+namespace {
+
+constexpr std::size_t kBins = 256;
+constexpr std::size_t kMostBins = kBins + 2;  // roundings may lead to one more, and none is short
+constexpr double kSlack = 0x1p-40;            // more than sums of contributions are rounded by
+
+}  // namespace
+
+HalfSpaceCounter::HalfSpaceCounter(BoxDomain const& domain)
+    : domain_(domain),
+      kernels_(box_kernels()),
+      groups_(kMostBins + static_cast<std::size_t>(kernels_.lanes)),
+      next_(groups_.size()),
+      tail_(groups_.size()) {}
+
+double HalfSpaceCounter::Part::more_than(double x) const {
+  if (x < 0.0) return entries;
+  if (!rises.empty())
+    return static_cast<double>(rises.end() - std::upper_bound(rises.begin(), rises.end(), x));
+  double const not_more = x / unit * (1.0 + kSlack);  // and the one at 0
+  return not_more < entries ? static_cast<double>(entries - 1 - static_cast<int>(not_more)) : 0.0;
+}
+
+HalfSpaceCounter::Part HalfSpaceCounter::part_of(std::size_t axis, AxisRange range,
+                                                 LinearForm const& form, double sign, double& least,
+                                                 double& size) const {
+  Part part;
+  part.entries = range.size();
+  auto const& inputs = domain_.axis_inputs(axis);
+  if (double const step = domain_.step(axis); step > 0.0) {
+    double const coefficient = sign * form.coefficients[static_cast<std::size_t>(inputs[0])];
+    double const first = coefficient * domain_.values(axis, range.first)[0];
+    double const last = coefficient * domain_.values(axis, range.last)[0];
+    least += std::min(first, last);
+    size += std::max(std::abs(first), std::abs(last));
+    part.unit = std::abs(coefficient) * step;
+    part.span = part.unit * (part.entries - 1);
+    return part;
+  }
+  double most = 0.0;
+  for (std::int32_t e = range.first; e <= range.last; ++e) {
+    auto const values = domain_.values(axis, e);
+    double sum = 0.0;
+    double magnitude = 0.0;
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      double const term = sign * form.coefficients[static_cast<std::size_t>(inputs[k])] * values[k];
+      sum += term;
+      magnitude += std::abs(term);
+    }
+    part.rises.push_back(sum);
+    most = std::max(most, magnitude);
+  }
+  std::ranges::sort(part.rises);
+  double const from = part.rises.front();
+  for (double& rise : part.rises) rise -= from;
+  least += from;
+  size += most;
+  part.span = part.rises.back();
+  return part;
+}
+
+double HalfSpaceCounter::count(std::span<AxisRange const> box, LinearForm const& form, double sign,
+                               double limit) {
+  double least = sign * form.constant;
+  double size = std::abs(form.constant) + std::abs(limit);
+  double factor = 1.0;  // groups for each sum: of the axes that add nothing
+  double span = 0.0;
+  parts_.clear();
+  for (std::size_t a = 0; a < box.size(); ++a) {
+    Part part = part_of(a, box[a], form, sign, least, size);
+    if (part.span > 0.0) {
+      span += part.span;
+      parts_.push_back(std::move(part));
+    } else {
+      factor *= part.entries;
+    }
+  }
+  double const need = limit - least + kSlack * size;
+  if (need < 0.0) return domain_.groups(box);
+  if (!(need <= span)) return 0.0;
+  return factor * count_parts(need, span);
+}
+
+double HalfSpaceCounter::count_parts(double need, double span) {
+  std::ranges::sort(parts_, {}, &Part::entries);
+  Part const& last = parts_.back();
+  double rest = last.entries;  // groups of the parts that are still to come, for each sum
+  for (std::size_t p = 0; p + 1 < parts_.size(); ++p) rest *= parts_[p].entries;
+  double const bin = std::min(span - last.span, need) / static_cast<double>(kBins);
+  if (!(bin > 0.0)) {
+    // All the span is the last part's, but for roundings.
+    double const others = rest / last.entries;
+    return others * last.more_than(need);
+  }
+  // Sums beyond the last bin suffice whatever is still added.
+  double sure = 0.0;
+  std::size_t const bins = need / bin < static_cast<double>(kBins)
+                               ? static_cast<std::size_t>(need / bin) + 2
+                               : kMostBins;
+  double const per_rise = (1.0 - kSlack) / bin;
+  std::ranges::fill(groups_, 0.0);
+  groups_[0] = 1.0;
+  std::size_t used = 1;
+  for (std::size_t p = 0; p + 1 < parts_.size(); ++p) {
+    Part const& part = parts_[p];
+    rest /= part.entries;
+    std::ranges::fill(next_, 0.0);
+    auto const shift_of = [&](std::int32_t j) {
+      return static_cast<std::size_t>(static_cast<std::int64_t>(part.rise(j) * per_rise));
+    };
+    std::size_t tail_from = used;  // of tail_, whose last is 0
+    tail_[used] = 0.0;
+    std::size_t reach = 0;
+    for (std::int32_t j = 0; j < part.entries;) {
+      std::size_t const shift = shift_of(j);
+      std::int32_t const first = j++;
+      while (j < part.entries && shift_of(j) == shift) ++j;
+      double const entries = j - first;
+      std::size_t const kept = shift < bins ? std::min(used, bins - shift) : 0;
+      for (; tail_from > kept; --tail_from)
+        tail_[tail_from - 1] = tail_[tail_from] + groups_[tail_from - 1];
+      if (kept < used) sure += entries * tail_[kept] * rest;
+      if (kept == 0) continue;
+      kernels_.add(groups_.data(), entries, next_.data() + shift, static_cast<int>(kept));
+      reach = std::max(reach, shift + kept);
+    }
+    used = reach;
+    // What whole registers have added beyond the last bin is in `sure`.
+    std::fill(next_.begin() + static_cast<std::ptrdiff_t>(bins), next_.end(), 0.0);
+    groups_.swap(next_);
+  }
+  double total = sure;
+  for (std::size_t i = 0; i < used; ++i) {
+    if (groups_[i] != 0.0)
+      total += groups_[i] * last.more_than(need - static_cast<double>(i) * bin);
+  }
+  return total;
+}
+
+}  // namespace fairlane

@@ -1,0 +1,315 @@
+#include "engine/verify/deciders/network_decider.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "engine/verify/deciders/box_draws.h"
+#include "engine/verify/deciders/line_gaps.h"
+#include "kernels/core/lattice.h"
+
+namespace fairlane {
+namespace {
+
+constexpr int kSteps = 8;            // of the search in a part of a cell
+constexpr int kSearchDepth = 10;     // of parts that are searched though they wait
+constexpr double kSlopeShare = 0.1;  // of slopes beside gaps, where groups are counted
+
+}  // namespace
+
+NetworkDecider::NetworkDecider(BoxDomain const& domain, BoundNetwork const& network,
+                               Backend& backend, VerifyQuery const& query)
+    : domain_(domain),
+      existence_(domain),
+      networks_(network),
+      query_(query),
+      groups_(domain, backend, query, network.get().outputs),
+      search_(domain, network, backend, query),
+      counter_(domain),
+      bounds_(domain, network, backend),
+      pairs_(domain, network, backend, query),
+      inputs_(static_cast<std::size_t>(network.get().inputs)) {}
+
+void NetworkDecider::begin(std::span<OpenBox const> boxes, std::span<Decision> decisions) {
+  boxes_ = boxes;
+  decisions_ = decisions;
+  for (std::size_t i = 0; i < boxes.size(); ++i)
+    decisions[i] = begin_decision(domain_, existence_, query_, boxes[i]);
+  if (!domain_.limited() && !existence_.constrained()) return;
+  limited_.assign(boxes.begin(), boxes.end());
+  for (std::size_t i = 0; i < boxes.size(); ++i) limited_[i].box = decisions[i].box;
+  boxes_ = limited_;
+}
+
+void NetworkDecider::decide(std::span<OpenBox const> boxes, std::span<Decision> decisions) {
+  if (networks_.pairs().size() == 1) return decide_alike(boxes, decisions);
+  std::vector<OpenBox> alike;
+  std::vector<Decision> decided;
+  std::vector<std::size_t> of;
+  for (std::size_t pair = 0; pair < networks_.pairs().size(); ++pair) {
+    alike.clear();
+    of.clear();
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+      if (boxes[i].classes != static_cast<std::int32_t>(pair)) continue;
+      alike.push_back(boxes[i]);
+      of.push_back(i);
+    }
+    decided.resize(alike.size());
+    decide_alike(alike, decided);
+    for (std::size_t i = 0; i < of.size(); ++i) decisions[of[i]] = std::move(decided[i]);
+  }
+}
+
+void NetworkDecider::decide_alike(std::span<OpenBox const> boxes, std::span<Decision> decisions) {
+  if (boxes.empty()) return;
+  begin(boxes, decisions);
+  bound_merged(false);
+  if (networks_.pairs().size() > 1) leave_out_classes();
+  search();
+  bound_variants();
+  prove_pairs();
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    Decision& decision = decisions_[i];
+    if (decision.verdict != BoxVerdict::kOpen) continue;
+    if (is_small(domain_, decision.box)) {
+      evaluate_groups(existence_, groups_, decision);
+    } else {
+      choose_axis(i);
+    }
+  }
+}
+
+void NetworkDecider::measure(ExistingGroups const& existing, std::span<OpenBox const> boxes,
+                             std::span<Decision> decisions, std::span<CertainGroups> certain) {
+  begin(boxes, decisions);
+  bound_merged(true);
+  bound_variants();
+  prove_pairs();
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    double const all = existing.count(boxes_[i].box);
+    if (decisions[i].verdict != BoxVerdict::kOpen) {
+      certain[i] = {.fair = all};
+      continue;
+    }
+    double const left = existing.count(decisions[i].box);
+    if (is_small(domain_, decisions[i].box)) {
+      certain[i] = count_groups(groups_, decisions[i]);
+    } else {
+      certain[i].fair = count_fair(existing, i, decisions[i].box);
+      certain[i].unfair = boxes[i].wait == 0 ? count_unfair(existing, i) : 0.0;
+      certain[i].by_merged = left < all ? count_fair(existing, i, boxes_[i].box) : certain[i].fair;
+      choose_axis(i);
+    }
+    certain[i].fair += all - left;  // what narrowing has left out
+  }
+}
+
+double NetworkDecider::count_fair(ExistingGroups const& existing, std::size_t i,
+                                  std::span<AxisRange const> box) {
+  OutputLines const& merged = merged_[i];
+  if (!merged.has_lines()) return 0.0;
+  double const t = query_.threshold;
+  double const fair = counter_.above(box, {merged.below, merged.below_constant}, t) +
+                      counter_.not_above(box, {merged.above, merged.above_constant}, t);
+  // At worst all that do not exist are among them.
+  return std::max(fair - (domain_.groups(box) - existing.count(box)), 0.0);
+}
+
+double NetworkDecider::count_unfair(ExistingGroups const& existing, std::size_t i) {
+  // Of the groups where one variant is above, those are not unfair where the other may be, too.
+  auto const& box = decisions_[i].box;
+  double const t = query_.threshold;
+  auto const& list = variants(i);
+  double const all = domain_.groups(box);
+  std::vector<double> above;
+  std::vector<double> not_above;
+  for (std::size_t v = 0; v < list.size(); ++v) {
+    OutputLines const& bounds = by_variant_[first_by_variant_[i] + v];
+    if (!bounds.has_lines()) return 0.0;
+    above.push_back(counter_.above(box, {bounds.below, bounds.below_constant}, t));
+    not_above.push_back(counter_.not_above(box, {bounds.above, bounds.above_constant}, t));
+  }
+  double most = 0.0;
+  for (std::size_t a = 0; a < list.size(); ++a) {
+    for (std::size_t e = 0; e < list.size(); ++e) {
+      if (!query_.compares(list[a], list[e])) continue;
+      double const missing = all - existing.count_both(box, list[a], list[e]);
+      most = std::max(most, above[a] + not_above[e] - all - missing);
+    }
+  }
+  return most;
+}
+
+bool NetworkDecider::reaches_both(OutputLines const& bounds) const {
+  return bounds.most > query_.least_upper() && bounds.least <= query_.most_lower();
+}
+
+void NetworkDecider::bound_merged(bool with_gaps) {
+  auto const& boxes = boxes_;
+  std::size_t const lanes = bounds_.lanes();
+  merged_.resize(boxes.size());
+  bounds_.compare_classes(boxes.front().classes);
+  for (std::size_t first = 0; first < boxes.size(); first += lanes) {
+    std::size_t const count = std::min(lanes, boxes.size() - first);
+    load_merged(first, count);
+    bounds_.bound(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      OutputLines& bounds = merged_[first + i];
+      bounds = bounds_.read(static_cast<int>(i));
+      BoxVerdict& verdict = decisions_[first + i].verdict;
+      if (verdict == BoxVerdict::kOpen && !reaches_both(bounds)) verdict = BoxVerdict::kMerged;
+      if (!with_gaps) continue;
+      bounds.gaps = find_gaps(bounds_.network(), bounds_.memory(), static_cast<int>(i));
+    }
+  }
+}
+
+void NetworkDecider::load_merged(std::size_t first, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    std::size_t const at = first + i;
+    auto const& box = boxes_[at].box;
+    bounds_.load(static_cast<int>(i), domain_.relaxed() ? domain_.widened(box) : box, variants(at));
+  }
+}
+
+void NetworkDecider::leave_out_classes() {
+  std::size_t const lanes = bounds_.lanes();
+  int const own = boxes_.front().classes;
+  ClassPair const classes = networks_.pairs()[static_cast<std::size_t>(own)];
+  auto const is_own = [&](int c) { return c == classes.first || c == classes.second; };
+  for (std::size_t first = 0; first < boxes_.size(); first += lanes) {
+    std::size_t const count = std::min(lanes, boxes_.size() - first);
+    auto const open = [&](std::size_t i) {
+      return decisions_[first + i].verdict == BoxVerdict::kOpen;
+    };
+    for (std::size_t p = 0; p < networks_.pairs().size(); ++p) {
+      ClassPair const pair = networks_.pairs()[p];
+      if (static_cast<int>(p) == own || (!is_own(pair.first) && !is_own(pair.second))) continue;
+      bool any = false;
+      for (std::size_t i = 0; i < count; ++i) any = any || open(i);
+      if (!any) break;
+      bounds_.compare_classes(static_cast<int>(p));
+      load_merged(first, count);
+      bounds_.bound(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        OutputLines const bounds = bounds_.read(static_cast<int>(i));
+        bool const out = (is_own(pair.first) && bounds.least > 0.0) ||
+                         (is_own(pair.second) && bounds.most <= 0.0);
+        if (open(i) && out) decisions_[first + i].verdict = BoxVerdict::kMerged;
+      }
+    }
+  }
+  bounds_.compare_classes(own);
+}
+
+void NetworkDecider::search() {
+  std::vector<BoxSearch::Task> tasks;
+  std::vector<std::size_t> of;
+  std::vector<std::optional<UnfairPair>> found;
+  auto const flush = [&] {
+    found.assign(tasks.size(), std::nullopt);
+    search_.search(tasks, boxes_.front().classes, found);
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      Decision& decision = decisions_[of[i]];
+      if (!found[i] || decision.verdict != BoxVerdict::kOpen) continue;
+      decision.verdict = BoxVerdict::kUnfair;
+      decision.example = std::move(*found[i]);
+    }
+    tasks.clear();
+    of.clear();
+  };
+  for (std::size_t i = 0; i < boxes_.size(); ++i) {
+    if (decisions_[i].verdict != BoxVerdict::kOpen) continue;
+    OpenBox const& box = boxes_[i];
+    if (box.wait > 0 && box.depth > kSearchDepth) continue;
+    int const steps = box.depth == 0 ? kFirstSteps : kSteps;
+    for (int start = 0; start < query_.starts && decisions_[i].verdict == BoxVerdict::kOpen;
+         ++start) {
+      std::uint64_t const id =
+          start == 0 ? box.id : hash_word(box.id, static_cast<std::uint64_t>(start));
+      tasks.push_back({id, box.box, variants(i), steps, start == 0});
+      of.push_back(i);
+      if (tasks.size() == search_.lanes()) flush();
+    }
+  }
+  if (!tasks.empty()) flush();
+}
+
+void NetworkDecider::bound_variants() {
+  auto const& boxes = boxes_;
+  pairs_.begin(boxes.size(), boxes.front().classes);
+  first_by_variant_.assign(boxes.size(), 0);
+  struct Task {
+    std::size_t box;
+    int variant;
+    bool beside;
+  };
+  std::vector<Task> tasks;
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    if (decisions_[i].verdict != BoxVerdict::kOpen || boxes[i].wait > 0) continue;
+    for (int const v : variants(i)) tasks.push_back({i, v, false});
+    if (!domain_.relaxed()) continue;
+    for (int const v : variants(i)) tasks.push_back({i, v, true});
+  }
+  std::size_t const lanes = bounds_.lanes();
+  by_variant_.resize(tasks.size());
+  for (std::size_t first = 0; first < tasks.size(); first += lanes) {
+    std::size_t const count = std::min(lanes, tasks.size() - first);
+    for (std::size_t i = 0; i < count; ++i) {
+      Task const& task = tasks[first + i];
+      int const only[] = {task.variant};
+      auto const& box = boxes[task.box].box;
+      bounds_.load(static_cast<int>(i), task.beside ? domain_.widened(box) : box, only);
+    }
+    bounds_.bound(count);
+    for (std::size_t i = 0; i < count; ++i)
+      by_variant_[first + i] = bounds_.read(static_cast<int>(i));
+  }
+  for (std::size_t at = 0; at < tasks.size();) {
+    std::size_t const box = tasks[at].box;
+    std::size_t const count = variants(box).size();
+    first_by_variant_[box] = at;
+    std::size_t const beside = domain_.relaxed() ? at + count : at;
+    bool const any =
+        pairs_.add(box, boxes[box].box, variants(box), std::span(by_variant_).subspan(at, count),
+                   std::span(by_variant_).subspan(beside, count));
+    if (!any) decisions_[box].verdict = BoxVerdict::kVariants;
+    at = beside + count;
+  }
+}
+
+void NetworkDecider::prove_pairs() {
+  pairs_.prove();
+  for (std::size_t i = 0; i < boxes_.size(); ++i) {
+    if (decisions_[i].verdict != BoxVerdict::kOpen) continue;
+    if (pairs_.proven(i)) {
+      decisions_[i].verdict = BoxVerdict::kSplit;
+    } else if (!pairs_.rest(i).empty()) {
+      decisions_[i].box = pairs_.rest(i);
+      decisions_[i].leaves = decisions_[i].box != decisions_[i].peopled;
+    }
+  }
+}
+
+void NetworkDecider::choose_axis(std::size_t i) {
+  Decision& decision = decisions_[i];
+  OutputLines const& bounds = merged_[i];
+  domain_.enclose(decision.box, inputs_.data());
+  double most = -1.0;
+  for (std::size_t a = 0; a < domain_.axes(); ++a) {
+    if (decision.box[a].size() < 2) continue;
+    double score = 0.0;
+    for (int const k : domain_.axis_inputs(a)) {
+      auto const at = static_cast<std::size_t>(k);
+      double slope = std::abs(bounds.below[at]) + std::abs(bounds.above[at]);
+      if (!bounds.gaps.empty()) slope = bounds.gaps[at] + kSlopeShare * slope;
+      score += slope * (inputs_[at].high - inputs_[at].low);
+    }
+    if (!(score <= most)) {
+      most = score;
+      decision.axis = a;
+    }
+  }
+}
+
+}  // namespace fairlane

@@ -1,0 +1,55 @@
+#include "engine/verify/deciders/open_box.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "kernels/core/lattice.h"
+
+namespace fairlane {
+
+OpenBox half_of(OpenBox const& box, std::size_t axis, bool upper, std::uint64_t number) {
+  OpenBox half = box;
+  half.id = hash_word(box.id, number);
+  ++half.depth;
+  AxisRange const whole = box.box[axis];
+  std::int32_t const middle = middle_of(whole);
+  half.box[axis] = upper ? AxisRange{middle + 1, whole.last} : AxisRange{whole.first, middle};
+  return half;
+}
+
+void pace(OpenBox& box, bool helped, std::int32_t first_pause) {
+  if (box.wait > 0) {
+    --box.wait;
+  } else if (helped) {
+    box.pause = first_pause;
+  } else {
+    box.wait = box.pause;
+    box.pause = std::max(2 * box.pause, 1);
+  }
+}
+
+void append_box(OpenBox const& box, std::vector<std::int64_t>& to) {
+  to.insert(to.end(), {static_cast<std::int64_t>(box.id), box.depth, box.variants, box.classes,
+                       box.wait, box.pause, box.number});
+  for (AxisRange const& range : box.box) to.insert(to.end(), {range.first, range.last});
+}
+
+OpenBox read_box(std::span<std::int64_t const> numbers, std::size_t axes, std::size_t& at) {
+  if (at + 7 + 2 * axes > numbers.size()) throw std::out_of_range("a saved box is cut off");
+  auto const next = [&] { return static_cast<std::int32_t>(numbers[at++]); };
+  OpenBox box;
+  box.id = static_cast<std::uint64_t>(numbers[at++]);
+  box.depth = next();
+  box.variants = next();
+  box.classes = next();
+  box.wait = next();
+  box.pause = next();
+  box.number = next();
+  for (std::size_t a = 0; a < axes; ++a) {
+    std::int32_t const first = next();
+    box.box.push_back({first, next()});
+  }
+  return box;
+}
+
+}  // namespace fairlane

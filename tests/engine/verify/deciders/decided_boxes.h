@@ -1,0 +1,55 @@
+// All decisions on a subject's boxes, as text to compare.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/verify/deciders/network_decider.h"
+#include "tests/kernels/random_subject.h"
+
+namespace fairlane {
+
+/// What a backend's batches make of a subject's whole region: every box in order, round by round,
+/// with what decided it.
+inline std::vector<std::string> decided_boxes(SubjectView const& view, Backend& backend) {
+  constexpr std::size_t kMostBoxes = 400;
+  BoxDomain const domain(view, backend.subject(), free_lists(view));
+  BoundNetwork const network(view.network);
+  VerifyQuery query;
+  query.variants.emplace_back();
+  for (int v = 0; v < domain.variants(); ++v) query.variants[0].push_back(v);
+  query.compares = [](int v, int w) { return v != w; };
+  if (view.outputs() == 1) query.threshold = static_cast<double>(view.threshold);
+  NetworkDecider decider(domain, network, backend, query);
+  std::vector<OpenBox> open;
+  for (std::size_t p = 0; p < network.pairs().size(); ++p) {
+    open.push_back({p, 0, 0, static_cast<std::int32_t>(p), 0, 0, domain.whole()});
+  }
+  std::vector<std::string> said;
+  while (!open.empty() && said.size() < kMostBoxes) {
+    std::vector<Decision> decisions(open.size());
+    decider.decide(open, decisions);
+    std::vector<OpenBox> parts;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      Decision const& decision = decisions[i];
+      std::string line = std::to_string(static_cast<int>(decision.verdict));
+      for (AxisRange const& range : decision.box)
+        line += ' ' + std::to_string(range.first) + ".." + std::to_string(range.last);
+      for (std::int32_t const entry : decision.example.entries) line += ' ' + std::to_string(entry);
+      said.push_back(line);
+      // An unfair one is halved as well: otherwise it would be the last.
+      bool const splits =
+          decision.verdict == BoxVerdict::kOpen || decision.verdict == BoxVerdict::kUnfair;
+      if (!splits || decision.box[decision.axis].size() < 2) continue;
+      OpenBox left = open[i];
+      left.box = decision.box;
+      for (bool const upper : {false, true}) {
+        parts.push_back(half_of(left, decision.axis, upper, upper ? 1 : 0));
+      }
+    }
+    open = std::move(parts);
+  }
+  return said;
+}
+
+}  // namespace fairlane
