@@ -11,6 +11,8 @@ import shutil
 import subprocess
 import sysconfig
 
+FETCHED = pathlib.Path(__file__).resolve().parents[2] / "build" / "python"
+
 CLASS_OF = {
     "FFMA": "ffma", "FADD": "fadd_fmul", "FMUL": "fadd_fmul",
     **dict.fromkeys(("DADD", "DMUL", "DFMA", "DSETP"), "fp64"),
@@ -59,11 +61,11 @@ class Code:
 
 
 def find_tool(name):
-    """Its path: FAIRLANE_CUDA_TOOLS, PATH, CUDA's own folder, or what pip installs."""
-    site = pathlib.Path(sysconfig.get_paths()["purelib"]) / "nvidia"
+    """Its path: FAIRLANE_CUDA_TOOLS, PATH, CUDA's own folder, or what scripts/setup or pip installs."""
+    sites = [FETCHED, pathlib.Path(sysconfig.get_paths()["purelib"])]
     homes = [os.environ.get("FAIRLANE_CUDA_TOOLS", ""), os.path.dirname(shutil.which(name) or ""),
              *(os.path.join(os.environ.get(home, ""), "bin") for home in ("CUDA_HOME", "CUDA_PATH")),
-             "/usr/local/cuda/bin", *sorted(map(str, site.glob("*/bin")))]
+             "/usr/local/cuda/bin", *(str(home) for site in sites for home in sorted(site.glob("nvidia/*/bin")))]
     for home in homes:
         path = pathlib.Path(home) / name
         if home and os.access(path, os.X_OK):
