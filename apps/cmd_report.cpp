@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "engine/digest/results_digest.h"
+#include "engine/report/html_parts.h"
 #include "engine/report/results_html.h"
 #include "engine/report/results_words.h"
 
@@ -69,7 +70,7 @@ ExitCode report_results(ReportArguments const& arguments) {
   }
   std::string const out =
       arguments.out.empty() ? (fs::path(dirs.front()) / "report.html").string() : arguments.out;
-  refuse_no_file(out);
+  refuse_other_file(out, report::kPageBeginning, "a page of results");
   ResultsPage const page = page_of(dirs);
   write_text_file(out, page.text);
   if (arguments.json) {

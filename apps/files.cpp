@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 
 #include "base/error.h"
@@ -20,6 +21,18 @@ void refuse_no_file(std::string const& path) {
   throw Error(ExitCode::kOutput,
               fmt::format("{}: is {}, expected a file or a new name", escaped(path, path.size()),
                           fs::is_directory(status) ? "a directory" : "a device or a pipe"));
+}
+
+void refuse_other_file(std::string const& path, std::string_view beginning, char const* kind) {
+  refuse_no_file(path);
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return;
+  std::string found(beginning.size(), '\0');
+  file.read(found.data(), static_cast<std::streamsize>(found.size()));
+  if (file.gcount() == 0 || found == beginning) return;
+  throw Error(ExitCode::kOutput,
+              fmt::format("{}: is a file, but not {}, and would be replaced; expected a new name",
+                          escaped(path, path.size()), kind));
 }
 
 void write_text_file(std::string const& path, std::function<void(TextSink const&)> const& fill) {

@@ -18,6 +18,10 @@ void write_text_file(std::string const& path, std::function<void(TextSink const&
 /// Throws Error(kOutput) where a directory or a device has the name of a file that is to be
 /// written: a file would take its place.
 void refuse_no_file(std::string const& path);
+/// Throws that, too, where there is a file that does not begin like those that the command writes,
+/// and would be lost.
+/// kind  what those are, such as "a page of results"
+void refuse_other_file(std::string const& path, std::string_view beginning, char const* kind);
 
 /// Whether a path's name is that of a YAML file.
 bool is_yaml(std::string const& path);

@@ -77,14 +77,21 @@ std::string undefined_text(Members const& summary) {
   return text;
 }
 
-/// What plausibility.at_least has left out; empty where nothing.
-std::string left_out_text(Members const& summary) {
-  std::int64_t const left_out = summary.count("left_out");
-  if (left_out == 0) return {};
-  return fmt::format(
-      "{} tried inputs, than which fewer than {} % of the table's rows are stranger, or which "
-      "violate a constraint",
-      with_commas(left_out), summary.number("at_least"));
+/// How plausible findings had to be, or steps preferred to be.
+void add_plausibility(Facts& facts, Json const& plausibility) {
+  if (Json const* const at_least = plausibility.find("at_least")) {
+    facts.add("plausible",
+              fmt::format("findings than which at least {} % of the table's rows are stranger",
+                          at_least->get<double>()));
+    facts.add("left out",
+              fmt::format("{} tried inputs: less plausible than that, or excluded by the domain's "
+                          "constraints, if it has any",
+                          with_commas(plausibility.at("left_out").get<std::int64_t>())));
+  }
+  if (Json const* const weight = plausibility.find("weight"))
+    facts.add("weight", fmt::format("{} a nat of surprise, by which local steps prefer plausible "
+                                    "inputs",
+                                    weight->get<double>()));
 }
 
 /// A count that may exceed every integer.
@@ -165,9 +172,9 @@ std::string summary_text(std::string const& json, std::string const& source, Dom
               fmt::format("{} tried inputs violate a constraint of the domain and do not count",
                           with_commas(excluded)));
   }
-  if (std::string const left_out = left_out_text(summary); !left_out.empty())
-    facts.add("left out", left_out);
   facts.add("method", summary.text("method"));
+  if (Json const* const plausibility = document.find("plausibility"))
+    add_plausibility(facts, *plausibility);
   if (std::string const scores = summary.text("scores"); !scores.empty()) {
     facts.add("scores", scores == name_of(ScoreKind::kLabels)
                             ? "the model gives labels only; one-hot vectors stand for probabilities"

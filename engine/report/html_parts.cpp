@@ -75,7 +75,8 @@ std::string section(std::string_view id, std::string_view title, std::string_vie
 }
 
 std::string page_begin(std::string_view title) {
-  return "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+  return std::string(kPageBeginning) +
+         "<head>\n<meta charset=\"utf-8\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
          "<meta name=\"color-scheme\" content=\"light dark\">\n"
          "<link rel=\"icon\" href=\"data:,\">\n"  // else a server is asked for one

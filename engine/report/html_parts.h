@@ -41,6 +41,8 @@ std::string element(std::string_view tag, std::string_view text);
 std::string wrapped(std::string_view tag, std::string_view markup);
 /// A section with its heading. id: its anchor
 std::string section(std::string_view id, std::string_view title, std::string_view markup);
+/// How every page begins, by which one is known.
+inline constexpr std::string_view kPageBeginning = "<!doctype html>\n<html lang=\"en\">\n";
 /// The page's start up to its body, with the style; `</body></html>` ends it.
 std::string page_begin(std::string_view title);
 /// Links to the sections, which are anchors and names.

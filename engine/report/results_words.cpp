@@ -141,9 +141,15 @@ void add_undefined(Json const& summary, std::vector<std::string>& limits) {
   if (whole_at(summary, "plausibility.left_out") > 0)
     limits.push_back(
         fmt::format("{} inputs count nowhere: fewer than {} % of the table's rows are stranger, or "
-                    "they violate a constraint of the domain.",
+                    "the domain's constraints, if it has any, exclude them.",
                     count_at(summary, "plausibility.left_out"),
-                    number_words(summary.at("plausibility").at("at_least"))));
+                    summary.at("plausibility").at("at_least").get<double>()));
+  Json const* const plausibility = present(summary, "plausibility");
+  if (plausibility != nullptr && plausibility->contains("weight"))
+    limits.push_back(
+        fmt::format("The search preferred plausible inputs (plausibility.weight: {}), so that rare "
+                    "ones were found less often.",
+                    plausibility->at("weight").get<double>()));
   if (whole_at(summary, "undefined") > 0)
     limits.push_back(
         fmt::format("The output for {} inputs is no finite number; they count as "

@@ -62,6 +62,7 @@ Summary summarize(RunConfig const& config, TestSubject const& subject, SearchRes
   summary.found = found;
   summary.constrained = !subject.constraints().empty();
   if (subject.limits_findings()) summary.at_least = config.plausibility.at_least;
+  if (subject.weighs_surprise()) summary.weight = config.plausibility.weight;
   summary.success_rate = ratio(found.unique_instances, found.unique_generated);
   summary.evaluations_per_instance = ratio(result.counts.model_evaluations, found.unique_instances);
   summary.cut = result.cut.reason;

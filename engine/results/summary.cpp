@@ -66,6 +66,7 @@ std::string summary_json(Summary const& summary) {
   } else if (summary.constrained) {
     json["infeasible"] = found.infeasible;
   }
+  if (summary.weight) json["plausibility"]["weight"] = *summary.weight;
   if (summary.domain_share) json["domain_share"] = domain_share_json(*summary.domain_share);
   if (summary.little_found) json["little_found"] = little_found_json(*summary.little_found);
   if (summary.agreement) json["agreement"] = *summary.agreement;

@@ -59,6 +59,7 @@ struct Summary {
   FindingCounts found;
   bool constrained = false;        // constraints exclude inputs
   std::optional<double> at_least;  // plausibility that a finding needs, in per cent
+  std::optional<double> weight;    // of plausibility in local steps, where there is one
   double success_rate = 0.0;       // unique IDIs / unique inputs generated
   double evaluations_per_instance = 0.0;
   std::optional<double> severity_mean;  // over the unique IDIs; none where nothing scored them

@@ -221,10 +221,9 @@ void require_usable(MethodSpec const& method, TestSubject const& subject) {
     std::string able;
     for (auto const& other : kMethods)
       if (other.weighs_surprise) able += std::string(able.empty() ? "" : ", ") + other.name;
-    throw Error(ExitCode::kConfig,
-                std::string("plausibility.weight: method '") + method.name +
-                    "' takes no local steps that it could weigh; expected one of " + able +
-                    ", or a weight of 0");
+    throw Error(ExitCode::kConfig, std::string("plausibility.weight: method '") + method.name +
+                                       "' does not weigh its steps; expected one of " + able +
+                                       ", or a weight of 0");
   }
   Model const& model = subject.model();
   bool const differences = method.gradient == GradientKind::kProbabilityDifference ||

@@ -25,15 +25,16 @@ namespace {
 constexpr std::size_t kLongestPath = 4096;
 constexpr std::size_t kListedNames = 20;  // attributes named in one message
 
-// Where a key stands, as the start of a message.
-std::string place_of(RunConfig const& config, std::string const& key) {
+// What is said of a key, "is 3, expected ..." or a sentence, behind where it stands.
+std::string said_of(RunConfig const& config, std::string const& key, std::string const& what) {
   auto const found = config.positions.find(key);
   std::string const& place = found != config.positions.end() ? found->second : config.source;
-  return place.empty() ? key + ": " : fmt::format("{}: {}: ", escaped(place, kLongestPath), key);
+  std::string const said = key + (what.starts_with("is ") ? " " : ": ") + what;
+  return place.empty() ? said : fmt::format("{}: {}", escaped(place, kLongestPath), said);
 }
 
 Error bad_config(RunConfig const& config, std::string const& key, std::string const& what) {
-  return Error(ExitCode::kConfig, place_of(config, key) + what);
+  return Error(ExitCode::kConfig, said_of(config, key, what));
 }
 
 /// The key of `plausibility` by which a search is steered, and its value.
@@ -279,10 +280,11 @@ void TestSubject::require_finite_outputs(RunConfig const& config) const {
 RunConfig const& unlimited(RunConfig const& config, char const* command) {
   if (!config.plausibility.steers()) return config;
   auto const [key, figure] = steering_key(config);
-  throw Error(ExitCode::kUnavailable,
-              fmt::format("{}is {}, which `{}` does not look at; expected 0 (`run` and `compare` "
-                          "honour it)",
-                          place_of(config, key), figure, command));
+  throw Error(
+      ExitCode::kUnavailable,
+      said_of(config, key,
+              fmt::format("is {}, which `{}` does not look at; expected 0: only searches honour it",
+                          figure, command)));
 }
 
 void TestSubject::check_inputs(RunConfig const& config) const {

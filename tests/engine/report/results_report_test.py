@@ -83,6 +83,20 @@ class Results(unittest.TestCase):
             self.fairlane("report", command)
             self.assertEqual(written, path.read_bytes(), command)
 
+    def test_only_pages_are_replaced(self):
+        findings = (self.folder / "run/instances.csv").read_bytes()
+        refused = self.fairlane("report", "run", "--out", "run/instances.csv", code=73)
+        self.assertIn("run/instances.csv: is a file, but not a page of results", refused.stderr)
+        self.assertEqual(findings, (self.folder / "run/instances.csv").read_bytes())
+        for _ in range(2):  # the second one replaces a page
+            self.fairlane("report", "run", "--out", "again.html")
+
+    def test_a_weight_is_told(self):
+        told = self.fairlane("run", "census.yaml", "--out", "weighed", "--set", "plausibility.weight=2", "--samples", "0")
+        self.assertIn("2 a nat of surprise", told.stdout)
+        self.assertEqual({"weight": 2.0}, self.json_of("weighed/summary.json")["plausibility"])
+        self.assertIn("preferred plausible inputs (plausibility.weight: 2)", self.text_of("weighed"))
+
     def test_equal_results_have_equal_pages_without_times(self):
         self.fairlane("run", "census.yaml", "--out", "run-again", *COMMANDS["run"], "--quiet", "--threads", "1")
         self.assertEqual((self.folder / "run/report.html").read_bytes(),

@@ -223,6 +223,11 @@ TEST(PlausibleSearch, AWeightPrefersWhatIsLikely) {
       std::string const dir = folder.file(fmt::format("{}-{}", method, weight));
       Summary const summary = run(to(config, dir), options_with(2));
       EXPECT_FALSE(summary.at_least.has_value());
+      Json const json = Json::parse(summary_json(summary));
+      EXPECT_EQ(json.contains("plausibility"), weight > 0.0);
+      if (weight > 0.0) {
+        EXPECT_EQ(json.at("plausibility"), Json({{"weight", weight}}));
+      }
       EXPECT_EQ(check_directory(dir).failed, 0);
       std::istringstream figures(slurp(dir + "/instances.plausibility.csv"));
       std::string line;
@@ -260,7 +265,7 @@ TEST(PlausibleSearch, AWeightIsForStepsThatCanBeWeighed) {
                [&] { enumerate(config, {}); });
   config.data.clear();
   config.global.seeding = "uniform";
-  expect_error(ExitCode::kConfig, {"plausibility.weight: is 1", "`data`"},
+  expect_error(ExitCode::kConfig, {"plausibility.weight is 1", "`data`"},
                [&] { TestSubject const subject(config); });
 }
 
@@ -273,7 +278,7 @@ TEST(PlausibleSearch, NeedsATableAndIsRefusedWhereNothingIsSearched) {
                [&] { enumerate(config, {}); });
   config.data.clear();
   config.global.seeding = "uniform";
-  expect_error(ExitCode::kConfig, {"plausibility.at_least: is 5", "`data`"},
+  expect_error(ExitCode::kConfig, {"plausibility.at_least is 5", "`data`"},
                [&] { TestSubject const subject(config); });
 }
 
