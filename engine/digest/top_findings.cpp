@@ -60,6 +60,12 @@ double gap(KeptFinding const& finding) {
   return std::fabs(static_cast<double>(finding.score) - static_cast<double>(finding.pair_score));
 }
 
+/// By what findings are sorted, the most plausible one first. Where a table has equal rows, many
+/// people share one percentile of distance: surprise tells them apart.
+std::pair<double, double> plausibility_rank(Plausibility const& one) {
+  return {one.implausibility(), one.surprise};
+}
+
 /// What is known of a finding beside its file.
 struct Shown {
   KeptFinding finding;
@@ -234,7 +240,7 @@ std::vector<Shown> TopInstances::with_plausibility(std::vector<KeptFinding> find
 std::vector<Shown> TopInstances::plausible() {
   std::vector<Shown> shown = with_plausibility(best_.first.take());
   std::ranges::sort(shown, {}, [](Shown const& one) {
-    return std::pair(one.plausibility->implausibility(), one.finding.number);
+    return std::pair(plausibility_rank(*one.plausibility), one.finding.number);
   });
   shown.resize(std::min(shown.size(), query_.count));
   return shown;
@@ -355,7 +361,7 @@ Json top_of_audit(std::string const& dir, RecordedRun const& recorded, Domain co
       std::ranges::stable_sort(all, std::greater<>(), &AuditFinding::severity);
     if (query.order == FindingOrder::kPlausibility) {
       std::ranges::stable_sort(
-          all, {}, [](AuditFinding const& one) { return one.plausibility.implausibility(); });
+          all, {}, [](AuditFinding const& one) { return plausibility_rank(one.plausibility); });
     }
     if (query.order == FindingOrder::kDiversity) {
       all = different_of(all, domain, recorded_plausibility(dir, recorded, domain, query),

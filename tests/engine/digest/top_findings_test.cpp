@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <random>
+#include <tuple>
 
 #include "base/error.h"
 #include "engine/count/enumerate.h"
@@ -285,13 +286,35 @@ TEST_F(TopFindings, ByPlausibilityAreTheMostOrdinaryPeople) {
     SCOPED_TRACE(candidates);
     auto all = first(unsurprising, candidates);
     std::ranges::sort(all, {}, [&](Line const& line) {
-      return std::pair(scored.score(line.row).front().implausibility(), line.number);
+      Plausibility const one = scored.score(line.row).front();
+      return std::tuple(one.implausibility(), one.surprise, line.number);
     });
     for (std::size_t const count : {std::size_t{1}, std::size_t{10}, std::size_t{40}}) {
       expect_findings(top(dir, query_of(FindingOrder::kPlausibility, count, candidates)),
                       first(all, count), dir, &scored);
     }
   }
+}
+
+TEST_F(TopFindings, OfTheSameImplausibilityTheLeastSurprisingComesFirst) {
+  // Every row twice: all have a distance of 0 to their nearest, and one percentile of distance.
+  std::string const once = slurp(config_.data);
+  folder_.write("data.csv", once + once.substr(once.find('\n') + 1));
+  std::string const dir = run_in("out", config_);
+  PlausibilityModel const scored = model();
+  Json const shown = top(dir, query_of(FindingOrder::kPlausibility, 50));
+  std::vector<std::pair<double, double>> ranks;
+  for (Json const& finding : shown.at("findings")) {
+    std::vector<std::int32_t> row;
+    for (Attribute const& attribute : resolved().attributes)
+      row.push_back(finding.at("codes").at(attribute.name).get<std::int32_t>());
+    Plausibility const one = scored.score(row).front();
+    ranks.emplace_back(one.implausibility(), one.surprise);
+  }
+  ASSERT_EQ(ranks.size(), 50U);
+  EXPECT_TRUE(std::ranges::is_sorted(ranks));
+  EXPECT_LT(ranks.front().second, ranks.back().second);
+  EXPECT_EQ(ranks[0].first, ranks[10].first);
 }
 
 TEST_F(TopFindings, DifferentOnesAreChosenFromTheMostSevereAndASample) {
