@@ -195,6 +195,7 @@ FindingTally tally_of(ResultsPlace const& place, RunConfig const& config,
     pipeline.submit();
   }
   pipeline.drain();
+  file.require_listed_rows();
   return all;
 }
 

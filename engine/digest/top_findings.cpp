@@ -22,6 +22,7 @@
 #include "engine/digest/told_domain.h"
 #include "engine/plausibility/plausibility_json.h"
 #include "engine/plausibility/selection.h"
+#include "engine/results/instance_files.h"
 #include "engine/results/instances_reader.h"
 #include "engine/results/table_plausibility.h"
 
@@ -224,6 +225,7 @@ void TopInstances::read() {
     pipeline.submit();
   }
   pipeline.drain();
+  file_.require_listed_rows();
 }
 
 std::vector<Shown> TopInstances::with_plausibility(std::vector<KeptFinding> findings) const {
@@ -385,6 +387,7 @@ Json top_of_audit(std::string const& dir, RecordedRun const& recorded, Domain co
 Json top_findings(std::string const& dir, RecordedRun const& recorded, Domain domain,
                   TopQuery const& query) {
   if (recorded.command == "audit") return digest::top_of_audit(dir, recorded, domain, query);
+  if (recorded.lists_instances) require_instance_index(dir);
   return digest::TopInstances(dir, recorded, std::move(domain), query).run();
 }
 

@@ -213,6 +213,20 @@ class Results(unittest.TestCase):
             self.assertRegex(done.stderr, rf"^fairlane: error: {name}/{file}[^\n]*\n$")
             self.assertFalse((self.folder / name / "report.html").exists())
 
+    def test_other_rows_than_are_listed_are_refused(self):
+        shutil.copytree(self.folder / "run", self.folder / "one-less")
+        path = self.folder / "one-less/instances.csv"
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join(lines[:2] + lines[3:]))
+        message = (f"fairlane: error: one-less/instances.csv: has {len(lines) - 2} rows, "
+                   f"expected {len(lines) - 1} as instances.json lists\n")
+        for words in (["report", "one-less"], ["inspect", "one-less", "--sort", "severity"]):
+            self.assertEqual(message, self.fairlane(*words, code=76).stderr)
+        (self.folder / "one-less/instances.json").unlink()
+        for words in (["report", "one-less"], ["inspect", "one-less", "--sort", "severity"]):
+            self.assertRegex(self.fairlane(*words, code=76).stderr,
+                             r"^fairlane: error: one-less/instances.json: no such file, expected [^\n]*\n$")
+
 
 if __name__ == "__main__":
     unittest.main()
