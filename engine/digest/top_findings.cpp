@@ -57,6 +57,8 @@ PlausibilityModel recorded_plausibility(std::string const& dir, RecordedRun cons
   return table_plausibility(recorded.config, domain, query.threads);
 }
 
+/// Of the pair that the file has: the severity, over all members of the similar set, only the model
+/// could tell.
 double gap(KeptFinding const& finding) {
   return std::fabs(static_cast<double>(finding.score) - static_cast<double>(finding.pair_score));
 }
@@ -248,7 +250,7 @@ std::vector<Shown> TopInstances::plausible() {
   return shown;
 }
 
-/// Of the most severe ones and of as many others.
+/// Of those with the widest pairs and of as many others.
 std::vector<Shown> TopInstances::different() {
   std::vector<KeptFinding> others = best_.sample.take();
   std::erase_if(others,
@@ -258,15 +260,16 @@ std::vector<Shown> TopInstances::different() {
   std::ranges::move(others, std::back_inserter(people));
   std::vector<Shown> const all = with_plausibility(std::move(people));
   std::vector<std::int32_t> rows;
-  std::vector<double> severity;
+  std::vector<double> differences;
   std::vector<Plausibility> plausibility;
   for (Shown const& one : all) {
     rows.insert(rows.end(), one.finding.row.begin(), one.finding.row.end());
-    severity.push_back(gap(one.finding));
+    differences.push_back(gap(one.finding));
     plausibility.push_back(*one.plausibility);
   }
   std::vector<Shown> shown;
-  for (std::size_t const i : choose_different(*model_, rows, severity, plausibility, query_.count))
+  for (std::size_t const i :
+       choose_different(*model_, rows, differences, plausibility, query_.count))
     shown.push_back(all[i]);
   return shown;
 }
@@ -291,7 +294,7 @@ Json TopInstances::json_of(Shown const& shown) const {
     for (std::size_t a = 0; a < one.row.size(); ++a)
       json["words"].add_member(domain_.attributes[a].name, domain_.attributes[a].word(one.row[a]));
   }
-  if (columns_.has_scores()) json["severity"] = gap(one);
+  if (columns_.has_scores()) json["pair_difference"] = gap(one);
   if (shown.plausibility) json["plausibility"] = plausibility_json(*shown.plausibility);
   return json;
 }

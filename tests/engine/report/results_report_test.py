@@ -125,7 +125,8 @@ class Results(unittest.TestCase):
             gap = abs(float(row["score"]) - float(row["pair_score"]))
             widest[profile] = max(gap, widest.get(profile, 0.0))
         expected = [f"{gap:.3f}" for gap in sorted(widest.values(), reverse=True)[:10]]
-        self.assertEqual(expected, re.findall(r"Severity (\d\.\d+)\.", self.text_of("run")))
+        self.assertEqual(expected, re.findall(r"Difference of the pair (\d\.\d+)\.", self.text_of("run")))
+        self.assertNotIn("Severity", self.text_of("run"))
 
     def test_directions_add_up_to_the_findings(self):
         text = self.text_of("run")
