@@ -69,7 +69,8 @@ bool InstanceFile::open() {
       throw Error(ExitCode::kIntegrity, fmt::format("{}: no such file, expected what {} lists",
                                                     shown(path()), kInstanceIndex));
     throw Error(ExitCode::kNoInput, fmt::format("{}: no such file; `run` writes instances, "
-                                                "`enumerate` with --instances, no other command",
+                                                "`enumerate` with --instances all or N, no other "
+                                                "command",
                                                 shown(path())));
   }
   if (format_ == OutputFormat::kParquet) {

@@ -36,7 +36,8 @@ class Column:
 
 
 def read(directory):
-    """The results in a directory that `fairlane run` or `enumerate --instances N` has finished.
+    """The results in a directory that `fairlane run`, or `enumerate` with `--instances all` or `N`,
+    has finished.
 
     Raises ResultsError, or MissingInputError where a file cannot be read.
     """
