@@ -74,6 +74,17 @@ struct Arguments::Parser {
     }
   }
 
+  /// Says of an option that ends the line, or is followed by another one, what it lacks.
+  /// message  the parser's, which begins with the option's name
+  void check_missing_value(std::string const& message) const {
+    for (CLI::Option const* option : app.get_options()) {
+      if (!message.starts_with(option->get_name() + ":")) continue;
+      throw usage_error(fmt::format(
+          "{}: {} has no value, expected {}; see 'fairlane {} --help'", command, option->get_name(),
+          option->get_type_name().empty() ? "one" : option->get_type_name(), command));
+    }
+  }
+
   /// Refuses a second value where one is meant.
   void check_counts() const {
     for (CLI::Option const* option : app.get_options()) {
@@ -116,6 +127,10 @@ bool Arguments::parse(std::vector<std::string> words) {
     parser_->check_extras();  // a misspelt flag is the likelier cause
     throw usage_error(
         fmt::format("{}: {}; see 'fairlane {} --help'", command, error.what(), command));
+  } catch (CLI::ArgumentMismatch const& error) {
+    parser_->check_counts();
+    parser_->check_missing_value(error.what());
+    throw usage_error(fmt::format("{}: {}", command, error.what()));
   } catch (CLI::ParseError const& error) {
     parser_->check_counts();
     throw usage_error(fmt::format("{}: {}", command, error.what()));

@@ -461,9 +461,10 @@ Action add_inspect(Arguments& app) {
                  "show N findings of a directory, one of each profile (default with --sort: 5)")
       ->type_name("N");
   app.add_option("--sort", arguments->sort,
-                 "which: `file`, as the files have them; `severity`, those of the widest gap "
-                 "between scores; `plausibility`, the most ordinary people beside the table; "
-                 "`diversity`, severe, plausible and different from each other")
+                 "which: `file`, as the files have them; `severity`, those with the widest "
+                 "difference between the scores of the pair that the file has, of an audit the "
+                 "most severe ones; `plausibility`, the most ordinary people beside the table; "
+                 "`diversity`, wide pairs, plausible and different from each other")
       ->type_name("file|severity|plausibility|diversity");
   arguments->loading.add_to(app);
   arguments->console.add_to(app);

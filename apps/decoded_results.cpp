@@ -87,6 +87,7 @@ void decode_findings(std::string const& dir, RecordedRun const& recorded, Domain
     file.parse(block, take, fail);
     sink(out);
   }
+  file.require_listed_rows();
 }
 
 constexpr std::string_view kFindings = "instances.csv";

@@ -14,12 +14,14 @@ std::string change_text(Json const& json, char const* key) {
   return escaped(text, text.size());
 }
 
-/// "severity 0.412; implausibility 95.2 (distance 0.083, surprise 14.20)"; empty where nothing is
-/// known.
+/// "severity 0.412; implausibility 95.2 (distance 0.083, surprise 14.20)", for a severity that is
+/// unknown the difference of the pair's scores; empty where nothing is known.
 std::string figures_text(Json const& finding) {
   std::string text;
   if (Json const* const severity = finding.find("severity"))
     text = fmt::format("severity {:.3f}", severity->get<double>());
+  if (Json const* const difference = finding.find("pair_difference"))
+    text = fmt::format("difference of the pair {:.3f}", difference->get<double>());
   if (Json const* const json = finding.find("plausibility")) {
     Plausibility const one = plausibility_of(*json);
     text += fmt::format("{}implausibility {:.1f} (distance {:.3f}, surprise {:.2f})",
@@ -28,16 +30,18 @@ std::string figures_text(Json const& finding) {
   return text;
 }
 
-char const* title_of(std::string const& sort) {
+/// knows_severity  whether findings have it, not only the difference of a pair
+char const* title_of(std::string const& sort, bool knows_severity) {
   switch (find_word<FindingOrder>(sort)->value) {
     case FindingOrder::kFile:
       return "first findings";
     case FindingOrder::kSeverity:
-      return "most severe findings";
+      return knows_severity ? "most severe findings" : "findings with the widest pairs";
     case FindingOrder::kPlausibility:
       return "most plausible findings";
     case FindingOrder::kDiversity:
-      return "severe, plausible and different findings";
+      return knows_severity ? "severe, plausible and different findings"
+                            : "findings with wide pairs, plausible and different";
   }
   return "";
 }
@@ -80,7 +84,10 @@ std::string top_text(Json const& top) {
   };
   std::string text;
   for (Json const& finding : top.at("findings")) {
-    if (text.empty()) text = fmt::format("\n{}:\n", title_of(top.at("sort").get<std::string>()));
+    if (text.empty()) {
+      text = fmt::format("\n{}:\n",
+                         title_of(top.at("sort").get<std::string>(), finding.contains("severity")));
+    }
     text += finding_text(finding, decision);
     std::string const figures = figures_text(finding);
     if (!figures.empty()) text += "    " + figures + "\n";

@@ -267,6 +267,7 @@ void Enumeration::add_instances(std::string const& dir) {
           throw Error(ExitCode::kIntegrity, fmt::format("{}: {}", file.place(number), what));
         });
   }
+  file.require_listed_rows();
 }
 
 }  // namespace

@@ -195,6 +195,7 @@ FindingTally tally_of(ResultsPlace const& place, RunConfig const& config,
     pipeline.submit();
   }
   pipeline.drain();
+  file.require_listed_rows();
   return all;
 }
 
@@ -294,7 +295,7 @@ Json digest_findings(ResultsPlace const& place, RunConfig const& config, Domain 
   Json pairs = Json::array();
   for (KeptFinding const& pair : all.take_pairs()) {
     Json json = finding_json(domain, columns, selected, pair);
-    if (columns.has_scores()) json["severity"] = gap(pair.score, pair.pair_score);
+    if (columns.has_scores()) json["pair_difference"] = gap(pair.score, pair.pair_score);
     pairs.push_back(std::move(json));
   }
   return {{"count", all.count()},

@@ -15,6 +15,7 @@
 #include "engine/digest/told_domain.h"
 #include "engine/record/output_dir.h"
 #include "engine/results/instance_files.h"
+#include "engine/results/manifest.h"
 #include "models/data/domain_yaml.h"
 
 namespace fairlane {
@@ -128,6 +129,7 @@ void add_rows(Json& digest, ResultsPlace const& place, RunConfig const& config) 
   digest["value_words"] = words_of_protected(config, *domain);
   std::string const& command = digest.at("command").get<std::string>();
   if (command == "run" || command == "enumerate") {
+    if (lists_instances(digest.at("manifest"))) require_instance_index(place.files);
     if (is_there(place.files + "/" + kInstanceIndex))
       digest["findings"] = digest_findings(place, config, *domain);
     if (is_there(place.files + "/values.csv"))

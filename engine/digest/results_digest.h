@@ -28,8 +28,8 @@ struct ResultsPlace {
 ///   attributes  names in the domain's order
 ///   value_words  of each protected `attribute` the `words` of its codes
 ///   findings    of instances: `count`; `values`: for each attribute its `tiles`, how many findings
-///               have a value or one of a range; `directions`; `pairs` as audit.json's findings.
-///               Absent: the directory has none
+///               have a value or one of a range; `directions`; `pairs` as audit.json's findings,
+///               with `pair_difference` instead of `severity`. Absent: the directory has none
 ///   values      of enumerate: same as `tiles`, of profiles, with `of` how many there are
 ///   cells       of verify: `shown` of `count`, `pairs`: examples
 ///   seeds       of a trace: how many there are, how many `found` one, by number of `tests`

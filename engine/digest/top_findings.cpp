@@ -22,6 +22,7 @@
 #include "engine/digest/told_domain.h"
 #include "engine/plausibility/plausibility_json.h"
 #include "engine/plausibility/selection.h"
+#include "engine/results/instance_files.h"
 #include "engine/results/instances_reader.h"
 #include "engine/results/table_plausibility.h"
 
@@ -56,8 +57,16 @@ PlausibilityModel recorded_plausibility(std::string const& dir, RecordedRun cons
   return table_plausibility(recorded.config, domain, query.threads);
 }
 
+/// Of the pair that the file has: the severity, over all members of the similar set, only the model
+/// could tell.
 double gap(KeptFinding const& finding) {
   return std::fabs(static_cast<double>(finding.score) - static_cast<double>(finding.pair_score));
+}
+
+/// By what findings are sorted, the most plausible one first. Where a table has equal rows, many
+/// people share one percentile of distance: surprise tells them apart.
+std::pair<double, double> plausibility_rank(Plausibility const& one) {
+  return {one.implausibility(), one.surprise};
 }
 
 /// What is known of a finding beside its file.
@@ -218,6 +227,7 @@ void TopInstances::read() {
     pipeline.submit();
   }
   pipeline.drain();
+  file_.require_listed_rows();
 }
 
 std::vector<Shown> TopInstances::with_plausibility(std::vector<KeptFinding> findings) const {
@@ -234,13 +244,13 @@ std::vector<Shown> TopInstances::with_plausibility(std::vector<KeptFinding> find
 std::vector<Shown> TopInstances::plausible() {
   std::vector<Shown> shown = with_plausibility(best_.first.take());
   std::ranges::sort(shown, {}, [](Shown const& one) {
-    return std::pair(one.plausibility->implausibility(), one.finding.number);
+    return std::pair(plausibility_rank(*one.plausibility), one.finding.number);
   });
   shown.resize(std::min(shown.size(), query_.count));
   return shown;
 }
 
-/// Of the most severe ones and of as many others.
+/// Of those with the widest pairs and of as many others.
 std::vector<Shown> TopInstances::different() {
   std::vector<KeptFinding> others = best_.sample.take();
   std::erase_if(others,
@@ -250,15 +260,16 @@ std::vector<Shown> TopInstances::different() {
   std::ranges::move(others, std::back_inserter(people));
   std::vector<Shown> const all = with_plausibility(std::move(people));
   std::vector<std::int32_t> rows;
-  std::vector<double> severity;
+  std::vector<double> differences;
   std::vector<Plausibility> plausibility;
   for (Shown const& one : all) {
     rows.insert(rows.end(), one.finding.row.begin(), one.finding.row.end());
-    severity.push_back(gap(one.finding));
+    differences.push_back(gap(one.finding));
     plausibility.push_back(*one.plausibility);
   }
   std::vector<Shown> shown;
-  for (std::size_t const i : choose_different(*model_, rows, severity, plausibility, query_.count))
+  for (std::size_t const i :
+       choose_different(*model_, rows, differences, plausibility, query_.count))
     shown.push_back(all[i]);
   return shown;
 }
@@ -283,7 +294,7 @@ Json TopInstances::json_of(Shown const& shown) const {
     for (std::size_t a = 0; a < one.row.size(); ++a)
       json["words"].add_member(domain_.attributes[a].name, domain_.attributes[a].word(one.row[a]));
   }
-  if (columns_.has_scores()) json["severity"] = gap(one);
+  if (columns_.has_scores()) json["pair_difference"] = gap(one);
   if (shown.plausibility) json["plausibility"] = plausibility_json(*shown.plausibility);
   return json;
 }
@@ -355,7 +366,7 @@ Json top_of_audit(std::string const& dir, RecordedRun const& recorded, Domain co
       std::ranges::stable_sort(all, std::greater<>(), &AuditFinding::severity);
     if (query.order == FindingOrder::kPlausibility) {
       std::ranges::stable_sort(
-          all, {}, [](AuditFinding const& one) { return one.plausibility.implausibility(); });
+          all, {}, [](AuditFinding const& one) { return plausibility_rank(one.plausibility); });
     }
     if (query.order == FindingOrder::kDiversity) {
       all = different_of(all, domain, recorded_plausibility(dir, recorded, domain, query),
@@ -379,6 +390,7 @@ Json top_of_audit(std::string const& dir, RecordedRun const& recorded, Domain co
 Json top_findings(std::string const& dir, RecordedRun const& recorded, Domain domain,
                   TopQuery const& query) {
   if (recorded.command == "audit") return digest::top_of_audit(dir, recorded, domain, query);
+  if (recorded.lists_instances) require_instance_index(dir);
   return digest::TopInstances(dir, recorded, std::move(domain), query).run();
 }
 

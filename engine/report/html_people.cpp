@@ -45,6 +45,8 @@ std::string person_card(Json const& results, Json const& finding, PersonTitle co
   std::string about = left_out(same, std::min(same, room.attributes), title.file);
   if (Json const* const severity = present(finding, "severity"))
     about += element("p", fmt::format("Severity {}.", number_words(*severity)));
+  if (Json const* const difference = present(finding, "pair_difference"))
+    about += element("p", fmt::format("Difference of the pair {}.", number_words(*difference)));
   if (std::string const ordinary = ordinary_words(finding); !ordinary.empty())
     about += element("p class=\"soft\"", "How ordinary: " + ordinary + ".");
   if (!title.source.empty()) table = element("p class=\"soft\"", title.source) + table;

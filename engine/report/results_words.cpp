@@ -248,6 +248,8 @@ std::vector<std::pair<std::string, std::string>> results_glossary(std::string co
       {"pair", "an affected input, and the one beside it that gets another decision"},
       {"score", "the model's output behind the decision"},
       {"severity", "the largest difference of the model's output that the change makes: 0 is none"},
+      {"difference of the pair",
+       "that of the two scores of the pair shown; another change may make a larger one"},
   };
   bool const is_any = command.empty();
   if (is_any || command == "verify") {

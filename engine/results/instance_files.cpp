@@ -148,6 +148,17 @@ std::vector<InstanceFileFacts> read_instance_files(std::string const& dir, Outpu
   return files;
 }
 
+void require_instance_index(std::string const& dir) {
+  std::error_code ec;
+  std::string const path = dir + "/" + kInstanceIndex;
+  bool const is_finished = std::filesystem::exists(dir + "/DONE", ec);
+  if (!is_finished || std::filesystem::exists(path, ec) || ec) return;
+  throw Error(ExitCode::kIntegrity,
+              fmt::format("{}: no such file, expected the list of the instances that were written, "
+                          "as {}/manifest.json says",
+                          escaped(path, kLongestPath), escaped(dir, kLongestPath)));
+}
+
 /// A file on its way.
 class InstanceWriter::File {
  public:

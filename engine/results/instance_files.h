@@ -44,6 +44,9 @@ std::string instance_index_json(RunConfig const& config, TestSubject const& subj
 /// The files that a directory's instances.json lists; of a directory from before there was one, the
 /// only file, without a digest. Throws Error(kNoInput | kData).
 std::vector<InstanceFileFacts> read_instance_files(std::string const& dir, OutputFormat format);
+/// Refuses a finished directory of a command that has listed its instances, and whose list is gone.
+/// Throws Error(kIntegrity).
+void require_instance_index(std::string const& dir);
 
 /// Instances on their way to the disk, in order.
 class InstanceWriter {

@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::size_t kBlockBytes = 1U << 20;
 constexpr std::size_t kBlockRows = 1U << 14;
+constexpr std::int64_t kFirstLine = 2;  // of a CSV; the header is the first one
 
 std::string shown(std::string const& path) { return escaped(path, 4096); }
 
@@ -60,8 +61,6 @@ InstanceFile::InstanceFile(std::string dir, OutputFormat format, InstanceColumns
   open();
 }
 
-std::string InstanceFile::path() const { return dir_ + "/" + files_[at_].name; }
-
 bool InstanceFile::open() {
   if (at_ == files_.size()) return false;
   std::error_code ec;
@@ -70,7 +69,8 @@ bool InstanceFile::open() {
       throw Error(ExitCode::kIntegrity, fmt::format("{}: no such file, expected what {} lists",
                                                     shown(path()), kInstanceIndex));
     throw Error(ExitCode::kNoInput, fmt::format("{}: no such file; `run` writes instances, "
-                                                "`enumerate` with --instances, no other command",
+                                                "`enumerate` with --instances all or N, no other "
+                                                "command",
                                                 shown(path())));
   }
   if (format_ == OutputFormat::kParquet) {
@@ -101,7 +101,7 @@ void InstanceFile::open_csv() {
                 fmt::format("{}:1: the header is not that of this run's columns, expected {}",
                             shown(path()), in_quotes(expected, 400)));
   }
-  number_ = 2;
+  number_ = kFirstLine;
 }
 
 void InstanceFile::open_npy() {
@@ -142,10 +142,21 @@ void InstanceFile::open_parquet() {
 bool InstanceFile::next(InstanceBlock& block) {
   if (format_ == OutputFormat::kNone) return false;
   while (!(format_ == OutputFormat::kCsv ? next_lines(block) : next_rows(block))) {
+    read_rows_.push_back(format_ == OutputFormat::kCsv ? number_ - kFirstLine : rows_);
     ++at_;
     if (!open()) return false;
   }
   return true;
+}
+
+void InstanceFile::require_listed_rows() const {
+  for (std::size_t i = 0; i < read_rows_.size(); ++i) {
+    std::int64_t const listed = files_[i].rows;
+    if (listed < 0 || read_rows_[i] == listed) continue;
+    throw Error(ExitCode::kIntegrity,
+                fmt::format("{}: has {} rows, expected {} as {} lists", shown(path(i)),
+                            read_rows_[i], listed, kInstanceIndex));
+  }
 }
 
 bool InstanceFile::next_lines(InstanceBlock& block) {

@@ -49,6 +49,9 @@ class InstanceFile {
   std::vector<InstanceFileFacts> const& files() const { return files_; }
   /// False at the end. Throws Error(kNoInput | kData | kIntegrity).
   bool next(InstanceBlock& block);
+  /// Refuses files that were read to their end and have other rows than are listed. Throws
+  /// Error(kIntegrity).
+  void require_listed_rows() const;
   /// "instances.csv:17" or "instances.npy: row 15".
   std::string place(std::int64_t number) const;
 
@@ -63,7 +66,8 @@ class InstanceFile {
   // 0).
   static constexpr int kLineBits = 44;
 
-  std::string path() const;
+  std::string path(std::size_t file) const { return dir_ + "/" + files_[file].name; }
+  std::string path() const { return path(at_); }
   /// Opens the file at_; false where there is none.
   bool open();
   void open_csv();
@@ -84,9 +88,10 @@ class InstanceFile {
   std::vector<InstanceFileFacts> files_;
   std::size_t at_ = 0;  // number of the open file
   InputFile file_;
-  std::string rest_;         // the beginning of the next line
-  std::int64_t number_ = 0;  // of the next instance in the file
-  std::int64_t rows_ = 0;    // of an array
+  std::string rest_;                     // the beginning of the next line
+  std::int64_t number_ = 0;              // of the next instance in the file
+  std::int64_t rows_ = 0;                // of an array
+  std::vector<std::int64_t> read_rows_;  // of each file that was read to its end
   std::vector<NpyField> fields_;
   std::unique_ptr<ParquetReader> parquet_;
 };

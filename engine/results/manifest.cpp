@@ -92,6 +92,17 @@ std::string manifest_json(RunConfig const& config, TestSubject const& subject, C
   return json.dump(2) + "\n";
 }
 
+bool lists_instances(Json const& manifest) {
+  Json const* const output = manifest.at("config").find("output");
+  // The key `columns` is as old as the list.
+  if (output == nullptr || !output->contains("columns") || output->at("format") == "none")
+    return false;
+  std::string const command = recorded_command(manifest);
+  if (command != "enumerate") return command == "run";
+  Json const* const wanted = manifest.at("enumerate").find("instances");
+  return wanted != nullptr && *wanted != 0;
+}
+
 RecordedRun read_manifest(std::string const& dir) {
   std::string const path = dir + "/manifest.json";
   std::string const text = read_file(path, kLongestManifest);
@@ -100,6 +111,7 @@ RecordedRun read_manifest(std::string const& dir) {
     RecordedRun run;
     run.command = recorded_command(json);
     run.config = restored_config(json.at("config"), dir);
+    run.lists_instances = lists_instances(json);
     find_key("arithmetic")->value->restore(json, "arithmetic", run.config);
     auto const& inputs = json.at("inputs");
     auto const digest = [&](char const* name) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "engine/config/run_config.h"
 #include "engine/search/cut.h"
 #include "engine/subject/subject.h"
@@ -20,7 +21,8 @@ std::string manifest_json(RunConfig const& config, TestSubject const& subject, C
 /// The configuration that a finished directory's manifest records (paths resolved), and the digests
 /// of its inputs. Throws Error(kNoInput | kData).
 struct RecordedRun {
-  std::string command = "run";  // that wrote it
+  std::string command = "run";   // that wrote it
+  bool lists_instances = false;  // whether it has written instances, and a list of their files
   RunConfig config;
   Cut cut;
   std::string model_sha256;
@@ -29,5 +31,9 @@ struct RecordedRun {
   std::string seeds_sha256;
 };
 RecordedRun read_manifest(std::string const& dir);
+
+/// Whether the command of a manifest has written instances and the list of their files; earlier
+/// versions wrote instances alone. Throws JsonError.
+bool lists_instances(Json const& manifest);
 
 }  // namespace fairlane

@@ -82,6 +82,7 @@ FoundInstances read_instances(std::string const& dir, TestSubject const& subject
           throw bad(file.place(number) + ": " + what);
         });
   }
+  file.require_listed_rows();
   return found;
 }
 

@@ -149,7 +149,8 @@ class Audit(Numbers, unittest.TestCase):
             return list(people.values())
 
         orders = {"file": each_once(everyone), "severity": each_once(sorted(everyone, key=lambda one: -one["severity"])),
-                  "plausibility": each_once(sorted(everyone, key=implausibility))}
+                  "plausibility": each_once(sorted(
+                      everyone, key=lambda one: (implausibility(one), one["plausibility"]["surprise"])))}
         for sort, expected in orders.items():
             for count in (4, 1000):
                 with self.subTest(sort=sort, count=count):

@@ -131,17 +131,18 @@ TEST_F(CommandsTest, InspectShowsFindingsInWords) {
 TEST_F(CommandsTest, InspectShowsTheFindingsThatAreAskedFor) {
   ASSERT_EQ(run_fairlane({"run", "config.yaml"}).code, 0);
   std::string const bare = run_fairlane({"inspect", "out"}).out;
-  EXPECT_FALSE(contains(bare, "    severity 0.")) << bare;
+  EXPECT_FALSE(contains(bare, "    difference of the pair ")) << bare;
   struct Case {
     char const* sort;
     char const* title;
     char const* figures;
   };
   for (Case const& one :
-       {Case{"file", "\nfirst findings:\n", "    severity 0."},
-        Case{"severity", "\nmost severe findings:\n", "    severity 0."},
+       {Case{"file", "\nfirst findings:\n", "    difference of the pair 0."},
+        Case{"severity", "\nfindings with the widest pairs:\n", "    difference of the pair 0."},
         Case{"plausibility", "\nmost plausible findings:\n", "; implausibility "},
-        Case{"diversity", "\nsevere, plausible and different findings:\n", "; implausibility "}}) {
+        Case{"diversity", "\nfindings with wide pairs, plausible and different:\n",
+             "; implausibility "}}) {
     SCOPED_TRACE(one.sort);
     Outcome const shown = run_fairlane({"inspect", "out", "--top", "2", "--sort", one.sort});
     EXPECT_EQ(shown.code, 0) << shown.err;
@@ -154,6 +155,7 @@ TEST_F(CommandsTest, InspectShowsTheFindingsThatAreAskedFor) {
         run_fairlane({"inspect", "out", "--top", "2", "--sort", one.sort, "--json"});
     EXPECT_EQ(json.code, 0) << json.err;
     auto const top = nlohmann::json::parse(json.out);
+    EXPECT_FALSE(contains(shown.out, "    severity ")) << shown.out;
     EXPECT_EQ(top.at("sort"), one.sort);
     EXPECT_EQ(top.at("findings").size(), 2U);
   }

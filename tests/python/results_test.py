@@ -133,6 +133,123 @@ class Results(unittest.TestCase):
         with self.assertRaisesRegex(fairlane.ResultsError, "expected a run with output.plausibility: true"):
             self.run_demo("plain").plausibility()
 
+    def expect_error(self, file, line, expected, read):
+        """A ResultsError of one line, about that line of that file."""
+        with self.assertRaises(fairlane.ResultsError) as caught:
+            read()
+        message = str(caught.exception)
+        place = f"{file}:{line}: " if line else f"{file}: "
+        self.assertTrue(message.startswith(place), message)
+        self.assertIn("expected " + expected, message)
+        self.assertNotIn("\n", message)
+
+    def test_a_damaged_file_of_plausibility_is_refused_with_its_line(self):
+        header = "distance,surprise,distance_percentile,surprise_percentile"
+        results = self.run_demo("spoilt", plausibility="true")
+        path = self.folder / "spoilt" / "instances.plausibility.csv"
+        whole = path.read_bytes()
+        lines = whole.splitlines(keepends=True)
+        line = lines[2].decode()
+        cells = line.rstrip().split(",")
+
+        def with_line(text):
+            return b"".join([*lines[:2], text, *lines[3:]])
+
+        for what, data, number, expected in (
+                ("cut row", with_line(",".join(cells[:2]).encode() + b"\n"), 3, "4"),
+                ("more cells", with_line((line.rstrip() + ",1\n").encode()), 3, "4"),
+                ("no cells", with_line(b"\n"), 3, "4"),
+                ("word", with_line(line.replace(cells[1], "x", 1).encode()), 3, "a finite number"),
+                ("nan", with_line(line.replace(cells[1], "nan", 1).encode()), 3, "a finite number"),
+                ("open quote", with_line(b'"' + lines[2]), len(lines), ""),
+                ("nothing", b"", 1, f"the header {header}"),
+                ("binary", b"\x80\xff\x00\xfe" * 64, 1, f"the header {header}"),
+                ("binary row", with_line(b"\x80\xff," * 3 + b"\xfe\n"), 3, "a finite number"),
+                ("other header", whole.replace(b"surprise,", b"surprize,", 1), 1, f"the header {header}"),
+                ("fewer rows", b"".join(lines[:-1]), None, str(len(results))),
+                ("cut file", whole[:-len(lines[-1]) + 3], len(lines), "4")):
+            with self.subTest(what):
+                path.write_bytes(data)
+                if what == "open quote":
+                    with self.assertRaisesRegex(fairlane.ResultsError, r"^[^\n]*csv:\d+: is no CSV: [^\n]*$"):
+                        results.plausibility()
+                    continue
+                self.expect_error(path, number, expected, results.plausibility)
+        path.write_bytes(whole)
+        self.assertEqual(len(results), len(results.plausibility()))
+
+    def test_damaged_instances_are_refused_with_their_line(self):
+        results = self.run_demo("spoilt-csv")
+        path = self.folder / "spoilt-csv" / "instances.csv"
+        whole = path.read_bytes()
+        lines = whole.splitlines(keepends=True)
+        header = lines[0].decode().rstrip()
+        cells = lines[2].decode().rstrip().split(",")
+        phase = header.split(",").index("phase")
+
+        def with_cells(changed):
+            return b"".join([*lines[:2], ",".join(changed).encode() + b"\n", *lines[3:]])
+
+        def with_cell(at, text):
+            return with_cells([text if i == at else cell for i, cell in enumerate(cells)])
+
+        for what, data, number, expected in (
+                ("cut row", with_cells(cells[:3]), 3, str(len(cells))),
+                ("more cells", with_cells([*cells, "1"]), 3, str(len(cells))),
+                ("no cells", with_cells([]), 3, str(len(cells))),
+                ("word", with_cell(0, "x"), 3, "a whole number 0..255"),
+                ("fraction", with_cell(0, "1.5"), 3, "a whole number 0..255"),
+                ("beyond its type", with_cell(0, "256"), 3, "a whole number 0..255"),
+                ("below its type", with_cell(0, "-1"), 3, "a whole number 0..255"),
+                ("phase", with_cell(phase, "lokal"), 3, "one of global, local, walk"),
+                ("nothing", b"", 1, f"the header {header}"),
+                ("binary", b"\x80\xff\x00\xfe" * 64, 1, f"the header {header}"),
+                ("other header", whole.replace(b"phase,", b"stage,", 1), 1, f"the header {header}"),
+                ("fewer rows", b"".join(lines[:-1]), None, str(len(results)))):
+            with self.subTest(what):
+                path.write_bytes(data)
+                self.expect_error(path, number, expected, results.array)
+        path.unlink()
+        for read in (results.array, results.verify):
+            with self.assertRaisesRegex(fairlane.MissingInputError, "instances.csv: cannot be read: No such file"):
+                read()
+        path.write_bytes(whole)
+        self.assertEqual(len(results), len(results.array()))
+
+    def test_damaged_arrays_and_lists_are_refused(self):
+        results = self.run_demo("spoilt-npy", format="npy")
+        path = self.folder / "spoilt-npy" / "instances.npy"
+        whole = path.read_bytes()
+        for data in (b"", b"\x80\xff", whole[:40], whole[:-7], b"PK\x03\x04" + whole[4:]):
+            path.write_bytes(data)
+            with self.assertRaisesRegex(fairlane.ResultsError, r"^[^\n]*instances.npy: is no array of [^\n]*$"):
+                results.array()
+        path.write_bytes(whole)
+        index = self.folder / "spoilt-npy" / "instances.json"
+        text = index.read_bytes()
+        for data, message in ((b"\x80", "is no JSON: "), (b"{", "is no JSON: "), (b"[]", "is no JSON object"),
+                              (b"{}", "is no list of instances"),
+                              (text.replace(b'"npy"', b'"txt"'), "lists 'txt', expected csv, npy or parquet"),
+                              (text.replace(b'"u1"', b'"no"').replace(b'"|u1"', b'"no"'), "is no list of instances")):
+            with self.subTest(message):
+                index.write_bytes(data)
+                with self.assertRaisesRegex(fairlane.ResultsError, rf"^[^\n]*instances.json: {message}[^\n]*$"):
+                    fairlane.read(self.folder / "spoilt-npy")
+        index.write_bytes(text)
+        (self.folder / "spoilt-npy" / "manifest.json").unlink()
+        with self.assertRaisesRegex(fairlane.MissingInputError, "manifest.json: cannot be read: No such file"):
+            fairlane.read(self.folder / "spoilt-npy")
+
+    @lacks("pyarrow")
+    def test_damaged_tables_of_parquet_are_refused(self):
+        results = self.run_demo("spoilt-parquet", format="parquet")
+        path = self.folder / "spoilt-parquet" / "instances.parquet"
+        whole = path.read_bytes()
+        for data in (b"", b"\x80\xff", whole[:-7]):
+            path.write_bytes(data)
+            with self.assertRaisesRegex(fairlane.ResultsError, r"^[^\n]*instances.parquet: is no table of [^\n]*$"):
+                results.array()
+
     def test_fewer_columns(self):
         everything = self.run_demo("npy", format="npy")
         for columns, lacking in (("labels", ["score"]), ("inputs", ["score", "label", "pair"])):

@@ -1,4 +1,4 @@
-// Findings by severity, plausibility and diversity, against all rows sorted.
+// Findings by the differences of their pairs, plausibility and diversity, against all rows sorted.
 #include "engine/digest/top_findings.h"
 
 #include <gtest/gtest.h>
@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <random>
+#include <tuple>
 
 #include "base/error.h"
 #include "engine/count/enumerate.h"
@@ -96,7 +97,7 @@ TEST(BestFindings, AreThoseOfAllSortedInWhicheverOrderTheyCome) {
 struct Line {
   std::vector<std::int32_t> row;
   std::vector<std::int32_t> pair;
-  double severity = 0.0;
+  double difference = 0.0;
   std::int64_t number = 0;  // 1-based line
 };
 
@@ -142,8 +143,8 @@ class TopFindings : public testing::Test {
       for (std::size_t s = 0; s < selected_.size(); ++s)
         one.pair.push_back(std::stoi(cells[width() + s]));
       // Scores are float32, and so are these digits of them.
-      one.severity = std::abs(static_cast<double>(std::stof(cells[score])) -
-                              static_cast<double>(std::stof(cells[score + 1])));
+      one.difference = std::abs(static_cast<double>(std::stof(cells[score])) -
+                                static_cast<double>(std::stof(cells[score + 1])));
       one.number = number;
     }
     return lines;
@@ -164,8 +165,8 @@ class TopFindings : public testing::Test {
     }
     return best;
   }
-  std::vector<Line> by_severity(std::string const& dir) const {
-    return best_of(lines_of(dir), [](Line const& line) { return -line.severity; });
+  std::vector<Line> by_difference(std::string const& dir) const {
+    return best_of(lines_of(dir), [](Line const& line) { return -line.difference; });
   }
   static std::vector<Line> first(std::vector<Line> lines, std::size_t count) {
     lines.resize(std::min(count, lines.size()));
@@ -210,7 +211,8 @@ class TopFindings : public testing::Test {
       EXPECT_EQ(finding.at("codes"), codes);
       EXPECT_EQ(finding.at("words"), words);
       EXPECT_EQ(finding.at("changed"), changed);
-      EXPECT_EQ(finding.at("severity").get<double>(), line.severity);
+      EXPECT_FALSE(finding.contains("severity"));  // which only the model could tell
+      EXPECT_EQ(finding.at("pair_difference").get<double>(), line.difference);
       ASSERT_EQ(finding.contains("plausibility"), scored != nullptr);
       if (scored == nullptr) continue;
       Plausibility const score = scored->score(line.row).front();
@@ -228,9 +230,9 @@ class TopFindings : public testing::Test {
   std::vector<std::size_t> const selected_ = {0, 4};
 };
 
-TEST_F(TopFindings, BySeverityAreTheWidestGapsOfProfiles) {
+TEST_F(TopFindings, BySeverityAreTheWidestPairsOfProfiles) {
   std::string const dir = run_in("out", config_);
-  auto const all = by_severity(dir);
+  auto const all = by_difference(dir);
   ASSERT_GT(all.size(), 100U);
   ASSERT_LT(all.size(), lines_of(dir).size());
   for (std::size_t const count : {std::size_t{1}, std::size_t{10}, all.size() + 5}) {
@@ -250,9 +252,9 @@ TEST_F(TopFindings, InTheFilesOrderAreTheFirstOfEachProfile) {
                     nullptr);
 }
 
-TEST_F(TopFindings, OfTheSameSeverityTheFirstInTheFileComesFirst) {
+TEST_F(TopFindings, OfTheSameDifferenceTheFirstInTheFileComesFirst) {
   std::string const dir = run_in("out", config_);
-  // Scores of one digit, in a directory as there were before instances.json.
+  // Scores of one digit, in a directory as there were before instances.json and output.columns.
   std::istringstream text(slurp(dir + "/instances.csv"));
   std::string coarse;
   std::string line;
@@ -268,8 +270,12 @@ TEST_F(TopFindings, OfTheSameSeverityTheFirstInTheFileComesFirst) {
   }
   folder_.write("out/instances.csv", coarse);
   fs::remove(dir + "/instances.json");
-  auto const all = by_severity(dir);
-  ASSERT_EQ(all[0].severity, all[20].severity);
+  std::string const manifest = slurp(dir + "/manifest.json");
+  std::string const key = "\"columns\": \"all\",";
+  std::size_t const at = manifest.find(key);
+  folder_.write("out/manifest.json", manifest.substr(0, at) + manifest.substr(at + key.size()));
+  auto const all = by_difference(dir);
+  ASSERT_EQ(all[0].difference, all[20].difference);
   Json const shown = top(dir, query_of(FindingOrder::kSeverity, 30));
   expect_findings(shown, first(all, 30), dir, nullptr);
   EXPECT_TRUE(shown.at("count").is_null());
@@ -285,7 +291,8 @@ TEST_F(TopFindings, ByPlausibilityAreTheMostOrdinaryPeople) {
     SCOPED_TRACE(candidates);
     auto all = first(unsurprising, candidates);
     std::ranges::sort(all, {}, [&](Line const& line) {
-      return std::pair(scored.score(line.row).front().implausibility(), line.number);
+      Plausibility const one = scored.score(line.row).front();
+      return std::tuple(one.implausibility(), one.surprise, line.number);
     });
     for (std::size_t const count : {std::size_t{1}, std::size_t{10}, std::size_t{40}}) {
       expect_findings(top(dir, query_of(FindingOrder::kPlausibility, count, candidates)),
@@ -294,10 +301,31 @@ TEST_F(TopFindings, ByPlausibilityAreTheMostOrdinaryPeople) {
   }
 }
 
+TEST_F(TopFindings, OfTheSameImplausibilityTheLeastSurprisingComesFirst) {
+  // Every row twice: all have a distance of 0 to their nearest, and one percentile of distance.
+  std::string const once = slurp(config_.data);
+  folder_.write("data.csv", once + once.substr(once.find('\n') + 1));
+  std::string const dir = run_in("out", config_);
+  PlausibilityModel const scored = model();
+  Json const shown = top(dir, query_of(FindingOrder::kPlausibility, 50));
+  std::vector<std::pair<double, double>> ranks;
+  for (Json const& finding : shown.at("findings")) {
+    std::vector<std::int32_t> row;
+    for (Attribute const& attribute : resolved().attributes)
+      row.push_back(finding.at("codes").at(attribute.name).get<std::int32_t>());
+    Plausibility const one = scored.score(row).front();
+    ranks.emplace_back(one.implausibility(), one.surprise);
+  }
+  ASSERT_EQ(ranks.size(), 50U);
+  EXPECT_TRUE(std::ranges::is_sorted(ranks));
+  EXPECT_LT(ranks.front().second, ranks.back().second);
+  EXPECT_EQ(ranks[0].first, ranks[10].first);
+}
+
 TEST_F(TopFindings, DifferentOnesAreChosenFromTheMostSevereAndASample) {
   std::string const dir = run_in("out", config_);
   PlausibilityModel const scored = model();
-  auto const severe = by_severity(dir);
+  auto const severe = by_difference(dir);
   for (std::size_t const candidates : {severe.size(), std::size_t{20}}) {
     SCOPED_TRACE(candidates);
     auto all = first(severe, candidates);
@@ -308,15 +336,15 @@ TEST_F(TopFindings, DifferentOnesAreChosenFromTheMostSevereAndASample) {
     for (Line const& line : first(others, candidates)) all.push_back(line);
     ASSERT_EQ(all.size(), std::min(severe.size(), 2 * candidates));
     std::vector<std::int32_t> rows;
-    std::vector<double> severity;
+    std::vector<double> differences;
     for (Line const& line : all) {
       rows.insert(rows.end(), line.row.begin(), line.row.end());
-      severity.push_back(line.severity);
+      differences.push_back(line.difference);
     }
     for (std::size_t const count : {std::size_t{1}, std::size_t{10}}) {
       std::vector<Line> expected;
       for (std::size_t const i :
-           choose_different(scored, rows, severity, scored.score(rows), count))
+           choose_different(scored, rows, differences, scored.score(rows), count))
         expected.push_back(all[i]);
       ASSERT_EQ(expected.size(), count);
       expect_findings(top(dir, query_of(FindingOrder::kDiversity, count, candidates)), expected,
@@ -361,8 +389,8 @@ TEST_F(TopFindings, OfAnEnumerationAreThoseOfItsFiles) {
   options.instances.all = true;
   std::string const dir = folder_.file("counted");
   enumerate(to(config_, dir), options);
-  expect_findings(top(dir, query_of(FindingOrder::kSeverity, 25)), first(by_severity(dir), 25), dir,
-                  nullptr);
+  expect_findings(top(dir, query_of(FindingOrder::kSeverity, 25)), first(by_difference(dir), 25),
+                  dir, nullptr);
 }
 
 TEST_F(TopFindings, WithoutPairsSayWhoTheyAre) {
@@ -377,7 +405,7 @@ TEST_F(TopFindings, WithoutPairsSayWhoTheyAre) {
     Json const& one = shown.at("findings")[i];
     EXPECT_EQ(one.at("codes"), full.at("findings")[i].at("codes"));
     EXPECT_EQ(one.at("plausibility"), full.at("findings")[i].at("plausibility"));
-    for (char const* const absent : {"changed", "decision", "other", "severity"})
+    for (char const* const absent : {"changed", "decision", "other", "pair_difference"})
       EXPECT_FALSE(one.contains(absent)) << absent;
   }
 }

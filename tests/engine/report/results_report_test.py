@@ -139,7 +139,8 @@ class Results(unittest.TestCase):
             gap = abs(float(row["score"]) - float(row["pair_score"]))
             widest[profile] = max(gap, widest.get(profile, 0.0))
         expected = [f"{gap:.3f}" for gap in sorted(widest.values(), reverse=True)[:10]]
-        self.assertEqual(expected, re.findall(r"Severity (\d\.\d+)\.", self.text_of("run")))
+        self.assertEqual(expected, re.findall(r"Difference of the pair (\d\.\d+)\.", self.text_of("run")))
+        self.assertNotIn("Severity", self.text_of("run"))
 
     def test_directions_add_up_to_the_findings(self):
         text = self.text_of("run")
@@ -226,6 +227,20 @@ class Results(unittest.TestCase):
             done = self.fairlane("report", name, code=code)
             self.assertRegex(done.stderr, rf"^fairlane: error: {name}/{file}[^\n]*\n$")
             self.assertFalse((self.folder / name / "report.html").exists())
+
+    def test_other_rows_than_are_listed_are_refused(self):
+        shutil.copytree(self.folder / "run", self.folder / "one-less")
+        path = self.folder / "one-less/instances.csv"
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join(lines[:2] + lines[3:]))
+        message = (f"fairlane: error: one-less/instances.csv: has {len(lines) - 2} rows, "
+                   f"expected {len(lines) - 1} as instances.json lists\n")
+        for words in (["report", "one-less"], ["inspect", "one-less", "--sort", "severity"]):
+            self.assertEqual(message, self.fairlane(*words, code=76).stderr)
+        (self.folder / "one-less/instances.json").unlink()
+        for words in (["report", "one-less"], ["inspect", "one-less", "--sort", "severity"]):
+            self.assertRegex(self.fairlane(*words, code=76).stderr,
+                             r"^fairlane: error: one-less/instances.json: no such file, expected [^\n]*\n$")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@
 
 #include "engine/check/check.h"
 #include "engine/results/instance_files.h"
+#include "engine/results/instances_reader.h"
+#include "engine/results/manifest.h"
 #include "engine/results/run.h"
 #include "engine/tables/parquet_plugin_api.h"
 #include "tests/engine/results/run_output.h"
@@ -129,6 +131,62 @@ TEST(Instances, ParquetWithoutItsPluginIsRefusedAtOnce) {
   expect_error(ExitCode::kUnavailable, {"fairlane_parquet.so", "no such file", "pyarrow"},
                [&] { run(config, options_with(1)); });
   EXPECT_FALSE(fs::exists(config.output.dir));
+}
+
+TEST(Instances, AFileWithOtherRowsThanAreListedIsNoticed) {
+  TemporaryFolder const folder;
+  for (OutputFormat const format : {OutputFormat::kCsv, OutputFormat::kNpy}) {
+    SCOPED_TRACE(name_of(format));
+    std::string const name = name_of(format);
+    std::string const dir = folder.file(name);
+    RunConfig config = to(small_config(folder, {}), dir);
+    config.output.format = format;
+    config.output.shard_rows = 5;
+    run(config, options_with(1));
+    auto const read_all = [&] {
+      TestSubject const subject(config);
+      InstanceFile file(dir, format, InstanceColumns(subject, config.output.columns));
+      InstanceBlock block;
+      while (file.next(block)) {
+      }
+      file.require_listed_rows();
+    };
+    read_all();
+    std::string index = slurp(dir + "/instances.json");
+    std::size_t const second = index.find("\"rows\": 5", index.find("instances-00001")) + 8;
+    ASSERT_EQ(index[second], '5');
+    index[second] = '6';
+    std::ofstream(dir + "/instances.json") << index;
+    expect_error(ExitCode::kIntegrity,
+                 {"instances-00001." + name, "has 5 rows, expected 6", "instances.json"}, read_all);
+  }
+}
+
+TEST(Instances, AListThatIsGoneIsMissedWhereItWasWritten) {
+  TemporaryFolder const folder;
+  RunConfig config = small_config(folder, {});
+  std::string const dir = run_into(folder.file("out"), config, 1);
+  EXPECT_TRUE(read_manifest(dir).lists_instances);
+  require_instance_index(dir);
+  fs::remove(dir + "/instances.json");
+  expect_error(ExitCode::kIntegrity, {"instances.json: no such file", "manifest.json"},
+               [&] { require_instance_index(dir); });
+  fs::remove(dir + "/DONE");  // of a run that goes on, nothing is missed yet
+  require_instance_index(dir);
+  config.output.format = OutputFormat::kNone;
+  EXPECT_FALSE(read_manifest(run_into(folder.file("none"), config, 1)).lists_instances);
+}
+
+TEST(Instances, ACountingListsInstancesWhereTheyAreWanted) {
+  Json manifest = Json::parse(R"({"config": {"output": {"format": "csv", "columns": "all"}},
+                                  "enumerate": {"instances": 0}})");
+  EXPECT_FALSE(lists_instances(manifest));
+  for (Json const& wanted : {Json(100), Json("all")}) {
+    manifest["enumerate"]["instances"] = wanted;
+    EXPECT_TRUE(lists_instances(manifest));
+  }
+  manifest["config"]["output"].erase("columns");  // from before there was a list
+  EXPECT_FALSE(lists_instances(manifest));
 }
 
 TEST(Instances, AFileOfInstancesThatWasReplacedIsNoticed) {
