@@ -163,30 +163,6 @@ std::string verdict_words(Json const& audit) {
   return level == "proven fair" ? "Proven fair" : plain(level);
 }
 
-std::string policy_share_words(std::string_view share) {
-  if (share == "rows") return "people in the table";
-  return share == "plausible" ? "plausible people" : "all possible inputs";
-}
-
-std::string policy_words(Json const& audit) {
-  Json const* const policy = present(audit, "policy");
-  if (policy == nullptr) return {};
-  auto const of = policy->at("share").get<std::string>();
-  std::string const limit =
-      fmt::format("{} of {}", share_words(policy->at("above")), policy_share_words(of));
-  Json const* const met = present(*policy, "met");
-  if (met == nullptr) return fmt::format("Whether the limit of {} is kept is undecided.", limit);
-  if (!met->get<bool>()) return fmt::format("The limit of {} is kept.", limit);
-  std::vector<std::string> sets;
-  for (Json const& set : audit.at("sets")) {
-    Json const* const share = present(set, of);
-    if (share != nullptr && share->at("share").get<double>() > policy->at("above").get<double>())
-      sets.push_back(set_words(set));
-  }
-  return fmt::format("The limit of {} is exceeded{}.", limit,
-                     sets.empty() ? "" : " by " + listed(sets));
-}
-
 std::vector<ShareLine> share_lines(Json const& set) {
   return {rows_line(set), plausible_line(set), domain_line(set)};
 }

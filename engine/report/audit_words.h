@@ -44,10 +44,6 @@ std::string outcome_words(Json const& audit, Json const& outcome);
 std::string favourable_words(Json const& audit);
 /// The verdict in a few words: "Decisions differ".
 std::string verdict_words(Json const& audit);
-/// Whether the shares exceed the limit that was given, and which sets do; empty without a limit.
-std::string policy_words(Json const& audit);
-/// Shares by which a policy can judge: its name in the JSON, in words.
-std::string policy_share_words(std::string_view share);
 
 /// One of the three shares of a protected set.
 struct ShareLine {

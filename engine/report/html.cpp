@@ -7,6 +7,7 @@
 #include "engine/report/html_people.h"
 #include "engine/report/html_shares.h"
 #include "engine/report/model_card.h"
+#include "engine/report/policy_words.h"
 
 namespace fairlane {
 namespace report {

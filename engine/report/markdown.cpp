@@ -7,6 +7,7 @@
 
 #include "engine/report/audit_words.h"
 #include "engine/report/model_card.h"
+#include "engine/report/policy_words.h"
 
 namespace fairlane {
 namespace report {
