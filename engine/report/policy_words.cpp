@@ -93,4 +93,17 @@ std::string policy_words(Json const& audit) {
                      sets.empty() ? "" : " by " + listed(sets));
 }
 
+std::string exceeded_words(Json const& audit) {
+  std::vector<Json const*> const sets = sets_that(audit, LimitState::kExceeded);
+  if (sets.empty()) return {};
+  Json const& policy = audit.at("policy");
+  auto const of = policy.at("share").get<std::string>();
+  std::string text = fmt::format("{} of {} are affected by {}, above the limit of {}",
+                                 measured_words(*sets.front(), of), policy_share_words(of),
+                                 set_words(*sets.front()), share_words(policy.at("above")));
+  if (sets.size() == 2) text += "; 1 more set is above it";
+  if (sets.size() > 2) text += fmt::format("; {} more sets are above it", sets.size() - 1);
+  return text;
+}
+
 }  // namespace fairlane::report

@@ -24,5 +24,8 @@ std::string policy_share_words(std::string_view share);
 std::string measured_words(Json const& set, std::string_view of);
 /// Whether the shares exceed the limit that was given, and which sets do; empty without a limit.
 std::string policy_words(Json const& audit);
+/// The set that exceeds the limit most, its share, the limit, and how many more do; empty where
+/// none does.
+std::string exceeded_words(Json const& audit);
 
 }  // namespace fairlane::report

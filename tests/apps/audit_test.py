@@ -199,6 +199,18 @@ class Audit(Numbers, unittest.TestCase):
             policy = json.loads((self.folder / "policy" / "audit.json").read_bytes())["policy"]
             self.assertEqual({"share": "rows", "above": limit, "met": word}, policy)
 
+    def test_a_limit_that_is_exceeded_names_the_set_and_its_share(self):
+        share = self.sets["age+gender"]["rows"]["share"]
+        limit = share / 2
+        done = subprocess.run([BINARY, "audit", "people.yaml", "--time", "0", "--out", "exceeded", "--fail-above",
+                               f"rows:{limit}"], cwd=self.folder, capture_output=True, text=True, timeout=PATIENCE,
+                              check=False)
+        above = sum(one["rows"]["share"] > limit for one in self.sets.values()) - 1
+        more = f"; {above} more set{' is' if above == 1 else 's are'} above it" if above else ""
+        self.assertEqual(1, done.returncode, done.stderr)
+        self.assertRegex(done.stderr, f"rows:[0-9.]+: {100 * share:.2f} % of people in the table are affected "
+                                      f"by age and gender together, above the limit of {100 * limit:.2f} %{more}\n")
+
     def test_an_undecided_policy(self):
         plausible = self.sets["age+gender"]["plausible"]
         done = self.fairlane("audit", "people.yaml", "--time", TIME, "--out", "undecided", "--fail-above",
