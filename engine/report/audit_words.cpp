@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -68,6 +69,12 @@ ShareLine domain_line(Json const& set) {
                      ? fmt::format("a sample of {} profiles", groups)
                      : fmt::format("all {} profiles counted", groups);
   return line;
+}
+
+/// Whether a word is a code, or tells no more than one.
+bool is_number(std::string_view word) {
+  if (word.starts_with('-')) word.remove_prefix(1);
+  return !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 }  // namespace
@@ -141,6 +148,18 @@ std::string listed(std::vector<std::string> const& words, char const* last) {
 std::string set_words(Json const& set) {
   std::vector<std::string> const names = texts_of(set.at("protected"));
   return listed(names) + (names.size() > 1 ? " together" : "");
+}
+
+std::string combination_words(Json const& set, Json const& values) {
+  std::vector<std::string> const names = texts_of(set.at("protected"));
+  std::vector<std::string> words = texts_of(values);
+  bool is_any_named = false;
+  for (std::size_t i = 0; i < std::min(words.size(), names.size()); ++i) {
+    if (!is_number(words[i])) continue;
+    words[i] = names[i] + " " + words[i];
+    is_any_named = true;
+  }
+  return listed(words, is_any_named ? ", " : " and ");
 }
 
 std::string outcome_words(Json const& audit, Json const& outcome) {

@@ -38,6 +38,9 @@ std::string listed(std::vector<std::string> const& words, char const* last = " a
 
 /// "age", or "age and race together".
 std::string set_words(Json const& set);
+/// The values of a set's attributes: "18-29, group-A and female", and with the names of attributes
+/// whose values have no words but are numbers: "age 1, race 0, female".
+std::string combination_words(Json const& set, Json const& values);
 /// "refused", or "approved = 0" where the class has no word of its own.
 std::string outcome_words(Json const& audit, Json const& outcome);
 /// The decision that is better to have.

@@ -41,8 +41,8 @@ std::string whom(Json const& audit, Json const& set) {
     text += fmt::format(
         "- **{}** over **{}**: {} people get {} as the one and not as the other, {} "
         "the other way round\n",
-        markdown_text(listed(texts_of(one.at("better")))),
-        markdown_text(listed(texts_of(one.at("worse")))), count_words(one.at("rows")),
+        markdown_text(combination_words(set, one.at("better"))),
+        markdown_text(combination_words(set, one.at("worse"))), count_words(one.at("rows")),
         markdown_text(favourable_words(audit)), count_words(one.at("reverse_rows")));
   }
   return text + more(preferences.size(), shown);
