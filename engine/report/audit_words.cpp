@@ -186,6 +186,42 @@ std::vector<ShareLine> share_lines(Json const& set) {
   return {rows_line(set), plausible_line(set), domain_line(set)};
 }
 
+ShareLine verdict_share(Json const& audit) {
+  enum : std::size_t { kRows, kPlausible, kDomain };  // as share_lines() has them
+  Json const& sets = audit.at("sets");
+  Json const& all = sets[sets.size() - 1];
+  auto const share = [](Json const& set, std::size_t kind) {
+    return share_lines(set)[kind].middle;
+  };
+  // Of the rows those who are affected by all that is tested together, where there are such.
+  auto const worst = [&](std::size_t kind) {
+    Json const* most = &all;
+    if (kind == kRows && share(all, kind) > 0.0) return most;
+    for (Json const& set : sets) {
+      if (share(set, kind) > share(*most, kind)) most = &set;
+    }
+    return most;
+  };
+  auto const is_any = [&](std::size_t kind) { return share(*worst(kind), kind) > 0.0; };
+  bool const is_found = std::ranges::any_of(sets, [](Json const& set) {
+    Json const* const search = present(set, "search");
+    return search != nullptr && search->at("groups").get<double>() > 0.0;
+  });
+  std::size_t kind = kRows;
+  if (!is_any(kRows)) {
+    if (is_any(kPlausible)) {
+      kind = kPlausible;
+    } else if ((!is_found && is_any(kDomain)) ||
+               audit.at("verdict").at("level").get<std::string>() == "proven fair") {
+      kind = kDomain;
+    }
+  }
+  Json const& set = *worst(kind);
+  ShareLine line = share_lines(set)[kind];
+  line.of = fmt::format("{}, by {}", line.of, set_words(set));
+  return line;
+}
+
 std::string severity_words(Json const& set) {
   Json const* const severity = present(set, "severity");
   if (severity == nullptr) return {};
@@ -269,6 +305,13 @@ std::vector<std::pair<std::string, std::string>> facts_of(Json const& audit) {
   if (Json const* const timing = present(audit, "timing"))
     facts.emplace_back("time", seconds_text(timing->at("total_seconds").get<double>()));
   return facts;
+}
+
+std::string reproduce_words(Json const& audit) {
+  std::string commands;
+  for (Json const& command : list_of(audit, "reproduce"))
+    commands += plain(command.get<std::string>(), std::string::npos) + "\n";
+  return commands;
 }
 
 std::vector<std::pair<std::string, std::string>> glossary() {

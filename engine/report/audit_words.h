@@ -60,6 +60,8 @@ struct ShareLine {
 };
 /// The shares of the rows, of plausible people and of the domain, in that order.
 std::vector<ShareLine> share_lines(Json const& set);
+/// The share that the verdict speaks of: "5.16 %" of "people in the table, by age".
+ShareLine verdict_share(Json const& audit);
 /// "0.300 on average, 0.900 at most"; empty where no severity is known.
 std::string severity_words(Json const& set);
 /// "97 of 100 people there are affected (97.00 %); they are 31.00 % of all affected".
@@ -77,6 +79,8 @@ std::string search_words(Json const& search);
 std::vector<std::string> limits_of(Json const& set);
 /// Name and value of what was audited and how.
 std::vector<std::pair<std::string, std::string>> facts_of(Json const& audit);
+/// The commands that repeat an audit and its parts, one a line; empty where it has none.
+std::string reproduce_words(Json const& audit);
 /// Each noun of a report and what it means.
 std::vector<std::pair<std::string, std::string>> glossary();
 /// Whether anything was found with this set.

@@ -142,9 +142,7 @@ std::string report_markdown(Json const& audit) {
   text += "## How to repeat it\n\n";
   for (auto const& [name, value] : facts_of(audit))
     text += fmt::format("- {}: {}\n", name, markdown_text(value));
-  std::string commands;
-  for (Json const& command : list_of(audit, "reproduce"))
-    commands += plain(command.get<std::string>(), std::string::npos) + "\n";
+  std::string const commands = reproduce_words(audit);
   if (!commands.empty()) text += "\n" + fenced("sh", commands);
   text += "\n";
   std::string words;
