@@ -303,6 +303,43 @@ class Audit(Numbers, unittest.TestCase):
         self.assertEqual([], list(self.folder.glob("no.*")) + list(self.folder.glob("..*")))
 
 
+class Sampled(unittest.TestCase):
+    """A domain that is too large to be counted."""
+
+    def test_the_command_that_is_printed_gives_the_same_sample(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            for file in ("census.safetensors", "census.csv"):
+                shutil.copy(DEMO / file, folder / file)
+            (folder / "wide.domain.yaml").write_text(
+                widened(20, 6) + "constraints:\n  - {if: {region: {at_most: 9}}, then: {hours: {at_most: 20}}}\n",
+                encoding="utf-8")
+            (folder / "wide.yaml").write_text(
+                "model: census.safetensors\ndata: census.csv\ndomain: wide.domain.yaml\nprotected: [age, gender]\n"
+                "output: {dir: results}\n", encoding="utf-8")
+
+            def json_of(*words):
+                done = subprocess.run([BINARY, *words, "--quiet", "--json"], cwd=folder, capture_output=True, text=True,
+                                      timeout=PATIENCE, check=False)
+                self.assertEqual(0, done.returncode, done.stderr)
+                return json.loads(done.stdout)
+
+            # Seconds that end the samples, and seconds that suffice for all of them.
+            for seconds in ("1", TIME):
+                audit = json_of("audit", "wide.yaml", "--time", seconds, "--out", "audited", "--overwrite", "--set",
+                                "protected=[gender]")
+                one = audit["sets"][-1]
+                self.assertEqual("sample", one["domain"]["source"])
+                command = [line for line in audit["reproduce"] if "--samples" in line][-1]
+                summary = json_of(*shlex.split(command)[1:])
+                counts = summary["counts"]
+                self.assertLess(counts["samples"] * 2, counts["model_evaluations"], "some violate the constraint")
+                self.assertEqual((one["domain"]["groups"], one["domain"]["share"], one["domain"]["low"],
+                                  one["domain"]["high"]),
+                                 (counts["samples"], *(summary["success_rate"][name] for name in ("share", "low", "high"))),
+                                 command)
+
+
 class Constrained(Numbers, unittest.TestCase):
     """What nobody can be counts nowhere."""
     constraints = ("constraints:\n"
