@@ -109,9 +109,9 @@ std::string set_text(Json const& audit, Json const& set) {
   if (std::string const lines = where(set); !lines.empty()) text += "Where:\n\n" + lines + "\n";
   text += people(audit, set);
   if (Json const* const search = present(set, "search")) {
-    text += fmt::format("Beyond the table, {}; all of them are written by {}.\n\n",
+    text += fmt::format("Beyond the table, {}; all of them are written by\n\n{}\n",
                         markdown_text(search_words(*search)),
-                        markdown_text(text_of(*search, "command", std::string::npos)));
+                        fenced("sh", text_of(*search, "command", std::string::npos) + "\n"));
   }
   std::string limits;
   for (std::string const& limit : limits_of(set)) limits += "- " + markdown_text(limit) + "\n";

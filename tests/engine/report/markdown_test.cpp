@@ -48,6 +48,15 @@ TEST(ReportMarkdown, NoLineOfACommandEndsItsBlock) {
   EXPECT_THAT(report_markdown(audit), HasSubstr("````sh\nfairlane audit '```'\n````\n"));
 }
 
+TEST(ReportMarkdown, CommandsStandAsTheyAreTyped) {
+  Json audit = golden_audit();
+  ASSERT_FALSE(audit["sets"][0]["search"].is_null());
+  audit["sets"][0]["search"]["command"] = "fairlane run a.yaml --set 'protected=[age]'";
+  std::string const text = report_markdown(audit);
+  EXPECT_THAT(text, HasSubstr("all of them are written by\n\n```sh\nfairlane run a.yaml --set "
+                              "'protected=[age]'\n```\n\n"));
+}
+
 TEST(ReportMarkdown, HasASectionForAModelCard) {
   std::string const text = report_markdown(golden_audit());
   std::size_t const card = text.find("<summary>A section for a model card</summary>");
