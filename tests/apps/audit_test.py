@@ -296,6 +296,11 @@ class Audit(Numbers, unittest.TestCase):
             "model: census.safetensors\ndomain: census.domain.yaml\nprotected: [age]\noutput: {dir: x}\n",
             encoding="utf-8")
         self.fails(78, "names no `data`", "no-data.yaml")
+        (self.folder / "unprotected.yaml").write_text(
+            "model: census.safetensors\ndata: census.csv\ndomain: census.domain.yaml\noutput: {dir: x}\n",
+            encoding="utf-8")
+        self.fails(78, "has no 'protected', expected the attributes to test, such as [age, race]; census.domain.yaml "
+                       "flags age, race, gender", "unprotected.yaml")
         self.assertFalse((self.folder / "none").exists())
         self.assertFalse((self.folder / "no-data-audit").exists())
         self.fails(64, "expected one of 0, 1", "census.safetensors", "census.csv", "--favourable", "yes", "--out", "no")
