@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "engine/audit/audit.h"
+#include "engine/report/policy_words.h"
 
 namespace fairlane {
 namespace {
@@ -199,7 +200,7 @@ ExitCode judge(Json const& audit, Console const& console) {
                     "--time gives more, but outputs that are no finite numbers leave it open");
   }
   if (!met.get<bool>()) return ExitCode::kOk;
-  console.warn(name + ": the share of a set is above");
+  console.warn(name + ": " + report::exceeded_words(audit));
   return ExitCode::kPolicy;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 
 #include "base/number_text.h"
 #include "base/stopwatch.h"
@@ -35,6 +36,15 @@ constexpr std::size_t kShownRates = 64;
 constexpr std::size_t kShownPreferences = 20;
 constexpr std::size_t kShownValues = 400;
 
+/// A pace at most as great, so that the same is examined again as far as a clock allows it.
+double round_figure(double pace) {
+  double const power = std::pow(10.0, std::floor(std::log10(pace)));
+  for (double const digit : {5.0, 2.0}) {
+    if (digit * power <= pace) return digit * power;
+  }
+  return power;
+}
+
 /// One selection on its way.
 class SetAudit {
  public:
@@ -55,6 +65,8 @@ class SetAudit {
   /// Evaluations that fit into so many seconds.
   double affordable(double seconds) const { return std::floor(pace_ * seconds); }
   void measure_pace(Backend& backend);
+  RowAudit audit_people(Backend& backend, std::vector<std::int32_t> const& people,
+                        double seconds) const;
   /// Why something was not examined.
   std::string too_slow(std::string const& what) const {
     return what + (seconds_left() > 0.0 ? ": the model answers too slowly for it in the time given"
@@ -127,16 +139,8 @@ void SetAudit::measure_pace(Backend& backend) {
     Stopwatch const watch;
     label_rows(subject_, backend, people);
     double const seconds = std::max(watch.seconds(), 1e-6);
-    pace_ = static_cast<double>(count) / seconds;
+    pace_ = round_figure(static_cast<double>(count) / seconds);
     if (seconds > kTimedSeconds) break;
-  }
-  // A round figure, so that the same is examined again as far as a clock allows it.
-  constexpr double kDigits[] = {5.0, 2.0, 1.0};
-  double const power = std::pow(10.0, std::floor(std::log10(pace_)));
-  for (double const digit : kDigits) {
-    if (digit * power > pace_) continue;
-    pace_ = digit * power;
-    break;
   }
 }
 
@@ -228,10 +232,29 @@ Json SetAudit::rules_json(RowAudit const& rows) const {
   return rules;
 }
 
+/// Of the first people, each time four times as many, as long as that is likely to end in time.
+RowAudit SetAudit::audit_people(Backend& backend, std::vector<std::int32_t> const& people,
+                                double seconds) const {
+  constexpr std::size_t kGrowth = 4;
+  auto const width = static_cast<std::size_t>(domain().size());
+  std::size_t const all = people.size() / width;
+  Stopwatch const watch;
+  for (std::size_t count = std::min(all, static_cast<std::size_t>(kFewPeople));;) {
+    double const begin = watch.seconds();
+    RowAudit audit = audit_rows(subject_, backend, std::span(people).first(count * width),
+                                setting_.favourable, setting_.stop);
+    std::size_t const next = std::min(all, kGrowth * count);
+    double const each = (watch.seconds() - begin) / static_cast<double>(count);
+    bool const fits = watch.seconds() + each * static_cast<double>(next) <= seconds;
+    if (count == all || !fits) return audit;
+    count = next;
+  }
+}
+
 Json SetAudit::plausible_json(Backend& backend) {
   auto const width = static_cast<std::size_t>(domain().size());
-  double const most =
-      affordable(kShareOfPeople * setting_.seconds) / static_cast<double>(subject_.variants());
+  double const seconds = kShareOfPeople * setting_.seconds;
+  double const most = affordable(seconds) / static_cast<double>(subject_.variants());
   if (most < kFewPeople) {
     skip(too_slow("plausible people"));
     return nullptr;
@@ -252,7 +275,7 @@ Json SetAudit::plausible_json(Backend& backend) {
     skip("plausible people: none of those that were drawn has values that are compared");
     return nullptr;
   }
-  RowAudit const audit = audit_rows(subject_, backend, people, setting_.favourable, setting_.stop);
+  RowAudit const audit = audit_people(backend, people, seconds);
   ShareInterval const interval =
       interval_of({audit.affected, audit.affected + audit.undefined}, audit.rows, kConfidence);
   return {{"people", audit.rows},
@@ -281,6 +304,7 @@ Json SetAudit::domain_json() {
     DomainShareOptions options;
     options.execution = setting_.execution;
     options.samples = static_cast<std::int64_t>(std::min(samples, kMostSamples));
+    options.seconds = std::min(seconds, seconds_left());
     options.stop = setting_.stop;
     share = measure_domain_share(config_, subject_, options);
     if (!share.skipped.empty()) {
@@ -290,8 +314,8 @@ Json SetAudit::domain_json() {
     if (share.source == "sample") {
       skip(fmt::format(
           "the whole domain was not counted: its share is estimated from {} random inputs",
-          with_commas(share.groups)));
-      add_command("estimate", fmt::format(" --samples {}", share.groups));
+          with_commas(share.drawn)));
+      add_command("estimate", fmt::format(" --samples {}", share.drawn));
     } else {
       add_command("enumerate", own_out("count"));
     }

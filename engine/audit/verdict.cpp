@@ -7,8 +7,8 @@
 
 #include "base/number_text.h"
 #include "base/text.h"
-#include "engine/count/binomial_interval.h"
 #include "engine/report/audit_words.h"
+#include "engine/report/policy_words.h"
 
 namespace fairlane {
 namespace {
@@ -80,16 +80,6 @@ bool is_proven(Json const& set) {
   Json const& domain = set.at("domain");
   return !domain.is_null() && domain.at("source").get<std::string>() == "count" &&
          domain.at("high").get<double>() == 0.0;
-}
-
-/// Where a measured share lies. Rows whose outputs are undefined may be either.
-ShareInterval known(Json const& measured) {
-  if (Json const* const low = measured.find("low"))
-    return {low->get<double>(), measured.at("high").get<double>()};
-  auto const count = measured.at("count").get<std::int64_t>();
-  auto const affected = measured.at("affected").get<std::int64_t>();
-  return {share_of(affected, count),
-          share_of(affected + measured.at("undefined").get<std::int64_t>(), count)};
 }
 
 Json verdict(char const* level, std::string text) {
@@ -166,10 +156,9 @@ Json policy_json(Json const& audit, std::string const& share, double above) {
   bool is_kept = true;
   bool is_met = false;
   for (auto const& set : audit.at("sets")) {
-    Json const& measured = set.at(share);
-    ShareInterval const interval = measured.is_null() ? ShareInterval() : known(measured);
-    is_met = is_met || interval.low > above;
-    is_kept = is_kept && interval.high <= above;
+    report::LimitState const state = report::limit_state(set, share, above);
+    is_met = is_met || state == report::LimitState::kExceeded;
+    is_kept = is_kept && state == report::LimitState::kKept;
   }
   Json const met = is_met ? Json(true) : is_kept ? Json(false) : Json(nullptr);
   return {{"share", share}, {"above", above}, {"met", met}};

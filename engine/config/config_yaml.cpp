@@ -10,6 +10,7 @@
 #include "base/strict_yaml.h"
 #include "base/text.h"
 #include "engine/config/config_keys.h"
+#include "models/data/domain_yaml.h"
 
 namespace fairlane {
 namespace {
@@ -95,12 +96,32 @@ void read_override(Override const& change, RunConfig& config) {
   read_value(at, change.key, node, config);
 }
 
+/// Which attributes the domain flags as protected; empty where it flags none or cannot be read,
+/// of which others tell once it matters.
+std::string flagged_hint(RunConfig const& config) {
+  constexpr std::size_t kMostNamed = 20;
+  std::string names;
+  std::size_t count = 0;
+  try {
+    for (Attribute const& attribute : read_domain_yaml(config.domain).attributes) {
+      if (!attribute.is_protected || ++count > kMostNamed) continue;
+      names += (names.empty() ? "" : ", ") + escaped(attribute.name);
+    }
+  } catch (Error const&) {
+    return {};
+  }
+  if (count == 0) return {};
+  return fmt::format("; {} flags {}{}", escaped(config.domain, config.domain.size()), names,
+                     count > kMostNamed ? ", ..." : "");
+}
+
 void require(RunConfig const& config, YamlNode const& root, ModelUse use) {
   for (ConfigKey const& key : config_keys()) {
     if (key.required == nullptr || config.positions.contains(key.name)) continue;
     if (use == ModelUse::kMade && std::string_view(key.name) == "model") continue;
     fail_yaml(config.source, root,
-              fmt::format("has no {}, expected {}", in_quotes(key.name), key.required));
+              fmt::format("has no {}, expected {}{}", in_quotes(key.name), key.required,
+                          std::string_view(key.name) == "protected" ? flagged_hint(config) : ""));
   }
 }
 

@@ -82,6 +82,8 @@ Sampled sample(RunConfig const& config, EstimateOptions const& options, double c
   DomainShare& share = sampled.share;
   share.source = "sample";
   share.groups = counts.at("samples").get<std::int64_t>();
+  share.drawn =
+      counts.at("model_evaluations").get<std::int64_t>() / json.at("variants").get<std::int64_t>();
   share.undefined_groups = counts.at("undefined_groups").get<std::int64_t>();
   share.confidence = kConfidence;
   auto const hits = counts.at("hits").get<std::int64_t>();
@@ -94,6 +96,27 @@ Sampled sample(RunConfig const& config, EstimateOptions const& options, double c
   sampled.known_high = known.high;
   sampled.possible_low = at_most.low;
   return sampled;
+}
+
+/// A sample whose size is that of the last look that the seconds allow. The clock decides it, not
+/// what was drawn, so that each interval holds with the whole confidence.
+DomainShare timed_sample(RunConfig config, EstimateOptions options, std::int64_t most,
+                         double seconds) {
+  Stopwatch const watch;
+  DomainShare share;
+  for (auto samples = std::min(most, static_cast<std::int64_t>(kLeastSamples));;) {
+    double const begin = watch.seconds();
+    // A model that becomes slower ends a look between two of its batches.
+    config.budget.seconds = std::max(0.0, seconds - begin);
+    options.samples = samples;
+    DomainShare const look = sample(config, options, kConfidence).share;
+    if (look.drawn >= share.drawn) share = look;
+    if (look.drawn < samples || samples == most) return share;
+    std::int64_t const next = most / kGrowth < samples ? most : samples * kGrowth;
+    double const each = (watch.seconds() - begin) / static_cast<double>(samples);
+    if (watch.seconds() + each * static_cast<double>(next) > seconds) return share;
+    samples = next;
+  }
 }
 
 }  // namespace
@@ -126,6 +149,7 @@ DomainShare measure_domain_share(RunConfig const& config, TestSubject const& sub
   estimating.execution = execution;
   estimating.stop = options.stop;
   bool const goes_on = options.decide_above && !options.samples;
+  bool const is_timed = options.seconds && options.samples;
   for (int look = 1;; ++look, samples *= kGrowth) {
     // Looks that may each be the last share what may be missed: 1/2 + 1/4 + ... of it.
     double const missed = goes_on ? (1.0 - kConfidence) / (1 << look) : 1.0 - kConfidence;
@@ -134,7 +158,10 @@ DomainShare measure_domain_share(RunConfig const& config, TestSubject const& sub
     try {
       if (groups <= static_cast<double>(samples))
         return count_all(config, subject, std::move(lists), execution);
-      sampled = sample(quick, estimating, 1.0 - missed);
+      if (is_timed)
+        sampled.share = timed_sample(quick, estimating, samples, *options.seconds);
+      else
+        sampled = sample(quick, estimating, 1.0 - missed);
     } catch (Error const&) {
       if (options.stop == nullptr || !options.stop->load()) throw;
       // The search is done: its results are worth more than the share.
@@ -143,7 +170,7 @@ DomainShare measure_domain_share(RunConfig const& config, TestSubject const& sub
     }
     share = sampled.share;
     if (share.groups == 0) {
-      share.skipped = fmt::format("constraints exclude all {} inputs that were drawn", samples);
+      share.skipped = fmt::format("constraints exclude all {} inputs that were drawn", share.drawn);
       return share;
     }
     if (!goes_on || look == kLooks) return share;

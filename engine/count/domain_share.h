@@ -17,6 +17,8 @@ inline constexpr std::int64_t kDomainSamples = 10'000;
 /// execution     whose threads and model options are used; the samples are evaluated on the CPU
 /// samples       so many groups; otherwise as many as are quickly evaluated, kDomainSamples at
 ///               most, and none of a model that is a program
+/// seconds       with samples: take them in looks, each four times the one before, as long as the
+///               next is likely to end within so many seconds
 /// stop          set by a signal: what is known by then is the result, or that it was interrupted
 /// decide_above  go on sampling, up to 64 times as many, until the interval does not hold this
 ///               share
@@ -24,12 +26,13 @@ struct DomainShareOptions {
   Execution execution;
   std::optional<std::int64_t> samples;
   std::optional<double> decide_above;
+  std::optional<double> seconds;
   std::atomic<bool> const* stop = nullptr;
 };
 
 /// Counts all groups where there are no more than would be sampled, otherwise estimates the share
 /// of inputs that are IDIs, with a confidence of 95 %. A function of the configuration and the
-/// options alone. Throws Error.
+/// options alone, and with seconds that do not suffice, of the number that was drawn. Throws Error.
 DomainShare measure_domain_share(RunConfig const& config, TestSubject const& subject,
                                  DomainShareOptions const& options);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -68,6 +69,12 @@ ShareLine domain_line(Json const& set) {
                      ? fmt::format("a sample of {} profiles", groups)
                      : fmt::format("all {} profiles counted", groups);
   return line;
+}
+
+/// Whether a word is a code, or tells no more than one.
+bool is_number(std::string_view word) {
+  if (word.starts_with('-')) word.remove_prefix(1);
+  return !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 }  // namespace
@@ -143,6 +150,18 @@ std::string set_words(Json const& set) {
   return listed(names) + (names.size() > 1 ? " together" : "");
 }
 
+std::string combination_words(Json const& set, Json const& values) {
+  std::vector<std::string> const names = texts_of(set.at("protected"));
+  std::vector<std::string> words = texts_of(values);
+  bool is_any_named = false;
+  for (std::size_t i = 0; i < std::min(words.size(), names.size()); ++i) {
+    if (!is_number(words[i])) continue;
+    words[i] = names[i] + " " + words[i];
+    is_any_named = true;
+  }
+  return listed(words, is_any_named ? ", " : " and ");
+}
+
 std::string outcome_words(Json const& audit, Json const& outcome) {
   std::string const number = std::to_string(outcome.at("class").get<std::int64_t>());
   std::string const word = text_of(outcome, "word");
@@ -163,32 +182,44 @@ std::string verdict_words(Json const& audit) {
   return level == "proven fair" ? "Proven fair" : plain(level);
 }
 
-std::string policy_share_words(std::string_view share) {
-  if (share == "rows") return "people in the table";
-  return share == "plausible" ? "plausible people" : "all possible inputs";
-}
-
-std::string policy_words(Json const& audit) {
-  Json const* const policy = present(audit, "policy");
-  if (policy == nullptr) return {};
-  auto const of = policy->at("share").get<std::string>();
-  std::string const limit =
-      fmt::format("{} of {}", share_words(policy->at("above")), policy_share_words(of));
-  Json const* const met = present(*policy, "met");
-  if (met == nullptr) return fmt::format("Whether the limit of {} is kept is undecided.", limit);
-  if (!met->get<bool>()) return fmt::format("The limit of {} is kept.", limit);
-  std::vector<std::string> sets;
-  for (Json const& set : audit.at("sets")) {
-    Json const* const share = present(set, of);
-    if (share != nullptr && share->at("share").get<double>() > policy->at("above").get<double>())
-      sets.push_back(set_words(set));
-  }
-  return fmt::format("The limit of {} is exceeded{}.", limit,
-                     sets.empty() ? "" : " by " + listed(sets));
-}
-
 std::vector<ShareLine> share_lines(Json const& set) {
   return {rows_line(set), plausible_line(set), domain_line(set)};
+}
+
+ShareLine verdict_share(Json const& audit) {
+  enum : std::size_t { kRows, kPlausible, kDomain };  // as share_lines() has them
+  Json const& sets = audit.at("sets");
+  Json const& all = sets[sets.size() - 1];
+  auto const share = [](Json const& set, std::size_t kind) {
+    return share_lines(set)[kind].middle;
+  };
+  // Of the rows those who are affected by all that is tested together, where there are such.
+  auto const worst = [&](std::size_t kind) {
+    Json const* most = &all;
+    if (kind == kRows && share(all, kind) > 0.0) return most;
+    for (Json const& set : sets) {
+      if (share(set, kind) > share(*most, kind)) most = &set;
+    }
+    return most;
+  };
+  auto const is_any = [&](std::size_t kind) { return share(*worst(kind), kind) > 0.0; };
+  bool const is_found = std::ranges::any_of(sets, [](Json const& set) {
+    Json const* const search = present(set, "search");
+    return search != nullptr && search->at("groups").get<double>() > 0.0;
+  });
+  std::size_t kind = kRows;
+  if (!is_any(kRows)) {
+    if (is_any(kPlausible)) {
+      kind = kPlausible;
+    } else if ((!is_found && is_any(kDomain)) ||
+               audit.at("verdict").at("level").get<std::string>() == "proven fair") {
+      kind = kDomain;
+    }
+  }
+  Json const& set = *worst(kind);
+  ShareLine line = share_lines(set)[kind];
+  line.of = fmt::format("{}, by {}", line.of, set_words(set));
+  return line;
 }
 
 std::string severity_words(Json const& set) {
@@ -274,6 +305,13 @@ std::vector<std::pair<std::string, std::string>> facts_of(Json const& audit) {
   if (Json const* const timing = present(audit, "timing"))
     facts.emplace_back("time", seconds_text(timing->at("total_seconds").get<double>()));
   return facts;
+}
+
+std::string reproduce_words(Json const& audit) {
+  std::string commands;
+  for (Json const& command : list_of(audit, "reproduce"))
+    commands += plain(command.get<std::string>(), std::string::npos) + "\n";
+  return commands;
 }
 
 std::vector<std::pair<std::string, std::string>> glossary() {

@@ -38,16 +38,15 @@ std::string listed(std::vector<std::string> const& words, char const* last = " a
 
 /// "age", or "age and race together".
 std::string set_words(Json const& set);
+/// The values of a set's attributes: "18-29, group-A and female", and with the names of attributes
+/// whose values have no words but are numbers: "age 1, race 0, female".
+std::string combination_words(Json const& set, Json const& values);
 /// "refused", or "approved = 0" where the class has no word of its own.
 std::string outcome_words(Json const& audit, Json const& outcome);
 /// The decision that is better to have.
 std::string favourable_words(Json const& audit);
 /// The verdict in a few words: "Decisions differ".
 std::string verdict_words(Json const& audit);
-/// Whether the shares exceed the limit that was given, and which sets do; empty without a limit.
-std::string policy_words(Json const& audit);
-/// Shares by which a policy can judge: its name in the JSON, in words.
-std::string policy_share_words(std::string_view share);
 
 /// One of the three shares of a protected set.
 struct ShareLine {
@@ -61,6 +60,8 @@ struct ShareLine {
 };
 /// The shares of the rows, of plausible people and of the domain, in that order.
 std::vector<ShareLine> share_lines(Json const& set);
+/// The share that the verdict speaks of: "5.16 %" of "people in the table, by age".
+ShareLine verdict_share(Json const& audit);
 /// "0.300 on average, 0.900 at most"; empty where no severity is known.
 std::string severity_words(Json const& set);
 /// "97 of 100 people there are affected (97.00 %); they are 31.00 % of all affected".
@@ -78,6 +79,8 @@ std::string search_words(Json const& search);
 std::vector<std::string> limits_of(Json const& set);
 /// Name and value of what was audited and how.
 std::vector<std::pair<std::string, std::string>> facts_of(Json const& audit);
+/// The commands that repeat an audit and its parts, one a line; empty where it has none.
+std::string reproduce_words(Json const& audit);
 /// Each noun of a report and what it means.
 std::vector<std::pair<std::string, std::string>> glossary();
 /// Whether anything was found with this set.

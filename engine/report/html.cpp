@@ -7,6 +7,7 @@
 #include "engine/report/html_people.h"
 #include "engine/report/html_shares.h"
 #include "engine/report/model_card.h"
+#include "engine/report/policy_words.h"
 
 namespace fairlane {
 namespace report {
@@ -61,9 +62,7 @@ std::string limits_section(Json const& audit, Room const& room) {
 }
 
 std::string reproduce_section(Json const& audit) {
-  std::string commands;
-  for (Json const& command : list_of(audit, "reproduce"))
-    commands += plain(command.get<std::string>(), std::string::npos) + "\n";
+  std::string const commands = reproduce_words(audit);
   std::string markup = html_terms(facts_of(audit));
   if (!commands.empty()) markup += "<pre><code>" + html_text(commands) + "</code></pre>\n";
   markup += folded("A section for a model card, in Markdown",

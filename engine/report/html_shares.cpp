@@ -40,11 +40,11 @@ std::string how_bad(Json const& set) {
   return anything_found(set) ? "nobody in the table is affected" : "nobody affected was found";
 }
 
-std::string rates_table(Json const& audit, std::string const& caption,
+std::string rates_table(Json const& audit, Json const& set, std::string const& caption,
                         std::vector<Json const*> const& rates) {
   std::vector<ShareLine> lines;
   for (Json const* const rate : rates) {
-    lines.push_back(exact_line(listed(texts_of(rate->at("values"))), rate->at("share"),
+    lines.push_back(exact_line(combination_words(set, rate->at("values")), rate->at("share"),
                                count_words(rate->at("favourable")) + " people"));
   }
   return shares_table(caption, {"value", favourable_words(audit)}, lines, 1.0);
@@ -58,7 +58,7 @@ std::string rates_of(Json const& audit, Json const& set, Room const& room) {
       "How many people of the table would get {} if everybody had this value and nothing else were "
       "changed",
       favourable_words(audit));
-  if (rates.size() <= kShownRates) return rates_table(audit, caption, rates);
+  if (rates.size() <= kShownRates) return rates_table(audit, set, caption, rates);
   std::stable_sort(rates.begin(), rates.end(), [](Json const* a, Json const* b) {
     return a->at("share").get<double>() > b->at("share").get<double>();
   });
@@ -66,16 +66,17 @@ std::string rates_of(Json const& audit, Json const& set, Room const& room) {
   ends.insert(ends.end(), rates.end() - kShownRates / 2, rates.end());
   std::size_t const all = rates.size();
   rates.resize(std::min(rates.size(), room.rates));
-  return rates_table(audit,
+  return rates_table(audit, set,
                      fmt::format("{}: the {} best and the {} worst of {}", caption, kShownRates / 2,
                                  kShownRates / 2, all),
                      ends) +
          folded_on_screen(fmt::format("All {} values", all),
-                          rates_table(audit, caption, rates) + left_out(all, rates.size()));
+                          rates_table(audit, set, caption, rates) + left_out(all, rates.size()));
 }
 
-std::string preferences_table(Json const& audit, Json const& preferences, std::size_t from,
+std::string preferences_table(Json const& audit, Json const& set, std::size_t from,
                               std::size_t to) {
+  Json const& preferences = list_of(set, "preferences");
   std::string const better = favourable_words(audit);
   std::string table = table_begin(
       fmt::format("People of the table who get {} with one value and not with the other", better),
@@ -83,8 +84,8 @@ std::string preferences_table(Json const& audit, Json const& preferences, std::s
   for (std::size_t i = from; i < to; ++i) {
     Json const& one = preferences[i];
     table +=
-        wrapped("tr", element("th scope=\"row\"", listed(texts_of(one.at("better")))) +
-                          element("td", listed(texts_of(one.at("worse")))) +
+        wrapped("tr", element("th scope=\"row\"", combination_words(set, one.at("better"))) +
+                          element("td", combination_words(set, one.at("worse"))) +
                           wrapped("td class=\"n\"", element("b", count_words(one.at("rows")))) +
                           element("td class=\"n\"", count_words(one.at("reverse_rows"))));
   }
@@ -92,15 +93,14 @@ std::string preferences_table(Json const& audit, Json const& preferences, std::s
 }
 
 std::string preferences_of(Json const& audit, Json const& set, Room const& room) {
-  Json const& preferences = list_of(set, "preferences");
-  if (preferences.empty()) return {};
-  std::size_t const all = preferences.size();
+  std::size_t const all = list_of(set, "preferences").size();
+  if (all == 0) return {};
   std::size_t const shown = std::min({all, kShownRankings, room.preferences});
-  std::string markup = preferences_table(audit, preferences, 0, shown);
+  std::string markup = preferences_table(audit, set, 0, shown);
   std::size_t const most = std::min(all, room.preferences);
   if (most > shown) {
     markup += folded_on_screen(fmt::format("{} more pairs", most - shown),
-                               preferences_table(audit, preferences, shown, most));
+                               preferences_table(audit, set, shown, most));
   }
   return markup + left_out(all, most);
 }

@@ -4,6 +4,7 @@
 
 #include "engine/report/audit_words.h"
 #include "engine/report/html_parts.h"
+#include "engine/report/policy_words.h"
 
 namespace fairlane {
 namespace report {
@@ -45,21 +46,24 @@ std::string shares_text(Json const& set) {
   return text;
 }
 
-/// How a set's test ends: nothing where it passes.
+/// How a set's test ends, by its own share: nothing where it passes.
 std::string outcome(Tests& tests, Json const& set, Json const& policy) {
   auto const of = policy.at("share").get<std::string>();
-  Json const* const share = present(set, of);
   std::string const whom = policy_share_words(of);
-  if (share == nullptr) return tests.skip("the share of " + whom + " was not examined");
-  auto const above = policy.at("above").get<double>();
-  // What decides is the audit's own verdict on its limit.
-  Json const* const met = present(policy, "met");
-  if (met == nullptr)
-    return tests.skip("undecided: the share of " + whom + " is not known well enough");
-  if (!met->get<bool>() || share->at("share").get<double>() <= above) return {};
-  return tests.failure(fmt::format("{} of {} are affected, expected at most {}",
-                                   share_words(share->at("share")), whom,
-                                   share_words(policy.at("above"))));
+  std::string const limit = share_words(policy.at("above"));
+  switch (limit_state(set, of, policy.at("above").get<double>())) {
+    case LimitState::kUnexamined:
+      return tests.skip("the share of " + whom + " was not examined");
+    case LimitState::kUndecided:
+      return tests.skip(fmt::format("undecided: {} of {} are affected, which may be above {}",
+                                    measured_words(set, of), whom, limit));
+    case LimitState::kExceeded:
+      return tests.failure(fmt::format("{} of {} are affected, expected at most {}",
+                                       measured_words(set, of), whom, limit));
+    case LimitState::kKept:
+      break;
+  }
+  return {};
 }
 
 Tests tests_of(Json const& audit) {
@@ -73,12 +77,6 @@ Tests tests_of(Json const& audit) {
     }
     std::string const end = policy == nullptr ? std::string() : outcome(tests, set, *policy);
     tests.add(name, end, shares_text(set));
-  }
-  Json const* const met = policy == nullptr ? nullptr : present(*policy, "met");
-  if (met != nullptr && met->get<bool>() && tests.failed == 0) {
-    std::string const end = tests.failure(policy_words(audit));
-    tests.add("the limit", end,
-              plain(audit.at("verdict").at("text").get<std::string>(), std::string::npos));
   }
   return tests;
 }

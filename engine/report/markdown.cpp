@@ -7,6 +7,7 @@
 
 #include "engine/report/audit_words.h"
 #include "engine/report/model_card.h"
+#include "engine/report/policy_words.h"
 
 namespace fairlane {
 namespace report {
@@ -40,8 +41,8 @@ std::string whom(Json const& audit, Json const& set) {
     text += fmt::format(
         "- **{}** over **{}**: {} people get {} as the one and not as the other, {} "
         "the other way round\n",
-        markdown_text(listed(texts_of(one.at("better")))),
-        markdown_text(listed(texts_of(one.at("worse")))), count_words(one.at("rows")),
+        markdown_text(combination_words(set, one.at("better"))),
+        markdown_text(combination_words(set, one.at("worse"))), count_words(one.at("rows")),
         markdown_text(favourable_words(audit)), count_words(one.at("reverse_rows")));
   }
   return text + more(preferences.size(), shown);
@@ -108,9 +109,9 @@ std::string set_text(Json const& audit, Json const& set) {
   if (std::string const lines = where(set); !lines.empty()) text += "Where:\n\n" + lines + "\n";
   text += people(audit, set);
   if (Json const* const search = present(set, "search")) {
-    text += fmt::format("Beyond the table, {}; all of them are written by {}.\n\n",
+    text += fmt::format("Beyond the table, {}; all of them are written by\n\n{}\n",
                         markdown_text(search_words(*search)),
-                        markdown_text(text_of(*search, "command", std::string::npos)));
+                        fenced("sh", text_of(*search, "command", std::string::npos) + "\n"));
   }
   std::string limits;
   for (std::string const& limit : limits_of(set)) limits += "- " + markdown_text(limit) + "\n";
@@ -141,9 +142,7 @@ std::string report_markdown(Json const& audit) {
   text += "## How to repeat it\n\n";
   for (auto const& [name, value] : facts_of(audit))
     text += fmt::format("- {}: {}\n", name, markdown_text(value));
-  std::string commands;
-  for (Json const& command : list_of(audit, "reproduce"))
-    commands += plain(command.get<std::string>(), std::string::npos) + "\n";
+  std::string const commands = reproduce_words(audit);
   if (!commands.empty()) text += "\n" + fenced("sh", commands);
   text += "\n";
   std::string words;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/report/audit_words.h"
+#include "engine/report/policy_words.h"
 
 namespace fairlane::report {
 

@@ -46,8 +46,11 @@ std::string configuration_markup(Json const& manifest) {
 
 std::string repeat_markup(Json const& digest) {
   return html_terms(origins_of(digest)) +
-         element("p", "Paths are relative to the directory of the results.") + "<pre><code>" +
-         html_text(command_of(digest)) + "</code></pre>\n" +
+         element("p", digest.at("command") == "audit"
+                          ? "Paths are relative to the directory of the results, but in the "
+                            "commands to that in which the audit was made."
+                          : "Paths are relative to the directory of the results.") +
+         "<pre><code>" + html_text(command_of(digest)) + "</code></pre>\n" +
          configuration_markup(digest.at("manifest"));
 }
 
@@ -138,9 +141,8 @@ ResultWords words_of_result(Json const& digest, bool is_shown, Room const& room)
                          shares_of(digest),
                          {}};
     if (is_shown) words.parts = parts_of(digest, kWithinResult, room);
-    // An audit has several sets, of which the worst stands for it.
-    if (digest.at("command") == "audit" && !words.shares.empty())
-      words.shares = {*std::ranges::max_element(words.shares, {}, &ShareLine::middle)};
+    // An audit has several sets and shares: that which its verdict speaks of stands for it.
+    if (digest.at("command") == "audit") words.shares = {verdict_share(digest.at("summary"))};
     return words;
   } catch (JsonError const& e) {
     throw no_result(digest.at("name").get<std::string>(), e);

@@ -222,6 +222,10 @@ std::string command_of(Json const& digest) {
   std::string const command = command_name(digest);
   if (command == "run") return "fairlane run manifest.json --out again";
   if (command == "sweep") return "fairlane sweep plan.yaml --out again";
+  if (command == "audit") {
+    std::string const commands = reproduce_words(digest.at("summary"));
+    if (!commands.empty()) return commands;
+  }
   std::string text = fmt::format("fairlane {} config.yaml --out again", command);
   Json const* const options = options_of(digest);
   if (options == nullptr) return text;

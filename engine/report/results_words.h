@@ -25,7 +25,7 @@ std::vector<std::pair<std::string, std::string>> counts_of(Json const& digest);
 std::vector<std::string> limits_of_results(Json const& digest);
 /// Program, inputs with their SHA-256, seed, signature.
 std::vector<std::pair<std::string, std::string>> origins_of(Json const& digest);
-/// The command that gives the results again.
+/// The commands that give the results again.
 std::string command_of(Json const& digest);
 /// Each noun of such a page and what it means. command: empty: of all
 std::vector<std::pair<std::string, std::string>> results_glossary(std::string const& command);

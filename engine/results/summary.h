@@ -19,6 +19,7 @@ namespace fairlane {
 /// source      "sample"; "count" and "enumeration": of all inputs
 /// confidence  with which the share lies in [low, high]
 /// groups      evaluated, and those of them that discriminate only if an undefined output does
+/// drawn       of a sample, also those that violate constraints: as many give it again
 /// skipped     why there is no share; empty where there is one
 struct DomainShare {
   std::string source;
@@ -28,6 +29,7 @@ struct DomainShare {
   double confidence = 1.0;
   std::int64_t groups = 0;
   std::int64_t undefined_groups = 0;
+  std::int64_t drawn = 0;
   std::string skipped;
 };
 

@@ -200,6 +200,18 @@ class Audit(Numbers, unittest.TestCase):
             policy = json.loads((self.folder / "policy" / "audit.json").read_bytes())["policy"]
             self.assertEqual({"share": "rows", "above": limit, "met": word}, policy)
 
+    def test_a_limit_that_is_exceeded_names_the_set_and_its_share(self):
+        share = self.sets["age+gender"]["rows"]["share"]
+        limit = share / 2
+        done = subprocess.run([BINARY, "audit", "people.yaml", "--time", "0", "--out", "exceeded", "--fail-above",
+                               f"rows:{limit}"], cwd=self.folder, capture_output=True, text=True, timeout=PATIENCE,
+                              check=False)
+        above = sum(one["rows"]["share"] > limit for one in self.sets.values()) - 1
+        more = f"; {above} more set{' is' if above == 1 else 's are'} above it" if above else ""
+        self.assertEqual(1, done.returncode, done.stderr)
+        self.assertRegex(done.stderr, f"rows:[0-9.]+: {100 * share:.2f} % of people in the table are affected "
+                                      f"by age and gender together, above the limit of {100 * limit:.2f} %{more}\n")
+
     def test_an_undecided_policy(self):
         plausible = self.sets["age+gender"]["plausible"]
         done = self.fairlane("audit", "people.yaml", "--time", TIME, "--out", "undecided", "--fail-above",
@@ -207,7 +219,11 @@ class Audit(Numbers, unittest.TestCase):
         self.assertEqual((76, 1), (done.returncode, done.stderr.count("\n")), done.stderr)
         self.assertIsNone(json.loads((self.folder / "undecided" / "audit.json").read_bytes())["policy"]["met"])
         self.assertIn("undecided", (self.folder / "undecided" / "report.html").read_text(encoding="utf-8"))
-        self.assertIn("<skipped", (self.folder / "undecided" / "junit.xml").read_text(encoding="utf-8"))
+        limit = plausible["share"]
+        held = [one for one in self.sets.values() if one["plausible"]["low"] <= limit < one["plausible"]["high"]]
+        self.assertLess(len(held), len(self.sets))
+        junit = (self.folder / "undecided" / "junit.xml").read_text(encoding="utf-8")
+        self.assertEqual(len(held), junit.count("<skipped"), "each set is judged by its own interval")
 
     def test_compared_values_leave_the_table_whole(self):
         done = self.fairlane("audit", "people.yaml", "--time", TIME, "--out", "listed", "--set",
@@ -281,11 +297,53 @@ class Audit(Numbers, unittest.TestCase):
             "model: census.safetensors\ndomain: census.domain.yaml\nprotected: [age]\noutput: {dir: x}\n",
             encoding="utf-8")
         self.fails(78, "names no `data`", "no-data.yaml")
+        (self.folder / "unprotected.yaml").write_text(
+            "model: census.safetensors\ndata: census.csv\ndomain: census.domain.yaml\noutput: {dir: x}\n",
+            encoding="utf-8")
+        self.fails(78, "has no 'protected', expected the attributes to test, such as [age, race]; census.domain.yaml "
+                       "flags age, race, gender", "unprotected.yaml")
         self.assertFalse((self.folder / "none").exists())
         self.assertFalse((self.folder / "no-data-audit").exists())
         self.fails(64, "expected one of 0, 1", "census.safetensors", "census.csv", "--favourable", "yes", "--out", "no")
         self.fails(64, "--out is '.'", "census.safetensors", "census.csv", "--out", ".")
         self.assertEqual([], list(self.folder.glob("no.*")) + list(self.folder.glob("..*")))
+
+
+class Sampled(unittest.TestCase):
+    """A domain that is too large to be counted."""
+
+    def test_the_command_that_is_printed_gives_the_same_sample(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            for file in ("census.safetensors", "census.csv"):
+                shutil.copy(DEMO / file, folder / file)
+            (folder / "wide.domain.yaml").write_text(
+                widened(20, 6) + "constraints:\n  - {if: {region: {at_most: 9}}, then: {hours: {at_most: 20}}}\n",
+                encoding="utf-8")
+            (folder / "wide.yaml").write_text(
+                "model: census.safetensors\ndata: census.csv\ndomain: wide.domain.yaml\nprotected: [age, gender]\n"
+                "output: {dir: results}\n", encoding="utf-8")
+
+            def json_of(*words):
+                done = subprocess.run([BINARY, *words, "--quiet", "--json"], cwd=folder, capture_output=True, text=True,
+                                      timeout=PATIENCE, check=False)
+                self.assertEqual(0, done.returncode, done.stderr)
+                return json.loads(done.stdout)
+
+            # Seconds that end the samples, and seconds that suffice for all of them.
+            for seconds in ("1", TIME):
+                audit = json_of("audit", "wide.yaml", "--time", seconds, "--out", "audited", "--overwrite", "--set",
+                                "protected=[gender]")
+                one = audit["sets"][-1]
+                self.assertEqual("sample", one["domain"]["source"])
+                command = [line for line in audit["reproduce"] if "--samples" in line][-1]
+                summary = json_of(*shlex.split(command)[1:])
+                counts = summary["counts"]
+                self.assertLess(counts["samples"] * 2, counts["model_evaluations"], "some violate the constraint")
+                self.assertEqual((one["domain"]["groups"], one["domain"]["share"], one["domain"]["low"],
+                                  one["domain"]["high"]),
+                                 (counts["samples"], *(summary["success_rate"][name] for name in ("share", "low", "high"))),
+                                 command)
 
 
 class Constrained(Numbers, unittest.TestCase):

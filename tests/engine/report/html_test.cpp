@@ -78,6 +78,21 @@ TEST(ReportHtml, AClassWithAWordOfItsOwnIsCalledByIt) {
   EXPECT_THAT(report_html(audit), HasSubstr("would get class 1 if everybody"));
 }
 
+TEST(ReportHtml, NamesAttributesWhoseValuesHaveNoWords) {
+  Json audit = golden_audit();
+  Json& set = audit["sets"][3];
+  ASSERT_EQ(set["protected"].size(), 3U);
+  Json one = {{"rows", 9}, {"reverse_rows", 0}};
+  one["better"] = std::vector<std::string>{"1", "0", "1"};
+  one["worse"] = std::vector<std::string>{"4", "0", "0"};
+  set["preferences"] = Json::array({one});
+  set["rates"] = Json::array({{{"values", one["better"]}, {"favourable", 9}, {"share", 0.5}}});
+  std::string const page = report_html(audit);
+  EXPECT_THAT(page, HasSubstr("<th scope=\"row\">age 1, race 0, gender 1</th>\n"
+                              "<td>age 4, race 0, gender 0</td>"));
+  EXPECT_THAT(page, HasSubstr("<th scope=\"row\">age 1, race 0, gender 1</th>\n<td><div"));
+}
+
 TEST(ReportHtml, CutsNoSentence) {
   std::string const sentence = std::string(400, 'a') + " to the end";
   Json audit = golden_audit();

@@ -20,6 +20,21 @@ TEST(ReportMarkdown, TheVerdictComesFirst) {
   EXPECT_THAT(text, HasSubstr("| not examined |"));
 }
 
+TEST(ReportMarkdown, NamesAttributesWhoseValuesHaveNoWords) {
+  Json audit = golden_audit();
+  Json& set = audit["sets"][3];
+  ASSERT_EQ(set["protected"].size(), 3U);
+  Json one = {{"rows", 9}, {"reverse_rows", 0}};
+  one["better"] = std::vector<std::string>{"1", "0", "1"};
+  one["worse"] = std::vector<std::string>{"60+", "-4", "female"};
+  set["preferences"] = Json::array({one});
+  EXPECT_THAT(report_markdown(audit),
+              HasSubstr("- **age 1, race 0, gender 1** over **60+, race -4, female**: 9 people"));
+  one["worse"] = std::vector<std::string>{"60+", "group-A", "female"};
+  set["preferences"] = Json::array({one});
+  EXPECT_THAT(report_markdown(audit), HasSubstr(" over **60+, group-A and female**: 9 people"));
+}
+
 TEST(ReportMarkdown, EscapesWhatWouldBeMarkup) {
   Json audit = golden_audit();
   audit["sets"][0]["worst"][0]["value"] = "a|b *c* [d](e) <f> @g `h`";
@@ -31,6 +46,15 @@ TEST(ReportMarkdown, NoLineOfACommandEndsItsBlock) {
   Json audit = golden_audit();
   audit["reproduce"] = Json::array({"fairlane audit '```'"});
   EXPECT_THAT(report_markdown(audit), HasSubstr("````sh\nfairlane audit '```'\n````\n"));
+}
+
+TEST(ReportMarkdown, CommandsStandAsTheyAreTyped) {
+  Json audit = golden_audit();
+  ASSERT_FALSE(audit["sets"][0]["search"].is_null());
+  audit["sets"][0]["search"]["command"] = "fairlane run a.yaml --set 'protected=[age]'";
+  std::string const text = report_markdown(audit);
+  EXPECT_THAT(text, HasSubstr("all of them are written by\n\n```sh\nfairlane run a.yaml --set "
+                              "'protected=[age]'\n```\n\n"));
 }
 
 TEST(ReportMarkdown, HasASectionForAModelCard) {

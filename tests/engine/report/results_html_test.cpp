@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "engine/digest/findings.h"
+#include "tests/engine/report/golden_audit.h"
 
 namespace fairlane {
 namespace {
@@ -84,6 +85,52 @@ TEST(ResultsHtml, NamesAreTexts) {
   EXPECT_THAT(page, HasSubstr("40.00 % to 60.00 % with 95 % confidence, by 10 samples"));
   digest["summary"].erase("causal_score");
   EXPECT_THROW(results_html({digest}), JsonError);
+}
+
+Json audit_digest(Json const& audit) {
+  return {{"name", "audited"},
+          {"command", "audit"},
+          {"finished", true},
+          {"words", ""},
+          {"decision", {{"label", ""}, {"classes", Json::array()}}},
+          {"manifest", {{"audit", {{"seconds", 10.0}, {"favourable", ""}}}}},
+          {"summary", audit}};
+}
+
+TEST(ResultsHtml, AnAuditAmongOthersIsRepeatedByItsOwnCommands) {
+  Json const audit = golden_audit();
+  std::string const page = results_html({audit_digest(audit), audit_digest(audit)});
+  EXPECT_THAT(page, Not(HasSubstr("options that say")));
+  EXPECT_THAT(page, HasSubstr("census.csv --fail-above rows:0.05\nfairlane check age/search\n"
+                              "fairlane check gender/search\n</code></pre>"));
+  Json bare = audit;
+  bare.erase("reproduce");
+  EXPECT_THAT(results_html({audit_digest(bare), audit_digest(bare)}),
+              HasSubstr("<code>fairlane audit config.yaml --out again"));
+}
+
+TEST(ResultsHtml, AnOverviewShowsTheShareThatTheVerdictOfAnAuditSpeaksOf) {
+  auto const shown = [](Json const& audit) {
+    std::string const page = results_html({audit_digest(audit), audit_digest(audit)});
+    return page.substr(0, page.find("<section id=\"result-1\""));
+  };
+  Json audit = golden_audit();
+  EXPECT_THAT(
+      shown(audit),
+      HasSubstr("<td>5.16 % of people in the table, by age, race and gender together</td>"));
+  for (std::size_t i = 0; i < audit["sets"].size(); ++i) {
+    audit["sets"][i]["rows"]["affected"] = 0;
+    audit["sets"][i]["rows"]["share"] = 0.0;
+  }
+  EXPECT_THAT(shown(audit), HasSubstr("<td>3.90 % of plausible people, by gender</td>"));
+  audit = without(audit, "plausible");
+  // The verdict then is about profiles that a search found, which are no share of anything.
+  EXPECT_THAT(
+      shown(audit),
+      HasSubstr("<td>0.00 % of people in the table, by age, race and gender together</td>"));
+  audit = without(audit, "search");
+  EXPECT_THAT(shown(audit),
+              HasSubstr(" % of all possible inputs, by age, race and gender together</td>"));
 }
 
 }  // namespace

@@ -200,6 +200,16 @@ class Results(unittest.TestCase):
         for cell in self.json_of("swept/sweep.json")["cells"]:
             self.assertIn(cell["cell"][:8], text)
 
+    def test_an_audit_beside_others_says_how_to_repeat_it_and_of_whom_its_share_is(self):
+        self.fairlane("audit", "census.yaml", "--time", "1", "--out", "audited", "--quiet", "--seed", "7")
+        audit = self.json_of("audited/audit.json")
+        text = self.text_of("audited", "run")
+        self.assertIn(" ".join(audit["reproduce"]), text)
+        self.assertIn("fairlane audit census.yaml --time 1 --seed 7 --out audited", text)
+        self.assertNotIn("favourable: &quot;", self.source)
+        name, share = audit["sets"][-1]["name"], audit["sets"][-1]["rows"]["share"]
+        self.assertIn(f"Decisions differ {percent(share)} of people in the table, by {name}", text)
+
     def test_codes_stand_where_the_domain_is_gone_and_findings_keep_their_words(self):
         shutil.copytree(self.folder / "run", self.folder / "moved/run")
         self.assertIn("the domain file census.domain.yaml cannot be read any more", self.text_of("moved/run"))
