@@ -48,7 +48,7 @@ TEST(AuditTime, EndsAModelThatBecomesSlower) {
   options.config_name = "small.yaml";
   Stopwatch const watch;
   Json const found = Json::parse(audit(config, options));
-  EXPECT_LT(watch.seconds(), 2 * kSeconds);
+  EXPECT_LT(watch.seconds(), 5 * kSeconds);  // without an end it takes ten times as long
   EXPECT_EQ("sample", found.at("sets")[0].at("domain").at("source").get<std::string>());
   EXPECT_GE(found.at("sets")[0].at("domain").at("groups").get<std::int64_t>(), 1000);
 }
