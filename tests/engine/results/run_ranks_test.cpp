@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/results/run.h"
+#include "engine/search/method.h"
 #include "tests/engine/ranks/local_ranks.h"
 #include "tests/engine/results/run_output.h"
 #include "tests/engine/search/run_search.h"
@@ -45,6 +46,7 @@ class SearchRanks : public ::testing::TestWithParam<char const*> {
     constexpr int kRows = 200;
     RunConfig config = small_config(folder_, shape_of(GetParam()), kRows);
     config.method = method;
+    if (!find_method(method).weighs_surprise) config.plausibility.weight = 0.0;
     config.global.num = kRows;
     config.local.num = 30;
     return config;
