@@ -18,7 +18,6 @@
 #include "engine/report/junit.h"
 #include "engine/report/markdown.h"
 #include "engine/results/manifest.h"
-#include "engine/results/table_plausibility.h"
 #include "engine/subject/row_labels.h"
 
 namespace fairlane {
@@ -234,8 +233,9 @@ std::string Audit::run() {
   }
   for (std::string const& notice : subject_.notices()) assumed_.push_back(notice);
   show("what the table's people look like");
-  PlausibilityModel const model =
-      table_plausibility(config_, subject_.domain(), thread_count(setting_.execution));
+  // Its rows are all that exist: an audit's subject compares every value.
+  PlausibilityModel const model(subject_.domain(), *subject_.data(),
+                                thread_count(setting_.execution));
   Json json = {{"command", "audit"},
                {"version", FAIRLANE_VERSION},
                {"seed", config_.seed},

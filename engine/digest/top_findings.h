@@ -42,9 +42,9 @@ struct TopQuery {
 /// files and in bounded memory; ties go to the first in the files.
 /// domain  of the results
 /// Returns `sort`; `count`: how many findings there are, null where nothing lists them; `findings`
-/// as those of audit.json, with `place`, their line or row, instead of `source` and `line`, and with
-/// `pair_difference`, of the scores of the pair that the file has, instead of `severity`; without the
-/// members of which nothing is known. Those of an audit have the name of their `set`.
+/// as those of audit.json, but with `place`, their line or row, for `source` and `line`, and
+/// `pair_difference`, of the scores of the pair in the file, for `severity`; without the members of
+/// which nothing is known. Those of an audit have the name of their `set`.
 /// Throws Error(kNoInput | kData | kIntegrity): also where the order needs scores that were not
 /// written, or a table that is not there or has changed.
 Json top_findings(std::string const& dir, RecordedRun const& recorded, Domain domain,

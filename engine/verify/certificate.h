@@ -4,8 +4,7 @@
 // inputs and the query; "files" and a JSON object of the SHA-256 of the results beside it; "axes"
 // and a JSON array of the attributes of every axis; "cells" and their number; for every cell
 // "unfair", "unknown", or "fair" and the trees of its boxes (engine/verify/boxes/proof_tree.h);
-// "sha256"
-// and that of all lines before.
+// "sha256" and that of all lines before.
 #pragma once
 
 #include <cstdint>
