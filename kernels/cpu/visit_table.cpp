@@ -189,9 +189,7 @@ void VisitTable::find_one(int i, VisitQuery const& query, std::int32_t* hit, std
 
 VisitTable::VisitTable(std::uint64_t groups, int variants, int label_bits,
                        std::uint64_t limit_bytes, int threads)
-    : variants_(static_cast<std::uint64_t>(variants)),
-      label_bits_(label_bits),
-      shared_(threads > 1) {
+    : variants_(static_cast<std::uint64_t>(variants)), label_bits_(label_bits), threads_(threads) {
   chunks_ = (variants_ + kChunk - 1) / kChunk;
   chunk_size_ = std::min(variants_, kChunk);
   if (std::bit_width(groups * variants_ + kKeyOffset) + label_bits_ + kFlagBits > 64)
@@ -266,13 +264,27 @@ void VisitTable::rehash(std::uint64_t capacity) {
     max_capacity_ = capacity_;
     return;
   }
-  for (std::uint64_t i = 0; i < old_capacity; ++i) {
-    if (old[i].word == 0) continue;
-    std::uint64_t const key = key_of(old[i].word) - kKeyOffset;
-    std::uint64_t at = home(key / variants_, static_cast<std::uint32_t>(key % variants_));
-    while (slots_[at].word != 0) at = (at + 1) & mask_;
-    slots_[at] = old[i];
-  }
+  // Where homes are hashes, their order stays, so that threads hardly meet.
+  constexpr std::int64_t kPiece = 1 << 12;  // slots
+  ThreadPool pool;
+  int const threads = 1 + pool.reserve(threads_ - 1);  // where memory is short, none may start
+  pool.share(threads, 0, static_cast<std::int64_t>(old_capacity), kPiece,
+             [&](int, std::int64_t first, std::int64_t count) {
+               for (std::int64_t i = first; i < first + count; ++i) move_in(old[i]);
+             });
+}
+
+void VisitTable::move_in(Slot const& from) {
+  if (from.word == 0) return;
+  std::uint64_t const key = key_of(from.word) - kKeyOffset;
+  std::uint64_t at = home(key / variants_, static_cast<std::uint32_t>(key % variants_));
+  // To read a new page before it is written to would have the system provide it twice.
+  for (std::uint64_t free = 0;
+       !std::atomic_ref<std::uint64_t>(slots_[at].word)
+            .compare_exchange_strong(free, from.word, std::memory_order_relaxed);
+       free = 0)
+    at = (at + 1) & mask_;
+  slots_[at].finder = from.finder;
 }
 
 void VisitTable::collect(VisitSink const& sink) const {

@@ -9,7 +9,7 @@
 // Inputs of one group start at the same place, so that a member which was never visited finds its
 // group's labels at a sibling. Where the domain fits the memory, that place is the key itself and
 // nothing ever collides; otherwise it is a hash. Growing waits until no thread is inside
-// (shared_mutex) and rehashes.
+// (shared_mutex) and rehashes on all of them.
 #pragma once
 
 #include <atomic>
@@ -185,6 +185,8 @@ class VisitTable {
   void allocate(std::uint64_t capacity);
   void grow(std::uint64_t needed);
   void rehash(std::uint64_t capacity);
+  /// Puts an entry of the table before it grew where it belongs. Several threads at a time.
+  void move_in(Slot const& from);
   std::uint64_t room() const { return capacity_ - capacity_ / 4; }
   std::uint64_t key_of(std::uint64_t word) const { return word >> (kFlagBits + label_bits_); }
   VisitAnswer answer_of(std::uint64_t word, bool own) const {
@@ -194,7 +196,7 @@ class VisitTable {
   }
   void lower(Slot& slot, std::uint64_t finder) const {
     std::uint64_t const mine = ~finder;
-    if (!shared_) {
+    if (threads_ == 1) {
       if (slot.finder < mine) slot.finder = mine;
       return;
     }
@@ -208,7 +210,7 @@ class VisitTable {
   std::uint64_t chunks_;
   std::uint64_t chunk_size_;
   int label_bits_;
-  bool shared_;
+  int threads_;
   bool direct_ = false;
   int shift_ = 0;
   std::uint64_t mask_ = 0;
@@ -255,7 +257,7 @@ inline void VisitTable::insert(Use& use, std::uint64_t place, Key group, std::ui
       // The finder claims the slot, then the word makes it visible: one locked operation for a new
       // input.
       std::uint64_t free = 0;
-      if (!shared_) {
+      if (threads_ == 1) {
         slot.finder = ~finder;
         slot.word = word;
         use.count_insert((flags & kHitFlag) != 0);
