@@ -6,6 +6,7 @@
 // engine/search/method.h.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <type_traits>
@@ -149,9 +150,9 @@ class LaneBlock {
   virtual std::uint32_t renewals(int lane) const = 0;
   /// Whether the last test or step met an IDI.
   virtual bool hit(int lane) const = 0;
-  /// After the rounds of a LatticeStep: every lane's tests. words, hashes [trials][size]:
-  /// TrialWord and the hash of the group that was tested
-  virtual void trials(std::uint32_t* words, std::uint64_t* hashes) const = 0;
+  /// After the rounds of a LatticeStep: every lane's tests. words, hashes [trials][size], trials
+  /// `stride` apart: TrialWord and the hash of the group that was tested
+  virtual void trials(std::uint32_t* words, std::uint64_t* hashes, std::size_t stride) const = 0;
   /// row [attributes] in dataset order.
   virtual void row(int lane, std::int32_t* row) const = 0;
 };

@@ -107,10 +107,10 @@ void DeviceBlock::step(LatticeStep const&, int rounds) {
   }
 }
 
-void DeviceBlock::trials(std::uint32_t* words, std::uint64_t* hashes) const {
+void DeviceBlock::trials(std::uint32_t* words, std::uint64_t* hashes, std::size_t stride) const {
   auto const n = static_cast<std::size_t>(size_);
   for (int t = 0; t < trials_; ++t) {
-    auto const at = static_cast<std::size_t>(t) * n;
+    std::size_t const at = static_cast<std::size_t>(t) * stride;
     share_.device.download(words + at, lattice_.trial + t * lanes_.stride,
                            n * sizeof(std::uint32_t));
     share_.device.download(hashes + at, lattice_.trial_hash + t * lanes_.stride,

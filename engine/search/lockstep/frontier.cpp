@@ -3,20 +3,22 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <optional>
+#include <span>
+#include <string>
 #include <utility>
 
 namespace fairlane {
 namespace {
 
 constexpr std::size_t kLeastRoom = std::size_t{1} << 16;  // rows of a queue
-constexpr double kRemembered = 0.95;        // of what a kind has brought, from wave to wave
-constexpr std::int64_t kStartShare = 64;    // one lane of so many starts anew in any case
-constexpr std::size_t kUnknownShare = 8;    // of a wave's origins, of a kind that is not known well
-constexpr std::size_t kFewDraws = 512;      // moves that an origin chooses from, most of them IDIs
-constexpr std::size_t kManyDraws = 1024;    // where most are not, for which good moves are rarer
-constexpr double kLittleFound = 0.01;       // IDIs an evaluation, below which there are the most
-constexpr std::uint32_t kDrawnOrigins = 8;  // of which the one in the least visited cell is taken
+constexpr std::int64_t kStartShare = 64;  // one lane of so many starts anew in any case
+constexpr std::size_t kUnknownShare = 8;  // of a wave's origins, of a kind that is not known well
+constexpr std::size_t kFewDraws = 512;    // moves that an origin chooses from, most of them IDIs
+constexpr std::size_t kManyDraws = 1024;  // where most are not, for which good moves are rarer
+constexpr double kLittleFound = 0.01;     // IDIs an evaluation, below which there are the most
+// An origin is the one of eight in the least visited cell: two draws of four words.
+constexpr std::size_t kPhilox = 4;
+constexpr std::uint32_t kDrawnWords = 2;
 constexpr std::uint32_t kFirstOriginDraw = 16;  // behind the draws of moves
 constexpr std::size_t kCells = std::size_t{1} << 16;
 constexpr int kLeastBits = 16;
@@ -37,7 +39,6 @@ Frontier::Frontier(PackedSubject const& subject, std::uint64_t seed, Size const&
     : packed_(subject),
       seed_(seed),
       size_(size),
-      hit_room_(std::max(size.hit_bytes / (width() * sizeof(std::int32_t)), kLeastRoom)),
       pool_(pool),
       threads_(threads),
       effort_(size.skips_gradients),
@@ -55,14 +56,14 @@ Frontier::Frontier(PackedSubject const& subject, std::uint64_t seed, Size const&
     halves_.push_back({attribute, subject.code_at(c, std::min(middle + 1, s.high[c]))});
   }
   cells_.resize(kCells);
+  std::size_t const hits = std::max(size.hit_bytes / (width() * sizeof(std::int32_t)), kLeastRoom);
+  for (std::size_t kind = 0; kind < kOriginKinds; ++kind)
+    queues_.push_back({OriginQueue(width(), is_idi(kind) ? hits : kLeastRoom), 0, {}});
 }
 
-template <class Work>
-void Frontier::share(std::int64_t count, Work const& work) {
-  constexpr std::int64_t kPiece = 64;  // that is worth a thread
-  pool_.share(threads_, 0, count, kPiece, [&](int, std::int64_t first, std::int64_t some) {
-    for (std::int64_t i = first; i < first + some; ++i) work(i);
-  });
+int Frontier::threads_for(std::int64_t lanes) const {
+  constexpr std::int64_t kWorthAThread = 64;
+  return static_cast<int>(std::clamp<std::int64_t>(lanes / kWorthAThread, 1, threads_));
 }
 
 std::int64_t Frontier::wave_lanes() const {
@@ -74,84 +75,30 @@ std::int64_t Frontier::wave_lanes() const {
   return std::max((lanes + kShare - 1) / kShare, std::int64_t{1}) * kShare;
 }
 
-void Frontier::make_room(Queue& queue, std::size_t room) const {
-  auto rows = std::make_unique_for_overwrite<std::int32_t[]>(room * width());
-  std::copy_n(queue.rows.get(), queue.cells.size() * width(), rows.get());
-  queue.rows = std::move(rows);
-  queue.room = room;
-}
-
-std::optional<std::size_t> Frontier::place_in(OriginKind kind) {
-  Queue& queue = queues_[static_cast<std::size_t>(kind)];
-  bool const is_miss = kind >= OriginKind::kNear0;
-  std::size_t const place = queue.cells.size();
-  std::size_t const room = is_miss ? kLeastRoom : hit_room_;
-  if (place < room) {
-    // Queues grow fast, since to copy them costs as much as to fill them.
-    constexpr std::size_t kFirstRows = 1024;
-    if (place == queue.room) make_room(queue, std::clamp(4 * place, kFirstRows, room));
-    queue.cells.push_back(0);
-    return place;
-  }
-  if (is_miss) return std::nullopt;
-  // Those that stay are a uniform sample, in which early parts of the domain keep their share.
-  std::uint64_t const number = room + queue.replaceable++;
-  std::uint64_t const drawn = hash_word(seed_, number) % (number + 1);
-  if (drawn >= room) return std::nullopt;
-  replaces_ = true;
-  return drawn;
-}
-
-void Frontier::push(OriginKind kind, std::int32_t const* row) {
-  auto const place = place_in(kind);
-  if (!place) return;
-  Queue& queue = queues_[static_cast<std::size_t>(kind)];
-  std::copy_n(row, width(), row_of(queue, *place));
-  queue.cells[*place] = cell_of(row);
-}
-
-void Frontier::push_later(OriginKind kind, std::uint32_t origin, std::uint32_t word) {
-  if (auto const place = place_in(kind))
-    pending_.push_back({kind, static_cast<std::uint32_t>(*place), origin, word});
-}
-
-void Frontier::fill_rows() {
-  auto const keep = [&](std::int64_t i) {
-    PendingRow const& one = pending_[static_cast<std::size_t>(i)];
-    Queue& queue = queues_[static_cast<std::size_t>(one.kind)];
-    std::int32_t* const row = row_of(queue, one.place);
-    std::copy_n(&wave_.rows[one.origin * width()], width(), row);
-    if (one.word != 0) move(one.word, row);
-    queue.cells[one.place] = cell_of(row);
-  };
-  auto const count = static_cast<std::int64_t>(pending_.size());
-  if (replaces_) {  // several may have one place: the last one keeps it
-    for (std::int64_t i = 0; i < count; ++i) keep(i);
-  } else {
-    share(count, keep);
-  }
-  replaces_ = false;
-  pending_.clear();
-}
-
 std::uint64_t Frontier::hash_of(std::int32_t const* row) const {
   std::vector<std::uint64_t> key(static_cast<std::size_t>(packed_.keys().words));
   packed_.group_key(row, key.data());
   return std::accumulate(key.begin(), key.end(), std::uint64_t{0}, hash_word);
 }
 
-bool Frontier::test_and_set(std::uint64_t hash) {
-  std::uint64_t const bit = TestedGroups::bit_of(hash, log2_bits_);
+bool Frontier::test_and_set(std::uint64_t bit) {
   std::uint64_t& word = tested_[bit / 64];
   std::uint64_t const mask = std::uint64_t{1} << (bit % 64);
-  if ((word & mask) != 0) return true;
+  bool const was_set = (word & mask) != 0;
   word |= mask;
-  ++set_bits_;
-  return false;
+  return was_set;
 }
 
 void Frontier::add_hit(std::int32_t const* row) {
-  if (!test_and_set(hash_of(row))) push(OriginKind::kHit, row);
+  if (test_and_set(TestedGroups::bit_of(hash_of(row), log2_bits_))) return;
+  ++set_bits_;
+  constexpr auto kKind = static_cast<std::size_t>(OriginKind::kHit);
+  Queue& queue = queues_[kKind];
+  std::size_t const number = queue.waiting.size();
+  bool const has_room = number < queue.waiting.room();
+  if (has_room) queue.waiting.extend(1);
+  if (auto const place = place_of(kKind, number)) put(kKind, *place, row, 0);
+  if (!has_room) ++queue.replaceable;
 }
 
 double Frontier::rate(std::size_t kind) const {
@@ -180,33 +127,52 @@ std::uint16_t Frontier::cell_of(std::int32_t const* row) const {
 }
 
 void Frontier::draw_origins(std::size_t kind, std::size_t count) {
-  Queue& queue = queues_[kind];
-  for (std::size_t i = 0; i < count; ++i) {
-    auto const left = static_cast<std::uint32_t>(queue.cells.size());
-    std::size_t chosen = left;
-    for (std::uint32_t draw = 0; draw < kDrawnOrigins / 4; ++draw) {
-      auto const words = philox<ScalarPack>(static_cast<std::uint32_t>(wave_.kinds.size()),
+  constexpr std::size_t kDraws = kPhilox * kDrawnWords;
+  constexpr std::size_t kAhead = 8;  // origins whose cells come meanwhile
+  OriginQueue& queue = queues_[kind].waiting;
+  std::size_t const first = wave_.kinds.size();
+  std::size_t const all = queue.size();
+  std::vector<std::uint32_t> drawn(count * kDraws);
+  share(count, [&](std::size_t i) {
+    std::uint32_t* to = &drawn[i * kDraws];
+    for (std::uint32_t draw = 0; draw < kDrawnWords; ++draw) {
+      auto const words = philox<ScalarPack>(static_cast<std::uint32_t>(first + i),
                                             static_cast<std::uint32_t>(Phase::kFrontier), waves_,
                                             kFirstOriginDraw + draw, seed_);
-      for (std::uint32_t const word : words.w) {
-        std::size_t const at = below<ScalarPack>(word, left);
-        if (chosen == left || cells_[queue.cells[at]] < cells_[queue.cells[chosen]]) chosen = at;
-      }
+      for (std::uint32_t const word : words.w)
+        *to++ = below<ScalarPack>(word, static_cast<std::uint32_t>(all - i));
     }
-    ++cells_[queue.cells[chosen]];
-    std::int32_t* const row = row_of(queue, chosen);
-    wave_.rows.insert(wave_.rows.end(), row, row + width());
-    std::copy_n(row_of(queue, queue.cells.size() - 1), width(), row);
-    queue.cells[chosen] = queue.cells.back();
-    queue.cells.pop_back();
+  });
+  for (std::size_t i = 0; i < count; ++i) {
+    auto const of = [&](std::size_t origin) {
+      return std::span(drawn).subspan(origin * kDraws, kDraws);
+    };
+    if (i + kAhead < count) {
+      for (std::uint32_t const place : of(i + kAhead)) queue.prefetch_cell(place);
+    }
+    std::size_t const chosen = *std::ranges::min_element(
+        of(i), {}, [&](std::uint32_t place) { return cells_[queue.cell(place)]; });
+    ++cells_[queue.cell(chosen)];
+    slots_of_wave_.push_back(queue.take(chosen));
     wave_.kinds.push_back(static_cast<std::uint8_t>(kind));
   }
 }
 
+void Frontier::take_rows() {
+  std::int32_t* const to = wave_.rows.data() + static_cast<std::size_t>(wave_.starts) * width();
+  share(wave_.kinds.size(), [&](std::size_t i) {
+    auto const& queue = queues_[wave_.kinds[i]].waiting;
+    std::copy_n(queue.taken_row(slots_of_wave_[i]), width(), to + i * width());
+  });
+  for (std::size_t i = 0; i < wave_.kinds.size(); ++i)
+    queues_[wave_.kinds[i]].waiting.release(slots_of_wave_[i]);
+}
+
 Wave const& Frontier::next(StartRow const& start_row) {
   if (!on_its_way_) {
-    wave_ = {};
     wave_.number = ++waves_;
+    wave_.kinds.clear();
+    slots_of_wave_.clear();
     std::int64_t const most = wave_lanes();
     std::array<std::size_t, kOriginKinds> order{};
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -225,12 +191,12 @@ Wave const& Frontier::next(StartRow const& start_row) {
       draw_origins(kind, std::min(queued(kind), share));
     }
     wave_.starts = most - static_cast<std::int64_t>(wave_.kinds.size());
-    std::vector<std::int32_t> rows(static_cast<std::size_t>(wave_.starts) * width());
-    share(wave_.starts, [&](std::int64_t i) {
-      start_row(next_start_ + i, &rows[static_cast<std::size_t>(i) * width()]);
+    wave_.rows.resize(static_cast<std::size_t>(most) * width());
+    share(static_cast<std::size_t>(wave_.starts), [&](std::size_t i) {
+      start_row(next_start_ + static_cast<std::int64_t>(i), &wave_.rows[i * width()]);
     });
     next_start_ += wave_.starts;
-    wave_.rows.insert(wave_.rows.begin(), rows.begin(), rows.end());
+    take_rows();
     on_its_way_ = true;
   }
   wave_.effort = effort_.of_wave(wave_.number);
@@ -239,9 +205,7 @@ Wave const& Frontier::next(StartRow const& start_row) {
 }
 
 std::size_t Frontier::draws_of_wave() const {
-  auto const idis = std::ranges::count_if(wave_.kinds, [](std::uint8_t kind) {
-    return kind <= static_cast<std::uint8_t>(OriginKind::kOften);
-  });
+  auto const idis = std::ranges::count_if(wave_.kinds, is_idi);
   if (static_cast<std::size_t>(idis) * 2 >= wave_.kinds.size()) return kFewDraws;
   return effort_.rate() < kLittleFound ? kMostMoveDraws : kManyDraws;
 }
@@ -251,100 +215,6 @@ LatticeStep Frontier::step() const {
   table.tested = {tested_.data(), log2_bits_};
   table.trials = wave_.effort.trials;
   return {table, wave_.number, wave_.effort.gradients};
-}
-
-void Frontier::move(std::uint32_t word, std::int32_t* row) const {
-  MoveDraw const& draw = moves_.of(word);
-  for (int i = 0; i < kMoveAttributes; ++i) {
-    std::int32_t const by = i < kMoveAttributes - 1 ? draw.by[i] : TrialWord::solved(word);
-    if (by == 0) continue;
-    int const c = draw.column[i];
-    std::int32_t& code = row[packed_.attribute_of()[static_cast<std::size_t>(c)]];
-    code = packed_.code_at(c, packed_.place_of(c, code) + by);
-  }
-}
-
-void Frontier::take(WaveResults const& results, std::vector<std::uint32_t>& tests) {
-  std::vector<std::uint64_t> hashes(results.hit.size());
-  share(wave_.starts, [&](std::int64_t i) {
-    auto const at = static_cast<std::size_t>(i);
-    hashes[at] = hash_of(&wave_.rows[at * width()]);
-  });
-  for (std::size_t i = 0; i < hashes.size(); ++i) {
-    take_start(i, hashes[i], results.hit[i] != 0, &results.rows[i * width()]);
-    tests.push_back(1);
-  }
-  for (std::size_t i = 0; i < wave_.kinds.size(); ++i) tests.push_back(take_origin(i, results));
-  fill_rows();
-  end_wave();
-}
-
-void Frontier::take_start(std::size_t index, std::uint64_t hash, bool hit,
-                          std::int32_t const* row) {
-  std::int32_t const* const from = &wave_.rows[index * width()];
-  starts_.evaluations += size_.evaluations(1.0, true);
-  bool const known = test_and_set(hash);
-  if (!hit) return push(OriginKind::kStart, row);
-  if (known) return;
-  starts_.found += 1.0;
-  push(OriginKind::kHit, from);
-}
-
-std::uint32_t Frontier::take_origin(std::size_t index, WaveResults const& results) {
-  constexpr std::size_t kAhead = 4;  // origins whose groups' bits come meanwhile
-  std::size_t const stride = wave_.kinds.size();
-  TestedGroups const tested{tested_.data(), log2_bits_};
-  auto const row = static_cast<std::uint32_t>(static_cast<std::size_t>(wave_.starts) + index);
-  auto const kind = static_cast<OriginKind>(wave_.kinds[index]);
-  auto& yield = queues_[static_cast<std::size_t>(kind)].yield;
-  std::uint32_t trials = 0;
-  for (std::size_t t = 0; t < static_cast<std::size_t>(results.trials); ++t) {
-    if (index + kAhead < stride) tested.prefetch(results.hashes[t * stride + index + kAhead]);
-    std::uint32_t const word = results.words[t * stride + index];
-    if (!TrialWord::moves(word)) continue;
-    ++trials;
-    spent_.tests[t] += 1.0;
-    TrialOutcome const outcome = TrialWord::outcome(word);
-    bool const deep = outcome == TrialOutcome::kDeep;
-    bool const hit = deep || outcome == TrialOutcome::kHit;
-    moves_.learn(word, hit);
-    bool const known = test_and_set(results.hashes[t * stride + index]);
-    if (known || outcome == TrialOutcome::kFar) continue;
-    yield.found += hit ? 1.0 : 0.0;
-    spent_.found[t] += hit ? 1.0 : 0.0;
-    int const near = static_cast<int>(outcome) - static_cast<int>(TrialOutcome::kNear0);
-    push_later(deep  ? OriginKind::kDeep
-               : hit ? OriginKind::kHit
-                     : static_cast<OriginKind>(static_cast<int>(OriginKind::kNear0) + near),
-               row, word);
-  }
-  trials = std::max(trials, 1U);  // the origin itself
-  double const evaluations = size_.evaluations(trials, wave_.effort.gradients);
-  yield.evaluations += evaluations;
-  spent_.evaluations += evaluations;
-  if (kind > OriginKind::kOften) return trials;
-  int const again = std::max(static_cast<int>(kind), static_cast<int>(OriginKind::kHit)) + 1;
-  push_later(static_cast<OriginKind>(std::min(again, static_cast<int>(OriginKind::kOften))), row,
-             0);
-  return trials;
-}
-
-void Frontier::end_wave() {
-  on_its_way_ = false;
-  effort_.learn(wave_.effort, spent_, size_.test_evaluations);
-  spent_ = {};
-  for (auto& queue : queues_) {
-    queue.yield.evaluations *= kRemembered;
-    queue.yield.found *= kRemembered;
-  }
-  starts_.evaluations *= kRemembered;
-  starts_.found *= kRemembered;
-  moves_.end_wave();
-  // Once half of the bits are set, every other move would be left out for nothing.
-  if (set_bits_ > (std::uint64_t{1} << log2_bits_) / 2) {
-    std::fill(tested_.begin(), tested_.end(), 0);
-    set_bits_ = 0;
-  }
 }
 
 namespace {
@@ -372,10 +242,17 @@ void Frontier::write(CheckpointWriter& state) const {
     yields.insert(yields.end(), {yield.evaluations, yield.found});
   };
   for (std::size_t kind = 0; kind < kOriginKinds; ++kind) {
-    Queue const& queue = queues_[kind];
+    OriginQueue const& queue = queues_[kind].waiting;
     state.section(queue_section(kind));
-    state.write(queue.rows.get(), queue.cells.size() * width() * sizeof(std::int32_t));
-    add(queue.yield);
+    constexpr std::size_t kTogether = 1024;  // rows
+    std::vector<std::int32_t> rows;
+    for (std::size_t place = 0; place < queue.size(); ++place) {
+      rows.insert(rows.end(), queue.row(place), queue.row(place) + width());
+      if (place + 1 < queue.size() && (place + 1) % kTogether != 0) continue;
+      state.write(rows);
+      rows.clear();
+    }
+    add(queues_[kind].yield);
   }
   add(starts_);
   state.add(kYields, yields);
@@ -398,10 +275,9 @@ bool Frontier::read(CheckpointReader const& state) {
   for (std::size_t kind = 0; kind < kOriginKinds; ++kind) {
     Queue& queue = queues_[kind];
     auto const rows = state.values<std::int32_t>(queue_section(kind));
-    queue.cells.clear();
-    make_room(queue, rows.size() / width());
-    std::ranges::copy(rows, queue.rows.get());
-    for (std::size_t i = 0; i < rows.size(); i += width()) queue.cells.push_back(cell_of(&rows[i]));
+    queue.waiting = OriginQueue(width(), queue.waiting.room());
+    queue.waiting.extend(rows.size() / width());
+    share(queue.waiting.size(), [&](std::size_t i) { put(kind, i, &rows[i * width()], 0); });
     queue.yield = {yields.at(2 * kind), yields.at(2 * kind + 1)};
     queue.replaceable = static_cast<std::uint64_t>(counts.at(4 + kind));
   }

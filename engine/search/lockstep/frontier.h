@@ -8,13 +8,13 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "base/thread_pool.h"
 #include "engine/job/checkpoint.h"
 #include "engine/search/lockstep/move_draws.h"
+#include "engine/search/lockstep/origin_queue.h"
 #include "engine/search/lockstep/search_effort.h"
 #include "kernels/lane_block.h"
 #include "kernels/layout/plan.h"
@@ -36,6 +36,10 @@ enum class OriginKind : std::uint8_t {
   kStart,  // where a start's step towards the boundary has ended
 };
 inline constexpr std::size_t kOriginKinds = 11;
+/// Whether such origins are IDIs.
+inline bool is_idi(std::size_t kind) {
+  return kind <= static_cast<std::size_t>(OriginKind::kOften);
+}
 
 /// One wave: starts first, then origins.
 /// rows   [starts + kinds.size()][attributes]
@@ -80,11 +84,11 @@ class Frontier {
     bool skips_gradients = false;
     std::size_t hit_bytes = std::size_t{1} << 28;
 
-    /// Model evaluations of an origin with so many tests. A start, all of whose members are
-    /// evaluated, takes as many as an origin with gradients and one test.
-    double evaluations(double origin_tests, bool gradients) const {
-      return origin_tests * test_evaluations + member_evaluations +
-             (gradients ? gradient_evaluations : 0.0);
+    /// Model evaluations of so many origins with so many tests together. A start, all of whose
+    /// members are evaluated, takes as many as an origin with gradients and one test.
+    double evaluations(double origins, double origin_tests, bool gradients) const {
+      return origin_tests * test_evaluations +
+             origins * (member_evaluations + (gradients ? gradient_evaluations : 0.0));
     }
   };
   /// Rows of start number n, 0, 1, ...: writes row [attributes]. Any thread.
@@ -102,7 +106,7 @@ class Frontier {
   /// Moves for the wave's origins; valid until its results are taken.
   LatticeStep step() const;
   /// The results of the wave that is on its way. tests: gets how many tests each start and origin
-  /// made
+  /// made, behind what it holds
   void take(WaveResults const& results, std::vector<std::uint32_t>& tests);
 
   void write(CheckpointWriter& state) const;
@@ -116,19 +120,40 @@ class Frontier {
     double found = 0.0;
   };
   struct Queue {
-    std::vector<std::uint16_t> cells;      // [queued]
-    std::unique_ptr<std::int32_t[]> rows;  // [room][attributes], of which [queued] have values
-    std::size_t room = 0;
+    OriginQueue waiting;
     std::uint64_t replaceable = 0;  // hits that came when there was no room
     Yield yield;
   };
 
-  /// An origin that has its place in a queue, but not yet its row: a wave's origin, moved.
-  struct PendingRow {
-    OriginKind kind;
-    std::uint32_t place;
-    std::uint32_t origin;
-    std::uint32_t word;  // 0: not moved
+  /// What a test of a wave is for the queues: the kind of origin that its row becomes, or kNothing.
+  using Fate = std::uint8_t;
+
+  /// A row that takes the place of another hit. word: how it was moved
+  struct Replacement {
+    std::size_t kind;
+    std::size_t place;
+    std::int32_t const* row;
+    std::uint32_t word;
+  };
+
+  /// What lanes of a wave count for: whoever counts which of them, the sums are the same.
+  /// tests, found    [trials] as EffortResult has them
+  /// origins         [kinds] of the lanes
+  /// origin_tests    [kinds] that these are paid for
+  /// origin_found    [kinds] new IDIs of theirs
+  /// start_found     new IDIs among starts
+  /// pushed          [kinds] rows for each queue
+  struct Tally {
+    std::array<std::uint64_t, kMostTrials> tests{};
+    std::array<std::uint64_t, kMostTrials> found{};
+    std::array<std::uint64_t, kOriginKinds> origins{};
+    std::array<std::uint64_t, kOriginKinds> origin_tests{};
+    std::array<std::uint64_t, kOriginKinds> origin_found{};
+    std::uint64_t start_found = 0;
+    std::array<std::size_t, kOriginKinds> pushed{};
+    MoveDraws::Tally moves;
+
+    void add(Tally const& other);
   };
 
   /// The upper half of an attribute's codes begins with `first`.
@@ -137,35 +162,53 @@ class Frontier {
     std::int32_t first;
   };
 
-  std::int32_t* row_of(Queue& queue, std::size_t place) { return &queue.rows[place * width()]; }
-  void make_room(Queue& queue, std::size_t room) const;
+  /// Threads for so many lanes.
+  int threads_for(std::int64_t lanes) const;
   /// Calls work(i) for i below count, on several threads where there is enough to do.
   template <class Work>
-  void share(std::int64_t count, Work const& work);
+  void share(std::size_t count, Work const& work) {
+    auto const all = static_cast<std::int64_t>(count);
+    pool_.split(threads_for(all), all, [&](int, std::int64_t begin, std::int64_t end) {
+      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+        work(i);
+    });
+  }
   std::size_t width() const { return static_cast<std::size_t>(packed_.get().columns); }
-  std::size_t queued(std::size_t kind) const { return queues_[kind].cells.size(); }
-  /// Where in its queue another origin goes: behind the last one, while there is room. Then it
-  /// takes the place of another hit, or has none.
-  std::optional<std::size_t> place_in(OriginKind kind);
-  void push(OriginKind kind, std::int32_t const* row);
-  void push_later(OriginKind kind, std::uint32_t origin, std::uint32_t word);
-  void fill_rows();
+  std::size_t queued(std::size_t kind) const { return queues_[kind].waiting.size(); }
   double rate(std::size_t kind) const;
   double start_rate() const;
   /// Origins and starts of a wave.
   std::int64_t wave_lanes() const;
-  /// Moves `count` origins of a kind into the wave: each is of a few that are drawn uniformly the
-  /// one in the least visited part of the domain.
+  /// Chooses `count` origins of a kind for the wave: each is of a few that are drawn uniformly the
+  /// one in the least visited part of the domain. Their slots -> slots_of_wave_.
   void draw_origins(std::size_t kind, std::size_t count);
+  /// Moves the chosen origins' rows into the wave.
+  void take_rows();
   /// Moves that the wave's origins choose from.
   std::size_t draws_of_wave() const;
   /// Part of the domain that a row lies in, by the halves of its attributes' ranges.
   std::uint16_t cell_of(std::int32_t const* row) const;
-  void take_start(std::size_t index, std::uint64_t hash, bool hit, std::int32_t const* row);
-  std::uint32_t take_origin(std::size_t index, WaveResults const& results);
+  /// Which of the wave's groups were tested before -> fates_; all count as tested from now on.
+  void mark_tested(WaveResults const& results);
+  /// Counts lanes [begin, end) of the wave, and finds their fates. tests [end]: out
+  Tally count_lanes(WaveResults const& results, std::int64_t begin, std::int64_t end,
+                    std::uint32_t* tests);
+  void learn(Tally const& tally);
+  /// Puts the rows of the wave's lanes into the queues. tallies: of neighbouring ranges
+  void push_rows(WaveResults const& results, std::vector<Tally> const& tallies);
+  /// The same for lanes [begin, end), whose first row for a queue is its row number next [kinds];
+  /// but for replacements, which are made in order. -> replacements
+  void push_lanes(WaveResults const& results, std::int64_t begin, std::int64_t end,
+                  std::array<std::size_t, kOriginKinds> next,
+                  std::vector<Replacement>& replacements);
+  /// Where row number `number` of a queue goes: behind the last one, while there is room. Then it
+  /// takes the place of another hit, or has none.
+  std::optional<std::size_t> place_of(std::size_t kind, std::size_t number) const;
+  /// Puts a row, moved as the word says, at its place in a queue. Any thread.
+  void put(std::size_t kind, std::size_t place, std::int32_t const* row, std::uint32_t word);
   void end_wave();
-  /// Whether a group was tested before; it counts as tested from now on.
-  bool test_and_set(std::uint64_t hash);
+  /// Whether a bit of the tested groups was set; it is from now on.
+  bool test_and_set(std::uint64_t bit);
   std::uint64_t hash_of(std::int32_t const* row) const;
   /// Moves a row as a test did.
   void move(std::uint32_t word, std::int32_t* row) const;
@@ -173,22 +216,20 @@ class Frontier {
   PackedSubject const& packed_;
   std::uint64_t seed_;
   Size size_;
-  std::size_t hit_room_;  // rows of a queue of hits
   ThreadPool& pool_;
   int threads_;
-  std::vector<Half> halves_;  // [movable]
-  std::array<Queue, kOriginKinds> queues_;
+  std::vector<Half> halves_;   // [movable]
+  std::vector<Queue> queues_;  // [kinds]
   Yield starts_;
   std::int64_t next_start_ = 0;
   std::uint32_t waves_ = 0;
   Wave wave_;
   bool on_its_way_ = false;
   SearchEffort effort_;
-  EffortResult spent_;                 // of the wave that is on its way
-  MoveDraws moves_;                    // the same
-  std::vector<PendingRow> pending_;    // the same
-  bool replaces_ = false;              // the same: some take a place that another has
-  std::vector<std::uint64_t> tested_;  // bits, see TestedGroups
+  MoveDraws moves_;                           // of the wave that is on its way
+  std::vector<std::uint32_t> slots_of_wave_;  // the same: of its origins' rows
+  std::vector<Fate> fates_;                   // the same: [starts], then [trials][origins]
+  std::vector<std::uint64_t> tested_;         // bits, see TestedGroups
   int log2_bits_ = 0;
   std::vector<std::uint32_t> cells_;  // origins so far in each cell
   std::uint64_t set_bits_ = 0;

@@ -46,7 +46,7 @@ Frontier::Size LockstepSearch::frontier_size() const {
 
 void LockstepSearch::new_frontier() {
   frontier_.emplace(backend_.subject(), config_.seed, frontier_size(), workers_.pool(),
-                    backend_.concurrency());
+                    options_.threads > 0 ? options_.threads : backend_.concurrency());
 }
 
 void LockstepSearch::place_wave(Wave const& wave, std::int64_t first, LaneBlock& block,
@@ -67,24 +67,16 @@ void LockstepSearch::run_starts(LaneBlock& block, std::int64_t begin, WaveResult
 }
 
 void LockstepSearch::run_origins(LaneBlock& block, std::int64_t begin, WaveResults& results) {
-  auto const n = static_cast<std::size_t>(block.size());
   LocalStep const step = frontier_->step();
   block.begin(step);
-  auto const trials = static_cast<std::size_t>(results.trials);
   block.step(step, results.trials);
-  std::vector<std::uint32_t> words(trials * n);
-  std::vector<std::uint64_t> hashes(trials * n);
-  block.trials(words.data(), hashes.data());
-  std::size_t const all = results.words.size() / trials;
-  for (std::size_t t = 0; t < trials; ++t) {
-    std::size_t const at = t * all + static_cast<std::size_t>(begin);
-    std::copy_n(&words[t * n], n, &results.words[at]);
-    std::copy_n(&hashes[t * n], n, &results.hashes[at]);
-  }
+  std::size_t const origins = results.words.size() / static_cast<std::size_t>(results.trials);
+  auto const at = static_cast<std::size_t>(begin);
+  block.trials(&results.words[at], &results.hashes[at], origins);
 }
 
-WaveResults LockstepSearch::run_wave(Wave const& wave, std::int64_t first) {
-  WaveResults results;
+WaveResults const& LockstepSearch::run_wave(Wave const& wave, std::int64_t first) {
+  WaveResults& results = wave_results_;
   results.hit.resize(static_cast<std::size_t>(wave.starts));
   results.rows.resize(results.hit.size() * static_cast<std::size_t>(attributes_));
   results.trials = wave.effort.trials;
@@ -203,6 +195,7 @@ void LockstepSearch::frontier_phase() {
       counted = origins_for_budgets(done(), reason);
   }
   wave_blocks_.clear();
+  wave_results_ = {};
   local_counted_ = counted >= 0 ? counted : done();
   if (repeats) {
     reason = options_.replay->reason;

@@ -33,7 +33,7 @@ double LockstepSearch::origin_evaluations(std::int64_t steps, double renewals) c
   if (steps == 0) return 0.0;
   double const pair = 2.0 * gradient_cost();
   if (method_.frontier)
-    return frontier_size().evaluations(static_cast<double>(steps), renewals > 0.0);
+    return frontier_size().evaluations(1.0, static_cast<double>(steps), renewals > 0.0);
   double evaluations = static_cast<double>(steps) * variants() + renewals * pair;
   if (method_.begins_with_partner) evaluations += variants();
   if (method_.begins_with_gradients) evaluations += pair;

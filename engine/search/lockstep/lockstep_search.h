@@ -88,7 +88,8 @@ class LockstepSearch : public SearchTask {
   /// the order in which they are taken.
   void frontier_phase();
   void new_frontier();
-  WaveResults run_wave(Wave const& wave, std::int64_t first);
+  /// The wave's lanes run -> wave_results_.
+  WaveResults const& run_wave(Wave const& wave, std::int64_t first);
   /// Places members [begin, begin + count) of a wave whose first one has number `first`.
   void place_wave(Wave const& wave, std::int64_t first, LaneBlock& block, std::int64_t begin,
                   int count) const;
@@ -229,9 +230,10 @@ class LockstepSearch : public SearchTask {
   std::optional<StepAdaptation> adaptation_;  // AEQUITAS: after the last population that is done
   std::optional<Frontier> frontier_;          // margin: between two waves, or with one on its way
   std::vector<std::unique_ptr<LaneBlock>> wave_blocks_;  // [workers]
-  int threads_of_all_ = 1;                               // of all ranks
-  std::int64_t local_counted_ = 0;                       // origins that count
-  bool fails_midway_ = false;  // in a round, of which some visits were made
+  WaveResults wave_results_;
+  int threads_of_all_ = 1;          // of all ranks
+  std::int64_t local_counted_ = 0;  // origins that count
+  bool fails_midway_ = false;       // in a round, of which some visits were made
 };
 
 }  // namespace fairlane

@@ -43,10 +43,10 @@ std::uint32_t rank_of(float bound) {
   return kBoundRanks - 1U - (std::bit_cast<std::uint32_t>(bound) >> kBoundBits);
 }
 
-/// Place of a column's step among those that are counted.
+/// Place of a column's step among all that is counted: behind the classes.
 std::size_t step_place(int column, std::int32_t by) {
   std::int32_t const size = std::min(std::abs(by), kStepSizes) - 1;
-  return static_cast<std::size_t>(column) * kStepsOfColumn +
+  return kMoveClasses + static_cast<std::size_t>(column) * kStepsOfColumn +
          static_cast<std::size_t>((by > 0 ? kStepSizes : 0) + size);
 }
 
@@ -55,10 +55,11 @@ std::size_t step_place(int column, std::int32_t by) {
 MoveDraws::MoveDraws(Subject const& subject, std::uint64_t seed)
     : subject_(subject),
       seed_(seed),
-      classes_(kMoveClasses),
-      steps_(static_cast<std::size_t>(subject.columns) * kStepsOfColumn),
       places_(kBoundRanks),
-      weights_(steps_.tried.size()) {}
+      weights_(kMoveClasses + static_cast<std::size_t>(subject.columns) * kStepsOfColumn) {
+  outcomes_.tried.resize(weights_.size());
+  outcomes_.hits.resize(weights_.size());
+}
 
 void MoveDraws::draw(std::uint32_t wave, std::size_t count, ThreadPool& pool, int threads) {
   constexpr std::int64_t kPiece = 256;  // that is worth a thread
@@ -126,10 +127,11 @@ MoveDraw MoveDraws::draw_one(std::uint32_t number, std::uint32_t wave) const {
 }
 
 void MoveDraws::learn_weights() {
-  double const tried = std::accumulate(steps_.tried.begin(), steps_.tried.end(), 1.0);
-  double const mean = std::accumulate(steps_.hits.begin(), steps_.hits.end(), 0.5) / tried;
-  for (std::size_t at = 0; at < weights_.size(); ++at) {
-    double const rate = (steps_.hits[at] + kFirstSteps * mean) / (steps_.tried[at] + kFirstSteps);
+  auto const& [tried, hits] = outcomes_;
+  double const all = std::accumulate(tried.begin() + kMoveClasses, tried.end(), 1.0);
+  double const mean = std::accumulate(hits.begin() + kMoveClasses, hits.end(), 0.5) / all;
+  for (std::size_t at = kMoveClasses; at < weights_.size(); ++at) {
+    double const rate = (hits[at] + kFirstSteps * mean) / (tried[at] + kFirstSteps);
     weights_[at] = static_cast<float>(rate / mean);
   }
 }
@@ -152,7 +154,7 @@ void MoveDraws::learn_rates() {
       std::size_t const at = d * kMoveCentres + centre;
       double const first = kFirstRate[d] * kFirstShare[centre] * kFirstTests;
       rates_[at] =
-          static_cast<float>((classes_.hits[at] + first) / (classes_.tried[at] + kFirstTests));
+          static_cast<float>((outcomes_.hits[at] + first) / (outcomes_.tried[at] + kFirstTests));
       if (centre == 0) rates_[at] = 0.0F;  // what is predicted to miss by far is not tested
       best_from_[d] = std::max(best_from_[d], rates_[at]);
     }
@@ -167,28 +169,43 @@ MoveTable MoveDraws::table() const {
   return table;
 }
 
-void MoveDraws::learn(std::uint32_t word, bool hit) {
-  classes_.add(static_cast<std::size_t>(TrialWord::move_class(word)), hit);
+MoveDraws::Tally MoveDraws::new_tally() const {
+  std::vector<std::uint32_t> const none(weights_.size());
+  return {none, none};
+}
+
+void MoveDraws::count(std::uint32_t word, bool hit, Tally& tally) const {
+  auto const add = [&](std::size_t at) {
+    ++tally.tried[at];
+    tally.hits[at] += hit ? 1U : 0U;
+  };
+  add(static_cast<std::size_t>(TrialWord::move_class(word)));
   MoveDraw const& draw = of(word);
   for (int i = 0; i + 1 < kMoveAttributes; ++i) {
-    if (draw.by[i] != 0) steps_.add(step_place(draw.column[i], draw.by[i]), hit);
+    if (draw.by[i] != 0) add(step_place(draw.column[i], draw.by[i]));
+  }
+}
+
+void MoveDraws::learn(Tally const& tally) {
+  for (std::size_t at = 0; at < weights_.size(); ++at) {
+    outcomes_.tried[at] += tally.tried[at];
+    outcomes_.hits[at] += tally.hits[at];
   }
 }
 
 void MoveDraws::end_wave() {
-  for (auto* values : {&classes_.tried, &classes_.hits, &steps_.tried, &steps_.hits})
+  for (auto* values : {&outcomes_.tried, &outcomes_.hits})
     for (double& value : *values) value *= kMovesRemembered;
 }
 
 std::vector<double> MoveDraws::state() const {
-  std::vector<double> state;
-  for (auto const* values : {&classes_.tried, &classes_.hits, &steps_.tried, &steps_.hits})
-    state.insert(state.end(), values->begin(), values->end());
+  std::vector<double> state = outcomes_.tried;
+  state.insert(state.end(), outcomes_.hits.begin(), outcomes_.hits.end());
   return state;
 }
 
 void MoveDraws::restore(std::span<double const> state) {
-  for (auto* values : {&classes_.tried, &classes_.hits, &steps_.tried, &steps_.hits}) {
+  for (auto* values : {&outcomes_.tried, &outcomes_.hits}) {
     std::copy_n(state.begin(), values->size(), values->begin());
     state = state.subspan(values->size());
   }

@@ -16,6 +16,12 @@ namespace fairlane {
 /// margins, and for each step of each attribute.
 class MoveDraws {
  public:
+  /// What tests of a wave met: counts, so that they add up to the same in any order.
+  struct Tally {
+    std::vector<std::uint32_t> tried;  // [kMoveClasses], then by steps, see step_place
+    std::vector<std::uint32_t> hits;   // the same
+  };
+
   /// subject outlives it.
   MoveDraws(Subject const& subject, std::uint64_t seed);
 
@@ -27,7 +33,10 @@ class MoveDraws {
   MoveDraw const& of(std::uint32_t word) const {
     return draws_[static_cast<std::size_t>(TrialWord::draw(word))];
   }
-  void learn(std::uint32_t word, bool hit);
+  Tally new_tally() const;
+  /// Counts a test of the wave.
+  void count(std::uint32_t word, bool hit, Tally& tally) const;
+  void learn(Tally const& tally);
   void end_wave();
 
   /// What is to be saved, and back.
@@ -35,16 +44,10 @@ class MoveDraws {
   void restore(std::span<double const> state);
 
  private:
-  /// Tests of moves and how many met an IDI; recent waves weigh most.
+  /// Tests of moves and how many met an IDI, as a Tally has them; recent waves weigh most.
   struct Outcomes {
     std::vector<double> tried;
     std::vector<double> hits;
-
-    explicit Outcomes(std::size_t count) : tried(count), hits(count) {}
-    void add(std::size_t at, bool hit) {
-      tried[at] += 1.0;
-      hits[at] += hit ? 1.0 : 0.0;
-    }
   };
   MoveDraw draw_one(std::uint32_t number, std::uint32_t wave) const;
   void learn_rates();
@@ -55,8 +58,7 @@ class MoveDraws {
 
   Subject const& subject_;
   std::uint64_t seed_;
-  Outcomes classes_;  // [kMoveClasses]
-  Outcomes steps_;    // of the first two attributes, see step_place
+  Outcomes outcomes_;
   std::vector<MoveDraw> draws_;
   std::vector<MoveDraw> unsorted_;
   std::vector<std::uint32_t> places_;              // of a bound's draws, by its rank

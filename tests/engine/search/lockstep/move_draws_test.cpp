@@ -61,10 +61,12 @@ TEST(MoveDraws, StepsThatHitWeighMore) {
   MoveDraws moves(s, 7);
   moves.draw(1, 700, pool, 2);
   MoveTable const table = moves.table();
+  MoveDraws::Tally tally = moves.new_tally();
   for (int d = 0; d < table.count; ++d) {
     std::uint32_t const word = TrialWord::pack(d, 0, kMoveCentres + 3);
-    moves.learn(word, steps(moves.of(word), 1, 1));
+    moves.count(word, steps(moves.of(word), 1, 1), tally);
   }
+  moves.learn(tally);
   float const before = table.rate[kMoveCentres + 3];
   moves.draw(2, 700, pool, 2);
   MoveTable const learned = moves.table();
@@ -87,8 +89,10 @@ TEST(MoveDraws, AreSaved) {
   ThreadPool pool;
   MoveDraws moves(s, 7);
   moves.draw(1, 700, pool, 2);
+  MoveDraws::Tally tally = moves.new_tally();
   for (int d = 0; d < 700; ++d)
-    moves.learn(TrialWord::pack(d, 0, kMoveCentres + d % 40), d % 3 == 0);
+    moves.count(TrialWord::pack(d, 0, kMoveCentres + d % 40), d % 3 == 0, tally);
+  moves.learn(tally);
   moves.end_wave();
   MoveDraws again(s, 7);
   again.restore(moves.state());

@@ -1,0 +1,306 @@
+// What a wave's tests add to a frontier. Every step is shared by threads: which groups were tested
+// before by who looks after their bits, the rest by ranges of lanes.
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "engine/search/lockstep/frontier.h"
+
+namespace fairlane {
+
+namespace {
+
+constexpr double kRemembered = 0.95;  // of what a kind has brought, from wave to wave
+
+// Fates beside the kinds of origins.
+constexpr std::uint8_t kNothing = kOriginKinds;
+constexpr std::uint8_t kNewGroup = kNothing + 1;  // until what the test met is looked at
+constexpr std::uint8_t kKnownGroup = kNewGroup + 1;
+
+/// What a test of a new group becomes.
+std::uint8_t fate_of(TrialOutcome outcome) {
+  auto const kind = [](OriginKind k) { return static_cast<std::uint8_t>(k); };
+  switch (outcome) {
+    case TrialOutcome::kHit:
+      return kind(OriginKind::kHit);
+    case TrialOutcome::kDeep:
+      return kind(OriginKind::kDeep);
+    case TrialOutcome::kNear0:
+      return kind(OriginKind::kNear0);
+    case TrialOutcome::kNear1:
+      return kind(OriginKind::kNear1);
+    case TrialOutcome::kNear2:
+      return kind(OriginKind::kNear2);
+    case TrialOutcome::kNear3:
+      return kind(OriginKind::kNear3);
+    case TrialOutcome::kNear4:
+      return kind(OriginKind::kNear4);
+    case TrialOutcome::kNone:
+    case TrialOutcome::kFar:
+      break;
+  }
+  return kNothing;
+}
+
+/// What an origin becomes after its wave: IDIs are origins again.
+std::uint8_t fate_of_origin(std::size_t kind) {
+  if (!is_idi(kind)) return kNothing;
+  constexpr auto kHit = static_cast<std::size_t>(OriginKind::kHit);
+  constexpr auto kOften = static_cast<std::size_t>(OriginKind::kOften);
+  return static_cast<std::uint8_t>(std::min(std::max(kind, kHit) + 1, kOften));
+}
+
+}  // namespace
+
+void Frontier::move(std::uint32_t word, std::int32_t* row) const {
+  MoveDraw const& draw = moves_.of(word);
+  for (int i = 0; i < kMoveAttributes; ++i) {
+    std::int32_t const by = i < kMoveAttributes - 1 ? draw.by[i] : TrialWord::solved(word);
+    if (by == 0) continue;
+    int const c = draw.column[i];
+    std::int32_t& code = row[packed_.attribute_of()[static_cast<std::size_t>(c)]];
+    code = packed_.code_at(c, packed_.place_of(c, code) + by);
+  }
+}
+
+std::optional<std::size_t> Frontier::place_of(std::size_t kind, std::size_t number) const {
+  Queue const& queue = queues_[kind];
+  std::size_t const room = queue.waiting.room();
+  if (number < room) return number;
+  if (!is_idi(kind)) return std::nullopt;
+  // Those that stay are a uniform sample, in which early parts of the domain keep their share.
+  std::uint64_t const come = number + queue.replaceable;
+  std::uint64_t const drawn = hash_word(seed_, come) % (come + 1);
+  if (drawn >= room) return std::nullopt;
+  return drawn;
+}
+
+void Frontier::put(std::size_t kind, std::size_t place, std::int32_t const* row,
+                   std::uint32_t word) {
+  OriginQueue& queue = queues_[kind].waiting;
+  std::int32_t* const to = queue.row(place);
+  std::copy_n(row, width(), to);
+  if (word != 0) move(word, to);
+  queue.cell(place) = cell_of(to);
+}
+
+void Frontier::take(WaveResults const& results, std::vector<std::uint32_t>& tests) {
+  mark_tested(results);
+  std::size_t const before = tests.size();
+  tests.resize(before + static_cast<std::size_t>(wave_.count()));
+  std::vector<Tally> tallies(static_cast<std::size_t>(threads_for(wave_.count())));
+  pool_.split(static_cast<int>(tallies.size()), wave_.count(),
+              [&](int part, std::int64_t begin, std::int64_t end) {
+                tallies[static_cast<std::size_t>(part)] =
+                    count_lanes(results, begin, end, &tests[before]);
+              });
+  push_rows(results, tallies);
+  for (std::size_t part = 1; part < tallies.size(); ++part) tallies[0].add(tallies[part]);
+  learn(tallies[0]);
+  end_wave();
+}
+
+void Frontier::mark_tested(WaveResults const& results) {
+  auto const starts = static_cast<std::size_t>(wave_.starts);
+  std::size_t const origins = wave_.kinds.size();
+  auto const trials = static_cast<std::size_t>(results.trials);
+  std::vector<std::uint64_t> start_hashes(starts);
+  share(starts, [&](std::size_t i) { start_hashes[i] = hash_of(&wave_.rows[i * width()]); });
+  fates_.resize(starts + trials * origins);
+  int const parts = threads_for(wave_.count());
+  std::vector<std::uint64_t> set(static_cast<std::size_t>(parts));
+  pool_.run(parts, [&](int part) {
+    struct OwnBit {
+      std::uint64_t bit;
+      std::size_t test;
+    };
+    constexpr std::size_t kTogether = 256;  // lanes, so that their bits fit the nearest cache
+    constexpr std::size_t kAhead = 16;      // bits that come meanwhile
+    std::vector<OwnBit> own;
+    std::uint64_t count = 0;
+    auto const add = [&](std::uint64_t hash, std::size_t test) {
+      std::uint64_t const bit = TestedGroups::bit_of(hash, log2_bits_);
+      auto const owner = bit / 64 * static_cast<std::uint64_t>(parts) >> (log2_bits_ - 6);
+      if (owner == static_cast<std::uint64_t>(part)) own.push_back({bit, test});
+    };
+    auto const mark = [&] {
+      for (std::size_t k = 0; k < own.size(); ++k) {
+        if (k + kAhead < own.size()) __builtin_prefetch(&tested_[own[k + kAhead].bit / 64], 1);
+        bool const known = test_and_set(own[k].bit);
+        fates_[own[k].test] = known ? kKnownGroup : kNewGroup;
+        count += known ? 0 : 1;
+      }
+      own.clear();
+    };
+    for (std::size_t i = 0; i < starts; ++i) add(start_hashes[i], i);
+    mark();
+    for (std::size_t first = 0; first < origins; first += kTogether) {
+      for (std::size_t i = first; i < std::min(first + kTogether, origins); ++i) {
+        for (std::size_t test = i; test < trials * origins; test += origins) {
+          if (TrialWord::moves(results.words[test])) add(results.hashes[test], starts + test);
+        }
+      }
+      mark();
+    }
+    set[static_cast<std::size_t>(part)] = count;
+  });
+  set_bits_ += std::accumulate(set.begin(), set.end(), std::uint64_t{0});
+}
+
+void Frontier::Tally::add(Tally const& other) {
+  auto const add_to = [](auto& sums, auto const& counts) {
+    for (std::size_t i = 0; i < counts.size(); ++i) sums[i] += counts[i];
+  };
+  add_to(tests, other.tests);
+  add_to(found, other.found);
+  add_to(origins, other.origins);
+  add_to(origin_tests, other.origin_tests);
+  add_to(origin_found, other.origin_found);
+  start_found += other.start_found;
+  add_to(pushed, other.pushed);
+  add_to(moves.tried, other.moves.tried);
+  add_to(moves.hits, other.moves.hits);
+}
+
+Frontier::Tally Frontier::count_lanes(WaveResults const& results, std::int64_t begin,
+                                      std::int64_t end, std::uint32_t* tests) {
+  auto const starts = static_cast<std::size_t>(wave_.starts);
+  std::size_t const origins = wave_.kinds.size();
+  Tally tally;
+  tally.moves = moves_.new_tally();
+  auto const push = [&](std::uint8_t fate) {
+    if (fate < kOriginKinds) ++tally.pushed[fate];
+  };
+  for (auto lane = static_cast<std::size_t>(begin); lane < static_cast<std::size_t>(end); ++lane) {
+    if (lane < starts) {
+      bool const known = fates_[lane] == kKnownGroup;
+      bool const hit = results.hit[lane] != 0;
+      tests[lane] = 1;
+      tally.start_found += hit && !known ? 1 : 0;
+      fates_[lane] = !hit    ? static_cast<Fate>(OriginKind::kStart)
+                     : known ? kNothing
+                             : static_cast<Fate>(OriginKind::kHit);
+      push(fates_[lane]);
+      continue;
+    }
+    std::size_t const kind = wave_.kinds[lane - starts];
+    std::uint32_t tested = 0;
+    for (std::size_t t = 0; t < static_cast<std::size_t>(results.trials); ++t) {
+      std::size_t const test = t * origins + lane - starts;
+      std::uint32_t const word = results.words[test];
+      Fate& fate = fates_[starts + test];
+      if (!TrialWord::moves(word)) {
+        fate = kNothing;
+        continue;
+      }
+      ++tested;
+      ++tally.tests[t];
+      fate = fate == kKnownGroup ? kNothing : fate_of(TrialWord::outcome(word));
+      TrialOutcome const outcome = TrialWord::outcome(word);
+      moves_.count(word, outcome == TrialOutcome::kHit || outcome == TrialOutcome::kDeep,
+                   tally.moves);
+      push(fate);
+      if (!is_idi(fate)) continue;
+      ++tally.found[t];
+      ++tally.origin_found[kind];
+    }
+    tests[lane] = std::max(tested, 1U);  // the origin itself
+    ++tally.origins[kind];
+    tally.origin_tests[kind] += tests[lane];
+    push(fate_of_origin(kind));
+  }
+  return tally;
+}
+
+void Frontier::push_rows(WaveResults const& results, std::vector<Tally> const& tallies) {
+  std::vector<std::array<std::size_t, kOriginKinds>> next(tallies.size());
+  std::array<std::size_t, kOriginKinds> end{};
+  for (std::size_t kind = 0; kind < kOriginKinds; ++kind) {
+    OriginQueue& queue = queues_[kind].waiting;
+    end[kind] = queue.size();
+    for (std::size_t part = 0; part < tallies.size(); ++part)
+      next[part][kind] = std::exchange(end[kind], end[kind] + tallies[part].pushed[kind]);
+    queue.extend(std::min(end[kind], queue.room()) - queue.size());
+  }
+  std::vector<std::vector<Replacement>> replacements(tallies.size());
+  pool_.split(static_cast<int>(tallies.size()), wave_.count(),
+              [&](int part, std::int64_t first, std::int64_t last) {
+                auto const p = static_cast<std::size_t>(part);
+                push_lanes(results, first, last, next[p], replacements[p]);
+              });
+  // Several may have one place: the last one keeps it.
+  for (auto const& some : replacements)
+    for (Replacement const& one : some) put(one.kind, one.place, one.row, one.word);
+  for (std::size_t kind = 0; kind < kOriginKinds; ++kind) {
+    std::size_t const room = queues_[kind].waiting.room();
+    if (is_idi(kind) && end[kind] > room) queues_[kind].replaceable += end[kind] - room;
+  }
+}
+
+void Frontier::push_lanes(WaveResults const& results, std::int64_t begin, std::int64_t end,
+                          std::array<std::size_t, kOriginKinds> next,
+                          std::vector<Replacement>& replacements) {
+  auto const starts = static_cast<std::size_t>(wave_.starts);
+  std::size_t const origins = wave_.kinds.size();
+  auto const push = [&](Fate fate, std::int32_t const* row, std::uint32_t word) {
+    if (fate >= kOriginKinds) return;
+    std::size_t const number = next[fate]++;
+    auto const place = place_of(fate, number);
+    if (!place) return;
+    if (number == *place) {
+      put(fate, *place, row, word);
+    } else {
+      replacements.push_back({fate, *place, row, word});
+    }
+  };
+  for (auto lane = static_cast<std::size_t>(begin); lane < static_cast<std::size_t>(end); ++lane) {
+    std::int32_t const* const row = &wave_.rows[lane * width()];
+    if (lane < starts) {
+      push(fates_[lane], results.hit[lane] != 0 ? row : &results.rows[lane * width()], 0);
+      continue;
+    }
+    for (std::size_t t = 0; t < static_cast<std::size_t>(results.trials); ++t) {
+      std::size_t const test = t * origins + lane - starts;
+      push(fates_[starts + test], row, results.words[test]);
+    }
+    push(fate_of_origin(wave_.kinds[lane - starts]), row, 0);
+  }
+}
+
+void Frontier::learn(Tally const& tally) {
+  auto const number = [](std::uint64_t count) { return static_cast<double>(count); };
+  bool const gradients = wave_.effort.gradients;
+  EffortResult spent;
+  std::ranges::transform(tally.tests, spent.tests.begin(), number);
+  std::ranges::transform(tally.found, spent.found.begin(), number);
+  for (std::size_t kind = 0; kind < kOriginKinds; ++kind) {
+    double const evaluations =
+        size_.evaluations(number(tally.origins[kind]), number(tally.origin_tests[kind]), gradients);
+    queues_[kind].yield.evaluations += evaluations;
+    queues_[kind].yield.found += number(tally.origin_found[kind]);
+    spent.evaluations += evaluations;
+  }
+  double const starts = number(static_cast<std::uint64_t>(wave_.starts));
+  starts_.evaluations += size_.evaluations(starts, starts, true);
+  starts_.found += number(tally.start_found);
+  effort_.learn(wave_.effort, spent, size_.test_evaluations);
+  moves_.learn(tally.moves);
+}
+
+void Frontier::end_wave() {
+  on_its_way_ = false;
+  for (auto& queue : queues_) {
+    queue.yield.evaluations *= kRemembered;
+    queue.yield.found *= kRemembered;
+  }
+  starts_.evaluations *= kRemembered;
+  starts_.found *= kRemembered;
+  moves_.end_wave();
+  // Once half of the bits are set, every other move would be left out for nothing.
+  if (set_bits_ > (std::uint64_t{1} << log2_bits_) / 2) {
+    std::fill(tested_.begin(), tested_.end(), 0);
+    set_bits_ = 0;
+  }
+}
+
+}  // namespace fairlane
