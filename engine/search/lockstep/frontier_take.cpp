@@ -195,10 +195,9 @@ Frontier::Tally Frontier::count_lanes(WaveResults const& results, std::int64_t b
       }
       ++tested;
       ++tally.tests[t];
-      fate = fate == kKnownGroup ? kNothing : fate_of(TrialWord::outcome(word));
-      TrialOutcome const outcome = TrialWord::outcome(word);
-      moves_.count(word, outcome == TrialOutcome::kHit || outcome == TrialOutcome::kDeep,
-                   tally.moves);
+      Fate const met = fate_of(TrialWord::outcome(word));
+      moves_.count(word, is_idi(met), tally.moves);
+      fate = fate == kKnownGroup ? kNothing : met;
       push(fate);
       if (!is_idi(fate)) continue;
       ++tally.found[t];

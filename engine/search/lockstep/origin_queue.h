@@ -30,15 +30,13 @@ class OriginQueue {
   /// Takes a row out and returns its slot, where it stays until that is released. The last place's
   /// row takes over its place.
   std::uint32_t take(std::size_t place);
-  std::int32_t const* taken_row(std::uint32_t slot) const {
-    return &blocks_[slot / kBlock][slot % kBlock * width_];
-  }
+  std::int32_t const* taken_row(std::uint32_t slot) const { return in_slot(slot); }
   void release(std::uint32_t slot) { free_.push_back(slot); }
 
  private:
   static constexpr std::uint32_t kBlock = 1U << 12;  // rows that are allocated at once
 
-  std::int32_t* in_slot(std::uint32_t slot) {
+  std::int32_t* in_slot(std::uint32_t slot) const {
     return &blocks_[slot / kBlock][slot % kBlock * width_];
   }
 
