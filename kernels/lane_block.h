@@ -64,10 +64,13 @@ struct MarginStep {
 /// begin() chooses the table's trials, and every round tests the next one, from the same origin.
 /// table      on the host, where it stays until the last round
 /// version    of its tested groups, which change with it
+/// added      bits of those that version - 1 lacks; grows: it lacks nothing else
 /// gradients  taken at the origins; otherwise moves are not predicted to change a margin
 struct LatticeStep {
   MoveTable table;
   std::uint64_t version = 0;
+  std::span<std::uint32_t const> added;
+  bool grows = false;
   bool gradients = true;
 };
 

@@ -1,7 +1,7 @@
 """Runs cases on the simulated program and counts what their phases cost.
 
 What a step costs is the difference of two runs that are equal but for their number of rounds
-(`local.num`, `global.max_iter`): whatever begins and ends a run falls out, and nothing needs to be
+(`local.num`, `global.max_iter`; of a frontier's waves, whose size is theirs, `budget.iterations`): whatever begins and ends a run falls out, and nothing needs to be
 known of the kernels that a round consists of, or of how many rounds a launch does. How many steps
 there were is what summary.json says. What brings the findings to the host at the end is counted apart.
 """
@@ -18,6 +18,8 @@ from run_costs import count, difference, read_run, split_findings
 from subjects import configuration
 
 MOST_SEEDS = 1 << 22  # from which origins are looked for
+WAVE_TESTS = 8         # of an origin, where nothing is known of more
+WAVES = 512            # that a frontier's search has: local.num times global.num tests
 
 
 class Failed(Exception):
@@ -118,7 +120,7 @@ class Bench:
         here = max(1, round(lanes * multiprocessors / chip_multiprocessors))
         if case["phase"] == "walk":
             return self.measure_walk(case, multiprocessors, chip_multiprocessors)
-        local = case["phase"] == "local"
+        local = case["phase"] != "global"
         keys = self.case_keys(case)
         origins = str(self.origin_file(case, here)) if local else None
         found = []
@@ -126,6 +128,8 @@ class Bench:
         for number in (fewer, more):
             if local:
                 keys.update({"global": {"num": here, "seeds": origins, "max_iter": 1}, "local": {"num": number}})
+                if case["phase"] == "waves":
+                    keys.update({"local": {"num": WAVE_TESTS * WAVES}, "budget": {"iterations": WAVE_TESTS * here * number}})
             else:
                 keys.update({"global": {"num": here, "seeding": "uniform", "max_iter": number},
                              "local": {"num": 0}})

@@ -120,7 +120,7 @@ struct TrialWord {
 /// margin_a, margin_b  of the two sides between which the boundary shall lie
 /// sign_b              -1 where slope_b is that of the other label's margin, 1 elsewhere
 /// slope_a, slope_b    [columns] gradients of the sides' margins, `slope_stride` apart
-/// trial, trial_hash   out: [trials] TrialWord and group hash of every test
+/// trial, trial_hash   out: [trials] TrialWord and group hash of every test, `trial_stride` apart
 /// side_a              the members whose tests are visits
 struct PlanLanes {
   long stride = 0;
@@ -135,6 +135,7 @@ struct PlanLanes {
   float const* slope_a = nullptr;
   float const* slope_b = nullptr;
   long slope_stride = 0;
+  long trial_stride = 0;
   std::uint32_t* trial = nullptr;
   std::uint64_t* trial_hash = nullptr;
   std::int32_t const* side_a = nullptr;
@@ -414,8 +415,8 @@ FL_HOST_DEVICE void plan_trials(Subject const& s, MoveTable const& table, PlanLa
   plans.settle();
   for (int t = 0; t < table.trials; ++t) {
     for (int i = 0; i < kN; ++i) {
-      lanes.trial[t * lanes.stride + first + i] = plans.plan[i].trial(t);
-      lanes.trial_hash[t * lanes.stride + first + i] = plans.plan[i].hash[t];
+      lanes.trial[t * lanes.trial_stride + first + i] = plans.plan[i].trial(t);
+      lanes.trial_hash[t * lanes.trial_stride + first + i] = plans.plan[i].hash[t];
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/core/first_layer.h"
+#include "kernels/core/margin.h"
 
 namespace fairlane {
 
@@ -98,15 +99,23 @@ struct MemberLogits {
   }
 
   FL_HD float* variant(int v) const {
-    if (v % kM == 0 && (v > 0 || chunk == nullptr)) evaluate(v, true);
+    if (v % kM == 0 && (v > 0 || chunk == nullptr)) {
+      evaluate([&](int j, int i) {
+        int const member = v + j < s.variants ? v + j : s.variants - 1;
+        return P::splat(s.variant_value[static_cast<long>(member) * s.selected_inputs + i]);
+      });
+    }
     return chunk + v % kM * kN;
   }
 
   /// Of the lanes themselves, before any other member is asked for.
   FL_HD float* own() const {
     bool const together = s.variants <= kM;  // then each lane is one of the members
-    evaluate(0, together);
-    if (!together) return std::exchange(chunk, nullptr);
+    if (!together) {
+      evaluate_own();
+      return std::exchange(chunk, nullptr);
+    }
+    variant(0);
     auto const* const from = reinterpret_cast<std::int32_t const*>(own_variant);
     I const mine = list == nullptr ? P::load_i(from + first_lane)
                                    : P::gather_i(from, P::load_i(list + first_lane));
@@ -123,22 +132,31 @@ struct MemberLogits {
     return logits;
   }
 
+  /// kM members. value(j, i): of the j-th one's selected input i
+  template <class Value>
+  FL_HD void evaluate(Value const& value) const {
+    fill();
+    for (int j = 0; j < kM; ++j) {
+      for (int i = 0; i < s.selected_inputs; ++i)
+        P::store(value(j, i), m.tail + (s.selected_input[i] - s.input_prefix) * kTile + j * kN);
+    }
+    finish();
+  }
+
  private:
-  /// Members [first, first + kM), the last one repeated; or kM times the lanes themselves.
-  FL_HD void evaluate(int first, bool members) const {
-    auto const& net = s.network;
-    int const units = net.layer[0].forward.outputs;
+  /// kM times the lanes themselves.
+  FL_HD void evaluate_own() const {
+    fill();
+    finish();
+  }
+  FL_HD void fill() const {
+    int const units = s.network.layer[0].forward.outputs;
     for (int u = 0; u < units; ++u) repeat(P::load(m.prefix + u * kN), m.a + u * kTile);
     int const tail = s.inputs - s.input_prefix;
     for (int k = 0; k < tail; ++k) repeat(P::load(m.own + k * kN), m.tail + k * kTile);
-    for (int j = 0; members && j < kM; ++j) {
-      int const v = first + j < s.variants ? first + j : s.variants - 1;
-      float const* value = s.variant_value + static_cast<long>(v) * s.selected_inputs;
-      for (int i = 0; i < s.selected_inputs; ++i) {
-        P::store(P::splat(value[i]),
-                 m.tail + (s.selected_input[i] - s.input_prefix) * kTile + j * kN);
-      }
-    }
+  }
+  FL_HD void finish() const {
+    auto const& net = s.network;
     layer_forward<P, kM, true>(net.layer[0], InputRange{s.input_prefix, s.inputs, s.input_prefix},
                                m.tail, m.a, net.layers == 1, m.a);
     chunk = upper_layers<P, kM>(net, m.a, m.b);
@@ -147,6 +165,29 @@ struct MemberLogits {
   static FL_HD void repeat(F x, float* to) {
     FL_UNROLL
     for (int j = 0; j < kM; ++j) P::store(x, to + j * kN);
+  }
+};
+
+/// The same for two members of each lane's similar set, whichever they are. members.list == nullptr
+/// pair  [..] the members of the lanes, from the first one on
+template <Pack P>
+struct PairLogits {
+  using Members = MemberLogits<P, 2>;
+
+  Members members;
+  MemberPair pair;
+
+  static constexpr FL_HD int stride() { return Members::kTile; }
+  FL_HD void load(int at) const {
+    members.load(at);
+    typename P::I const variant[2] = {P::load_i(pair.first + at), P::load_i(pair.second + at)};
+    Subject const& s = members.s;
+    members.evaluate([&](int j, int i) {
+      return P::gather(s.variant_value + i, variant[j], s.selected_inputs);
+    });
+  }
+  FL_HD float const* candidate(std::uint32_t member, typename P::I const*) const {
+    return members.chunk + static_cast<int>(member) * P::kLanes;
   }
 };
 

@@ -55,7 +55,8 @@ FL_HOST_DEVICE void evaluate_spread(Subject const& s, std::int32_t const* x, lon
 }
 
 /// A source of logits (LaneTiles::NetworkLogits) for one lane at a time, of those that
-/// evaluate_spread left. logits [outputs][pairs] of its first variant; own: its variant
+/// evaluate_spread left. logits [outputs][pairs] of its first member; own: its variant, where all
+/// variants are members
 struct SpreadLogits {
   float* logits;
   int pairs;
@@ -65,6 +66,9 @@ struct SpreadLogits {
   FL_HD void load(int) const {}
   FL_HD float* variant(int v) const { return logits + v; }
   FL_HD float* own() const { return logits + own_variant; }
+  FL_HD float const* candidate(std::uint32_t member, std::int32_t const*) const {
+    return logits + member;
+  }
 };
 
 }  // namespace fairlane

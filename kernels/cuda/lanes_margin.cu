@@ -16,6 +16,7 @@ FL_LAUNCH(BeginLattice);
 FL_LAUNCH(PlanLattice);
 FL_LAUNCH(TryMove);
 FL_LAUNCH(SettleTrial);
+FL_LAUNCH(MarkTested);
 #undef FL_LAUNCH
 
 }  // namespace fairlane

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/launch.h"
-#include "kernels/cuda/warp_pack.cuh"
+#include "kernels/cuda/warp_team.cuh"
 
 namespace fairlane {
 
@@ -27,9 +27,47 @@ __global__ void __launch_bounds__(kLaneThreads, kLeastLaneBlocks)
   for (std::int64_t i = first; i < end; i += step) kernel(i);
 }
 
+/// Calls kernel(team, i, memory) for every index of the range, a warp at a time.
+/// bytes  shared memory of a warp
+template <class K>
+__global__ void __launch_bounds__(kLaneThreads, kLeastLaneBlocks)
+    run_lanes_together(__grid_constant__ K const kernel, Range range, int bytes) {
+  extern __shared__ uint4 shared[];
+  int const warps = static_cast<int>(blockDim.x) / kWarpLanes;
+  int const warp = static_cast<int>(threadIdx.x) / kWarpLanes;
+  auto* const memory = reinterpret_cast<std::byte*>(shared) + warp * bytes;
+  std::int64_t const end = end_of(range);
+  // Index after index over the blocks first, so that few still keep every multiprocessor busy.
+  std::int64_t const step = static_cast<std::int64_t>(gridDim.x) * warps;
+  for (std::int64_t i = static_cast<std::int64_t>(warp) * gridDim.x + blockIdx.x; i < end;
+       i += step)
+    kernel(WarpTeam{}, i, memory);
+}
+
+/// Kernels over lanes whose indices a warp takes together where it has the shared memory for it.
+template <class K>
+concept TakenTogether = requires(K const& kernel) {
+  kernel.team_bytes();
+};
+
 template <class K>
 cudaError_t launch_lanes(K const& kernel, Range range, int multiprocessors, cudaStream_t stream) {
   if (range.most <= 0) return cudaSuccess;
+  if constexpr (TakenTogether<K>) {
+    constexpr std::size_t kShared = 48 << 10;  // of a block that need not ask for more
+    std::size_t const each = kernel.team_bytes();
+    auto const warps =
+        static_cast<int>(std::min<std::size_t>(kLaneThreads / kWarpLanes, kShared / each));
+    if (warps > 0) {
+      std::int64_t const blocks =
+          std::min((range.most + warps - 1) / warps,
+                   static_cast<std::int64_t>(multiprocessors) * kLaneBlocks);
+      run_lanes_together<K>
+          <<<static_cast<unsigned>(blocks), static_cast<unsigned>(warps * kWarpLanes), warps * each,
+             stream>>>(kernel, range, static_cast<int>(each));
+      return cudaGetLastError();
+    }
+  }
   int threads = kLaneThreads;
   // Few indices over as many multiprocessors as they reach.
   while (threads > kWarpLanes && range.most <= static_cast<std::int64_t>(multiprocessors) * threads)

@@ -61,6 +61,15 @@ FL_HD std::uint64_t atomic_count(std::uint64_t* word, std::uint64_t value) {
 #endif
 }
 
+/// Sets bits of the word.
+FL_HD void atomic_set(std::uint64_t* word, std::uint64_t bits) {
+#ifdef __CUDA_ARCH__
+  atomicOr(reinterpret_cast<unsigned long long*>(word), bits);
+#else
+  __atomic_fetch_or(word, bits, __ATOMIC_RELAXED);
+#endif
+}
+
 /// What was written before the store_release whose value this is can be read afterwards, by
 /// whichever thread of the device.
 FL_HD std::uint64_t load_acquire(std::uint64_t const* word) {

@@ -8,15 +8,15 @@ namespace fairlane {
 
 namespace {
 
-constexpr long kPadLanes = 128;                  // the widest tile: 4 packs of a warp
 constexpr std::uint64_t kMostInserts = 1 << 26;  // of a launch: the record grows for all of them
 constexpr int kMostRounds = 128;  // of one launch, so that the host can look at the clock
 
-long padded(int places) {
+}  // namespace
+
+long DeviceBlock::padded(int places) {
+  constexpr long kPadLanes = 128;  // the widest tile: 4 packs of a warp
   return (static_cast<long>(places) + kPadLanes - 1) / kPadLanes * kPadLanes;
 }
-
-}  // namespace
 
 DeviceBlock::Memory DeviceBlock::lay_out(PackedSubject const& subject, DeviceLimits const& limits,
                                          int capacity, Phase phase, std::byte* base) {
@@ -337,38 +337,32 @@ void DeviceBlock::classify_in_stages() {
 }
 
 template <class T>
-T DeviceBlock::mirrored(Mirror<T>& mirror, T const* from, int rows, int row, int lane) const {
-  auto const n = static_cast<std::size_t>(size_);  // a verb that changes it ends the mirror
+T DeviceBlock::mirrored(Mirror<T>& mirror, T const* from, int lane) const {
   if (!mirror.fresh) {
-    mirror.values.resize(static_cast<std::size_t>(rows) * n);
-    for (int r = 0; r < rows; ++r) {
-      share_.device.download(mirror.values.data() + static_cast<std::size_t>(r) * n,
-                             from + r * lanes_.stride, n * sizeof(T));
-    }
+    mirror.values.resize(
+        static_cast<std::size_t>(size_));  // a verb that changes it ends the mirror
+    share_.device.download(mirror.values.data(), from, mirror.values.size() * sizeof(T));
     mirror.fresh = true;
   }
-  return mirror.values[static_cast<std::size_t>(row) * n + static_cast<std::size_t>(lane)];
+  return mirror.values[static_cast<std::size_t>(lane)];
 }
 
 std::uint32_t DeviceBlock::iteration(int lane) const {
-  if (sought_) return tests_in(mirrored(outcomes_, lanes_.outcome, 1, 0, lane));
-  return mirrored(iterations_, lanes_.iteration, 1, 0, lane);
+  if (sought_) return tests_in(mirrored(outcomes_, lanes_.outcome, lane));
+  return mirrored(iterations_, lanes_.iteration, lane);
 }
 
 std::uint32_t DeviceBlock::renewals(int lane) const {
-  return mirrored(renewals_, lanes_.renewals, 1, 0, lane);
+  return mirrored(renewals_, lanes_.renewals, lane);
 }
 
 bool DeviceBlock::hit(int lane) const {
-  if (sought_) return hit_in(mirrored(outcomes_, lanes_.outcome, 1, 0, lane));
-  return mirrored(hits_, lanes_.hit, 1, 0, lane) != 0;
+  if (sought_) return hit_in(mirrored(outcomes_, lanes_.outcome, lane));
+  return mirrored(hits_, lanes_.hit, lane) != 0;
 }
 
-void DeviceBlock::fetch_hits() const {
-  std::vector<std::int32_t> list;
-  for (int lane = 0; lane < size_; ++lane) {
-    if (hit(lane)) list.push_back(lane);
-  }
+void DeviceBlock::fetch_rows(Mirror<std::int32_t>& mirror,
+                             std::vector<std::int32_t> const& list) const {
   auto const n = list.size();
   auto const columns = static_cast<std::size_t>(subject_.columns);
   auto& device = share_.device;
@@ -376,25 +370,29 @@ void DeviceBlock::fetch_hits() const {
   device.run(PackRows{context_, lanes_.list, lanes_.rows}, {static_cast<std::int64_t>(n), nullptr});
   std::vector<std::int32_t> packed(n * columns);
   device.download(packed.data(), lanes_.rows, packed.size() * sizeof(std::int32_t));
-  hit_rows_.values.resize(columns * static_cast<std::size_t>(size_));
+  mirror.values.resize(static_cast<std::size_t>(size_) * columns);
   for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t k = 0; k < columns; ++k) {
-      hit_rows_.values[k * static_cast<std::size_t>(size_) + static_cast<std::size_t>(list[i])] =
-          packed[i * columns + k];
-    }
+    std::copy_n(&packed[i * columns], columns,
+                &mirror.values[static_cast<std::size_t>(list[i]) * columns]);
   }
-  hit_rows_.fresh = true;
+  mirror.fresh = true;
 }
 
 void DeviceBlock::row(int lane, std::int32_t* row) const {
   bool const of_hit = sought_ && hit(lane);
-  if (of_hit && !hit_rows_.fresh) fetch_hits();
   auto& mirror = of_hit ? hit_rows_ : rows_;
-  auto const& attribute_of = share_.packed.attribute_of();
-  for (int c = 0; c < subject_.columns; ++c) {
-    row[attribute_of[static_cast<std::size_t>(c)]] =
-        share_.packed.code_at(c, mirrored(mirror, lanes_.x, subject_.columns, c, lane));
+  if (!mirror.fresh) {
+    std::vector<std::int32_t> list;
+    for (int i = 0; i < size_; ++i) {
+      if (!of_hit || hit(i)) list.push_back(i);
+    }
+    fetch_rows(mirror, list);
   }
+  auto const columns = static_cast<std::size_t>(subject_.columns);
+  std::int32_t const* const codes = &mirror.values[static_cast<std::size_t>(lane) * columns];
+  auto const& attribute_of = share_.packed.attribute_of();
+  for (int c = 0; c < subject_.columns; ++c)
+    row[attribute_of[static_cast<std::size_t>(c)]] = share_.packed.code_at(c, codes[c]);
 }
 
 }  // namespace fairlane

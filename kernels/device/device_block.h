@@ -73,11 +73,14 @@ class DeviceBlock final : public LaneBlock {
     DeviceArray<MoveDraw> draws;
     DeviceArray<float> rates;           // then the best of each distance and beyond
     DeviceArray<std::uint64_t> tested;  // groups
+    DeviceArray<std::uint32_t> added;   // bits of those on their way there
     std::uint64_t version = 0;          // of these
     MoveTable table;                    // the same for kernels
   };
   /// Brings a wave's moves over.
   void upload(LatticeStep const& how);
+  /// Of the tested groups what is new, where these are those of the wave before.
+  void upload_tested(LatticeStep const& how);
 
   /// What a block takes. The overflow is there from the start: once the record is full, there may
   /// be no memory for it.
@@ -86,6 +89,8 @@ class DeviceBlock final : public LaneBlock {
     VisitOverflow overflow;
     std::size_t bytes = 0;
   };
+  /// Places of an array over so many, with what tiles read and write behind them.
+  static long padded(int places);
   static Memory lay_out(PackedSubject const& subject, DeviceLimits const& limits, int capacity,
                         Phase phase, std::byte* base);
 
@@ -115,8 +120,8 @@ class DeviceBlock final : public LaneBlock {
       finish();
     }
   }
-  /// Brings the rows of lanes that have met an IDI to the host, after seek.
-  void fetch_hits() const;
+  /// Brings the rows of listed lanes to the host.
+  void fetch_rows(Mirror<std::int32_t>& mirror, std::vector<std::int32_t> const& list) const;
   /// One round, a kernel for each stage.
   void local_round(WeightedStep const& how);
   void local_round(MarginStep const& how);
@@ -136,7 +141,7 @@ class DeviceBlock final : public LaneBlock {
   /// New sides for the marked lanes.
   void renew_margin(bool counts);
   template <class T>
-  T mirrored(Mirror<T>& mirror, T const* from, int rows, int row, int lane) const;
+  T mirrored(Mirror<T>& mirror, T const* from, int lane) const;
 
   DeviceShare share_;
   Subject const& subject_;  // on the host
@@ -155,11 +160,11 @@ class DeviceBlock final : public LaneBlock {
   RecordContext context_;
   bool sought_ = false;  // the last verb was seek, and outcomes tell all lanes' hits and iterations
   mutable Mirror<std::uint32_t> outcomes_;
-  mutable Mirror<std::int32_t> hit_rows_;  // rows of lanes that seek left at an IDI
+  mutable Mirror<std::int32_t> hit_rows_;  // [lane][columns] of lanes that seek left at an IDI
   mutable Mirror<std::int32_t> hits_;
   mutable Mirror<std::uint32_t> iterations_;
   mutable Mirror<std::uint32_t> renewals_;
-  mutable Mirror<std::int32_t> rows_;
+  mutable Mirror<std::int32_t> rows_;  // [lane][columns]
 };
 
 }  // namespace fairlane

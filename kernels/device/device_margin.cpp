@@ -1,5 +1,7 @@
 // The margin method's verbs of a block on a device.
 
+#include <utility>
+
 #include "kernels/device/device_block.h"
 
 namespace fairlane {
@@ -53,22 +55,17 @@ void DeviceBlock::local_round(MarginStep const& how) {
 }
 
 void DeviceBlock::upload(LatticeStep const& how) {
+  if (moves_.version == how.version) return;
   auto& device = share_.device;
   MoveTable const& table = how.table;
   auto const draws = static_cast<std::size_t>(table.count);
-  auto const words = std::size_t{1} << (table.tested.log2_bits - 6);
   if (moves_.draws.size() < draws) moves_.draws = DeviceArray<MoveDraw>(device, draws);
   if (moves_.rates.size() == 0) moves_.rates = DeviceArray<float>(device, kLookupValues);
-  if (moves_.tested.size() != words) {
-    moves_.tested = DeviceArray<std::uint64_t>(device, words);
-    moves_.version = 0;
-  }
-  if (moves_.version == how.version) return;
-  moves_.version = how.version;
   float* const rates = moves_.rates.data();
   device.upload(moves_.draws.data(), table.draws, draws * sizeof(MoveDraw));
   device.upload(rates, table.rate, kLookupValues * sizeof(float));
-  device.upload(moves_.tested.data(), table.tested.bits, words * sizeof(std::uint64_t));
+  upload_tested(how);
+  moves_.version = how.version;
   moves_.table = {moves_.draws.data(),
                   table.count,
                   rates,
@@ -76,8 +73,26 @@ void DeviceBlock::upload(LatticeStep const& how) {
                   table.trials};
 }
 
+void DeviceBlock::upload_tested(LatticeStep const& how) {
+  auto& device = share_.device;
+  TestedGroups const& tested = how.table.tested;
+  auto const words = std::size_t{1} << (tested.log2_bits - 6);
+  std::size_t const added = how.added.size();
+  bool const follows = how.grows && moves_.version + 1 == how.version;
+  if (moves_.tested.size() != words || !follows) {
+    if (moves_.tested.size() != words) moves_.tested = DeviceArray<std::uint64_t>(device, words);
+    device.upload(moves_.tested.data(), tested.bits, words * sizeof(std::uint64_t));
+    return;
+  }
+  if (moves_.added.size() < added) moves_.added = DeviceArray<std::uint32_t>(device, added);
+  device.upload(moves_.added.data(), how.added.data(), added * sizeof(std::uint32_t));
+  run(MarkTested{moves_.tested.data(), moves_.added.data()},
+      {static_cast<std::int64_t>(added), nullptr});
+}
+
 void DeviceBlock::begin(LatticeStep const& how) {
   upload(how);
+  lattice_.stride = padded(size_);  // so that all tests are one piece
   prepare(0);
   margins(true);
   run(BeginLattice{context_, margin_.probe, lattice_}, all());
@@ -95,6 +110,13 @@ void DeviceBlock::begin(LatticeStep const& how) {
 }
 
 void DeviceBlock::step(LatticeStep const&, int rounds) {
+  if (share_.evaluator.runs_rounds()) {
+    run_rounds(rounds, [&](int now, int) {
+      int const first = std::exchange(trial_, trial_ + now);
+      return LatticeRounds{context_, margin_, lattice_, moves_.table.draws, first, trial_};
+    });
+    return;
+  }
   for (int i = 0; i < rounds; ++i) {
     int const t = trial_++;
     prepare(static_cast<std::uint64_t>(size_));
@@ -109,12 +131,17 @@ void DeviceBlock::step(LatticeStep const&, int rounds) {
 
 void DeviceBlock::trials(std::uint32_t* words, std::uint64_t* hashes, std::size_t stride) const {
   auto const n = static_cast<std::size_t>(size_);
-  for (int t = 0; t < trials_; ++t) {
-    std::size_t const at = static_cast<std::size_t>(t) * stride;
-    share_.device.download(words + at, lattice_.trial + t * lanes_.stride,
-                           n * sizeof(std::uint32_t));
-    share_.device.download(hashes + at, lattice_.trial_hash + t * lanes_.stride,
-                           n * sizeof(std::uint64_t));
+  auto const from_stride = static_cast<std::size_t>(lattice_.stride);
+  auto const tests = static_cast<std::size_t>(trials_);
+  std::vector<std::uint32_t> all_words(tests * from_stride);
+  std::vector<std::uint64_t> all_hashes(all_words.size());
+  share_.device.download(all_words.data(), lattice_.trial,
+                         all_words.size() * sizeof(std::uint32_t));
+  share_.device.download(all_hashes.data(), lattice_.trial_hash,
+                         all_hashes.size() * sizeof(std::uint64_t));
+  for (std::size_t t = 0; t < tests; ++t) {
+    std::copy_n(&all_words[t * from_stride], n, words + t * stride);
+    std::copy_n(&all_hashes[t * from_stride], n, hashes + t * stride);
   }
 }
 

@@ -37,6 +37,12 @@ struct SoloTeam {
     for (int i = 0; i < n; ++i) work(i);
   }
   void sync() const {}
+  template <class Is>
+  std::uint32_t which(int n, Is const& is) const {
+    std::uint32_t bits = 0;
+    for (int i = 0; i < n; ++i) bits |= is(i) ? 1U << i : 0U;
+    return bits;
+  }
   Stage choose(Window& w, int& n) const {
     Stage fullest = Stage::kResting;
     std::ptrdiff_t most = 0;

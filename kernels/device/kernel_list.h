@@ -8,6 +8,7 @@
 #include "kernels/device/k_means_kernels.h"
 #include "kernels/device/record/findings_kernels.h"
 #include "kernels/device/record/record_kernels.h"
+#include "kernels/device/rounds/lattice_kernels.h"
 #include "kernels/device/rounds/round_kernels.h"
 #include "kernels/device/rounds/seek_kernels.h"
 #include "kernels/device/walk/walk_kernels.h"
@@ -21,12 +22,12 @@ using LaneKernel = std::variant<
     WeighLanes, MarkDue, DrawPartners, StepLanes, FindLanes, GatherRows, KeepStage, NextStage,
     RecordClassified, SettleLanes, StepByOdds, SettleByOdds, BeginMargin, RecordMargin, NewtonLanes,
     MarkStale, PairSides, RenewMargin, MoveMargin, SettleMargin, BeginLattice, PlanLattice, TryMove,
-    SettleTrial, RehashSlots, MarkOwned, GatherSlots, MergeSlots, CountVisits, PickFindings,
-    TakeColumn, PackRecords, LoadMembers, LoadRows, StoreScores, DropInfeasible, ProbeStored,
-    ClassifyStored, ClassifySomeStored, MarginStored, PairMarginStored, TryPartnerStored,
-    CountPartnerStored, DifferenceStored, StepGradients, LogitGradients, FinishDense, ActivateSums,
-    MarkSuspects, ForgetLabels, LowerWeights, AssignRows, RaiseFarthest, NameFarthest,
-    LoadWalkHeads, CopyMembers, BoundBoxes, NarrowBoxes, ProbeBoxes>;
+    SettleTrial, MarkTested, RehashSlots, MarkOwned, GatherSlots, MergeSlots, CountVisits,
+    PickFindings, TakeColumn, PackRecords, LoadMembers, LoadRows, StoreScores, DropInfeasible,
+    ProbeStored, ClassifyStored, ClassifySomeStored, MarginStored, PairMarginStored,
+    TryPartnerStored, CountPartnerStored, DifferenceStored, StepGradients, LogitGradients,
+    FinishDense, ActivateSums, MarkSuspects, ForgetLabels, LowerWeights, AssignRows, RaiseFarthest,
+    NameFarthest, LoadWalkHeads, CopyMembers, BoundBoxes, NarrowBoxes, ProbeBoxes>;
 
 /// Kernels that evaluate the network for a tile of lanes.
 using TileKernel =
@@ -34,9 +35,9 @@ using TileKernel =
                  PairMarginTiles, GradientTiles, DifferenceTiles, MemberTiles, TallyTiles>;
 
 /// Kernels that take a window of lanes through rounds of a search.
-using RoundKernel =
-    std::variant<WeightedRounds<GradientTiles>, WeightedRounds<DifferenceTiles>, MarginRounds,
-                 SeekBySigns<GradientTiles>, SeekBySigns<DifferenceTiles>, SeekBoundary>;
+using RoundKernel = std::variant<WeightedRounds<GradientTiles>, WeightedRounds<DifferenceTiles>,
+                                 MarginRounds, LatticeRounds, SeekBySigns<GradientTiles>,
+                                 SeekBySigns<DifferenceTiles>, SeekBoundary>;
 
 /// Kernels that take a warp over a tile of a walk.
 using WalkKernel = std::variant<WalkGroups>;

@@ -99,6 +99,7 @@ inline LaneMemory lay_out_lanes(Subject const& subject, int words, long stride, 
   memory.take(m.tried, movable * lanes);
   if (phase == Phase::kLocal) {
     LatticeLanes& l = out.lattice;
+    l.stride = stride;
     memory.take(l.side_a, lanes);
     memory.take(l.side_b, lanes);
     memory.take(l.margin_a, lanes);

@@ -4,6 +4,7 @@
 
 #include "kernels/core/lattice.h"
 #include "kernels/rounds/margin_rounds.h"
+#include "kernels/rounds/trial_board.h"
 
 namespace fairlane {
 
@@ -11,8 +12,9 @@ namespace fairlane {
 /// lanes with its stride.
 /// side_a, side_b      members on both sides; margin_a, margin_b their margins
 /// sign_b              as SidePair has it
-/// trial, trial_hash   [kMostTrials] TrialWord and group hash of every test
+/// trial, trial_hash   [kMostTrials] TrialWord and group hash of every test, `stride` apart
 struct LatticeLanes {
+  long stride = 0;
   std::int32_t* side_a = nullptr;
   std::int32_t* side_b = nullptr;
   float* margin_a = nullptr;
@@ -48,25 +50,48 @@ struct BeginLattice {
 /// What lanes' tests are chosen from. behind: places from a gradient to that at the other side
 FL_HD PlanLanes plan_lanes(LaneContext const& c, LatticeLanes const& l, long behind) {
   auto const& s = c.lanes;
-  return {s.stride,   c.words,      s.x,      s.key,      c.columns.word,      c.columns.key_stride,
-          l.margin_a, l.margin_b,   l.sign_b, s.gradient, s.gradient + behind, 2 * s.stride,
-          l.trial,    l.trial_hash, l.side_a};
+  return {
+      s.stride,   c.words,    s.x,          s.key,      c.columns.word,      c.columns.key_stride,
+      l.margin_a, l.margin_b, l.sign_b,     s.gradient, s.gradient + behind, 2 * s.stride,
+      l.stride,   l.trial,    l.trial_hash, l.side_a};
 }
 
-/// Chooses every lane's tests.
+/// Chooses every lane's tests; a team may do it together, with memory of its own.
 struct PlanLattice {
   LaneContext c;
   LatticeLanes l;
   MoveTable table;
   long behind;  // places from a gradient to that at the other side
 
+  std::size_t team_bytes() const { return TrialBoard::bytes(c.subject.columns); }
+  template <class Team>
+  FL_HOST_DEVICE void operator()(Team const& team, std::int64_t lane, std::byte* memory) const {
+    plan_trials_together(team, c.subject, table, plan_lanes(c, l, behind), lane,
+                         *reinterpret_cast<TrialBoard*>(memory));
+  }
+
   FL_HD void operator()(std::int64_t lane) const {
     plan_trials<ScalarPack>(c.subject, table, plan_lanes(c, l, behind), lane);
   }
 };
 
-/// Begins an iteration and moves a lane from its origin by trial t. A lane that has no more of them
-/// repeats its last test, which changes nothing; one that has none at all tests its origin.
+/// Calls step(column, by) for every attribute that trial t of a lane changes. A lane that has no
+/// more of them repeats its last test, which changes nothing; one that has none at all tests its
+/// origin.
+template <class Step>
+FL_HD void for_each_step(LatticeLanes const& l, MoveDraw const* draws, int t, long lane,
+                         Step const& step) {
+  std::uint32_t word = l.trial[t * l.stride + lane];
+  while (t > 0 && !TrialWord::moves(word)) word = l.trial[--t * l.stride + lane];
+  if (!TrialWord::moves(word)) return;
+  MoveDraw const& draw = draws[TrialWord::draw(word)];
+  for (int i = 0; i < kMoveAttributes; ++i) {
+    std::int32_t const by = i < kMoveAttributes - 1 ? draw.by[i] : TrialWord::solved(word);
+    if (by != 0) step(draw.column[i], by);
+  }
+}
+
+/// Begins an iteration and moves a lane from its origin by trial t.
 struct TryMove {
   LaneContext c;
   LatticeLanes l;
@@ -74,17 +99,10 @@ struct TryMove {
   int t;
 
   FL_HD void operator()(std::int64_t lane) const {
-    std::uint32_t word = l.trial[t * c.lanes.stride + lane];
-    bool const is_new = t == 0 || TrialWord::moves(word);
+    bool const is_new = t == 0 || TrialWord::moves(l.trial[t * l.stride + lane]);
     if (is_new) ++c.lanes.iteration[lane];
-    for (int last = t; last > 0 && !TrialWord::moves(word);)
-      word = l.trial[--last * c.lanes.stride + lane];
-    if (!TrialWord::moves(word)) return;
-    MoveDraw const& draw = draws[TrialWord::draw(word)];
-    for (int i = 0; i < kMoveAttributes; ++i) {
-      std::int32_t const by = i < kMoveAttributes - 1 ? draw.by[i] : TrialWord::solved(word);
-      if (by != 0) c.move(lane, draw.column[i], by);
-    }
+    for_each_step(l, draws, t, lane,
+                  [&](int column, std::int32_t by) { c.move(lane, column, by); });
   }
 };
 
@@ -97,7 +115,7 @@ FL_HD void note_trial(LaneContext const& c, MarginResult const& probe, LatticeLa
   c.lanes.labels[lane] = 0;  // which nobody asks this search's record for
   bool const own_undefined = probe.label[lane] == kUndefinedLabel;
   c.lanes.mark[lane] = hit || own_undefined || c.subject.variants == 2 ? 1 : 0;
-  std::uint32_t& word = l.trial[t * c.lanes.stride + lane];
+  std::uint32_t& word = l.trial[t * l.stride + lane];
   if (!TrialWord::moves(word)) return;
   bool const undefined = own_undefined || (probe.flags[lane] & kGroupUndefined) != 0;
   float const low = probe.low_margin[lane];

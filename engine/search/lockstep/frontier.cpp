@@ -214,7 +214,7 @@ LatticeStep Frontier::step() const {
   MoveTable table = moves_.table();
   table.tested = {tested_.data(), log2_bits_};
   table.trials = wave_.effort.trials;
-  return {table, wave_.number, wave_.effort.gradients};
+  return {table, wave_.number, added_, grows_, wave_.effort.gradients};
 }
 
 namespace {

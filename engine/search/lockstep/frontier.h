@@ -231,6 +231,8 @@ class Frontier {
   std::vector<Fate> fates_;                   // the same: [starts], then [trials][origins]
   std::vector<std::uint64_t> tested_;         // bits, see TestedGroups
   int log2_bits_ = 0;
+  std::vector<std::uint32_t> added_;  // bits that the wave before has set
+  bool grows_ = false;                // and it cleared none
   std::vector<std::uint32_t> cells_;  // origins so far in each cell
   std::uint64_t set_bits_ = 0;
 };

@@ -108,7 +108,7 @@ void Frontier::mark_tested(WaveResults const& results) {
   share(starts, [&](std::size_t i) { start_hashes[i] = hash_of(&wave_.rows[i * width()]); });
   fates_.resize(starts + trials * origins);
   int const parts = threads_for(wave_.count());
-  std::vector<std::uint64_t> set(static_cast<std::size_t>(parts));
+  std::vector<std::vector<std::uint32_t>> set(static_cast<std::size_t>(parts));
   pool_.run(parts, [&](int part) {
     struct OwnBit {
       std::uint64_t bit;
@@ -117,7 +117,7 @@ void Frontier::mark_tested(WaveResults const& results) {
     constexpr std::size_t kTogether = 256;  // lanes, so that their bits fit the nearest cache
     constexpr std::size_t kAhead = 16;      // bits that come meanwhile
     std::vector<OwnBit> own;
-    std::uint64_t count = 0;
+    std::vector<std::uint32_t> added;
     auto const add = [&](std::uint64_t hash, std::size_t test) {
       std::uint64_t const bit = TestedGroups::bit_of(hash, log2_bits_);
       auto const owner = bit / 64 * static_cast<std::uint64_t>(parts) >> (log2_bits_ - 6);
@@ -128,7 +128,7 @@ void Frontier::mark_tested(WaveResults const& results) {
         if (k + kAhead < own.size()) __builtin_prefetch(&tested_[own[k + kAhead].bit / 64], 1);
         bool const known = test_and_set(own[k].bit);
         fates_[own[k].test] = known ? kKnownGroup : kNewGroup;
-        count += known ? 0 : 1;
+        if (!known) added.push_back(static_cast<std::uint32_t>(own[k].bit));
       }
       own.clear();
     };
@@ -142,9 +142,12 @@ void Frontier::mark_tested(WaveResults const& results) {
       }
       mark();
     }
-    set[static_cast<std::size_t>(part)] = count;
+    set[static_cast<std::size_t>(part)] = std::move(added);
   });
-  set_bits_ += std::accumulate(set.begin(), set.end(), std::uint64_t{0});
+  added_.clear();
+  for (auto const& bits : set) added_.insert(added_.end(), bits.begin(), bits.end());
+  grows_ = true;
+  set_bits_ += added_.size();
 }
 
 void Frontier::Tally::add(Tally const& other) {
@@ -299,6 +302,7 @@ void Frontier::end_wave() {
   if (set_bits_ > (std::uint64_t{1} << log2_bits_) / 2) {
     std::fill(tested_.begin(), tested_.end(), 0);
     set_bits_ = 0;
+    grows_ = false;
   }
 }
 

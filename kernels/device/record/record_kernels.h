@@ -217,6 +217,17 @@ struct SettleTrial {
   }
 };
 
+/// Sets listed bits of the tested groups.
+struct MarkTested {
+  std::uint64_t* bits;
+  std::uint32_t const* list;
+
+  FL_HD void operator()(std::int64_t i) const {
+    constexpr std::uint32_t kWord = 64;
+    atomic_set(bits + list[i] / kWord, std::uint64_t{1} << (list[i] % kWord));
+  }
+};
+
 /// Copies the occupied slots of a record into a larger one.
 struct RehashSlots {
   VisitSet from;

@@ -88,6 +88,14 @@ FL_HOST_DEVICE void pair_gradients(Team const& team, RecordContext const& near, 
   }
 }
 
+/// Results by place, in arrays that are only used by lane where a lane keeps margins of its own.
+FL_HD MarginResult margins_by_place(LaneState const& l, MarginLanes const& m) {
+  return {l.stages[0].label, l.found_labels, l.found_flags,  m.move,
+          m.move_step,       m.hit_margin_a, m.hit_side_a,   m.hit_side_b,
+          m.margin_a,        m.margin_b,     m.hit_member_a, m.hit_member_b,
+          m.misses,          m.stale,        m.hit_margin_b, m.probe.margin_a};
+}
+
 /// Takes the lanes of a window through rounds of the gradient-guided search. Labels are kept in the
 /// record, and no output is undefined.
 /// Gradient: GradientTiles or DifferenceTiles.

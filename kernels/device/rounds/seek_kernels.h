@@ -155,13 +155,7 @@ struct SeekBoundary {
                            float* scratch) const {
     auto const& s = near.subject;
     auto const& l = c.lanes;
-    // By place, in arrays that only the local phase uses by lane.
-    MarginResult const found =
-        MarginResult{l.stages[0].label, l.found_labels, l.found_flags,  m.move,
-                     m.move_step,       m.hit_margin_a, m.hit_side_a,   m.hit_side_b,
-                     m.margin_a,        m.margin_b,     m.hit_member_a, m.hit_member_b,
-                     m.misses,          m.stale,        m.hit_margin_b, m.probe.best_margin_a}
-            .from(w.place);
+    MarginResult const found = margins_by_place(near.lanes, m).from(w.place);
     evaluate_groups<P, kM>(
         team, near, w, n, scratch,
         [&](int i, SpreadLogits const& logits, float*) {

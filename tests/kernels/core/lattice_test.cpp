@@ -9,6 +9,9 @@
 #include <random>
 #include <vector>
 
+#include "kernels/device/host_device.h"
+#include "kernels/rounds/trial_board.h"
+
 namespace fairlane {
 namespace {
 
@@ -61,6 +64,7 @@ struct Origin {
             &sign_b,
             slope_a.data(),
             slope_b.data(),
+            1,
             1,
             trial.data(),
             trial_hash.data()};
@@ -145,6 +149,23 @@ TEST(Lattice, TheSolvedStepCentresTheBoundary) {
   }
 }
 
+/// The tests of the only origin, which a team chooses as a thread alone does.
+void plan_alone_and_together(Subject const& s, MoveTable const& table, PlanLanes const& lanes) {
+  plan_trials<ScalarPack>(s, table, lanes, 0);
+  std::vector<std::uint32_t> trial(kMostTrials);
+  std::vector<std::uint64_t> hash(kMostTrials);
+  PlanLanes again = lanes;
+  again.trial = trial.data();
+  again.trial_hash = hash.data();
+  std::vector<std::uint64_t> memory(TrialBoard::bytes(kColumns) / sizeof(std::uint64_t), ~0ULL);
+  plan_trials_together(SoloTeam{}, s, table, again, 0,
+                       *reinterpret_cast<TrialBoard*>(memory.data()));
+  for (int t = 0; t < table.trials; ++t) {
+    ASSERT_EQ(trial[static_cast<std::size_t>(t)], lanes.trial[t]);
+    ASSERT_EQ(hash[static_cast<std::size_t>(t)], lanes.trial_hash[t]);
+  }
+}
+
 struct PlannedMove {
   float rate = 0.0F;
   std::uint64_t group = 0;
@@ -185,7 +206,7 @@ TEST(Lattice, APlanHasTheBestMovesThatAreNotTested) {
     for (auto& word : bits) word = round % 2 == 0 ? 0 : std::uint64_t{random()} << 32 | random();
     MoveTable table{draws.data(), 300, rate.data(), {bits.data(), 8}};
     table.trials = std::array{4, kUsualTrials, kMostTrials}[static_cast<std::size_t>(round) % 3];
-    plan_trials<ScalarPack>(s, table, lanes, 0);
+    plan_alone_and_together(s, table, lanes);
 
     auto const wanted = best_moves(s, lanes, table);
     for (std::size_t t = 0; t < static_cast<std::size_t>(table.trials); ++t) {
@@ -258,7 +279,7 @@ TEST(Lattice, APlanHasOnlyMovesToWhatMayBeAFinding) {
     left_out += draws.size() - allowed.size();
     auto const plan = [&](std::vector<MoveDraw> const& from) {
       MoveTable const table{from.data(), static_cast<std::int32_t>(from.size()), rate.data(), {}};
-      plan_trials<ScalarPack>(s, table, lanes, 0);
+      plan_alone_and_together(s, table, lanes);
       return origin.trial_hash;
     };
     auto const wanted = plan(allowed);
@@ -292,7 +313,7 @@ TEST(Lattice, APlanGoesNoFurtherThanIsDrawnForItsOrigin) {
         std::min(limit.rule.bound, own + slack[static_cast<std::size_t>(hash >> 56)]);
     less_than_bound += most < limit.rule.bound ? 1 : 0;
     auto const plan = [&](Subject const& s) {
-      plan_trials<ScalarPack>(s, table, lanes, 0);
+      plan_alone_and_together(s, table, lanes);
       return origin.trial_hash;
     };
     Subject s = origin.subject();
