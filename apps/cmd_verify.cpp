@@ -35,6 +35,7 @@ struct VerifyArguments {
   std::string margin;
   std::string against;
   bool fairify_csv = false;
+  std::string vnnlib;
   std::string boxes;
   std::string quantify;
   std::string check;
@@ -114,6 +115,7 @@ ExitCode run_verify(VerifyArguments const& arguments) {
   options.where = arguments.where;
   options.against = arguments.against;
   options.fairify_csv = arguments.fairify_csv;
+  options.vnnlib = arguments.vnnlib;
   if (!arguments.margin.empty())
     options.margin = parse_number("--margin", arguments.margin, 0.0, kMostMargin);
   if (!arguments.boxes.empty())
@@ -172,6 +174,10 @@ Action add_verify(Arguments& app) {
       ->type_name("DIR");
   app.add_flag("--fairify-csv", arguments->fairify_csv,
                "also write fairify.csv, with the columns of Fairify's program");
+  app.add_option("--vnnlib", arguments->vnnlib,
+                 "also write the question for other verifiers: a network of both members, a "
+                 "property in VNN-LIB for every cell and instances.csv, before it is answered here")
+      ->type_name("FOLDER");
   app.add_option("--boxes", arguments->boxes,
                  "boxes of a cell after which it is left unknown (default 5000000)")
       ->type_name("N");

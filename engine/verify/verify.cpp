@@ -24,6 +24,7 @@
 #include "engine/verify/fairify_csv.h"
 #include "engine/verify/recorded_query.h"
 #include "engine/verify/verify_report.h"
+#include "engine/verify/vnnlib.h"
 #include "kernels/core/philox.h"
 
 namespace fairlane {
@@ -90,6 +91,7 @@ RegionRules region_rules(TestSubject const& subject, ProvableModel const& model,
                 "--quantify counts groups of a product of values; leave --relax, --where and "
                 "--margin out");
   }
+  if (!options.vnnlib.empty()) check_vnnlib(subject, rules);
   return rules;
 }
 
@@ -326,6 +328,7 @@ std::string Verification::run() {
   std::optional<EarlierVerdicts> earlier;
   if (!options_.against.empty())
     earlier = read_earlier(options_.against, subject_, cells_, query_of_all());
+  if (!options_.vnnlib.empty()) write_vnnlib(subject_, domain_, cells_, query_, options_.vnnlib);
   job_.run();
   if (shares_ && !shares_->agrees()) {
     ShareInterval const sample = shares_->interval(CertainShares::kConfidence);

@@ -48,6 +48,7 @@ struct VerifyProgress {
 /// against     a finished directory of `verify`, of another model, whose verdicts on the same cells
 ///             stand beside these; empty: none
 /// fairify_csv  write fairify.csv, too
+/// vnnlib      folder for the same question in VNN-LIB, see vnnlib.h; empty: none
 /// most_boxes  that a cell is split into before it is left undecided
 /// quantify    boxes in which certainly fair and unfair groups are counted after the verdict; 0: none
 /// overwrite   replace the results of another configuration
@@ -64,6 +65,7 @@ struct VerifyOptions {
   std::string cell_file;
   std::string against;
   bool fairify_csv = false;
+  std::string vnnlib;
   std::int64_t most_boxes = 5'000'000;
   std::int64_t quantify = 0;
   bool overwrite = false;

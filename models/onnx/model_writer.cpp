@@ -68,11 +68,12 @@ Message tensor(std::string const& name, std::vector<int> const& shape,
   return message.number(2, kFloat).bytes(8, name).bytes(9, raw);
 }
 
-/// ValueInfoProto of float32 [rows][columns].
-Message value_info(std::string const& name, int columns) {
-  Message const rows = Message().bytes(2, "rows");
+/// ValueInfoProto of float32 [rows][columns]. rows: 0: any number
+Message value_info(std::string const& name, int rows, int columns) {
+  Message const height = rows == 0 ? Message().bytes(2, "rows")
+                                   : Message().number(1, static_cast<std::uint64_t>(rows));
   Message const width = Message().number(1, static_cast<std::uint64_t>(columns));
-  Message const shape = Message().message(1, rows).message(1, width);
+  Message const shape = Message().message(1, height).message(1, width);
   Message const type = Message().message(1, Message().number(1, kFloat).message(2, shape));
   return Message().bytes(1, name).message(2, type);
 }
@@ -80,7 +81,7 @@ Message value_info(std::string const& name, int columns) {
 /// A graph that grows by one operator after the other.
 class Graph {
  public:
-  explicit Graph(Network const& network) : value_("inputs") {
+  Graph(Network const& network, int rows) : value_("inputs") {
     for (std::size_t l = 0; l < network.layers.size(); ++l) {
       DenseLayer const& layer = network.layers[l];
       std::string const weights = fmt::format("layer{}.weights", l);
@@ -94,8 +95,8 @@ class Graph {
     for (Message const& node : nodes_) graph_.message(1, node);
     graph_.bytes(2, "network");
     for (Message const& one : tensors_) graph_.message(5, one);
-    graph_.message(11, value_info("inputs", network.layers.front().inputs));
-    graph_.message(12, value_info(value_, network.layers.back().outputs));
+    graph_.message(11, value_info("inputs", rows, network.layers.front().inputs));
+    graph_.message(12, value_info(value_, rows, network.layers.back().outputs));
   }
   Message const& message() const { return graph_; }
 
@@ -151,12 +152,12 @@ bool has_gelu(Network const& network) {
 
 }  // namespace
 
-void write_onnx(Network const& network, std::string const& path) {
+void write_onnx(Network const& network, std::string const& path, int rows) {
   Message const operators = Message().bytes(1, "").number(
       2, static_cast<std::uint64_t>(has_gelu(network) ? kOperatorsOfGelu : kOperators));
   Message model;
   model.number(1, kIrVersion).bytes(2, "fairlane");
-  model.message(7, Graph(network).message()).message(8, operators);
+  model.message(7, Graph(network, rows).message()).message(8, operators);
   write_whole_file(path, model.text());
 }
 
