@@ -339,8 +339,8 @@ void DeviceBlock::classify_in_stages() {
 template <class T>
 T DeviceBlock::mirrored(Mirror<T>& mirror, T const* from, int lane) const {
   if (!mirror.fresh) {
-    mirror.values.resize(
-        static_cast<std::size_t>(size_));  // a verb that changes it ends the mirror
+    // A verb that changes how many lanes there are ends the mirror.
+    mirror.values.resize(static_cast<std::size_t>(size_));
     share_.device.download(mirror.values.data(), from, mirror.values.size() * sizeof(T));
     mirror.fresh = true;
   }

@@ -80,6 +80,7 @@ void DeviceBlock::upload_tested(LatticeStep const& how) {
   std::size_t const added = how.added.size();
   bool const follows = how.grows && moves_.version + 1 == how.version;
   if (moves_.tested.size() != words || !follows) {
+    moves_.version = 0;  // until they are there, whatever fails on the way
     if (moves_.tested.size() != words) moves_.tested = DeviceArray<std::uint64_t>(device, words);
     device.upload(moves_.tested.data(), tested.bits, words * sizeof(std::uint64_t));
     return;

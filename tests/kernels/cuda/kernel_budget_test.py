@@ -20,6 +20,7 @@ STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) by
 USED = re.compile(r"Used (\d+) registers(.*)")
 SHARED = re.compile(r"(\d+) bytes smem")
 LANES = re.compile(r"_ZN8fairlane9run_lanesINS_\d+(\w+?)EEEv")
+TOGETHER = re.compile(r"_ZN8fairlane18run_lanes_togetherINS_\d+(\w+?)EEEv")
 TILES = re.compile(r"_ZN8fairlane9run_tilesINS_\d+(\w+?)ELi(\d)ELb([01])EEEv")
 ROUNDS = re.compile(r"_ZN8fairlane10run_roundsINS_(\w+?)ELi(\d)EEEv")
 WALKS = re.compile(r"_ZN8fairlane8run_walkINS_\d+(\w+?)EEEv")
@@ -42,6 +43,9 @@ def kernel_name(symbol):
     lanes = LANES.match(symbol)
     if lanes:
         return lanes.group(1)
+    together = TOGETHER.match(symbol)
+    if together:
+        return f"{together.group(1)}, a warp each"
     tiles = TILES.match(symbol)
     if tiles:
         where = "on chip" if tiles.group(3) == "1" else "anywhere"
