@@ -98,22 +98,15 @@ struct MemberLogits {
     first_lane = at;
   }
 
-  /// The selected inputs of variants [first, first + kM), the last one repeated.
-  FL_HD auto members_from(int first) const {
-    return [this, first](int j, int i) {
-      int const v = first + j < s.variants ? first + j : s.variants - 1;
-      return P::splat(s.variant_value[static_cast<long>(v) * s.selected_inputs + i]);
-    };
-  }
   FL_HD float* variant(int v) const {
-    if (v % kM == 0 && (v > 0 || chunk == nullptr)) evaluate(s.selected_inputs, members_from(v));
+    if (v % kM == 0 && (v > 0 || chunk == nullptr)) evaluate(v, true);
     return chunk + v % kM * kN;
   }
 
   /// Of the lanes themselves, before any other member is asked for.
   FL_HD float* own() const {
     bool const together = s.variants <= kM;  // then each lane is one of the members
-    evaluate(together ? s.selected_inputs : 0, members_from(0));
+    evaluate(0, together);
     if (!together) return std::exchange(chunk, nullptr);
     auto const* const from = reinterpret_cast<std::int32_t const*>(own_variant);
     I const mine = list == nullptr ? P::load_i(from + first_lane)
@@ -131,25 +124,45 @@ struct MemberLogits {
     return logits;
   }
 
-  /// kM members, which differ from the lanes in the first `selected` of the selected inputs.
-  /// value(j, i): of the j-th one's selected input i
+  /// Makes kM members the chunk. value(j, i): the j-th one's selected input i
   template <class Value>
-  FL_HD void evaluate(int selected, Value const& value) const {
-    auto const& net = s.network;
-    int const units = net.layer[0].forward.outputs;
+  FL_HD void evaluate_by(Value const& value) const {
+    fill();
+    for (int j = 0; j < kM; ++j) {
+      for (int i = 0; i < s.selected_inputs; ++i)
+        P::store(value(j, i), m.tail + (s.selected_input[i] - s.input_prefix) * kTile + j * kN);
+    }
+    finish();
+  }
+
+ private:
+  /// Members [first, first + kM), the last one repeated; or kM times the lanes themselves.
+  FL_HD void evaluate(int first, bool members) const {
+    fill();
+    for (int j = 0; members && j < kM; ++j) {
+      int const v = first + j < s.variants ? first + j : s.variants - 1;
+      float const* value = s.variant_value + static_cast<long>(v) * s.selected_inputs;
+      for (int i = 0; i < s.selected_inputs; ++i) {
+        P::store(P::splat(value[i]),
+                 m.tail + (s.selected_input[i] - s.input_prefix) * kTile + j * kN);
+      }
+    }
+    finish();
+  }
+  /// kM times the lanes themselves, as far as the shared inputs' sums and the others.
+  FL_HD void fill() const {
+    int const units = s.network.layer[0].forward.outputs;
     for (int u = 0; u < units; ++u) repeat(P::load(m.prefix + u * kN), m.a + u * kTile);
     int const tail = s.inputs - s.input_prefix;
     for (int k = 0; k < tail; ++k) repeat(P::load(m.own + k * kN), m.tail + k * kTile);
-    for (int j = 0; selected > 0 && j < kM; ++j) {
-      for (int i = 0; i < selected; ++i)
-        P::store(value(j, i), m.tail + (s.selected_input[i] - s.input_prefix) * kTile + j * kN);
-    }
+  }
+  FL_HD void finish() const {
+    auto const& net = s.network;
     layer_forward<P, kM, true>(net.layer[0], InputRange{s.input_prefix, s.inputs, s.input_prefix},
                                m.tail, m.a, net.layers == 1, m.a);
     chunk = upper_layers<P, kM>(net, m.a, m.b);
   }
 
- private:
   static FL_HD void repeat(F x, float* to) {
     FL_UNROLL
     for (int j = 0; j < kM; ++j) P::store(x, to + j * kN);
@@ -170,7 +183,7 @@ struct PairLogits {
     members.load(at);
     typename P::I const variant[2] = {P::load_i(pair.first + at), P::load_i(pair.second + at)};
     Subject const& s = members.s;
-    members.evaluate(s.selected_inputs, [&](int j, int i) {
+    members.evaluate_by([&](int j, int i) {
       return P::gather(s.variant_value + i, variant[j], s.selected_inputs);
     });
   }
