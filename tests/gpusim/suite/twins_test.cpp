@@ -196,6 +196,12 @@ void reach_every_kernel(Twins& twins) {
   TestSubject const off_chip(quick_config(folder, large));
   walk_all(
       *twins.backend(off_chip.view(), {.route = "fused"})->make_walker(region_lists(off_chip, {})));
+  // Lattice moves of such a network, in several waves.
+  RunConfig margin = quick_config(folder, large);
+  margin.method = "margin";
+  margin.global.num = 3;
+  margin.local.num = 40;
+  twins.search(margin, TestSubject(margin), "fused");
   // Gradients of encoded attributes.
   TwinShape const encoded;
   RunConfig config = twin_config(folder, encoded, Which::kEncoded);
