@@ -160,11 +160,13 @@ def without(more, less):
 
 
 def straight_line(points):
-    """(constant, slope), both at least 0, of the line that fits [(x, y)] best."""
+    """(constant, slope), both at least 0, of the line that fits [(x, y)] best; through 0 where all x are one.
+
+    So what one slice of lanes moves is taken to grow with the lanes: at worst too much, never too little."""
     n = len(points)
     mean_x, mean_y = (sum(p[i] for p in points) / n for i in (0, 1))
     spread = sum((x - mean_x) ** 2 for x, _ in points)
-    slope = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread if spread > 0 else 0.0
+    slope = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread if spread > 0 else mean_y / mean_x
     constant = mean_y - slope * mean_x
     if constant < 0:
         constant, slope = 0.0, sum(x * y for x, y in points) / sum(x * x for x, _ in points)

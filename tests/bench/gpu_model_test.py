@@ -162,6 +162,7 @@ class Predicting(unittest.TestCase):
         self.assertEqual((3.0, 2.0), straight_line([(1, 5), (2, 7), (3, 9)]))
         self.assertEqual((4.0, 0.0), straight_line([(1, 5), (2, 3)]))
         self.assertEqual((0.0, 1.8), straight_line([(1, 1), (2, 4)]))  # no less than nothing
+        self.assertEqual((0.0, 3.0), straight_line([(2, 6)]))
 
     def test_every_constant_has_unit_and_source(self):
         for group in ("multiprocessor", "host", "memory", *self.constants.data["chips"]):
