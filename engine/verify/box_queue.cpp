@@ -130,7 +130,7 @@ void BoxQueue::split(std::int64_t cell, OpenBox const& box, Decision const& deci
     return std::accumulate(of.begin(), of.end(), 1.0,
                            [](double n, AxisRange const& range) { return n * range.size(); });
   };
-  pace(left, groups(left.box) <= kHelps * groups(box.box), 0);
+  pace(left, groups(left.box) <= kHelps * groups(box.box));
   std::size_t const axis = decision.axis;
   std::int32_t const number =
       trees_.cut(cell, box.number, narrowed(box, decision), axis, middle_of(left.box[axis]));

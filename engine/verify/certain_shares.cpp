@@ -1,6 +1,7 @@
 #include "engine/verify/certain_shares.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/core/lattice.h"
 
@@ -8,9 +9,14 @@ namespace fairlane {
 namespace {
 
 constexpr std::size_t kShareRoundBoxes = 512;
-constexpr std::int32_t kFirstPause = 2;  // halvings after a look that did not help
-constexpr double kSettles = 0.8;  // of its undecided groups that a thorough look leaves, or less
+constexpr double kMemory = 512.0;        // boxes, about, of which a mean that is learnt is
+constexpr double kProbeCost = 1.0 / 16;  // of closer looks that are taken to see whether they pay
 constexpr double kCountRounding = 1e-9;  // of the groups, more than sums of counts are rounded by
+
+/// Moves a mean to what so many boxes more say.
+void learn_from(double said, std::size_t boxes, double& mean) {
+  mean += std::min(1.0, static_cast<double>(boxes) / kMemory) * (said - mean);
+}
 
 /// The heap's order: the most undecided groups first, then the least id.
 bool comes_later(MeasuredBox const& a, MeasuredBox const& b) {
@@ -38,29 +44,58 @@ ShareQueue::ShareQueue(BoxDomain const& domain, ExistingGroups const& existing)
       groups_(existing.count(domain.whole())),
       undecided_(groups_) {}
 
-std::vector<OpenBox> const& ShareQueue::next() {
+void ShareQueue::halve(MeasuredBox const& measured) {
+  if (is_small(domain_, measured.box.box)) {
+    round_.push_back(measured.box);
+    return;
+  }
+  round_.push_back(half_of(measured.box, measured.axis, false, 0));
+  round_.push_back(half_of(measured.box, measured.axis, true, 1));
+}
+
+std::vector<OpenBox> const& ShareQueue::next(double closer_cost) {
   round_.clear();
   if (boxes_ == 0) {
-    round_.push_back({.id = hash_word(0, 0), .pause = kFirstPause, .box = domain_.whole()});
+    round_.push_back({.id = hash_word(0, 0), .box = domain_.whole()});
     undecided_ = 0.0;
+    return round_;
   }
-  while (round_.size() + 1 < kShareRoundBoxes && !heap_.empty()) {
-    std::ranges::pop_heap(heap_, comes_later);
-    MeasuredBox const measured = std::move(heap_.back());
-    heap_.pop_back();
-    undecided_ -= measured.undecided;
-    round_.push_back(half_of(measured.box, measured.axis, false, 0));
-    round_.push_back(half_of(measured.box, measured.axis, true, 1));
+  if (settled()) {
+    halvings_ = 0;
+    round_groups_ = 0.0;
+    while (round_.size() < kShareRoundBoxes >> (kHalvings - 1) && !heap_.empty()) {
+      std::ranges::pop_heap(heap_, comes_later);
+      round_groups_ += heap_.back().undecided;
+      halve(heap_.back());
+      heap_.pop_back();
+    }
+    undecided_ -= round_groups_;
+  } else {
+    for (MeasuredBox const& measured : uncounted_) halve(measured);
+    uncounted_.clear();
   }
+  ++halvings_;
+  if (!in_part()) return round_;
+  bool const all = closer_pays(closer_cost);
+  auto const probes = static_cast<std::uint64_t>(closer_cost / kProbeCost);
+  for (OpenBox& box : round_) box.wait = all || box.id % probes == 0 ? 0 : 1;
   return round_;
 }
 
+bool ShareQueue::closer_pays(double cost) const {
+  // What closer looks at some boxes cost halves them all so many times instead.
+  double const halvings = std::log2(cost);
+  return by_closer_ >= 1.0 - std::pow(1.0 - by_halving_, halvings);
+}
+
 void ShareQueue::take(std::span<Decision const> decisions, std::span<CertainGroups const> certain) {
+  if (in_part()) learn(decisions, certain);
   for (std::size_t i = 0; i < round_.size(); ++i) {
     ++boxes_;
     double const all = existing_.count(round_[i].box);
     double const undecided = all - certain[i].fair - certain[i].unfair;
-    if (decisions[i].verdict != BoxVerdict::kOpen || undecided <= kCountRounding * all) {
+    bool const open = decisions[i].verdict == BoxVerdict::kOpen;
+    if (!open || (in_part() && undecided <= kCountRounding * all)) {
       fair_ += certain[i].fair;
       unfair_ += certain[i].unfair;
       continue;
@@ -68,16 +103,40 @@ void ShareQueue::take(std::span<Decision const> decisions, std::span<CertainGrou
     // Groups that narrowing has left out are fair for good.
     double const left = existing_.count(decisions[i].box);
     fair_ += all - left;
-    OpenBox rest = round_[i];
-    rest.box = decisions[i].box;
-    pace(rest, undecided < kSettles * (all - certain[i].by_merged), kFirstPause);
-    heap_.push_back({std::move(rest),
-                     {certain[i].fair - (all - left), certain[i].unfair},
-                     decisions[i].axis,
-                     undecided});
+    MeasuredBox rest{std::move(round_[i]), {}, decisions[i].axis, undecided};
+    rest.box.box = decisions[i].box;
+    if (!in_part()) {
+      uncounted_.push_back(std::move(rest));
+      continue;
+    }
+    rest.certain = {.fair = certain[i].fair - (all - left), .unfair = certain[i].unfair};
+    heap_.push_back(std::move(rest));
     std::ranges::push_heap(heap_, comes_later);
     undecided_ += undecided;
   }
+}
+
+void ShareQueue::learn(std::span<Decision const> decisions,
+                       std::span<CertainGroups const> certain) {
+  double after = 0.0;  // by bounds of all variants together
+  double before_closer = 0.0;
+  double after_closer = 0.0;
+  std::size_t closer = 0;
+  for (std::size_t i = 0; i < round_.size(); ++i) {
+    double const all = existing_.count(round_[i].box);
+    bool const open = decisions[i].verdict == BoxVerdict::kOpen;
+    double const undecided = open ? all - certain[i].fair - certain[i].unfair : 0.0;
+    after += certain[i].closer ? all - certain[i].by_merged : undecided;
+    if (!certain[i].closer) continue;
+    ++closer;
+    before_closer += all - certain[i].by_merged;
+    after_closer += undecided;
+  }
+  if (round_groups_ > 0.0) {
+    double const left = std::clamp(after / round_groups_, 0.0, 1.0);
+    learn_from(1.0 - std::pow(left, 1.0 / kHalvings), round_.size(), by_halving_);
+  }
+  if (before_closer > 0.0) learn_from(1.0 - after_closer / before_closer, closer, by_closer_);
 }
 
 CertainShares ShareQueue::shares() const {
@@ -104,7 +163,7 @@ void ShareQueue::write(CheckpointWriter& state) const {
   }
   state.add("share_heap", boxes);
   state.add("share_certain", certain);
-  state.add("share_sums", std::vector<double>{fair_, unfair_, undecided_});
+  state.add("share_sums", std::vector<double>{fair_, unfair_, undecided_, by_halving_, by_closer_});
   state.add("share_boxes", std::vector<std::int64_t>{boxes_});
 }
 
@@ -116,7 +175,7 @@ void ShareQueue::read(CheckpointReader const& state) {
     MeasuredBox measured;
     measured.box = read_box(boxes, domain_.axes(), at);
     measured.axis = static_cast<std::size_t>(boxes.at(at++));
-    measured.certain = {certain.at(i), certain.at(i + 1)};
+    measured.certain = {.fair = certain.at(i), .unfair = certain.at(i + 1)};
     measured.undecided = certain.at(i + 2);
     heap_.push_back(std::move(measured));
   }
@@ -124,6 +183,8 @@ void ShareQueue::read(CheckpointReader const& state) {
   fair_ = sums.at(0);
   unfair_ = sums.at(1);
   undecided_ = sums.at(2);
+  by_halving_ = sums.at(3);
+  by_closer_ = sums.at(4);
   boxes_ = state.values<std::int64_t>("share_boxes").at(0);
 }
 

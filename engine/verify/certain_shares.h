@@ -1,6 +1,6 @@
 // Which share of a region's groups is certainly fair, and which certainly not, of those that exist.
 //
-// Every box counts what is certain of its groups; the one with the most that is not is halved next.
+// Boxes count what is certain of their groups; those with the most that is not are halved next.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct CertainShares {
   static constexpr double kConfidence = 0.999999;  // a disagreement is a bug
 };
 
-/// One box's part in the sum.
+/// One box's part in the sum, or one that is halved before anything is counted.
 struct MeasuredBox {
   OpenBox box;
   CertainGroups certain;
@@ -46,16 +46,25 @@ struct MeasuredBox {
 
 /// Boxes by what is undecided of them, the most first. What it looks at next does not depend on
 /// threads.
+///
+/// Bounds cost less than counts: a box is halved several times over, each part where it is best,
+/// before its parts are counted. Closer looks are taken while they leave less undecided than
+/// halving does for the same cost, and now and then to see whether they would.
 class ShareQueue {
  public:
   /// Both outlive it.
   ShareQueue(BoxDomain const& domain, ExistingGroups const& existing);
 
-  /// Boxes of the next round, which are the halves of those with the most undecided groups; none
-  /// where nothing is undecided.
-  std::vector<OpenBox> const& next();
+  /// Boxes of the next round, which are parts of those with the most undecided groups; none where
+  /// nothing is undecided.
+  /// closer_cost  BoxDecider::closer_cost()
+  std::vector<OpenBox> const& next(double closer_cost);
+  /// Whether parts of the round's open boxes are counted, as BoxDecider::measure() is told.
+  bool in_part() const { return halvings_ == kHalvings; }
   /// What became of them. [boxes]
   void take(std::span<Decision const> decisions, std::span<CertainGroups const> certain);
+  /// Whether all that was halved is counted: what is below means something only then.
+  bool settled() const { return in_part() || uncounted_.empty(); }
   CertainShares shares() const;
   std::int64_t boxes() const { return boxes_; }
   /// Share of all groups, up to roundings.
@@ -65,10 +74,22 @@ class ShareQueue {
   void read(CheckpointReader const& state);
 
  private:
+  static constexpr int kHalvings = 3;  // of a box until its parts are counted
+
+  void halve(MeasuredBox const& measured);
+  /// Notes what a counted round says of halving and of closer looks.
+  void learn(std::span<Decision const> decisions, std::span<CertainGroups const> certain);
+  bool closer_pays(double cost) const;
+
   BoxDomain const& domain_;
   ExistingGroups const& existing_;
   std::vector<MeasuredBox> heap_;
   std::vector<OpenBox> round_;
+  std::vector<MeasuredBox> uncounted_;  // of the round before
+  int halvings_ = kHalvings;            // of what the round's boxes are parts of
+  double round_groups_ = 0.0;           // that were undecided before those
+  double by_halving_ = 0.0;             // part of undecided groups that one halving decides
+  double by_closer_ = 1.0;              // that a closer look decides
   double groups_ = 0.0;
   double fair_ = 0.0;  // of boxes that are halved no more
   double unfair_ = 0.0;

@@ -252,18 +252,21 @@ void Verification::share_boxes(std::size_t boxes, Work const& work) {
 void Verification::count_shares() {
   std::vector<Decision> decisions;
   std::vector<CertainGroups> certain;
-  while (share_queue_.boxes() < options_.quantify && !job_.late()) {
-    job_.check_stop();
-    auto const& boxes = share_queue_.next();
+  while (true) {
+    bool const settled = share_queue_.settled();
+    if (settled && (share_queue_.boxes() >= options_.quantify || job_.late())) break;
+    if (settled) job_.check_stop();
+    auto const& boxes = share_queue_.next(deciders_.front()->closer_cost());
     if (boxes.empty()) break;
     decisions.resize(boxes.size());
     certain.resize(boxes.size());
     share_boxes(boxes.size(), [&](BoxDecider& decider, std::size_t first, std::size_t count) {
-      decider.measure(existing_, std::span(boxes).subspan(first, count),
+      decider.measure(existing_, std::span(boxes).subspan(first, count), share_queue_.in_part(),
                       std::span(decisions).subspan(first, count),
                       std::span(certain).subspan(first, count));
     });
     share_queue_.take(decisions, certain);
+    if (!share_queue_.settled()) continue;
     tell_progress(share_queue_.boxes(), share_queue_.undecided());
     if (job_.due()) job_.save_on_the_way();
   }

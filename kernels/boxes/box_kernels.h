@@ -126,6 +126,9 @@ struct BoxKernels {
   void (*probe)(BoxNetwork const&, BoxLanes const&, bool slopes) = nullptr;
   /// to[i] += scale * from[i], for `count` values, rounded up to whole lanes.
   void (*add)(double const* from, double scale, double* to, int count) = nullptr;
+  /// to [inputs][width] of a layer from its `from` [outputs][width], by its weights' magnitudes.
+  /// width: a multiple of `lanes`
+  void (*weigh)(BoxLayer const&, double const* from, int width, double* to) = nullptr;
 };
 
 /// The best ones that this processor runs, or those of an instruction set as

@@ -15,9 +15,37 @@ struct BoxTiles {
       P::store(P::fma(by, P::load(from + i), P::load(to + i)), to + i);
   }
 
+  /// Of kCount inputs from `first` on.
+  template <int kCount>
+  static void weigh_inputs(BoxLayer const& layer, double const* from, int width, int first,
+                           double* to) {
+    using F = typename P::F;
+    for (int i = 0; i < width; i += P::kLanes) {
+      F sums[kCount];
+      for (F& sum : sums) sum = P::splat(0.0);
+      for (int o = 0; o < layer.outputs; ++o) {
+        F const value = P::load(from + static_cast<long>(o) * width + i);
+        for (int k = 0; k < kCount; ++k) {
+          long const weight = static_cast<long>(first + k) * layer.outputs + o;
+          sums[k] = P::fma(P::abs(P::splat(layer.weights[weight])), value, sums[k]);
+        }
+      }
+      for (int k = 0; k < kCount; ++k)
+        P::store(sums[k], to + static_cast<long>(first + k) * width + i);
+    }
+  }
+
+  static void weigh(BoxLayer const& layer, double const* from, int width, double* to) {
+    constexpr int kBlock = 4;
+    int k = 0;
+    for (; k + kBlock <= layer.inputs; k += kBlock) weigh_inputs<kBlock>(layer, from, width, k, to);
+    for (; k < layer.inputs; ++k) weigh_inputs<1>(layer, from, width, k, to);
+  }
+
   static BoxKernels const* table() {
-    static constexpr BoxKernels kTable = {P::kLanes, BoxBounding<P>::bound, BoxNarrowing<P>::narrow,
-                                          BoxProbing<P>::probe, add};
+    static constexpr BoxKernels kTable = {
+        P::kLanes, BoxBounding<P>::bound, BoxNarrowing<P>::narrow, BoxProbing<P>::probe, add,
+        weigh};
     return &kTable;
   }
 };

@@ -40,10 +40,12 @@ struct Decision {
 };
 
 /// What is certain of a box's groups that exist.
-/// by_merged  of an open box's `fair`, by bounds of all variants together
+/// closer     whether single variants and pairs of them were looked at, too
+/// by_merged  if so, what of `fair` was certain before
 struct CertainGroups {
   double fair = 0.0;
   double unfair = 0.0;
+  bool closer = false;
   double by_merged = 0.0;
 };
 
@@ -55,8 +57,12 @@ class BoxDecider {
   virtual void decide(std::span<OpenBox const> boxes, std::span<Decision> decisions) = 0;
   /// Counts the groups of boxes that are certainly fair and certainly not, and leaves the rest of
   /// each open, or decided where nothing is. No examples. decisions, certain [boxes]
-  virtual void measure(ExistingGroups const& existing, std::span<OpenBox const> boxes,
+  /// in_part  whether a part of an open box may be certain; otherwise its counts mean nothing, and
+  ///          it may be found by the cheapest bounds alone
+  virtual void measure(ExistingGroups const& existing, std::span<OpenBox const> boxes, bool in_part,
                        std::span<Decision> decisions, std::span<CertainGroups> certain) = 0;
+  /// About what measuring a box costs that does not wait, where one that waits costs 1.
+  virtual double closer_cost() const = 0;
 };
 
 // Steps that all deciders share.

@@ -202,7 +202,7 @@ void EnsembleDecider::decide(std::span<OpenBox const> boxes, std::span<Decision>
   }
 }
 
-void EnsembleDecider::measure(ExistingGroups const& existing, std::span<OpenBox const> boxes,
+void EnsembleDecider::measure(ExistingGroups const& existing, std::span<OpenBox const> boxes, bool,
                               std::span<Decision> decisions, std::span<CertainGroups> certain) {
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     Decision& decision = decisions[i] = begin_decision(domain_, existence_, query_, boxes[i]);

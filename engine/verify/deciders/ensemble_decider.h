@@ -21,8 +21,9 @@ class EnsembleDecider final : public BoxDecider {
                   VerifyQuery const& query);
 
   void decide(std::span<OpenBox const> boxes, std::span<Decision> decisions) override;
-  void measure(ExistingGroups const& existing, std::span<OpenBox const> boxes,
+  void measure(ExistingGroups const& existing, std::span<OpenBox const> boxes, bool in_part,
                std::span<Decision> decisions, std::span<CertainGroups> certain) override;
+  double closer_cost() const override { return 1.0; }
 
  private:
   /// Labels that some group of a box may have with some of the variants; all where a score may be

@@ -1,30 +1,73 @@
 #include "engine/verify/deciders/half_space.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace fairlane {
 namespace {
 
-constexpr std::size_t kBins = 256;
+constexpr std::size_t kBins = 192;
 constexpr std::size_t kMostBins = kBins + 2;  // roundings may lead to one more, and none is short
+constexpr double kMostListed = 128.0;         // sums that are exact, of the shortest axes
+constexpr std::size_t kAtOnce = 8;            // bins, so that the compiler uses wide registers
 constexpr double kSlack = 0x1p-40;            // more than sums of contributions are rounded by
+
+/// How many of 0, unit, ..., (entries - 1) * unit are above x: at least so many.
+inline double multiples_above(double x, double unit, double entries) {
+  double const last_below = std::min(std::max(x / unit * (1.0 + kSlack), -1.0), entries - 1.0);
+  return entries - static_cast<double>(static_cast<std::int32_t>(last_below + 1.0));
+}
 
 }  // namespace
 
 HalfSpaceCounter::HalfSpaceCounter(BoxDomain const& domain)
     : domain_(domain),
       kernels_(box_kernels()),
-      groups_(kMostBins + static_cast<std::size_t>(kernels_.lanes)),
+      groups_(kMostBins + std::max(static_cast<std::size_t>(kernels_.lanes), kAtOnce)),
       next_(groups_.size()),
       tail_(groups_.size()) {}
 
 double HalfSpaceCounter::Part::more_than(double x) const {
-  if (x < 0.0) return entries;
-  if (!rises.empty())
-    return static_cast<double>(rises.end() - std::upper_bound(rises.begin(), rises.end(), x));
-  double const not_more = x / unit * (1.0 + kSlack);  // and the one at 0
-  return not_more < entries ? static_cast<double>(entries - 1 - static_cast<int>(not_more)) : 0.0;
+  if (rises.empty()) return multiples_above(x, unit, entries);
+  return static_cast<double>(rises.end() - std::upper_bound(rises.begin(), rises.end(), x));
+}
+
+std::size_t HalfSpaceCounter::list_sums(double& rest) {
+  sums_.assign(1, 0.0);
+  std::size_t p = 0;
+  for (; p + 1 < parts_.size(); ++p) {
+    Part const& part = parts_[p];
+    std::size_t const before = sums_.size();
+    if (static_cast<double>(before) * part.entries > kMostListed) break;
+    rest /= part.entries;
+    for (std::int32_t j = 1; j < part.entries; ++j) {  // the first adds 0
+      double const rise = part.rise(j);
+      for (std::size_t i = 0; i < before; ++i) sums_.push_back(sums_[i] + rise);
+    }
+  }
+  return p;
+}
+
+double HalfSpaceCounter::count_last(double need, double bin, std::size_t used) const {
+  Part const& last = parts_.back();
+  double total = 0.0;
+  if (!last.rises.empty()) {
+    for (std::size_t i = 0; i < used; ++i)
+      if (groups_[i] != 0.0)
+        total += groups_[i] * last.more_than(need - static_cast<double>(i) * bin);
+    return total;
+  }
+  double const entries = last.entries;
+  std::array<double, kAtOnce> sums{};
+  for (std::size_t i = 0; i < used; i += kAtOnce) {
+    for (std::size_t k = 0; k < kAtOnce; ++k) {
+      auto const at = static_cast<double>(static_cast<std::int32_t>(i + k));
+      sums[k] += groups_[i + k] * multiples_above(need - at * bin, last.unit, entries);
+    }
+  }
+  for (double const sum : sums) total += sum;
+  return total;
 }
 
 HalfSpaceCounter::Part HalfSpaceCounter::part_of(std::size_t axis, AxisRange range,
@@ -104,10 +147,19 @@ double HalfSpaceCounter::count_parts(double need, double span) {
                                ? static_cast<std::size_t>(need / bin) + 2
                                : kMostBins;
   double const per_rise = (1.0 - kSlack) / bin;
+  std::size_t const listed = list_sums(rest);
   std::ranges::fill(groups_, 0.0);
-  groups_[0] = 1.0;
-  std::size_t used = 1;
-  for (std::size_t p = 0; p + 1 < parts_.size(); ++p) {
+  std::size_t used = 0;
+  for (double const sum : sums_) {
+    auto const at = static_cast<std::size_t>(static_cast<std::int64_t>(sum * per_rise));
+    if (at >= bins) {
+      sure += rest;
+      continue;
+    }
+    groups_[at] += 1.0;
+    used = std::max(used, at + 1);
+  }
+  for (std::size_t p = listed; p + 1 < parts_.size(); ++p) {
     Part const& part = parts_[p];
     rest /= part.entries;
     std::ranges::fill(next_, 0.0);
@@ -135,12 +187,7 @@ double HalfSpaceCounter::count_parts(double need, double span) {
     std::fill(next_.begin() + static_cast<std::ptrdiff_t>(bins), next_.end(), 0.0);
     groups_.swap(next_);
   }
-  double total = sure;
-  for (std::size_t i = 0; i < used; ++i) {
-    if (groups_[i] != 0.0)
-      total += groups_[i] * last.more_than(need - static_cast<double>(i) * bin);
-  }
-  return total;
+  return sure + count_last(need, bin, used);
 }
 
 }  // namespace fairlane

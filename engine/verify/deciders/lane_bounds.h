@@ -21,7 +21,7 @@ struct OutputLines {
   double above_constant = 0.0;
   std::vector<double> below;
   std::vector<double> above;
-  std::vector<double> gaps;  // [inputs] as find_gaps() has them; empty: not asked for
+  std::vector<double> gaps;  // [inputs] as LineGaps has them; empty: not asked for
 
   /// Where a sum may overflow, lines mean nothing.
   bool has_lines() const { return std::isfinite(least) && std::isfinite(most); }

@@ -1,56 +1,51 @@
 #include "engine/verify/deciders/line_gaps.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace fairlane {
 
-std::vector<double> find_gaps(BoxNetwork const& network, BoxMemory const& memory, int lane) {
+void LineGaps::find(BoxNetwork const& network, BoxMemory const& memory, int first) {
   BoxLanes const& b = memory.get();
-  auto const units = static_cast<std::size_t>(network.units);
-  std::vector<double> effects(units);  // of a unit's sum on the output
-  std::vector<double> gaps(units);     // of the output, for each unit of its sum's range
-  effects[units - 1] = 1.0;
+  int const lanes = std::min(kLanes, memory.lanes() - first);
+  auto const weigh = [&](BoxLayer const& layer, std::vector<Row>& to, int at) {
+    kernels_.weigh(layer, units_[static_cast<std::size_t>(layer.first_unit)].effect, 2 * kLanes,
+                   to[static_cast<std::size_t>(at)].effect);
+  };
+  units_.resize(static_cast<std::size_t>(network.units));
+  inputs_.resize(static_cast<std::size_t>(network.inputs));
+  units_.back() = {};
+  std::ranges::fill(units_.back().effect, 1.0);
   for (int l = network.layers - 2; l >= 0; --l) {
     BoxLayer const& layer = network.layer[l];
-    BoxLayer const& next = network.layer[l + 1];
-    double* const effect = &effects[static_cast<std::size_t>(layer.first_unit)];
-    double* const gap = &gaps[static_cast<std::size_t>(layer.first_unit)];
-    for (int o = 0; o < next.outputs; ++o) {
-      auto const behind = static_cast<std::size_t>(next.first_unit + o);
-      double const* const weights = next.transposed + static_cast<long>(o) * next.inputs;
-      for (int u = 0; u < next.inputs; ++u) {
-        effect[u] += std::abs(weights[u]) * effects[behind];
-        gap[u] += std::abs(weights[u]) * gaps[behind];
+    weigh(network.layer[l + 1], units_, layer.first_unit);
+    for (int u = layer.first_unit; u < layer.first_unit + layer.outputs; ++u) {
+      Row& row = units_[static_cast<std::size_t>(u)];
+      for (int i = 0; i < lanes; ++i) {
+        double const low = memory.at(b.sum_low, u, first + i);
+        double const high = memory.at(b.sum_high, u, first + i);
+        double slope = 1.0;
+        double bend = layer.straight ? 1.0 - layer.slope : 1.0;
+        if (layer.straight && low >= 0.0) {
+          bend = 0.0;
+        } else if (layer.straight && high <= 0.0) {
+          bend = 0.0;
+          slope = layer.slope;
+        } else if (layer.straight && std::isfinite(high - low)) {
+          slope = (high - layer.slope * low) / (high - low);
+        }
+        row.gap[i] = slope * row.gap[i] + bend * row.effect[i];
+        row.effect[i] *= slope;
       }
     }
-    for (int u = 0; u < layer.outputs; ++u) {
-      double const low = memory.at(b.sum_low, layer.first_unit + u, lane);
-      double const high = memory.at(b.sum_high, layer.first_unit + u, lane);
-      double slope = 1.0;
-      double bend = layer.straight ? 1.0 - layer.slope : 1.0;
-      if (layer.straight && low >= 0.0) {
-        bend = 0.0;
-      } else if (layer.straight && high <= 0.0) {
-        bend = 0.0;
-        slope = layer.slope;
-      } else if (layer.straight && std::isfinite(high - low)) {
-        slope = (high - layer.slope * low) / (high - low);
-      }
-      gap[u] = slope * gap[u] + bend * effect[u];
-      effect[u] *= slope;
-    }
   }
-  BoxLayer const& first = network.layer[0];
-  std::vector<double> of_inputs;
-  for (int k = 0; k < first.inputs; ++k) {
-    double sum = 0.0;
-    for (int u = 0; u < first.outputs; ++u) {
-      sum += std::abs(first.weights[static_cast<long>(k) * first.outputs + u]) *
-             gaps[static_cast<std::size_t>(u)];
-    }
-    of_inputs.push_back(sum);
-  }
-  return of_inputs;
+  weigh(network.layer[0], inputs_, 0);
+}
+
+std::vector<double> LineGaps::of(int lane) const {
+  std::vector<double> gaps;
+  for (Row const& row : inputs_) gaps.push_back(row.gap[lane]);
+  return gaps;
 }
 
 }  // namespace fairlane

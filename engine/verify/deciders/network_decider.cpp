@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "engine/verify/deciders/box_draws.h"
-#include "engine/verify/deciders/line_gaps.h"
 #include "kernels/core/lattice.h"
 
 namespace fairlane {
@@ -14,6 +13,19 @@ namespace {
 constexpr int kSteps = 8;            // of the search in a part of a cell
 constexpr int kSearchDepth = 10;     // of parts that are searched though they wait
 constexpr double kSlopeShare = 0.1;  // of slopes beside gaps, where groups are counted
+
+/// Multiply-adds to enclose a box, at most.
+double macs_of(BoxNetwork const& network) {
+  double macs = 0.0;
+  double before = 0.0;  // of one line's way down to the inputs
+  for (int l = 0; l < network.layers; ++l) {
+    BoxLayer const& layer = network.layer[l];
+    double const own = static_cast<double>(layer.inputs) * layer.outputs;
+    macs += 2.0 * own + (l > 0 ? 2.0 * layer.outputs * (before + layer.inputs) : 0.0);
+    before += own;
+  }
+  return macs;
+}
 
 }  // namespace
 
@@ -80,28 +92,53 @@ void NetworkDecider::decide_alike(std::span<OpenBox const> boxes, std::span<Deci
 }
 
 void NetworkDecider::measure(ExistingGroups const& existing, std::span<OpenBox const> boxes,
-                             std::span<Decision> decisions, std::span<CertainGroups> certain) {
+                             bool in_part, std::span<Decision> decisions,
+                             std::span<CertainGroups> certain) {
   begin(boxes, decisions);
   bound_merged(true);
+  if (!in_part) {
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+      certain[i] = {.fair = existing.count(boxes_[i].box)};
+      if (decisions[i].verdict == BoxVerdict::kOpen) choose_axis(i);
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < boxes.size(); ++i)
+    certain[i] = {.closer = decisions[i].verdict == BoxVerdict::kOpen && boxes[i].wait == 0};
   bound_variants();
   prove_pairs();
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     double const all = existing.count(boxes_[i].box);
+    if (certain[i].closer) certain[i].by_merged = count_fair(existing, i, boxes_[i].box);
     if (decisions[i].verdict != BoxVerdict::kOpen) {
-      certain[i] = {.fair = all};
+      certain[i].fair = all;
       continue;
     }
     double const left = existing.count(decisions[i].box);
     if (is_small(domain_, decisions[i].box)) {
-      certain[i] = count_groups(groups_, decisions[i]);
+      CertainGroups const counted = count_groups(groups_, decisions[i]);
+      certain[i].fair = counted.fair;
+      certain[i].unfair = counted.unfair;
     } else {
-      certain[i].fair = count_fair(existing, i, decisions[i].box);
-      certain[i].unfair = boxes[i].wait == 0 ? count_unfair(existing, i) : 0.0;
-      certain[i].by_merged = left < all ? count_fair(existing, i, boxes_[i].box) : certain[i].fair;
+      certain[i].fair = certain[i].closer && left == all
+                            ? certain[i].by_merged
+                            : count_fair(existing, i, decisions[i].box);
+      if (certain[i].closer) certain[i].unfair = count_unfair(existing, i);
       choose_axis(i);
     }
     certain[i].fair += all - left;  // what narrowing has left out
   }
+}
+
+double NetworkDecider::closer_cost() const {
+  // Measured times, as multiply-adds: a pass bounds a box; pairs take some six each.
+  constexpr double kOwn = 1e5;         // of a box, whatever its network
+  constexpr double kOwnCloser = 5e5;   // of its pairs
+  constexpr double kMostPasses = 160;  // of many pairs, which are not looked at
+  auto const variants = static_cast<double>(query_.variants.front().size());
+  double const passes = std::min(variants + 6.0 * (variants * (variants - 1.0) + 2.0), kMostPasses);
+  double const macs = macs_of(networks_.get());
+  return 1.0 + (kOwnCloser + passes * macs) / (kOwn + macs);
 }
 
 double NetworkDecider::count_fair(ExistingGroups const& existing, std::size_t i,
@@ -158,8 +195,20 @@ void NetworkDecider::bound_merged(bool with_gaps) {
       bounds = bounds_.read(static_cast<int>(i));
       BoxVerdict& verdict = decisions_[first + i].verdict;
       if (verdict == BoxVerdict::kOpen && !reaches_both(bounds)) verdict = BoxVerdict::kMerged;
-      if (!with_gaps) continue;
-      bounds.gaps = find_gaps(bounds_.network(), bounds_.memory(), static_cast<int>(i));
+    }
+    if (with_gaps) find_gaps(first, count);
+  }
+}
+
+void NetworkDecider::find_gaps(std::size_t first, std::size_t count) {
+  for (std::size_t i = 0; i < count; i += LineGaps::kLanes) {
+    std::size_t const end = std::min(i + LineGaps::kLanes, count);
+    bool found = false;
+    for (std::size_t j = i; j < end; ++j) {
+      if (decisions_[first + j].verdict != BoxVerdict::kOpen) continue;
+      if (!found) gaps_.find(bounds_.network(), bounds_.memory(), static_cast<int>(i));
+      found = true;
+      merged_[first + j].gaps = gaps_.of(static_cast<int>(j - i));
     }
   }
 }

@@ -17,6 +17,7 @@
 #include "engine/verify/deciders/box_decider.h"
 #include "engine/verify/deciders/box_search.h"
 #include "engine/verify/deciders/half_space.h"
+#include "engine/verify/deciders/line_gaps.h"
 #include "engine/verify/deciders/pair_prover.h"
 #include "kernels/backend.h"
 
@@ -30,8 +31,9 @@ class NetworkDecider final : public BoxDecider {
                  VerifyQuery const& query);
 
   void decide(std::span<OpenBox const> boxes, std::span<Decision> decisions) override;
-  void measure(ExistingGroups const& existing, std::span<OpenBox const> boxes,
+  void measure(ExistingGroups const& existing, std::span<OpenBox const> boxes, bool in_part,
                std::span<Decision> decisions, std::span<CertainGroups> certain) override;
+  double closer_cost() const override;
 
  private:
   void begin(std::span<OpenBox const> boxes, std::span<Decision> decisions);
@@ -48,6 +50,8 @@ class NetworkDecider final : public BoxDecider {
   /// Whether outputs may lie on both sides, each by less than the margin beyond.
   bool reaches_both(OutputLines const& bounds) const;
   void bound_merged(bool with_gaps);
+  /// Of open boxes among bounds_' lanes, which are boxes from `first` on.
+  void find_gaps(std::size_t first, std::size_t count);
   void search();
   /// Leaves out boxes that are to wait.
   void bound_variants();
@@ -62,6 +66,7 @@ class NetworkDecider final : public BoxDecider {
   BoxSearch search_;
   HalfSpaceCounter counter_;
   LaneBounds bounds_;
+  LineGaps gaps_;
   PairProver pairs_;
   std::vector<Interval> inputs_;
 

@@ -17,11 +17,11 @@ OpenBox half_of(OpenBox const& box, std::size_t axis, bool upper, std::uint64_t 
   return half;
 }
 
-void pace(OpenBox& box, bool helped, std::int32_t first_pause) {
+void pace(OpenBox& box, bool helped) {
   if (box.wait > 0) {
     --box.wait;
   } else if (helped) {
-    box.pause = first_pause;
+    box.pause = 0;
   } else {
     box.wait = box.pause;
     box.pause = std::max(2 * box.pause, 1);

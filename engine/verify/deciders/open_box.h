@@ -39,7 +39,7 @@ OpenBox half_of(OpenBox const& box, std::size_t axis, bool upper, std::uint64_t 
 
 /// Sets when the halves of a box are looked at more closely: later and later where that has not
 /// helped. helped: whether it did, where the box was
-void pace(OpenBox& box, bool helped, std::int32_t first_pause);
+void pace(OpenBox& box, bool helped);
 
 /// A box as numbers of a saved state, and the box whose numbers begin at `at`, which is moved on.
 void append_box(OpenBox const& box, std::vector<std::int64_t>& to);

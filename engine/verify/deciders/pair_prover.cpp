@@ -83,7 +83,13 @@ bool PairProver::excluded(OutputLines const& upper, OutputLines const& lower,
   domain_.enclose(node.upper_is_own ? node.groups : beside, inputs_.data());
   domain_.enclose(node.upper_is_own ? beside : node.groups, other_inputs_.data());
   // Where f_a > t >= f_e, every mean of f_a - t and t - f_e is at least 0.
-  auto const most = [&](double share) {
+  struct Most {
+    double value;
+    double slope;  // in the share, where groups do not differ
+  };
+  auto const most = [&](double share) -> Most {
+    double by_share =
+        upper.above_constant - query_.least_upper() - query_.most_lower() + lower.below_constant;
     double constant = share * (upper.above_constant - query_.least_upper()) +
                       (1.0 - share) * (query_.most_lower() - lower.below_constant);
     double size = std::abs(share * upper.above_constant) +
@@ -97,7 +103,9 @@ bool PairProver::excluded(OutputLines const& upper, OutputLines const& lower,
       double const apart = domain_.apart()[k];
       double const reach = std::max(std::abs(in.low), std::abs(in.high));
       if (apart == 0.0) {
-        constant += slope * (slope > 0.0 ? in.high : in.low);
+        double const x = slope > 0.0 ? in.high : in.low;
+        constant += slope * x;
+        by_share += (upper.above[k] + lower.below[k]) * x;
         size += (std::abs(rise) + std::abs(fall)) * reach;
         continue;
       }
@@ -116,21 +124,39 @@ bool PairProver::excluded(OutputLines const& upper, OutputLines const& lower,
               std::abs(fall) * std::max(std::abs(other.low), std::abs(other.high)) +
               std::abs(slope) * (reach + std::max(std::abs(other.low), std::abs(other.high)));
     }
-    return constant + kMargin * size;
+    return {constant + kMargin * size, by_share};
   };
   if (!upper.has_lines() || !lower.has_lines()) return false;
-  constexpr int kHalvings = 12;  // a convex function of the share
+  constexpr int kSteps = 12;
   double low = 0.0;
   double high = 1.0;
-  for (int i = 0; i < kHalvings; ++i) {
+  if (!domain_.relaxed()) {
+    // A convex function, straight in pieces: it lies above its tangents.
+    Most at_low = most(low);
+    Most at_high = most(high);
+    for (int i = 0; i < kSteps; ++i) {
+      if (at_low.value < 0.0 || at_high.value < 0.0) return true;
+      if (!(at_low.slope < 0.0) || !(at_high.slope > 0.0)) return false;
+      double const share =
+          (at_high.value - at_low.value + at_low.slope * low - at_high.slope * high) /
+          (at_low.slope - at_high.slope);
+      if (at_low.value + at_low.slope * (share - low) >= 0.0) return false;
+      if (!(share > low) || !(share < high)) return false;
+      Most const here = most(share);
+      (here.slope < 0.0 ? low : high) = share;
+      (here.slope < 0.0 ? at_low : at_high) = here;
+    }
+    return at_low.value < 0.0 || at_high.value < 0.0;
+  }
+  for (int i = 0; i < kSteps; ++i) {
     double const left = low + (high - low) * 0.45;
     double const right = low + (high - low) * 0.55;
-    double const at_left = most(left);
-    double const at_right = most(right);
+    double const at_left = most(left).value;
+    double const at_right = most(right).value;
     if (at_left < 0.0 || at_right < 0.0) return true;
     (at_left < at_right ? high : low) = at_left < at_right ? right : left;
   }
-  return most(0.0) < 0.0 || most(1.0) < 0.0;
+  return most(0.0).value < 0.0 || most(1.0).value < 0.0;
 }
 
 void PairProver::step() {

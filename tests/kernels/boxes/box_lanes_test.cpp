@@ -47,6 +47,31 @@ TEST(BoxLanes, AllInstructionSetsGiveTheSameBits) {
   }
 }
 
+TEST(BoxLanes, LayersAreWeighedAlikeByAllInstructionSets) {
+  constexpr int kWidth = 16;
+  RandomSubject subject(box_shape(Activation::kRelu, 3));
+  BoundNetwork const network(subject.view.network);
+  for (auto const& isa : cpu_instruction_sets()) {
+    SCOPED_TRACE(isa);
+    for (int l = 0; l < network.get().layers; ++l) {
+      BoxLayer const& layer = network.get().layer[l];
+      std::vector<double> from(static_cast<std::size_t>(layer.outputs * kWidth));
+      for (std::size_t i = 0; i < from.size(); ++i) from[i] = std::sin(static_cast<double>(i));
+      std::vector<double> to(static_cast<std::size_t>(layer.inputs * kWidth), -1.0);
+      box_kernels(isa.c_str()).weigh(layer, from.data(), kWidth, to.data());
+      for (int k = 0; k < layer.inputs; ++k) {
+        for (int i = 0; i < kWidth; ++i) {
+          double sum = 0.0;
+          for (int o = 0; o < layer.outputs; ++o)
+            sum = std::fma(std::abs(layer.weights[k * layer.outputs + o]),
+                           from[static_cast<std::size_t>(o * kWidth + i)], sum);
+          ASSERT_EQ(to[static_cast<std::size_t>(k * kWidth + i)], sum);
+        }
+      }
+    }
+  }
+}
+
 TEST(BoxLanes, SumsThatMayOverflowHaveNoBoundsAndNarrowNothing) {
   int overflowing = 0;
   for (std::uint32_t seed = 1; seed <= 6; ++seed) {

@@ -88,11 +88,11 @@ TEST(EnsembleDecider, CountsEveryGroup) {
     std::vector<Decision> decisions;
     std::vector<CertainGroups> certain;
     while (true) {
-      auto const& boxes = queue.next();
+      auto const& boxes = queue.next(decider.closer_cost());
       if (boxes.empty()) break;
       decisions.resize(boxes.size());
       certain.resize(boxes.size());
-      decider.measure(existing, boxes, decisions, certain);
+      decider.measure(existing, boxes, queue.in_part(), decisions, certain);
       for (std::size_t i = 0; i < boxes.size(); ++i) {
         auto const known = ensemble.truth(boxes[i].box);
         ASSERT_LE(certain[i].unfair, static_cast<double>(known.unfair));

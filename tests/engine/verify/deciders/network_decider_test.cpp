@@ -113,7 +113,7 @@ class DecidedSubject {
     std::vector<OpenBox> const open = {{1, 0, 0, 0, wait, 0, box}};
     std::vector<Decision> decisions(1);
     std::vector<CertainGroups> certain(1);
-    decider_.measure(existing_, open, decisions, certain);
+    decider_.measure(existing_, open, true, decisions, certain);
     double fair = 0.0;
     double unfair = 0.0;
     visit(box, [&](std::vector<std::int32_t> const& entries) {
@@ -138,11 +138,11 @@ class DecidedSubject {
     std::vector<Decision> decisions;
     std::vector<CertainGroups> certain;
     while (true) {
-      auto const& boxes = queue.next();
+      auto const& boxes = queue.next(decider_.closer_cost());
       if (boxes.empty()) break;
       decisions.resize(boxes.size());
       certain.resize(boxes.size());
-      decider_.measure(existing_, boxes, decisions, certain);
+      decider_.measure(existing_, boxes, queue.in_part(), decisions, certain);
       queue.take(decisions, certain);
     }
     CertainShares const shares = queue.shares();
