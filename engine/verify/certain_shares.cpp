@@ -89,12 +89,13 @@ bool ShareQueue::closer_pays(double cost) const {
 }
 
 void ShareQueue::take(std::span<Decision const> decisions, std::span<CertainGroups const> certain) {
-  if (in_part()) learn(decisions, certain);
+  Lesson lesson;
   for (std::size_t i = 0; i < round_.size(); ++i) {
     ++boxes_;
     double const all = existing_.count(round_[i].box);
     double const undecided = all - certain[i].fair - certain[i].unfair;
     bool const open = decisions[i].verdict == BoxVerdict::kOpen;
+    lesson.add(certain[i], all, open ? undecided : 0.0);
     if (!open || (in_part() && undecided <= kCountRounding * all)) {
       fair_ += certain[i].fair;
       unfair_ += certain[i].unfair;
@@ -114,29 +115,27 @@ void ShareQueue::take(std::span<Decision const> decisions, std::span<CertainGrou
     std::ranges::push_heap(heap_, comes_later);
     undecided_ += undecided;
   }
+  if (in_part()) learn(lesson);
 }
 
-void ShareQueue::learn(std::span<Decision const> decisions,
-                       std::span<CertainGroups const> certain) {
-  double after = 0.0;  // by bounds of all variants together
-  double before_closer = 0.0;
-  double after_closer = 0.0;
-  std::size_t closer = 0;
-  for (std::size_t i = 0; i < round_.size(); ++i) {
-    double const all = existing_.count(round_[i].box);
-    bool const open = decisions[i].verdict == BoxVerdict::kOpen;
-    double const undecided = open ? all - certain[i].fair - certain[i].unfair : 0.0;
-    after += certain[i].closer ? all - certain[i].by_merged : undecided;
-    if (!certain[i].closer) continue;
-    ++closer;
-    before_closer += all - certain[i].by_merged;
-    after_closer += undecided;
+void ShareQueue::Lesson::add(CertainGroups const& certain, double all, double undecided) {
+  if (!certain.closer) {
+    after += undecided;
+    return;
   }
+  after += all - certain.by_merged;
+  before_closer += all - certain.by_merged;
+  after_closer += undecided;
+  ++closer;
+}
+
+void ShareQueue::learn(Lesson const& lesson) {
   if (round_groups_ > 0.0) {
-    double const left = std::clamp(after / round_groups_, 0.0, 1.0);
+    double const left = std::clamp(lesson.after / round_groups_, 0.0, 1.0);
     learn_from(1.0 - std::pow(left, 1.0 / kHalvings), round_.size(), by_halving_);
   }
-  if (before_closer > 0.0) learn_from(1.0 - after_closer / before_closer, closer, by_closer_);
+  if (lesson.before_closer > 0.0)
+    learn_from(1.0 - lesson.after_closer / lesson.before_closer, lesson.closer, by_closer_);
 }
 
 CertainShares ShareQueue::shares() const {

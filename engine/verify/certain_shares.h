@@ -77,8 +77,20 @@ class ShareQueue {
   static constexpr int kHalvings = 3;  // of a box until its parts are counted
 
   void halve(MeasuredBox const& measured);
-  /// Notes what a counted round says of halving and of closer looks.
-  void learn(std::span<Decision const> decisions, std::span<CertainGroups const> certain);
+  /// What a counted round says of halving and of closer looks.
+  /// after          undecided groups by bounds of all variants together
+  /// before_closer  those of boxes that were looked at more closely; after_closer: what is left
+  /// closer         those boxes
+  struct Lesson {
+    double after = 0.0;
+    double before_closer = 0.0;
+    double after_closer = 0.0;
+    std::size_t closer = 0;
+
+    /// A box of so many groups.
+    void add(CertainGroups const& certain, double all, double undecided);
+  };
+  void learn(Lesson const& lesson);
   bool closer_pays(double cost) const;
 
   BoxDomain const& domain_;

@@ -252,11 +252,10 @@ void Verification::share_boxes(std::size_t boxes, Work const& work) {
 void Verification::count_shares() {
   std::vector<Decision> decisions;
   std::vector<CertainGroups> certain;
-  while (true) {
-    bool const settled = share_queue_.settled();
-    if (settled && (share_queue_.boxes() >= options_.quantify || job_.late())) break;
-    if (settled) job_.check_stop();
-    auto const& boxes = share_queue_.next(deciders_.front()->closer_cost());
+  double const closer_cost = deciders_.front()->closer_cost();
+  while (!share_queue_.settled() || (share_queue_.boxes() < options_.quantify && !job_.late())) {
+    if (share_queue_.settled()) job_.check_stop();
+    auto const& boxes = share_queue_.next(closer_cost);
     if (boxes.empty()) break;
     decisions.resize(boxes.size());
     certain.resize(boxes.size());

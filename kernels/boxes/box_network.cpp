@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/boxes/network_bounds.h"
+
 namespace fairlane {
 
 BoundNetwork::BoundNetwork(NetworkView network) {
@@ -15,6 +17,7 @@ BoundNetwork::BoundNetwork(NetworkView network) {
   shape.inputs = network.front().inputs;
   shape.outputs = classes;
   std::vector<BoxLayer> layers;
+  EnclosingMacs macs;
   for (LayerView const& view : network) {
     bool const last = &view == &network.back();
     BoxLayer layer = layer_of(view, last ? pairs_.front() : ClassPair{});
@@ -23,9 +26,11 @@ BoundNetwork::BoundNetwork(NetworkView network) {
     shape.widest = std::max({shape.widest, layer.inputs, layer.outputs});
     shape.straight = shape.straight && (last || layer.straight);
     shape.terms += 2.0 * layer.outputs + layer.inputs + 4.0;
+    macs.add(layer.inputs, layer.outputs);
     layers.push_back(layer);
   }
   shape.terms += 2.0 * shape.inputs;  // to evaluate the lines
+  macs_ = macs.get();
   shape.layers = static_cast<int>(layers.size());
   layers_.assign(pairs_.size(), layers);
   for (std::size_t p = 0; p < pairs_.size(); ++p) {

@@ -27,6 +27,8 @@ class BoundNetwork {
   BoxNetwork const& get(int pair = 0) const { return networks_[static_cast<std::size_t>(pair)]; }
   /// Pairs of classes, the first of each lower than the second; {0, 0} alone of one output.
   std::vector<ClassPair> const& pairs() const { return pairs_; }
+  /// Multiply-adds to bound one box, at most.
+  double macs() const { return macs_; }
 
  private:
   BoxLayer layer_of(LayerView const& view, ClassPair const& pair);
@@ -35,6 +37,7 @@ class BoundNetwork {
   std::vector<std::vector<BoxLayer>> layers_;  // [pairs][layers]; all but the last are the same
   std::vector<std::vector<double>> arrays_;
   std::vector<BoxNetwork> networks_;  // [pairs]
+  double macs_ = 0.0;
 };
 
 }  // namespace fairlane

@@ -21,8 +21,14 @@ constexpr int kCorners = 6;  // looked at before a proof is tried
 
 }  // namespace
 
+void EnclosingMacs::add(int inputs, int outputs) {
+  double const macs = static_cast<double>(inputs) * outputs;
+  macs_ += 2.0 * macs;                                             // intervals
+  if (before_ > 0.0) macs_ += 2.0 * outputs * (before_ + inputs);  // combinations
+  before_ += macs;
+}
+
 BoundedNetwork::BoundedNetwork(NetworkView network) {
-  double before = 0.0;  // multiply-adds of the layers before
   for (LayerView const& view : network) {
     Layer layer;
     layer.inputs = view.inputs;
@@ -37,10 +43,7 @@ BoundedNetwork::BoundedNetwork(NetworkView network) {
       for (std::size_t k = 0; k < static_cast<std::size_t>(view.inputs); ++k)
         layer.transposed.push_back(layer.weights[k * outputs + o]);
     }
-    double const macs = static_cast<double>(view.inputs) * view.outputs;
-    macs_ += 2.0 * macs;                                                         // intervals
-    if (!layers_.empty()) macs_ += 2.0 * view.outputs * (before + view.inputs);  // combinations
-    before += macs;
+    macs_.add(view.inputs, view.outputs);
     layers_.push_back(std::move(layer));
   }
 }

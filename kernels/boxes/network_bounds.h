@@ -31,6 +31,18 @@
 
 namespace fairlane {
 
+/// Multiply-adds to enclose one box, at most, by a network of these layers.
+class EnclosingMacs {
+ public:
+  /// The next layer's, from the first on.
+  void add(int inputs, int outputs);
+  double get() const { return macs_; }
+
+ private:
+  double macs_ = 0.0;
+  double before_ = 0.0;  // of a line's way through the layers before
+};
+
 /// A network as bounds need it.
 class BoundedNetwork {
  public:
@@ -53,11 +65,11 @@ class BoundedNetwork {
   int inputs() const { return layers_.front().inputs; }
   int outputs() const { return layers_.back().outputs; }
   /// Multiply-adds to enclose one box, at most.
-  double macs() const { return macs_; }
+  double macs() const { return macs_.get(); }
 
  private:
   std::vector<Layer> layers_;
-  double macs_ = 0.0;
+  EnclosingMacs macs_;
 };
 
 /// Inputs of a layer up to which its rounding errors are bounded.

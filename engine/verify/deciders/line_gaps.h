@@ -28,6 +28,8 @@ class LineGaps {
   };
 
   BoxKernels const& kernels_ = box_kernels();
+  // Kernels take rows as their values side by side.
+  static_assert(sizeof(Row) == 2 * kLanes * sizeof(double));
   std::vector<Row> units_;
   std::vector<Row> inputs_;
 };

@@ -14,19 +14,6 @@ constexpr int kSteps = 8;            // of the search in a part of a cell
 constexpr int kSearchDepth = 10;     // of parts that are searched though they wait
 constexpr double kSlopeShare = 0.1;  // of slopes beside gaps, where groups are counted
 
-/// Multiply-adds to enclose a box, at most.
-double macs_of(BoxNetwork const& network) {
-  double macs = 0.0;
-  double before = 0.0;  // of one line's way down to the inputs
-  for (int l = 0; l < network.layers; ++l) {
-    BoxLayer const& layer = network.layer[l];
-    double const own = static_cast<double>(layer.inputs) * layer.outputs;
-    macs += 2.0 * own + (l > 0 ? 2.0 * layer.outputs * (before + layer.inputs) : 0.0);
-    before += own;
-  }
-  return macs;
-}
-
 }  // namespace
 
 NetworkDecider::NetworkDecider(BoxDomain const& domain, BoundNetwork const& network,
@@ -137,7 +124,7 @@ double NetworkDecider::closer_cost() const {
   constexpr double kMostPasses = 160;  // of many pairs, which are not looked at
   auto const variants = static_cast<double>(query_.variants.front().size());
   double const passes = std::min(variants + 6.0 * (variants * (variants - 1.0) + 2.0), kMostPasses);
-  double const macs = macs_of(networks_.get());
+  double const macs = networks_.macs();
   return 1.0 + (kOwnCloser + passes * macs) / (kOwn + macs);
 }
 

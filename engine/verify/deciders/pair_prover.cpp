@@ -14,6 +14,35 @@ constexpr int kNarrowings = 3;       // of a node
 constexpr double kWorthwhile = 0.9;  // of its groups that a narrowing leaves, or it was the last
 constexpr double kMargin = 0x1p-40;  // more than sums of lines are rounded by
 
+constexpr int kSteps = 12;  // of a search for the best mean of two lines
+
+/// Of a function: its value and its slope at a place.
+struct SlopedValue {
+  double value;
+  double slope;
+};
+
+/// Whether a convex function on [0, 1] is found to be below 0 somewhere: it lies above its tangents.
+template <class Function>
+bool dips_below_zero(Function const& function) {
+  double low = 0.0;
+  double high = 1.0;
+  SlopedValue at_low = function(low);
+  SlopedValue at_high = function(high);
+  for (int i = 0; i < kSteps; ++i) {
+    if (at_low.value < 0.0 || at_high.value < 0.0) return true;
+    if (!(at_low.slope < 0.0) || !(at_high.slope > 0.0)) return false;
+    double const x = (at_high.value - at_low.value + at_low.slope * low - at_high.slope * high) /
+                     (at_low.slope - at_high.slope);
+    if (at_low.value + at_low.slope * (x - low) >= 0.0) return false;
+    if (!(x > low) || !(x < high)) return false;
+    SlopedValue const here = function(x);
+    (here.slope < 0.0 ? low : high) = x;
+    (here.slope < 0.0 ? at_low : at_high) = here;
+  }
+  return at_low.value < 0.0 || at_high.value < 0.0;
+}
+
 bool is_possible(LaneBounds& bounds, int lane) {
   return bounds.memory().at(bounds.memory().get().possible, 0, lane) != 0.0;
 }
@@ -83,11 +112,8 @@ bool PairProver::excluded(OutputLines const& upper, OutputLines const& lower,
   domain_.enclose(node.upper_is_own ? node.groups : beside, inputs_.data());
   domain_.enclose(node.upper_is_own ? beside : node.groups, other_inputs_.data());
   // Where f_a > t >= f_e, every mean of f_a - t and t - f_e is at least 0.
-  struct Most {
-    double value;
-    double slope;  // in the share, where groups do not differ
-  };
-  auto const most = [&](double share) -> Most {
+  auto const most = [&](double share) -> SlopedValue {
+    // The slope in the share, where groups do not differ.
     double by_share =
         upper.above_constant - query_.least_upper() - query_.most_lower() + lower.below_constant;
     double constant = share * (upper.above_constant - query_.least_upper()) +
@@ -127,27 +153,9 @@ bool PairProver::excluded(OutputLines const& upper, OutputLines const& lower,
     return {constant + kMargin * size, by_share};
   };
   if (!upper.has_lines() || !lower.has_lines()) return false;
-  constexpr int kSteps = 12;
+  if (!domain_.relaxed()) return dips_below_zero(most);
   double low = 0.0;
   double high = 1.0;
-  if (!domain_.relaxed()) {
-    // A convex function, straight in pieces: it lies above its tangents.
-    Most at_low = most(low);
-    Most at_high = most(high);
-    for (int i = 0; i < kSteps; ++i) {
-      if (at_low.value < 0.0 || at_high.value < 0.0) return true;
-      if (!(at_low.slope < 0.0) || !(at_high.slope > 0.0)) return false;
-      double const share =
-          (at_high.value - at_low.value + at_low.slope * low - at_high.slope * high) /
-          (at_low.slope - at_high.slope);
-      if (at_low.value + at_low.slope * (share - low) >= 0.0) return false;
-      if (!(share > low) || !(share < high)) return false;
-      Most const here = most(share);
-      (here.slope < 0.0 ? low : high) = share;
-      (here.slope < 0.0 ? at_low : at_high) = here;
-    }
-    return at_low.value < 0.0 || at_high.value < 0.0;
-  }
   for (int i = 0; i < kSteps; ++i) {
     double const left = low + (high - low) * 0.45;
     double const right = low + (high - low) * 0.55;
