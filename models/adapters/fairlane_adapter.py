@@ -15,6 +15,19 @@ HEADER = struct.Struct("<II")        # id, rows
 MAGIC, VERSION = b"FAIRLANE", 1
 KINDS = {"logits": 0, "probabilities": 1, "labels": 2}
 TILE = 2048  # rows; large enough that calls cost little, small enough for a cache
+SMALLER = (64, 8, 1)  # tiles where a row's place in TILE matters; BLAS kernels work on blocks of 4 or 8 rows and more
+TRIED = 4  # rows that show whether it does
+
+
+def steady_tile(predict, rows, tile):
+    """The most rows of a call, up to tile, of which each of these gets the same scores wherever it stands."""
+    for size in (tile, *SMALLER):
+        if size > tile:
+            continue
+        answers = [np.asarray(predict(np.repeat(row[np.newaxis], size, axis=0))).tobytes() for row in rows]
+        if all(scores == scores[:len(scores) // size] * size for scores in answers):
+            return size
+    return 1
 
 
 def serve(predict, kind="probabilities", outputs=None, tile=TILE):
@@ -24,7 +37,7 @@ def serve(predict, kind="probabilities", outputs=None, tile=TILE):
     kind     what the scores are: logits, probabilities or labels
     outputs  scores of a row (found by a trial on zeros unless given), or classes of labels (2 unless given)
     tile     rows of every call of predict: products of matrices add up in an order that depends on how many there are,
-             and equal rows must get equal scores whatever the batch
+             and equal rows must get equal scores whatever the batch; fewer where a row's place among them matters, too
     """
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # prints, of Python and of C, would end up among the answers
@@ -33,7 +46,7 @@ def serve(predict, kind="probabilities", outputs=None, tile=TILE):
     if len(hello) < HANDSHAKE.size or hello[:8] != MAGIC:
         sys.exit("fairlane_adapter: stdin is not from fairlane; use it as model: exec:python3 ...")
     _, version, inputs, batch = HANDSHAKE.unpack(hello)
-    rows = np.zeros((-(-batch // tile) * tile, inputs), "<f4")
+    rows = np.zeros((batch + tile, inputs), "<f4")
 
     def answer(count):
         rows[count:-(-count // tile) * tile] = rows[0]  # padding of what occurs: models may refuse other values
@@ -50,11 +63,16 @@ def serve(predict, kind="probabilities", outputs=None, tile=TILE):
     sink.write(HANDSHAKE.pack(MAGIC, VERSION, KINDS[kind], outputs) if version == VERSION
                else HANDSHAKE.pack(MAGIC, VERSION, 0, 0))
     sink.flush()
+    tried = 0
     while len(header := source.read(HEADER.size)) == HEADER.size:
         number, count = HEADER.unpack(header)
         wanted = memoryview(rows[:count]).cast("B") if count else b""
         if count == 0 or source.readinto(wanted) < len(wanted):
             break
+        if tried < TRIED:
+            some = rows[:count:-(-count // TRIED)]
+            tile = steady_tile(predict, some, tile)
+            tried += len(some)
         scores = answer(count)
         expected = (count, 1 if kind == "labels" else outputs)
         if scores.shape != expected:
