@@ -134,7 +134,7 @@ void verify(DemoFinding& finding, Domain const& domain) {
   auto const column = static_cast<std::size_t>(attribute);
   std::array<int, 1> const selected = {attribute};
   finding.planted = count_planted(selected).discriminatory_groups;
-  std::vector<ReportedPair> const pairs = read_pairs(finding.dir, domain, selected);
+  std::vector<ReportedPair> const pairs = read_pairs(finding.dir, domain, selected, {});
   std::set<std::vector<std::int32_t>> profiles;
   for (ReportedPair const& pair : pairs) {
     std::vector<std::int32_t> other = pair.row;

@@ -268,14 +268,14 @@ bool is_there(std::filesystem::path const& path) {
 /// The first findings in words; empty where there are none.
 std::string findings_text(std::string const& dir, RecordedRun const& recorded) {
   std::string const instances = (std::filesystem::path(dir) / "instances.csv").string();
-  bool const tells_pairs = recorded.config.output.columns == OutputColumns::kAll;
+  bool const tells_pairs = recorded.config.output.columns != OutputColumns::kInputs;
   if (!tells_pairs || !is_there(instances)) return {};
   Domain const domain = recorded_domain(recorded);
   std::vector<std::string> names;
   for (auto const& attribute : recorded.config.protected_attributes)
     names.push_back(attribute.name);
   std::vector<int> const columns = attribute_indices(domain, names);
-  auto const pairs = read_pairs(dir, domain, columns, kReadFindings);
+  auto const pairs = read_pairs(dir, domain, columns, recorded.config.output, kReadFindings);
   if (pairs.empty()) return {};
   std::string text = "\nfirst findings:\n";
   std::set<std::string> shown;

@@ -64,19 +64,13 @@ void decode_findings(std::string const& dir, RecordedRun const& recorded, Domain
   std::vector<std::string> names;
   for (auto const& one : recorded.config.protected_attributes) names.push_back(one.name);
   std::vector<int> const selected = attribute_indices(domain, names);
-  InstanceColumns const columns(domain, selected, recorded.config.output.columns);
+  InstanceColumns const columns(domain, selected, recorded.config.output);
   InstanceFile file(dir, recorded.config.output.format, columns);
   sink(columns.csv_header());
   std::string out;
   InstanceWords const words(domain, selected, columns);
   auto const take = [&](std::int64_t, InstanceRecord const& record) {
-    words.append_cells(out, record);
-    if (columns.has_scores()) {
-      out += fmt::format("{},{},{},{},{},", record.score, record.pair_score,
-                         kFinderPhases[finder_phase(record.finder)], Finder::seed(record.finder),
-                         Finder::iteration(record.finder));
-    }
-    out.back() = '\n';  // for the last comma
+    words.append_line(out, record);
   };
   auto const fail = [&](std::int64_t number, char const* what) {
     throw data_error(file.place(number), what);

@@ -38,7 +38,7 @@ target_link_libraries(fairlane_torch PRIVATE -Wl,--no-as-needed ${torch_librarie
   Threads::Threads ${CMAKE_DL_LIBS})
 set(torch_summary "${torch_version}")
 
-# OpenCV's classifiers vote on the labels of retraining sets.
+# OpenCV's random forest votes on the labels of IDIs.
 find_path(opencv_includes opencv2/ml.hpp PATH_SUFFIXES opencv4)
 find_library(opencv_core opencv_core)
 find_library(opencv_ml opencv_ml)
@@ -50,7 +50,7 @@ if(opencv_includes AND opencv_core AND opencv_ml)
   string(APPEND torch_summary ", with OpenCV")
 else()
   get_target_property(torch_used fairlane_torch SOURCES)
-  list(FILTER torch_used EXCLUDE REGEX "/plugin/voter\\.cpp$")
+  list(FILTER torch_used EXCLUDE REGEX "/plugin/forest\\.cpp$")
   set_target_properties(fairlane_torch PROPERTIES SOURCES "${torch_used}")
-  string(APPEND torch_summary ", without OpenCV (libopencv-ml-dev): no voters but networks")
+  string(APPEND torch_summary ", without OpenCV (libopencv-ml-dev): nobody votes on labels")
 endif()

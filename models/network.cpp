@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -68,6 +70,28 @@ std::int64_t Network::parameters() const {
              static_cast<std::int64_t>(layer.bias.size());
   }
   return total;
+}
+
+std::vector<float> Network::values() const {
+  std::vector<float> all;
+  all.reserve(static_cast<std::size_t>(parameters()));
+  for (DenseLayer const& layer : layers) {
+    all.insert(all.end(), layer.weights.begin(), layer.weights.end());
+    all.insert(all.end(), layer.bias.begin(), layer.bias.end());
+  }
+  return all;
+}
+
+void Network::set_values(std::span<float const> values) {
+  if (std::cmp_not_equal(values.size(), parameters()))
+    throw Error(ExitCode::kBug, "the values of another network");
+  float const* from = values.data();
+  for (DenseLayer& layer : layers) {
+    for (auto* part : {&layer.weights, &layer.bias}) {
+      std::copy_n(from, part->size(), part->begin());
+      from += part->size();
+    }
+  }
 }
 
 std::vector<LayerView> Network::views() const {

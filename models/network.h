@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,10 @@ struct Network {
   int outputs() const { return layers.back().outputs; }
   /// Number of weights and biases.
   std::int64_t parameters() const;
+  /// Weights and biases, layer by layer: [parameters()].
+  std::vector<float> values() const;
+  /// Replaces them. Throws Error(kBug) where they are not as many.
+  void set_values(std::span<float const> values);
   /// Views into this object; valid while it lives and is not changed.
   std::vector<LayerView> views() const;
 };

@@ -73,9 +73,9 @@ Domain recorded_domain(RecordedRun const& recorded) {
 }
 
 std::vector<ReportedPair> read_pairs(std::string const& dir, Domain const& domain,
-                                     std::span<int const> protected_columns, std::size_t limit) {
-  InstanceFile file(dir, OutputFormat::kCsv,
-                    InstanceColumns(domain, protected_columns, OutputColumns::kAll));
+                                     std::span<int const> protected_columns,
+                                     OutputConfig const& output, std::size_t limit) {
+  InstanceFile file(dir, output.format, InstanceColumns(domain, protected_columns, output));
   std::vector<ReportedPair> pairs;
   auto const take = [&](std::int64_t, InstanceRecord const& record) {
     if (pairs.size() == limit) return;

@@ -43,10 +43,11 @@ struct ReportedPair {
   std::int32_t pair_label = 0;
 };
 
-/// Reads at most `limit` pairs of the instances.csv of a directory, from its beginning.
-/// Throws Error(kNoInput | kData).
+/// Reads at most `limit` pairs of the instances of a directory, from their beginning.
+/// output: as its manifest has it, with pairs among the columns. Throws Error(kNoInput | kData).
 std::vector<ReportedPair> read_pairs(std::string const& dir, Domain const& domain,
                                      std::span<int const> protected_columns,
+                                     OutputConfig const& output,
                                      std::size_t limit = static_cast<std::size_t>(-1));
 
 }  // namespace fairlane

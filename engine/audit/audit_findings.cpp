@@ -55,7 +55,7 @@ Json decision_json(Domain const& domain, std::int32_t label, float score) {
 std::vector<std::int32_t> found_people(std::string const& dir, RunConfig const& config,
                                        TestSubject const& subject) {
   auto const width = static_cast<std::size_t>(subject.domain().size());
-  InstanceFile file(dir, config.output.format, InstanceColumns(subject, config.output.columns));
+  InstanceFile file(dir, config.output.format, InstanceColumns(subject, config.output));
   std::int64_t count = 0;
   for (InstanceFileFacts const& facts : file.files()) count += facts.rows;
   // Several of a group are taken for one.

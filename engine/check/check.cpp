@@ -258,6 +258,14 @@ std::string InstanceChecker::problem_of(InstanceRecord const& record, RowEvaluat
   }
   if (!subject_.is_plausible(record.row))
     return "is less plausible than plausibility.at_least asks for";
+  auto const outputs = static_cast<std::int32_t>(std::max(2, evaluator.outputs()));
+  if (file_.columns().has_votes()) {
+    std::int32_t const voted = record.voted_label;
+    if (voted < 0 || voted >= outputs)
+      return fmt::format("voted_label {} is none of {} classes", voted, outputs);
+    if (!(record.vote > 0.0F && record.vote <= 1.0F))
+      return fmt::format("vote is {}, expected a share above 0 up to 1", record.vote);
+  }
   auto const own = variant_of(
       [&](std::size_t s) { return record.row[static_cast<std::size_t>(subject_.selected()[s])]; });
   if (own < 0) return "a protected value is not among the compared ones";
@@ -274,7 +282,6 @@ std::string InstanceChecker::problem_of(InstanceRecord const& record, RowEvaluat
   if (found.certain && found.label != record.label) {
     return fmt::format("label is {}, expected {}", record.label, found.label);
   }
-  auto const outputs = static_cast<std::int32_t>(std::max(2, evaluator.outputs()));
   for (std::int32_t const label : {record.label, record.pair_label}) {
     if (label < 0 || label >= outputs)
       return fmt::format("label {} is none of {} classes", label, outputs);
@@ -477,7 +484,7 @@ CheckResult check_directory(std::string const& dir, ModelOptions const& options)
     throw Error(ExitCode::kIntegrity, input.text() + "; the file has changed since the run");
   }
   TestSubject const subject(config, options);
-  InstanceFile file(dir, config.output.format, InstanceColumns(subject, config.output.columns));
+  InstanceFile file(dir, config.output.format, InstanceColumns(subject, config.output));
   InstanceChecker const checker(subject, file);
 
   CheckResult result;

@@ -49,6 +49,10 @@ ConfigKey const& known(char const* name) {
 }
 
 bool allows_null(Json const& schema) {
+  if (schema.contains("enum")) {
+    auto const& words = schema.at("enum");
+    return std::any_of(words.begin(), words.end(), [](Json const& one) { return one.is_null(); });
+  }
   if (!schema.contains("type") || !schema.at("type").is_array()) return false;
   Json const& types = schema.at("type");
   return std::any_of(types.begin(), types.end(), [](Json const& type) { return type == "null"; });

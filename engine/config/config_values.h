@@ -155,16 +155,27 @@ struct OptionalKind {
     return std::optional<Value>(kind.read(at, node));
   }
   template <class T>
-  Json recorded(std::optional<T> const& value, std::string const& /*dir*/) const {
-    return value ? Json(*value) : Json(nullptr);
+  Json recorded(std::optional<T> const& value, std::string const& dir) const {
+    if (!value) return nullptr;
+    if constexpr (requires { kind.recorded(*value, dir); })
+      return kind.recorded(*value, dir);
+    else
+      return Json(*value);
   }
-  auto restored(Json const& json, std::string const& /*dir*/) const {
+  auto restored(Json const& json, std::string const& dir) const {
     using Value = decltype(kind.read(std::declval<ConfigPlace>(), std::declval<YamlNode>()));
-    return json.is_null() ? std::optional<Value>() : std::optional<Value>(json.get<Value>());
+    if (json.is_null()) return std::optional<Value>();
+    if constexpr (requires { kind.restored(json, dir); })
+      return std::optional<Value>(kind.restored(json, dir));
+    else
+      return std::optional<Value>(json.get<Value>());
   }
   Json schema() const {
     Json schema = kind.schema();
-    schema["type"] = Json::array({schema["type"], "null"});
+    if (schema.contains("enum"))
+      schema["enum"].push_back(nullptr);
+    else
+      schema["type"] = Json::array({schema["type"], "null"});
     return schema;
   }
   std::string expected() const { return kind.expected() + ", or null"; }

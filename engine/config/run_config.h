@@ -167,8 +167,16 @@ struct BudgetConfig {
   std::optional<double> seconds;
 };
 
+/// How votes decide the label of a row.
+enum class Vote { kHard, kSoft };
+template <>
+inline constexpr std::array kEnumWords<Vote> = std::to_array<Word<Vote>>(
+    {{Vote::kHard, "hard", "the class that most voters decide; the lowest of equal ones"},
+     {Vote::kSoft, "soft", "the class with the greatest sum of the voters' probabilities"}});
+
 /// shard_rows  instances in a file, none: all in one
 /// zstd        compresses Parquet files
+/// vote        also writes which label voters give to a finding; absent: none is asked
 /// words       also writes instances.words.csv
 /// plausibility  also writes instances.plausibility.csv
 struct OutputConfig {
@@ -177,6 +185,7 @@ struct OutputConfig {
   OutputColumns columns = OutputColumns::kAll;
   std::optional<std::int64_t> shard_rows;
   bool zstd = false;
+  std::optional<Vote> vote;
   bool words = false;
   bool plausibility = false;
   bool trace = false;
@@ -232,19 +241,14 @@ struct TrainConfig {
   double random_pairs = 0.5;
 };
 
-/// How votes decide the label of an added row.
-enum class Vote { kHard, kSoft };
-template <>
-inline constexpr std::array kEnumWords<Vote> = std::to_array<Word<Vote>>(
-    {{Vote::kHard, "hard", "the class that most voters decide; the lowest of equal ones"},
-     {Vote::kSoft, "soft", "the class with the greatest sum of the voters' probabilities"}});
-
 /// Which of the found instances are added first.
-enum class Picking { kRandom, kGroups, kSeverity };
+enum class Picking { kRandom, kGroups, kClusters, kSeverity };
 template <>
 inline constexpr std::array kEnumWords<Picking> = std::to_array<Word<Picking>>(
     {{Picking::kRandom, "random", "any, each as likely as any other"},
      {Picking::kGroups, "groups", "random ones, of a similar set that has none yet before others"},
+     {Picking::kClusters, "clusters",
+      "random ones, as many of each of `global.clusters` clusters of the IDIs that were found"},
      {Picking::kSeverity, "severity", "those with the largest difference in output"}});
 
 /// Which members of an instance's similar set are added with it.
@@ -254,6 +258,15 @@ inline constexpr std::array kEnumWords<AddedMembers> = std::to_array<Word<AddedM
     {{AddedMembers::kInstance, "instance", "none, as in the papers"},
      {AddedMembers::kPair, "pair", "the one with another label that it was reported with"},
      {AddedMembers::kAll, "all", "all of them"}});
+
+/// How much what was found weighs.
+enum class FoundWeights { kEven, kSeverity };
+template <>
+inline constexpr std::array kEnumWords<FoundWeights> = std::to_array<Word<FoundWeights>>(
+    {{FoundWeights::kEven, "even", "each IDI the same: an added row as much as one of the table"},
+     {FoundWeights::kSeverity, "severity",
+      "in proportion to the difference in output from its pair, the same on average; of "
+      "`consistency`, how often it is drawn"}});
 
 /// recipe            name of a row of engine/retrain/recipe.cpp
 /// share             of the found IDIs that are added, by a first candidate
@@ -270,6 +283,7 @@ struct RetrainConfig {
   double share = 0.05;
   Picking picking = Picking::kRandom;
   AddedMembers members = AddedMembers::kInstance;
+  FoundWeights weights = FoundWeights::kEven;
   Vote vote = Vote::kHard;
   std::optional<int> candidates;
   int rounds = 1;
@@ -278,6 +292,11 @@ struct RetrainConfig {
   double f1_lost = 0.1;
   std::int64_t check_evaluations = 200'000;
   double count_seconds = 60.0;
+
+  /// Whether scores of what was found decide anything.
+  bool needs_scores() const {
+    return picking == Picking::kSeverity || weights == FoundWeights::kSeverity;
+  }
 };
 
 /// Paths are resolved (relative to the YAML file, or to the working directory for command-line

@@ -19,7 +19,7 @@
 #include "engine/results/instances_reader.h"
 #include "engine/results/manifest.h"
 #include "engine/results/results_page.h"
-#include "engine/results/table_plausibility.h"
+#include "engine/results/table_models.h"
 
 namespace fairlane {
 namespace {
@@ -52,9 +52,8 @@ class Enumeration {
         walker_(backend_->make_walker(lists_)),
         counts_(walker_->plan()),
         findings_(*backend_, walker_->plan(), options.instances, config.seed) {
-    if (out_ != nullptr && findings_.wanted() && config.output.plausibility)
-      plausibility_.emplace(
-          table_plausibility(config, subject_.domain(), thread_count(options.execution)));
+    if (out_ != nullptr && findings_.wanted())
+      models_ = table_models(config, subject_, thread_count(options.execution), options.stop);
   }
 
   std::string run();
@@ -100,7 +99,7 @@ class Enumeration {
   std::unique_ptr<Walker> walker_;
   GroupCounts counts_;
   WalkFindings findings_;
-  std::optional<PlausibilityModel> plausibility_;  // of the table as the manifest has it
+  TableModels models_;  // of the table as the manifest has it
 };
 
 Workload Enumeration::workload() const {
@@ -171,9 +170,7 @@ void Enumeration::write_findings(EnumerationReport& report) {
   }
   found.finish(std::numeric_limits<std::uint64_t>::max());
   report.found = found.counts();
-  report.signature = write_instances(config_, subject_, found, *backend_,
-                                     plausibility_ ? &*plausibility_ : nullptr, *out_)
-                         .signature;
+  report.signature = write_instances(config_, subject_, found, *backend_, models_, *out_).signature;
 }
 
 void Enumeration::write_counts() {
@@ -249,7 +246,7 @@ void Enumeration::add_shard(std::string const& dir, std::vector<bool>& present) 
 
 void Enumeration::add_instances(std::string const& dir) {
   auto const& packed = backend_->subject();
-  InstanceFile file(dir, config_.output.format, InstanceColumns(subject_, config_.output.columns));
+  InstanceFile file(dir, config_.output.format, InstanceColumns(subject_, config_.output));
   InstanceBlock block;
   while (file.next(block)) {
     file.parse(

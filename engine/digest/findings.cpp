@@ -273,7 +273,7 @@ std::vector<int> selected_of(RunConfig const& config, Domain const& domain,
 
 Json digest_findings(ResultsPlace const& place, RunConfig const& config, Domain const& domain) {
   std::vector<int> const selected = selected_of(config, domain, place.dir);
-  InstanceColumns const columns(domain, selected, config.output.columns);
+  InstanceColumns const columns(domain, selected, config.output);
   FindingTally all = tally_of(place, config, selected, columns);
   Json values = Json::array();
   for (std::size_t i = 0; i < domain.attributes.size(); ++i) {

@@ -131,7 +131,7 @@ TopInstances::TopInstances(std::string const& dir, RecordedRun const& recorded, 
     : domain_(with_bounds(std::move(domain), dir)),
       query_(query),
       selected_(selected_of(recorded.config, domain_, dir)),
-      columns_(domain_, selected_, recorded.config.output.columns),
+      columns_(domain_, selected_, recorded.config.output),
       file_(dir, recorded.config.output.format, columns_),
       most_(query.order == FindingOrder::kPlausibility || query.order == FindingOrder::kDiversity
                 ? std::max(query.count, query.candidates)

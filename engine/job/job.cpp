@@ -91,7 +91,8 @@ void Job::save_on_the_way() {
 
 void Job::stop(Error const& error) {
   bool const was_asked = error.code() == ExitCode::kInterrupted;
-  bool const can_save = (was_asked || is_model_failure(error)) && task_.can_save();
+  bool const may_pass = task_.asks_model() && is_model_failure(error);
+  bool const can_save = (was_asked || may_pass) && task_.can_save();
   if (!was_asked && !can_save && error.code() != ExitCode::kStopped) throw Error(error);
   std::string what = was_asked ? "stopped" : error.what();
   if (can_save) {

@@ -72,6 +72,8 @@ class JobTask {
   virtual std::string done() const = 0;
   /// Whether what is done is whole, and worth saving.
   virtual bool can_save() const { return true; }
+  /// Whether it asks a model, whose failure the same command may not meet again.
+  virtual bool asks_model() const { return true; }
 
   /// Words for people. done: of the state on disk
   virtual char const* name() const { return "search"; }

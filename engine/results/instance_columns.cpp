@@ -23,14 +23,20 @@ constexpr FixedColumn kFixed[] = {
     {"seed", ColumnKind::kSeed, OutputColumns::kAll},
     {"iteration", ColumnKind::kIteration, OutputColumns::kAll},
 };
+constexpr FixedColumn kVoted[] = {
+    {"voted_label", ColumnKind::kVotedLabel, OutputColumns::kInputs},
+    {"vote", ColumnKind::kVote, OutputColumns::kInputs},
+};
 
 NpyType type_of(ColumnKind kind, int classes) {
   switch (kind) {
     case ColumnKind::kLabel:
     case ColumnKind::kPairLabel:
+    case ColumnKind::kVotedLabel:
       return smallest_npy_type(0, classes - 1);
     case ColumnKind::kScore:
     case ColumnKind::kPairScore:
+    case ColumnKind::kVote:
       return NpyType::kF4;
     case ColumnKind::kPhase:
       return smallest_npy_type(0, static_cast<std::int64_t>(kFinderPhases.size()) - 1);
@@ -48,10 +54,11 @@ NpyType type_of(Attribute const& attribute) {
 }  // namespace
 
 InstanceColumns::InstanceColumns(Domain const& domain, std::span<std::int32_t const> selected,
-                                 OutputColumns which, int classes)
-    : which_(which),
+                                 OutputConfig const& output, int classes)
+    : which_(output.columns),
+      has_votes_(output.vote.has_value()),
       attributes_(domain.attributes.size()),
-      selected_(which == OutputColumns::kInputs ? 0 : selected.size()) {
+      selected_(which_ == OutputColumns::kInputs ? 0 : selected.size()) {
   for (std::size_t a = 0; a < attributes_; ++a) {
     Attribute const& attribute = domain.attributes[a];
     columns_.push_back({attribute.name, ColumnKind::kAttribute, a, type_of(attribute)});
@@ -60,10 +67,13 @@ InstanceColumns::InstanceColumns(Domain const& domain, std::span<std::int32_t co
     Attribute const& attribute = domain.attributes[static_cast<std::size_t>(selected[s])];
     columns_.push_back({"pair_" + attribute.name, ColumnKind::kPair, s, type_of(attribute)});
   }
+  auto const add = [&](FixedColumn const& column) {
+    columns_.push_back({column.name, column.kind, 0, type_of(column.kind, classes)});
+  };
   for (FixedColumn const& column : kFixed) {
-    if (which >= column.least)
-      columns_.push_back({column.name, column.kind, 0, type_of(column.kind, classes)});
+    if (which_ >= column.least) add(column);
   }
+  if (has_votes_) std::ranges::for_each(kVoted, add);
   std::set<std::string> taken;
   for (InstanceColumn const& column : columns_) {
     std::string name = column.name;
@@ -72,8 +82,8 @@ InstanceColumns::InstanceColumns(Domain const& domain, std::span<std::int32_t co
   }
 }
 
-InstanceColumns::InstanceColumns(TestSubject const& subject, OutputColumns which)
-    : InstanceColumns(subject.domain(), subject.selected(), which,
+InstanceColumns::InstanceColumns(TestSubject const& subject, OutputConfig const& output)
+    : InstanceColumns(subject.domain(), subject.selected(), output,
                       std::max(2, subject.model().outputs())) {}
 
 std::string InstanceColumns::csv_header() const {

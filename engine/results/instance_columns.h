@@ -32,7 +32,9 @@ enum class ColumnKind {
   kPairScore,
   kPhase,
   kSeed,
-  kIteration
+  kIteration,
+  kVotedLabel,
+  kVote
 };
 
 /// name   as a CSV has it; an attribute may have the name of another column
@@ -50,9 +52,9 @@ class InstanceColumns {
  public:
   /// selected  [selected] the protected attributes, ascending
   /// classes   that labels are of
-  InstanceColumns(Domain const& domain, std::span<std::int32_t const> selected, OutputColumns which,
-                  int classes = 2);
-  InstanceColumns(TestSubject const& subject, OutputColumns which);
+  InstanceColumns(Domain const& domain, std::span<std::int32_t const> selected,
+                  OutputConfig const& output, int classes = 2);
+  InstanceColumns(TestSubject const& subject, OutputConfig const& output);
 
   std::vector<InstanceColumn> const& all() const { return columns_; }
   std::size_t attributes() const { return attributes_; }
@@ -62,6 +64,8 @@ class InstanceColumns {
   bool has_labels() const { return which_ >= OutputColumns::kLabels; }
   /// Scores, and who found an instance.
   bool has_scores() const { return which_ >= OutputColumns::kAll; }
+  /// The label that voters give, and the share of the vote that is for it.
+  bool has_votes() const { return has_votes_; }
   /// The header of a CSV, with its line's end.
   std::string csv_header() const;
   /// The same for arrays, whose fields have distinct names: a later one of a name gets an
@@ -70,6 +74,7 @@ class InstanceColumns {
 
  private:
   OutputColumns which_;
+  bool has_votes_;
   std::vector<InstanceColumn> columns_;
   std::vector<NpyField> fields_;
   std::size_t attributes_;

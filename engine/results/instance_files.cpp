@@ -28,7 +28,8 @@ constexpr KindName kKinds[] = {
     {ColumnKind::kLabel, "label"},         {ColumnKind::kPairLabel, "pair_label"},
     {ColumnKind::kScore, "score"},         {ColumnKind::kPairScore, "pair_score"},
     {ColumnKind::kPhase, "phase"},         {ColumnKind::kSeed, "seed"},
-    {ColumnKind::kIteration, "iteration"},
+    {ColumnKind::kIteration, "iteration"}, {ColumnKind::kVotedLabel, "voted_label"},
+    {ColumnKind::kVote, "vote"},
 };
 
 /// Words of an attribute's codes; empty where they are plain numbers.
@@ -48,18 +49,31 @@ Json words_of(Attribute const& attribute) {
 
 void require_format(RunConfig const& config) {
   OutputConfig const& output = config.output;
-  if ((output.words || output.plausibility) && output.format == OutputFormat::kNone) {
-    char const* const key = output.words ? "output.words" : "output.plausibility";
-    throw Error(ExitCode::kConfig,
-                fmt::format("{0}: is true, and output.format is none, which writes no findings; "
-                            "expected output.format csv, npy or parquet, or {0} false",
-                            key));
-  }
-  if (output.plausibility && config.data.empty()) {
-    throw Error(ExitCode::kConfig,
-                fmt::format("output.plausibility: is true, but {} names no `data`, expected the "
-                            "table beside which findings are plausible or not",
-                            escaped(config.source, kLongestPath)));
+  /// A key that asks for more of each finding.
+  struct Wish {
+    char const* key;
+    bool is_wished;
+    char const* otherwise;   // its value where nothing is asked for
+    char const* from_table;  // what `data` is needed for, or null
+  };
+  Wish const wishes[] = {
+      {"output.words", output.words, "false", nullptr},
+      {"output.plausibility", output.plausibility, "false",
+       "the table beside which findings are plausible or not"},
+      {"output.vote", output.vote.has_value(), "null", "the table that voters learn from"}};
+  for (Wish const& wish : wishes) {
+    if (!wish.is_wished) continue;
+    if (output.format == OutputFormat::kNone) {
+      throw Error(ExitCode::kConfig,
+                  fmt::format("{0}: is set, and output.format is none, which writes no findings; "
+                              "expected output.format csv, npy or parquet, or {0} {1}",
+                              wish.key, wish.otherwise));
+    }
+    if (wish.from_table != nullptr && config.data.empty()) {
+      throw Error(ExitCode::kConfig,
+                  fmt::format("{}: is set, but {} names no `data`, expected {}", wish.key,
+                              escaped(config.source, kLongestPath), wish.from_table));
+    }
   }
   if (output.format == OutputFormat::kParquet) static_cast<void>(parquet_plugin());
 }
@@ -71,7 +85,7 @@ std::string instance_file_name(OutputFormat format, std::optional<std::int64_t> 
 }
 
 std::string instance_index_json(RunConfig const& config, TestSubject const& subject,
-                                InstanceColumns const& columns,
+                                InstanceColumns const& columns, Electorate const* voters,
                                 std::vector<InstanceFileFacts> const& files) {
   Domain const& domain = subject.domain();
   Json json;
@@ -94,7 +108,10 @@ std::string instance_index_json(RunConfig const& config, TestSubject const& subj
       one["high"] = attribute->high.value();
       if (Json words = words_of(*attribute); !words.empty()) one["words"] = std::move(words);
     }
-    if (column.kind == ColumnKind::kLabel || column.kind == ColumnKind::kPairLabel) {
+    bool const is_label = column.kind == ColumnKind::kLabel ||
+                          column.kind == ColumnKind::kPairLabel ||
+                          column.kind == ColumnKind::kVotedLabel;
+    if (is_label) {
       for (std::int32_t label = 0; label < std::max(2, subject.model().outputs()); ++label) {
         std::string const number = std::to_string(label);
         if (std::string const word = domain.label_word(label); word != number)
@@ -107,6 +124,7 @@ std::string instance_index_json(RunConfig const& config, TestSubject const& subj
     }
     json["columns"].push_back(std::move(one));
   }
+  if (voters != nullptr) json["voters"] = voters_json(voters->members());
   json["files"] = Json::array();
   std::int64_t rows = 0;
   for (InstanceFileFacts const& file : files) {

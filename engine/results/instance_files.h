@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/config/run_config.h"
+#include "engine/learning/electorate.h"
 #include "engine/record/output_dir.h"
 #include "engine/results/instance_columns.h"
 
@@ -36,10 +37,11 @@ inline bool has_rows_of_arrays(OutputFormat format) {
 std::string instance_file_name(OutputFormat format, std::optional<std::int64_t> shard_rows,
                                std::int64_t i);
 
-/// instances.json: format, columns with their distinct names, what they hold, types and words, and
-/// the files.
+/// instances.json: format, columns with their distinct names, what they hold, types and words, how
+/// good the voters are, and the files.
+/// voters: null: none were asked
 std::string instance_index_json(RunConfig const& config, TestSubject const& subject,
-                                InstanceColumns const& columns,
+                                InstanceColumns const& columns, Electorate const* voters,
                                 std::vector<InstanceFileFacts> const& files);
 /// The files that a directory's instances.json lists; of a directory from before there was one, the
 /// only file, without a digest. Throws Error(kNoInput | kData).

@@ -65,17 +65,14 @@ void InstanceWords::append_label(std::string& bytes, std::int32_t label) const {
   bytes += ',';
 }
 
-void InstanceWords::append_cells(std::string& bytes, InstanceRecord const& record) const {
-  for (std::size_t a = 0; a < words_.size(); ++a) append_code(bytes, a, record.row[a]);
-  if (!columns_.has_labels()) return;
-  for (std::size_t s = 0; s < selected_.size(); ++s)
-    append_code(bytes, selected_[s], record.pair[s]);
-  append_label(bytes, record.label);
-  append_label(bytes, record.pair_label);
-}
-
 void InstanceWords::append_line(std::string& bytes, InstanceRecord const& record) const {
-  append_cells(bytes, record);
+  for (std::size_t a = 0; a < words_.size(); ++a) append_code(bytes, a, record.row[a]);
+  if (columns_.has_labels()) {
+    for (std::size_t s = 0; s < selected_.size(); ++s)
+      append_code(bytes, selected_[s], record.pair[s]);
+    append_label(bytes, record.label);
+    append_label(bytes, record.pair_label);
+  }
   if (columns_.has_scores()) {
     put_number(bytes, record.score);
     put_number(bytes, record.pair_score);
@@ -83,6 +80,10 @@ void InstanceWords::append_line(std::string& bytes, InstanceRecord const& record
     bytes += ',';
     put_number(bytes, Finder::seed(record.finder));
     put_number(bytes, Finder::iteration(record.finder));
+  }
+  if (columns_.has_votes()) {
+    append_label(bytes, record.voted_label);
+    put_number(bytes, record.vote);
   }
   bytes.back() = '\n';  // for the last comma
 }

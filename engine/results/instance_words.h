@@ -22,10 +22,7 @@ class InstanceWords {
   InstanceWords(Domain const& domain, std::span<std::int32_t const> selected,
                 InstanceColumns const& columns);
 
-  /// Appends what has words: attributes, and pair and labels where they are among the columns; a
-  /// comma behind each.
-  void append_cells(std::string& bytes, InstanceRecord const& record) const;
-  /// Appends all columns; those without words as instances.csv has them.
+  /// Appends all columns as a line; those without words as instances.csv has them.
   void append_line(std::string& bytes, InstanceRecord const& record) const;
 
  private:

@@ -18,16 +18,19 @@
 #include "engine/results/instance_files.h"
 #include "engine/results/instance_words.h"
 #include "engine/results/row_decoder.h"
+#include "engine/results/table_models.h"
 #include "engine/results/table_plausibility.h"
 
 namespace fairlane {
 namespace {
 
-constexpr std::size_t kNumberRoom = 32;  // longest number written, with its comma
+constexpr std::size_t kNumberRoom = 32;   // longest number written, with its comma
+constexpr std::size_t kOtherColumns = 9;  // beside attributes and the pair's, at most
 
 /// Instances on their way from keys to bytes.
 /// beside   [count] finders, or words of LabelPair
 /// rows     [count][attributes], where something is computed from them
+/// votes    where voters are asked
 /// bytes    as the file has them
 /// words    the lines of instances.words.csv, where that is written
 /// figures  the lines of instances.plausibility.csv, where that is written
@@ -38,6 +41,7 @@ struct Batch {
   std::vector<std::uint64_t> beside;
   std::vector<std::int32_t> rows;
   std::vector<Description> descriptions;
+  Votes votes;
   RowDecoder::Decoded decoded;
   std::string bytes;
   std::string words;
@@ -69,8 +73,7 @@ struct RowBytes {
 class InstanceFormatter {
  public:
   InstanceFormatter(RunConfig const& config, TestSubject const& subject, Findings const& findings,
-                    InstanceColumns const& columns, Backend& backend,
-                    PlausibilityModel const* plausibility);
+                    InstanceColumns const& columns, Backend& backend, TableModels const& models);
   void format(Batch& batch) const;
 
  private:
@@ -78,7 +81,7 @@ class InstanceFormatter {
   void describe(Batch& batch) const;
   void take_label_pairs(Batch& batch) const;
   void put_csv(Batch& batch) const;
-  void put_array(Batch& batch, std::string& bytes) const;
+  void put_array(Batch& batch, bool has_votes, std::string& bytes) const;
   void put_records(Batch& batch) const;
   void put_words(Batch& batch) const;
   void put_plausibility(Batch& batch) const;
@@ -87,7 +90,7 @@ class InstanceFormatter {
   OutputConfig const& output_;
   std::string asked_;  // what answers for the rows, where it is no network
   Backend& backend_;
-  PlausibilityModel const* plausibility_;
+  TableModels const& models_;
   bool is_described_;  // every instance is evaluated once more
   std::size_t attributes_;
   std::size_t selected_;
@@ -102,10 +105,10 @@ class InstanceFormatter {
 
 InstanceFormatter::InstanceFormatter(RunConfig const& config, TestSubject const& subject,
                                      Findings const& findings, InstanceColumns const& columns,
-                                     Backend& backend, PlausibilityModel const* plausibility)
+                                     Backend& backend, TableModels const& models)
     : output_(config.output),
       backend_(backend),
-      plausibility_(plausibility),
+      models_(models),
       is_described_(output_.columns == OutputColumns::kAll ||
                     (output_.columns == OutputColumns::kLabels && !findings.has_label_pairs())),
       attributes_(columns.attributes()),
@@ -139,13 +142,17 @@ void InstanceFormatter::format(Batch& batch) const {
     take_label_pairs(batch);
   }
   if (has_all) put_records(batch);
+  bool const takes_rows = models_.voters || in_words_ || models_.plausibility;
+  if (!is_described_ && takes_rows) decode_rows(batch);
+  if (models_.voters) batch.votes = models_.voters->vote(batch.rows, *output_.vote);
   if (output_.format == OutputFormat::kCsv) put_csv(batch);
   bool const is_array = has_rows_of_arrays(output_.format);
-  if (is_array) put_array(batch, batch.bytes);
-  if (!has_all && !is_array) put_array(batch, batch.records);
-  if (!is_described_ && (in_words_ || plausibility_ != nullptr)) decode_rows(batch);
+  bool const has_votes = models_.voters.has_value();
+  if (is_array) put_array(batch, has_votes, batch.bytes);
+  // No library decides a signature.
+  if (!has_all && (!is_array || has_votes)) put_array(batch, false, batch.records);
   if (in_words_) put_words(batch);
-  if (plausibility_ != nullptr) put_plausibility(batch);
+  if (models_.plausibility) put_plausibility(batch);
 }
 
 void InstanceFormatter::decode_rows(Batch& batch) const {
@@ -231,7 +238,7 @@ void InstanceFormatter::put_csv(Batch& batch) const {
   auto& decoded = batch.decoded;
   text_->rows.decode(batch.keys.data(), batch.count, decoded);
   // Longest line: every cell a number.
-  std::size_t const longest = (2 * attributes_ + 7) * kNumberRoom;
+  std::size_t const longest = (2 * attributes_ + kOtherColumns) * kNumberRoom;
   std::size_t used = 0;
   batch.bytes.resize(std::max(batch.bytes.capacity(), longest));
   for (std::size_t i = 0; i < batch.count; ++i) {
@@ -258,18 +265,23 @@ void InstanceFormatter::put_csv(Batch& batch) const {
         put(Finder::iteration(finder));
       }
     }
+    if (models_.voters) {
+      put(batch.votes.labels[i]);
+      put(batch.votes.shares[i]);
+    }
     *(to - 1) = '\n';  // for the last comma
     used = static_cast<std::size_t>(to - batch.bytes.data());
   }
   batch.bytes.resize(used);
 }
 
-void InstanceFormatter::put_array(Batch& batch, std::string& bytes) const {
+void InstanceFormatter::put_array(Batch& batch, bool has_votes, std::string& bytes) const {
   auto& decoded = batch.decoded;
   binary_->rows.decode(batch.keys.data(), batch.count, decoded);
-  bytes.resize(batch.count * row_bytes_);
-  char* to = bytes.data();
   std::size_t const label_bytes = npy_type(label_type_).bytes;
+  bool const lacks_votes = models_.voters && !has_votes;
+  bytes.resize(batch.count * (row_bytes_ - (lacks_votes ? label_bytes + sizeof(float) : 0)));
+  char* to = bytes.data();
   auto const put = [&](auto value, std::size_t size) {
     std::memcpy(to, &value, size);
     to += size;
@@ -277,18 +289,24 @@ void InstanceFormatter::put_array(Batch& batch, std::string& bytes) const {
   for (std::size_t i = 0; i < batch.count; ++i) {
     to = copy(to, decoded.heads[decoded.head[i]]);
     to = copy(to, binary_->rows.tail_bytes(decoded.tail[i]));
-    if (output_.columns < OutputColumns::kLabels) continue;
-    auto const& d = batch.descriptions[i];
-    to = copy(to, binary_->pairs[static_cast<std::size_t>(d.pair_variant)]);
-    put(d.label, label_bytes);
-    put(d.pair_label, label_bytes);
-    if (output_.columns < OutputColumns::kAll) continue;
-    std::uint64_t const finder = batch.beside[i];
-    put(d.score, sizeof(float));
-    put(d.pair_score, sizeof(float));
-    put(static_cast<std::uint8_t>(finder_phase(finder)), sizeof(std::uint8_t));
-    put(Finder::seed(finder), sizeof(std::uint32_t));
-    put(Finder::iteration(finder), sizeof(std::uint32_t));
+    if (output_.columns >= OutputColumns::kLabels) {
+      auto const& d = batch.descriptions[i];
+      to = copy(to, binary_->pairs[static_cast<std::size_t>(d.pair_variant)]);
+      put(d.label, label_bytes);
+      put(d.pair_label, label_bytes);
+      if (output_.columns == OutputColumns::kAll) {
+        std::uint64_t const finder = batch.beside[i];
+        put(d.score, sizeof(float));
+        put(d.pair_score, sizeof(float));
+        put(static_cast<std::uint8_t>(finder_phase(finder)), sizeof(std::uint8_t));
+        put(Finder::seed(finder), sizeof(std::uint32_t));
+        put(Finder::iteration(finder), sizeof(std::uint32_t));
+      }
+    }
+    if (has_votes) {
+      put(batch.votes.labels[i], label_bytes);
+      put(batch.votes.shares[i], sizeof(float));
+    }
   }
 }
 
@@ -307,6 +325,10 @@ void InstanceFormatter::put_words(Batch& batch) const {
       record.pair_score = d.pair_score;
       record.finder = batch.beside[i];
     }
+    if (models_.voters) {
+      record.voted_label = batch.votes.labels[i];
+      record.vote = batch.votes.shares[i];
+    }
     in_words_->append_line(batch.words, record);
   }
 }
@@ -314,7 +336,7 @@ void InstanceFormatter::put_words(Batch& batch) const {
 void InstanceFormatter::put_plausibility(Batch& batch) const {
   batch.figures.clear();
   for (std::size_t i = 0; i < batch.count; ++i)
-    append_plausibility(batch.figures, *plausibility_, &batch.rows[i * attributes_]);
+    append_plausibility(batch.figures, *models_.plausibility, &batch.rows[i * attributes_]);
 }
 
 /// A file with a header that is written beside the instances.
@@ -329,15 +351,15 @@ std::unique_ptr<FileWriter> open_beside(OutputDir& out, char const* name,
 
 InstanceTotals write_instances(RunConfig const& config, TestSubject const& subject,
                                Findings const& findings, Backend& backend,
-                               PlausibilityModel const* plausibility, OutputDir& out) {
+                               TableModels const& models, OutputDir& out) {
   std::int64_t const count = findings.counts().unique_instances;
-  InstanceColumns const columns(subject, config.output.columns);
-  InstanceFormatter const formatter(config, subject, findings, columns, backend, plausibility);
+  InstanceColumns const columns(subject, config.output);
+  InstanceFormatter const formatter(config, subject, findings, columns, backend, models);
   InstanceWriter writer(config, columns, count, out);
   std::unique_ptr<FileWriter> words_file;
   std::unique_ptr<FileWriter> figures_file;
   if (config.output.words) words_file = open_beside(out, kInstanceWords, columns.csv_header());
-  if (plausibility != nullptr)
+  if (models.plausibility)
     figures_file = open_beside(out, kInstancePlausibility, kPlausibilityHeader);
   Sha256 hash;
   double severity_sum = 0.0;
@@ -374,7 +396,9 @@ InstanceTotals write_instances(RunConfig const& config, TestSubject const& subje
   if (words_file) words_file->close();
   if (figures_file) figures_file->close();
   if (config.output.format != OutputFormat::kNone)
-    out.write(kInstanceIndex, instance_index_json(config, subject, columns, files));
+    out.write(kInstanceIndex,
+              instance_index_json(config, subject, columns,
+                                  models.voters ? &*models.voters : nullptr, files));
   InstanceTotals totals;
   totals.signature = hash.finish();
   if (columns.has_scores()) {

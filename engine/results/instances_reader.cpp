@@ -214,36 +214,37 @@ std::string InstanceFile::place(std::int64_t number) const {
 char const* InstanceFile::parse_line(char const* at, char const* end,
                                      std::vector<std::int32_t>& cells,
                                      InstanceRecord& record) const {
-  std::size_t const last = columns_.all().size() - 1;
-  auto const after = [&](std::size_t column) { return column == last ? '\0' : ','; };
-  for (std::size_t c = 0; c < cells.size(); ++c) {
-    if (!take_number(at, end, after(c), cells[c]))
-      return "an attribute or a pair value is no integer, or cells are missing";
+  std::size_t left = columns_.all().size();
+  auto const take = [&](auto& value) {
+    return take_number(at, end, --left == 0 ? '\0' : ',', value);
+  };
+  for (std::int32_t& cell : cells) {
+    if (!take(cell)) return "an attribute or a pair value is no integer, or cells are missing";
   }
   record.row = cells.data();
-  if (!columns_.has_labels()) return nullptr;
-  record.pair = cells.data() + columns_.attributes();
-  if (!take_number(at, end, ',', record.label) ||
-      !take_number(at, end, after(cells.size() + 1), record.pair_label)) {
-    return "a label is no integer";
+  if (columns_.has_labels()) {
+    record.pair = cells.data() + columns_.attributes();
+    if (!take(record.label) || !take(record.pair_label)) return "a label is no integer";
   }
-  if (!columns_.has_scores()) return nullptr;
-  if (!take_number(at, end, ',', record.score) || !take_number(at, end, ',', record.pair_score)) {
-    return "a score is no number";
+  if (columns_.has_scores()) {
+    if (!take(record.score) || !take(record.pair_score)) return "a score is no number";
+    std::string_view const rest(at, static_cast<std::size_t>(end - at));
+    std::string_view const name = rest.substr(0, rest.find(','));
+    auto const phase = std::find(kFinderPhases.begin(), kFinderPhases.end(), name);
+    if (phase == kFinderPhases.end()) return "the phase is none of global, local and walk";
+    at += std::min(name.size() + 1, rest.size());
+    --left;
+    std::uint32_t seed = 0;
+    std::uint32_t iteration = 0;
+    if (!take(seed) || !take(iteration) || iteration >> Finder::kIterationBits != 0)
+      return "seed or iteration is no integer, or cells follow";
+    char const* const problem = finder_of(static_cast<std::size_t>(phase - kFinderPhases.begin()),
+                                          seed, iteration, record.finder);
+    if (problem != nullptr) return problem;
   }
-  std::string_view const rest(at, static_cast<std::size_t>(end - at));
-  std::string_view const name = rest.substr(0, rest.find(','));
-  auto const phase = std::find(kFinderPhases.begin(), kFinderPhases.end(), name);
-  if (phase == kFinderPhases.end()) return "the phase is none of global, local and walk";
-  at += std::min(name.size() + 1, rest.size());
-  std::uint32_t seed = 0;
-  std::uint32_t iteration = 0;
-  if (!take_number(at, end, ',', seed) || !take_number(at, end, '\0', iteration) ||
-      iteration >> Finder::kIterationBits != 0) {
-    return "seed or iteration is no integer, or cells follow";
-  }
-  return finder_of(static_cast<std::size_t>(phase - kFinderPhases.begin()), seed, iteration,
-                   record.finder);
+  if (columns_.has_votes() && (!take(record.voted_label) || !take(record.vote)))
+    return "a vote is no number, or cells follow";
+  return nullptr;
 }
 
 void InstanceFile::parse(InstanceBlock const& block, Take const& take, Fail const& fail) const {
@@ -319,7 +320,7 @@ void InstanceFile::parse_rows(InstanceBlock const& block, Take const& take,
       at += npy_type(type).bytes;
       return value;
     };
-    auto const score = [&] {
+    auto const real = [&] {
       float value = 0.0F;
       std::memcpy(&value, at, sizeof(value));
       at += sizeof(value);
@@ -335,8 +336,8 @@ void InstanceFile::parse_rows(InstanceBlock const& block, Take const& take,
       record.pair_label = static_cast<std::int32_t>(integer());
     }
     if (columns_.has_scores()) {
-      record.score = score();
-      record.pair_score = score();
+      record.score = real();
+      record.pair_score = real();
       auto const phase = static_cast<std::size_t>(integer());
       auto const seed = static_cast<std::uint32_t>(integer());
       std::int64_t const iteration = integer();
@@ -350,6 +351,10 @@ void InstanceFile::parse_rows(InstanceBlock const& block, Take const& take,
         fail(number, problem);
         continue;
       }
+    }
+    if (columns_.has_votes()) {
+      record.voted_label = static_cast<std::int32_t>(integer());
+      record.vote = real();
     }
     take(number, record);
   }

@@ -27,6 +27,8 @@ struct InstanceRecord {
   float score = 0.0F;
   float pair_score = 0.0F;
   std::uint64_t finder = 0;
+  std::int32_t voted_label = -1;
+  float vote = 0.0F;
 };
 
 /// Consecutive instances in the bytes of their file, parsed by whoever takes the block.

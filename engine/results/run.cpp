@@ -17,7 +17,7 @@
 #include "engine/results/recall.h"
 #include "engine/results/results_page.h"
 #include "engine/results/shared_findings.h"
-#include "engine/results/table_plausibility.h"
+#include "engine/results/table_models.h"
 #include "engine/results/trace.h"
 #include "engine/search/symbolic/path_coverage.h"
 #include "engine/search/workload.h"
@@ -163,10 +163,9 @@ Summary run(RunConfig const& config, RunOptions const& options) {
   std::optional<OutputDir> own_out;  // of rank 0, before the others write temporary files there
   if (ranks == nullptr || ranks->is_first())
     own_out.emplace(config.output.dir, manifest, options.overwrite);
-  std::optional<PlausibilityModel> plausibility;  // of the table as the manifest has it
-  if (own_out && config.output.plausibility)
-    plausibility.emplace(
-        table_plausibility(config, subject.domain(), thread_count(options.execution)));
+  TableModels models;  // of the table as the manifest has it
+  if (own_out)
+    models = table_models(config, subject, thread_count(options.execution), options.search.stop);
   std::string spill = own_out ? own_out->partial("spill") : "";
   std::optional<OwnFolder> own_spill;
   if (ranks != nullptr) {
@@ -238,8 +237,8 @@ Summary run(RunConfig const& config, RunOptions const& options) {
         summary.agreement = agreed->share();
     }
     summary.sample_seconds = sample_start.seconds();
-    InstanceTotals const written = write_instances(config, subject, *findings, *backend,
-                                                   plausibility ? &*plausibility : nullptr, out);
+    InstanceTotals const written =
+        write_instances(config, subject, *findings, *backend, models, out);
     summary.signature = written.signature;
     summary.severity_mean = written.severity_mean;
     summary.severity_max = written.severity_max;

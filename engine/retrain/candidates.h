@@ -8,8 +8,8 @@
 
 #include "base/json.h"
 #include "engine/config/run_config.h"
+#include "engine/learning/metrics.h"
 #include "engine/results/summary.h"
-#include "engine/train/metrics.h"
 #include "models/network.h"
 
 namespace fairlane {

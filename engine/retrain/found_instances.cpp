@@ -8,10 +8,11 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "engine/learning/training_draws.h"
 #include "engine/results/instances.h"
 #include "engine/results/instances_reader.h"
 #include "engine/results/manifest.h"
-#include "engine/train/training_draws.h"
+#include "kernels/k_means.h"
 
 namespace fairlane {
 namespace {
@@ -28,9 +29,38 @@ std::vector<std::int32_t> group_of(std::int32_t const* row, TestSubject const& s
   return group;
 }
 
+/// [severity] 1 on average; all 1 where no severity is above 0.
+std::vector<float> weights_of(std::vector<float> const& severity, FoundWeights weights) {
+  std::vector<float> result(severity.size(), 1.0F);
+  double sum = 0.0;
+  for (float const one : severity) sum += static_cast<double>(one);
+  if (weights == FoundWeights::kEven || !(sum > 0.0) || !std::isfinite(sum)) return result;
+  double const mean = sum / static_cast<double>(severity.size());
+  for (std::size_t i = 0; i < severity.size(); ++i)
+    result[i] = static_cast<float>(static_cast<double>(severity[i]) / mean);
+  return result;
+}
+
+/// Takes one of each cluster in turn, in the order that they have.
+void deal_clusters(std::vector<std::int32_t> const& cluster, std::vector<std::uint32_t>& order) {
+  std::vector<std::vector<std::uint32_t>> members;
+  for (std::uint32_t const i : order) {
+    auto const own = static_cast<std::size_t>(cluster[i]);
+    if (own >= members.size()) members.resize(own + 1);
+    members[own].push_back(i);
+  }
+  order.clear();
+  for (std::size_t turn = 0; order.size() < cluster.size(); ++turn) {
+    for (auto const& of_one : members) {
+      if (turn < of_one.size()) order.push_back(of_one[turn]);
+    }
+  }
+}
+
 }  // namespace
 
-FoundInstances read_instances(std::string const& dir, TestSubject const& subject, Picking picking) {
+FoundInstances read_instances(std::string const& dir, TestSubject const& subject,
+                              RetrainConfig const& config) {
   auto const bad = [&](std::string const& what) {
     return Error(ExitCode::kData, fmt::format("{}: {}", escaped(dir, kLongestPath), what));
   };
@@ -53,12 +83,14 @@ FoundInstances read_instances(std::string const& dir, TestSubject const& subject
   if (theirs.selected() != subject.selected() || theirs.values() != subject.values())
     throw bad("compares other protected values, expected those of the configuration");
   auto const width = static_cast<std::size_t>(subject.domain().size());
-  InstanceColumns const columns(theirs, recorded.config.output.columns);
+  InstanceColumns const columns(theirs, recorded.config.output);
   if (!columns.has_labels())
     throw bad("has no pairs of its instances, expected output.columns labels or all");
-  if (picking == Picking::kSeverity && !columns.has_scores())
-    throw bad(
-        "has no scores, by which retrain.picking: severity picks; expected output.columns: all");
+  if (config.needs_scores() && !columns.has_scores()) {
+    throw bad(fmt::format(
+        "has no scores, by which retrain.{}: severity goes; expected output.columns: all",
+        config.picking == Picking::kSeverity ? "picking" : "weights"));
+  }
   InstanceFile file(dir, recorded.config.output.format, columns);
   FoundInstances found;
   InstanceBlock block;
@@ -83,22 +115,36 @@ FoundInstances read_instances(std::string const& dir, TestSubject const& subject
         });
   }
   file.require_listed_rows();
+  found.pairs.weights = weights_of(found.severity, config.weights);
   return found;
 }
 
 std::vector<std::uint32_t> pick(FoundInstances const& found, TestSubject const& subject,
-                                Picking picking, std::uint64_t seed) {
-  auto order = shuffled(static_cast<std::uint32_t>(found.count()), TrainingDraw::kSample, 0, seed);
-  if (picking == Picking::kSeverity) {
-    std::ranges::stable_sort(order, std::greater<>(),
-                             [&](std::uint32_t i) { return found.severity[i]; });
-  }
-  if (picking == Picking::kGroups) {
-    auto const width = static_cast<std::size_t>(subject.domain().size());
-    std::set<std::vector<std::int32_t>> seen;
-    std::stable_partition(order.begin(), order.end(), [&](std::uint32_t i) {
-      return seen.insert(group_of(&found.pairs.first[i * width], subject)).second;
-    });
+                                RunConfig const& config, int threads) {
+  auto order =
+      shuffled(static_cast<std::uint32_t>(found.count()), TrainingDraw::kSample, 0, config.seed);
+  auto const width = static_cast<std::size_t>(subject.domain().size());
+  switch (config.retrain.picking) {
+    case Picking::kRandom:
+      break;
+    case Picking::kGroups: {
+      std::set<std::vector<std::int32_t>> seen;
+      std::stable_partition(order.begin(), order.end(), [&](std::uint32_t i) {
+        return seen.insert(group_of(&found.pairs.first[i * width], subject)).second;
+      });
+      break;
+    }
+    case Picking::kClusters: {
+      if (order.empty()) break;
+      RowTable const rows{found.pairs.first.data(), static_cast<std::int64_t>(found.count()),
+                          subject.domain().size()};
+      deal_clusters(k_means(rows, config.global.clusters, config.seed, threads), order);
+      break;
+    }
+    case Picking::kSeverity:
+      std::ranges::stable_sort(order, std::greater<>(),
+                               [&](std::uint32_t i) { return found.severity[i]; });
+      break;
   }
   return order;
 }

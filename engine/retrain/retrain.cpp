@@ -14,18 +14,20 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "engine/config/config_json.h"
+#include "engine/job/job.h"
+#include "engine/learning/electorate.h"
+#include "engine/learning/training_draws.h"
 #include "engine/record/output_dir.h"
 #include "engine/results/manifest.h"
 #include "engine/results/results_page.h"
 #include "engine/results/run.h"
+#include "engine/retrain/candidate_trainer.h"
 #include "engine/retrain/candidates.h"
-#include "engine/retrain/electorate.h"
 #include "engine/retrain/fairness.h"
 #include "engine/retrain/found_instances.h"
 #include "engine/retrain/recipe.h"
 #include "engine/retrain/retraining_set.h"
 #include "engine/train/train.h"
-#include "engine/train/training_draws.h"
 
 namespace fairlane {
 namespace {
@@ -35,29 +37,17 @@ constexpr double kPercent = 0.01;
 constexpr char const* kCandidate = "candidate";
 constexpr char const* kBest = "best";  // of the rounds so far
 
-/// The table, with the classes that the model decides on, which may not all occur.
-TrainingTable table_of(RunConfig const& config, Model const& model) {
-  TrainingTable table = read_training_table(config);
-  int const classes = std::max(2, model.outputs());
-  if (table.classes > classes) {
-    throw Error(ExitCode::kData,
-                fmt::format("{}: has {} classes, but {} decides on {}, expected no more",
-                            escaped(config.data), table.classes, escaped(config.model), classes));
-  }
-  table.classes = classes;
-  return table;
-}
-
 /// One retraining on its way.
-class Retraining {
+class Retraining final : public JobTask {
  public:
   Retraining(RunConfig const& config, RetrainOptions const& options)
       : config_(config),
         options_(options),
         recipe_(find_recipe(config.retrain.recipe)),
         subject_(unlimited(config, "retrain"), options.execution.model),
-        table_(table_of(config, subject_.model())),
-        out_(config.output.dir, manifest(), options.overwrite) {
+        table_(read_training_table(config, subject_.model())),
+        out_(config.output.dir, manifest(), options.overwrite),
+        job_(*this, job_options()) {
     work_folder_ = out_.partial("work");
     std::filesystem::create_directories(work_folder_);
     fairness_.execution = options.execution;
@@ -70,6 +60,15 @@ class Retraining {
 
  private:
   std::string manifest() const;
+  JobOptions job_options() const;
+  void work() override { train_rounds(); }
+  void write_state(CheckpointWriter& state) override { trainer_.write(state); }
+  void read_state(CheckpointReader const& state) override { trainer_.read(state); }
+  std::string done() const override { return trainer_.done(); }
+  bool can_save() const override { return trainer_.has_trained(); }
+  bool asks_model() const override { return false; }
+  char const* name() const override { return "retraining"; }
+
   void tell(std::string const& line) const {
     if (options_.notice) options_.notice(line);
   }
@@ -104,6 +103,8 @@ class Retraining {
   TestSubject const subject_;
   TrainingTable const table_;
   OutputDir out_;
+  Job job_;
+  CandidateTrainer trainer_;
   std::string work_folder_;
   FairnessOptions fairness_;
   FoundInstances found_;
@@ -124,6 +125,15 @@ std::string Retraining::manifest() const {
   section["export"] = options_.export_set;
   section["evaluate"] = options_.evaluate;
   return manifest_json(config_, subject_, Cut{}, {{"retrain", section.dump()}});
+}
+
+JobOptions Retraining::job_options() const {
+  JobOptions job;
+  job.stop = options_.stop;
+  job.tell = options_.notice;
+  job.state = StateFile{out_.state_path(), manifest(), out_.path(), options_.execution.checkpoint,
+                        options_.now};
+  return job;
 }
 
 RunConfig Retraining::with_model(std::string const& model) const {
@@ -148,22 +158,27 @@ void Retraining::find_instances(std::string const& model) {
     searching.output = {};
     searching.output.report = false;
     searching.output.format = OutputFormat::kNpy;
-    if (config_.retrain.picking != Picking::kSeverity)
-      searching.output.columns = OutputColumns::kLabels;
+    if (!config_.retrain.needs_scores()) searching.output.columns = OutputColumns::kLabels;
     searching.output.dir = dir = work_folder_ + "/search";
     RunOptions run_options;
     run_options.execution = options_.execution;
     run_options.overwrite = true;
     run_options.search.stop = options_.stop;
-    Summary const summary = fairlane::run(searching, run_options);
+    Summary summary;
+    try {
+      summary = fairlane::run(searching, run_options);
+    } catch (Error const&) {
+      job_.check_stop();  // what the search has saved is of no use to another session
+      throw;
+    }
     json = {{"method", config_.method}, {"model_evaluations", summary.search.model_evaluations}};
   } else {
     json = {{"directory", std::filesystem::path(dir).filename().string()}};
   }
-  found_ = read_instances(dir, subject_, config_.retrain.picking);
+  found_ = read_instances(dir, subject_, config_.retrain);
   json["unique_instances"] = found_.count();
   rounds_.push_back(std::move(json));
-  order_ = pick(found_, subject_, config_.retrain.picking, config_.seed);
+  order_ = pick(found_, subject_, config_, thread_count(options_.execution));
   if (recipe_.kind == RecipeKind::kConsistency) known_.append(found_.pairs);
   if (found_.count() == 0)
     tell("no IDI was found: there is nothing to add; another method may find some (see compare)");
@@ -173,13 +188,16 @@ void Retraining::add_rows(double instances) {
   auto const wanted = static_cast<std::size_t>(std::lround(instances));
   picked_ = std::min(wanted, order_.size());
   std::vector<std::int32_t> rows;
+  std::vector<float> weights;
+  auto const width = static_cast<std::size_t>(subject_.domain().size());
   for (std::size_t i = 0; i < picked_; ++i) {
     auto const members = added_members(found_, order_[i], subject_, config_.retrain.members);
     rows.insert(rows.end(), members.begin(), members.end());
+    weights.resize(rows.size() / width, found_.pairs.weights[order_[i]]);
   }
-  Votes const votes = electorate_->vote(rows, config_.retrain.vote);
+  Votes votes = electorate_->vote(rows, config_.retrain.vote);
   AddedRows added;
-  added.set(table_, std::move(rows), votes.labels, votes.shares);
+  added.set(table_, std::move(rows), std::move(votes), std::move(weights));
   added_ = kept_;
   added_.append(added);
   if (picked_ < wanted)
@@ -206,8 +224,9 @@ bool Retraining::train_next(int number) {
   Candidate candidate;
   candidate.round = static_cast<int>(rounds_.size()) - (needs_instances() ? 1 : 0);
   candidate.strength = config_.train.consistency;
-  TrainingRows rows = table_.train;
-  TrainingRows validation = table_.validation;
+  CandidateTask task;
+  task.train = table_.train;
+  task.validation = table_.validation;
   switch (recipe_.kind) {
     case RecipeKind::kAddedRows:
       add_rows(share_of_found(number + 1));
@@ -225,27 +244,31 @@ bool Retraining::train_next(int number) {
           config_.train.consistency > 0.0 ? config_.train.consistency : kFirstStrength, number);
       break;
     case RecipeKind::kUnaware:
-      hide_protected(subject_, rows);
-      hide_protected(subject_, validation);
+      hide_protected(subject_, task.train);
+      hide_protected(subject_, task.validation);
       break;
   }
-  added_.append_to(rows);
+  added_.append_to(task.train);
   candidate.added = added_.rows.count();
-  TrainConfig training = config_.train;
+  TrainConfig& training = task.config;
+  training = config_.train;
   training.consistency = candidate.strength;
   // Instances teach once: as rows where they are labelled, otherwise as pairs.
   SimilarPairs const pairs(subject_, table_.train, training.random_pairs, config_.seed, known_);
-  FitOptions fitting;
-  fitting.weights = row_weights(rows, table_.classes, training.class_weights);
+  FitOptions& fitting = task.fitting;
+  fitting.weights = row_weights(task.train, table_.classes, training.class_weights);
+  added_.weigh(fitting.weights);
   fitting.pairs = training.consistency > 0.0 ? &pairs : nullptr;
   fitting.on_gpu = options_.execution.backend.starts_with("cuda");
   fitting.stop = options_.stop;
   fitting.progress = [&](Epoch const& epoch) {
     show(fmt::format("candidate {}: epoch {} of {}, loss {:.4f}", number + 1, epoch.number,
-                     training.epochs, epoch.loss));
+                     config_.train.epochs, epoch.loss));
   };
-  candidate.network =
-      fit(initial(config_.seed), rows, validation, training, config_.seed, fitting).network;
+  task.initial = initial(config_.seed);
+  candidate.network = trainer_.next(std::move(task), config_.seed, [this] {
+    if (job_.due()) job_.save_on_the_way();
+  });
   if (recipe_.kind == RecipeKind::kUnaware) forget_protected(subject_, candidate.network);
   candidates_.push_back(std::move(candidate));
   judge(candidates_.back());
@@ -331,7 +354,7 @@ std::string Retraining::run() {
     candidates_.push_back(std::move(given));
     judge(candidates_.back());
   } else {
-    train_rounds();
+    job_.run();
   }
   std::optional<std::size_t> const taken = choose(candidates_, original_, config_.retrain);
 
@@ -345,11 +368,7 @@ std::string Retraining::run() {
                   {"validation", table_.validation.count()},
                   {"test", table_.test.count()}};
   json["rounds"] = rounds_;
-  json["voters"] = Json::array();
-  if (electorate_) {
-    for (auto const& member : electorate_->members())
-      json["voters"].push_back({{"name", member.name}, {"test", metrics_json(member.held_out)}});
-  }
+  json["voters"] = electorate_ ? voters_json(electorate_->members()) : Json::array();
   json["candidates"] = candidates_json(candidates_);
   json["taken"] = taken ? Json(*taken) : Json(nullptr);
   auto const side = [](Fairness const& fairness, Metrics const& test, Metrics const& validation) {

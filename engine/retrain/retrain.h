@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/config/run_config.h"
+#include "engine/job/checkpoint.h"
 
 namespace fairlane {
 
@@ -23,6 +24,7 @@ struct RetrainOptions {
   bool export_set = false;
   std::string evaluate;
   std::atomic<bool> const* stop = nullptr;
+  CheckpointClock::Now now;  // time for the distance of saved states; for tests
   std::function<void(RetrainProgress const&)> progress;
   std::function<void(std::string const&)> notice;
 };
@@ -41,7 +43,7 @@ struct RetrainOptions {
 ///   before, after     metrics on held-out rows, and fairness
 /// The original is never changed. With `export_set`: retraining.csv and test.csv instead.
 /// Returns summary.json. A function of the manifest, but for `timing`, on a CPU.
-/// Throws Error; kInterrupted where it was stopped: the same command begins anew.
+/// Throws Error; kStopped where it was stopped and the same command goes on behind an epoch.
 std::string retrain(RunConfig const& config, RetrainOptions const& options);
 
 }  // namespace fairlane

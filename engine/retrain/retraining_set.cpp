@@ -37,14 +37,15 @@ std::string cells(TrainingRows const& rows, std::size_t i) {
 
 }  // namespace
 
-void AddedRows::set(TrainingTable const& table, std::vector<std::int32_t> codes,
-                    std::vector<std::int32_t> const& labels, std::vector<float> votes) {
+void AddedRows::set(TrainingTable const& table, std::vector<std::int32_t> codes, Votes votes,
+                    std::vector<float> of_rows) {
   rows = {};
   rows.attributes = table.train.attributes;
   rows.columns = table.train.columns;
-  shares = std::move(votes);
-  for (std::size_t i = 0; i < labels.size(); ++i)
-    rows.add(table.domain, &codes[i * static_cast<std::size_t>(rows.attributes)], labels[i]);
+  shares = std::move(votes.shares);
+  weights = std::move(of_rows);
+  for (std::size_t i = 0; i < votes.labels.size(); ++i)
+    rows.add(table.domain, &codes[i * static_cast<std::size_t>(rows.attributes)], votes.labels[i]);
 }
 
 void AddedRows::append(AddedRows const& more) {
@@ -52,6 +53,7 @@ void AddedRows::append(AddedRows const& more) {
   rows.columns = more.rows.columns;
   more.append_to(rows);
   shares.insert(shares.end(), more.shares.begin(), more.shares.end());
+  weights.insert(weights.end(), more.weights.begin(), more.weights.end());
 }
 
 void AddedRows::keep(std::size_t count) {
@@ -59,12 +61,18 @@ void AddedRows::keep(std::size_t count) {
   rows.inputs.resize(count * static_cast<std::size_t>(rows.columns));
   rows.labels.resize(count);
   shares.resize(count);
+  weights.resize(count);
 }
 
 void AddedRows::append_to(TrainingRows& to) const {
   to.rows.insert(to.rows.end(), rows.rows.begin(), rows.rows.end());
   to.inputs.insert(to.inputs.end(), rows.inputs.begin(), rows.inputs.end());
   to.labels.insert(to.labels.end(), rows.labels.begin(), rows.labels.end());
+}
+
+void AddedRows::weigh(std::vector<float>& all) const {
+  std::size_t const first = all.size() - weights.size();
+  for (std::size_t i = 0; i < weights.size(); ++i) all[first + i] *= weights[i];
 }
 
 std::string labelled_csv(Domain const& domain, TrainingRows const& rows, std::size_t plain) {

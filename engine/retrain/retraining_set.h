@@ -6,26 +6,31 @@
 #include <string>
 #include <vector>
 
+#include "engine/learning/electorate.h"
+#include "engine/learning/training_table.h"
 #include "engine/subject/subject.h"
-#include "engine/train/training_table.h"
 #include "models/network.h"
 
 namespace fairlane {
 
 /// Rows that are added to a table.
-/// shares  [rows] how much of the vote was for the label
+/// shares   [rows] how much of the vote was for the label
+/// weights  [rows] beside 1 for a row of the table
 struct AddedRows {
   TrainingRows rows;
   std::vector<float> shares;
+  std::vector<float> weights;
 
   /// codes: [labels][attributes].
-  void set(TrainingTable const& table, std::vector<std::int32_t> codes,
-           std::vector<std::int32_t> const& labels, std::vector<float> shares);
+  void set(TrainingTable const& table, std::vector<std::int32_t> codes, Votes votes,
+           std::vector<float> of_rows);
   void append(AddedRows const& more);
   /// Keeps the first so many rows.
   void keep(std::size_t count);
   /// Appends them to the rows of the table.
   void append_to(TrainingRows& rows) const;
+  /// Multiplies the last weights, which are those of these rows.
+  void weigh(std::vector<float>& all) const;
 };
 
 /// Attributes, label, and `added`: 0 for the first `plain` rows, 1 for the others; the column is

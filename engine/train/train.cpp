@@ -13,10 +13,11 @@
 #include "base/text.h"
 #include "engine/config/config_json.h"
 #include "engine/count/domain_share.h"
+#include "engine/job/job.h"
+#include "engine/learning/similar_pairs.h"
 #include "engine/record/output_dir.h"
 #include "engine/results/manifest.h"
 #include "engine/subject/row_labels.h"
-#include "engine/train/similar_pairs.h"
 #include "models/keras/h5_writer.h"
 #include "models/onnx/model_writer.h"
 #include "models/safetensors.h"
@@ -47,6 +48,42 @@ std::string history_csv(std::vector<Epoch> const& epochs) {
   }
   return text;
 }
+
+/// The training as a job.
+class TrainTask final : public JobTask {
+ public:
+  TrainTask(Network const& initial, TrainingTable const& table, RunConfig const& config,
+            FitOptions options, JobOptions job)
+      : epochs_(config.train.epochs),
+        fit_(initial, table.train, table.validation, config.train, config.seed, std::move(options)),
+        job_(*this, std::move(job)) {}
+
+  void run() { job_.run(); }
+  Fitted const& fitted() const { return fit_.fitted(); }
+  double earlier_seconds() const { return job_.earlier_seconds(); }
+
+ private:
+  void work() override {
+    while (!fit_.is_done()) {
+      fit_.run_epoch();
+      if (job_.due()) job_.save_on_the_way();
+    }
+  }
+  void write_state(CheckpointWriter& state) override { fit_.state().write(state); }
+  void read_state(CheckpointReader const& state) override {
+    if (auto const saved = FitState::read(state)) fit_.resume(*saved);
+  }
+  bool can_save() const override { return !fit_.fitted().epochs.empty(); }
+  std::string done() const override {
+    return fmt::format("{} of {} epochs", fit_.fitted().epochs.size(), epochs_);
+  }
+  bool asks_model() const override { return false; }
+  char const* name() const override { return "training"; }
+
+  int epochs_;
+  Fit fit_;
+  Job job_;
+};
 
 }  // namespace
 
@@ -98,9 +135,8 @@ std::string train(RunConfig const& asked, TrainOptions const& options) {
   // The domain and what is compared, before there is a model.
   TestSubject const before(config, Model("a network in training", initial), table.domain);
   Json section = recorded_section(config, "train");
-  OutputDir out(config.output.dir,
-                manifest_json(config, before, Cut{}, {{"train", section.dump()}}),
-                options.overwrite);
+  std::string const manifest = manifest_json(config, before, Cut{}, {{"train", section.dump()}});
+  OutputDir out(config.output.dir, manifest, options.overwrite);
 
   KnownPairs const none;
   std::optional<SimilarPairs> pairs;
@@ -113,13 +149,20 @@ std::string train(RunConfig const& asked, TrainOptions const& options) {
   if (fitting.on_gpu && !can_train_on_gpu())
     throw Error(ExitCode::kUnavailable, "--backend cuda: this LibTorch has no GPU; use cpu");
   fitting.stop = options.stop;
+  fitting.is_saved = true;
   fitting.progress = [&](Epoch const& epoch) {
     if (options.progress) options.progress({epoch, config.train.epochs, start.seconds()});
   };
   Stopwatch const fit_start;
-  Fitted const fitted =
-      fit(initial, table.train, table.validation, config.train, config.seed, fitting);
-  double const fit_seconds = fit_start.seconds();
+  JobOptions job;
+  job.stop = options.stop;
+  job.tell = tell;
+  job.state =
+      StateFile{out.state_path(), manifest, out.path(), options.execution.checkpoint, options.now};
+  TrainTask task(initial, table, config, std::move(fitting), std::move(job));
+  task.run();
+  Fitted const& fitted = task.fitted();
+  double const fit_seconds = fit_start.seconds() + task.earlier_seconds();
 
   write_network(fitted.network, "model",
                 [&](std::string const& name) { return out.partial(name); });
@@ -158,7 +201,8 @@ std::string train(RunConfig const& asked, TrainOptions const& options) {
   json["parameters"] = fitted.network.parameters();
   json["metrics"] = std::move(metrics);
   json["domain_share"] = domain_share_json(share);
-  json["timing"] = {{"fit_seconds", fit_seconds}, {"total_seconds", start.seconds()}};
+  json["timing"] = {{"fit_seconds", fit_seconds},
+                    {"total_seconds", start.seconds() + task.earlier_seconds()}};
   std::string const text = json.dump(2) + "\n";
   out.write("history.csv", history_csv(fitted.epochs));
   out.write("run.yaml", test_config_text(asked, subject, "model.safetensors"));

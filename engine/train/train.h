@@ -6,9 +6,10 @@
 #include <string>
 
 #include "engine/config/run_config.h"
+#include "engine/job/checkpoint.h"
+#include "engine/learning/fit.h"
+#include "engine/learning/metrics.h"
 #include "engine/subject/subject.h"
-#include "engine/train/fit.h"
-#include "engine/train/metrics.h"
 
 namespace fairlane {
 
@@ -20,11 +21,13 @@ struct TrainProgress {
 };
 
 /// stop              set by a signal
+/// now               time for the distance of saved states; for tests
 /// progress, notice  called by the calling thread
 struct TrainOptions {
   Execution execution;
   bool overwrite = false;
   std::atomic<bool> const* stop = nullptr;
+  CheckpointClock::Now now;
   std::function<void(TrainProgress const&)> progress;
   std::function<void(std::string const&)> notice;
 };
@@ -38,7 +41,7 @@ struct TrainOptions {
 ///   epochs, best_epoch, parameters
 ///   domain_share  share of the domain's inputs that are IDIs, as `run` has it
 /// Returns summary.json. All but `timing` is a function of the manifest on a CPU.
-/// Throws Error; kInterrupted where it was stopped: the same command begins anew.
+/// Throws Error; kStopped where it was stopped and the same command goes on behind an epoch.
 std::string train(RunConfig const& config, TrainOptions const& options);
 
 /// How good a model is on rows, in the arithmetic of the contract.

@@ -10,7 +10,7 @@
 
 namespace fairlane {
 
-inline constexpr std::uint32_t kTorchPluginVersion = 4;
+inline constexpr std::uint32_t kTorchPluginVersion = 5;
 inline constexpr char const* kTorchPluginFile = "fairlane_torch.so";
 inline constexpr char const* kTorchPluginSymbol = "fairlane_torch_plugin";
 
@@ -149,11 +149,19 @@ struct TorchBatch {
 /// A network that is being trained.
 struct TorchTrainer;
 
-/// Kinds of classifiers that vote on labels.
-enum TorchVoterKind : std::int32_t { kTorchForest, kTorchNeighbours };
+/// How far a training has come.
+/// values                       [weights and biases, layer by layer, as in TorchLayer]
+/// first_moment, second_moment  [the same] of their gradients
+struct TorchTrainerState {
+  float* values;
+  float* first_moment;
+  float* second_moment;
+  std::int64_t steps;
+  double momentum_product;  // of kTorchNadam
+};
 
-/// A classifier that has been fitted.
-struct TorchVoter;
+/// A random forest that has been fitted.
+struct TorchForest;
 
 /// nullptr: done. Otherwise one line that says what failed, valid until the next call on the same
 /// thread.
@@ -194,15 +202,19 @@ struct TorchPlugin {
                                 float* logits);
   /// values: weights and biases, layer by layer, as in TorchLayer.
   TorchStatus (*trained_values)(TorchTrainer const* trainer, float* values);
-  /// Fits a classifier of two or more classes to inputs [rows][inputs] and labels [rows]; a
-  /// function of these and the seed. nullptr in a build without OpenCV.
-  TorchStatus (*fit_voter)(std::int32_t kind, float const* inputs, std::int32_t const* labels,
-                           std::int64_t rows, std::int32_t columns, std::int32_t classes,
-                           std::uint64_t seed, TorchVoter** voter);
-  void (*free_voter)(TorchVoter* voter);
-  /// shares [count][classes]: how much speaks for each class, adding up to 1.
-  TorchStatus (*vote)(TorchVoter const* voter, float const* inputs, std::int64_t count,
-                      float* shares);
+  /// Fills `state`, whose arrays have their sizes.
+  TorchStatus (*trainer_state)(TorchTrainer const* trainer, TorchTrainerState* state);
+  /// Goes on from there: further steps do what they would have done in that trainer.
+  TorchStatus (*resume_trainer)(TorchTrainer* trainer, TorchTrainerState const* state);
+  /// Fits a forest of two or more classes to inputs [rows][columns] and labels [rows]; a function of
+  /// these and the seed. nullptr in a build without OpenCV.
+  TorchStatus (*fit_forest)(float const* inputs, std::int32_t const* labels, std::int64_t rows,
+                            std::int32_t columns, std::int32_t classes, std::uint64_t seed,
+                            TorchForest** forest);
+  void (*free_forest)(TorchForest* forest);
+  /// shares [count][classes]: how many of the trees are for each class, adding up to 1.
+  TorchStatus (*forest_votes)(TorchForest const* forest, float const* inputs, std::int64_t count,
+                              float* shares);
 };
 
 /// The symbol that a plug-in exports: returns its table, which lives as long as the process.

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "base/text.h"
 #include "models/torch/layers.h"
@@ -80,14 +78,33 @@ Network NetworkTrainer::network() const {
   std::vector<float> values(static_cast<std::size_t>(network_.parameters()));
   require(plugin_.trained_values(trainer_.get(), values.data()));
   Network trained = network_;
-  float const* from = values.data();
-  for (DenseLayer& layer : trained.layers) {
-    std::copy_n(from, layer.weights.size(), layer.weights.begin());
-    from += layer.weights.size();
-    std::copy_n(from, layer.bias.size(), layer.bias.begin());
-    from += layer.bias.size();
-  }
+  trained.set_values(values);
   return trained;
+}
+
+TrainerState NetworkTrainer::state() const {
+  auto const parameters = static_cast<std::size_t>(network_.parameters());
+  TrainerState state;
+  for (auto* array : {&state.values, &state.first_moment, &state.second_moment})
+    array->resize(parameters);
+  TorchTrainerState given{state.values.data(), state.first_moment.data(),
+                          state.second_moment.data(), 0, 1.0};
+  require(plugin_.trainer_state(trainer_.get(), &given));
+  state.steps = given.steps;
+  state.momentum_product = given.momentum_product;
+  return state;
+}
+
+void NetworkTrainer::resume(TrainerState const& state) {
+  auto const parameters = static_cast<std::size_t>(network_.parameters());
+  TrainerState copy = state;
+  for (auto const* array : {&copy.values, &copy.first_moment, &copy.second_moment}) {
+    if (array->size() != parameters)
+      throw Error(ExitCode::kBug, "the state of a training is of another network");
+  }
+  TorchTrainerState const given{copy.values.data(), copy.first_moment.data(),
+                                copy.second_moment.data(), copy.steps, copy.momentum_product};
+  require(plugin_.resume_trainer(trainer_.get(), &given));
 }
 
 bool can_train_on_gpu() { return torch_plugin().cuda_devices > 0; }

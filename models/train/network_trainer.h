@@ -38,6 +38,17 @@ struct TrainingBatch {
   float pair_weight = 0.0F;
 };
 
+/// How far a training has come.
+/// values                       [parameters] weights and biases, layer by layer
+/// first_moment, second_moment  [parameters] of their gradients
+struct TrainerState {
+  std::vector<float> values;
+  std::vector<float> first_moment;
+  std::vector<float> second_moment;
+  std::int64_t steps = 0;
+  double momentum_product = 1.0;  // of kNadam
+};
+
 /// A network in training. A function of its batches on a CPU, by one thread; several of them may
 /// train side by side.
 class NetworkTrainer {
@@ -52,6 +63,11 @@ class NetworkTrainer {
   std::vector<float> logits(std::span<float const> inputs) const;
   /// The network as it is. Throws Error(kUnavailable).
   Network network() const;
+  /// Throws Error(kUnavailable).
+  TrainerState state() const;
+  /// Goes on from there, as the trainer would have done whose state that was. Throws
+  /// Error(kUnavailable), and Error(kBug) where it was of another network.
+  void resume(TrainerState const& state);
 
  private:
   TorchPlugin const& plugin_;

@@ -44,7 +44,7 @@ def _tensor(codes):
 class InstanceDataset(_Rows):
     """(inputs, target) of instances: codes as float32 [attributes], and a column's number as int64.
 
-    target  the column that is learnt, such as label, pair_label or a vote
+    target  the column that is learnt, such as label, pair_label or voted_label
     """
 
     def __init__(self, results, target="label"):

@@ -22,7 +22,8 @@ class Column:
     """A column of the instances.
 
     name       of its field in arrays
-    holds      attribute, pair, label, pair_label, score, pair_score, phase, seed or iteration
+    holds      attribute, pair, label, pair_label, score, pair_score, phase, seed, iteration,
+               voted_label or vote
     dtype      of its numbers
     attribute  whose codes it has, or None
     words      what codes stand for: {3: "Private"}; codes that are not in it are plain numbers

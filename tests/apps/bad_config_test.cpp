@@ -249,7 +249,7 @@ BadInput const kConfigs[] = {
     {"PlausibilityWithoutData", nothing,
      {"run", "config.yaml", "--set", "output.plausibility=true", "--set", "data=null", "--set",
       "method=themis"},
-     ExitCode::kConfig, {"output.plausibility: is true", "config.yaml names no `data`"}},
+     ExitCode::kConfig, {"output.plausibility: is set", "config.yaml names no `data`"}},
     {"WordsIsAWord", nothing, with("output.words=perhaps"), ExitCode::kConfig,
      {"--set output.words", "true or false"}},
     {"TraceIsAWord", nothing, with("output.trace=maybe"), ExitCode::kConfig,

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "models/keras/h5.h"
-#include "models/train/voter.h"
+#include "models/train/forest.h"
 #include "tests/apps/command_line.h"
 #include "tests/checkout.h"
 #include "tests/plugin_dir.h"
@@ -149,7 +149,7 @@ class RetrainRecipe : public testing::TestWithParam<char const*> {};
 
 TEST_P(RetrainRecipe, JudgesEveryCandidateAndTakesTheBest) {
   FL_NEED_TORCH(dir);
-  if (!has_voters()) GTEST_SKIP() << "this plug-in was built without OpenCV (libopencv-ml-dev)";
+  if (!has_forest()) GTEST_SKIP() << "this plug-in was built without OpenCV (libopencv-ml-dev)";
   TrainingFolder const folder;
   TrainingFolder::write_config(
       "retrain: {candidates: 2, accuracy_lost: 0.1, check_evaluations: 5000}\n");
@@ -205,7 +205,7 @@ INSTANTIATE_TEST_SUITE_P(All, RetrainRecipe,
 
 TEST(RetrainCommand, SearchesTheBestModelInFurtherRounds) {
   FL_NEED_TORCH(dir);
-  if (!has_voters()) GTEST_SKIP() << "this plug-in was built without OpenCV (libopencv-ml-dev)";
+  if (!has_forest()) GTEST_SKIP() << "this plug-in was built without OpenCV (libopencv-ml-dev)";
   TrainingFolder const folder;
   TrainingFolder::write_config(
       "retrain: {recipe: eidig, rounds: 4, share: 1, accuracy_lost: 0.2, f1_lost: 0.5, "
@@ -251,7 +251,7 @@ TEST(RetrainCommand, LeavesNoIdiToAnUnawareModel) {
 
 TEST(RetrainCommand, ExportsASetAndJudgesAModel) {
   FL_NEED_TORCH(dir);
-  if (!has_voters()) GTEST_SKIP() << "this plug-in was built without OpenCV (libopencv-ml-dev)";
+  if (!has_forest()) GTEST_SKIP() << "this plug-in was built without OpenCV (libopencv-ml-dev)";
   TrainingFolder const folder;
   TrainingFolder::write_config("retrain: {recipe: eidig, accuracy_lost: 1}\n");
   Outcome const exported = run_fairlane({"retrain", "config.yaml", "-q", "--export"});

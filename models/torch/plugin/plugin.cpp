@@ -11,7 +11,7 @@
 #include "models/torch/plugin/scripted_module.h"
 #include "models/torch/plugin/trained_network.h"
 #ifdef FAIRLANE_OPENCV
-#include "models/torch/plugin/voter.h"
+#include "models/torch/plugin/forest.h"
 #endif
 
 // OpenBLAS has threads of its own where it was built so; torch does not know about them.
@@ -33,8 +33,8 @@ struct TorchTrainer {
 };
 
 #ifdef FAIRLANE_OPENCV
-struct TorchVoter {
-  std::unique_ptr<Voter> voter;
+struct TorchForest {
+  Forest forest;
 };
 #endif
 
@@ -150,25 +150,32 @@ TorchStatus trained_values(TorchTrainer const* trainer, float* values) {
   return guarded([&] { trainer->network.values(values); });
 }
 
-#ifdef FAIRLANE_OPENCV
-TorchStatus make_voter(std::int32_t kind, float const* inputs, std::int32_t const* labels,
-                       std::int64_t rows, std::int32_t columns, std::int32_t classes,
-                       std::uint64_t seed, TorchVoter** voter) {
-  return guarded([&] {
-    *voter = new TorchVoter{
-        fit_voter(static_cast<TorchVoterKind>(kind), inputs, labels, rows, columns, classes, seed)};
-  });
+TorchStatus trainer_state(TorchTrainer const* trainer, TorchTrainerState* state) {
+  return guarded([&] { trainer->network.save(*state); });
 }
 
-void free_voter(TorchVoter* voter) { delete voter; }
+TorchStatus resume_trainer(TorchTrainer* trainer, TorchTrainerState const* state) {
+  return guarded([&] { trainer->network.resume(*state); });
+}
 
-TorchStatus vote(TorchVoter const* voter, float const* inputs, std::int64_t count, float* shares) {
-  return guarded([&] { voter->voter->vote(inputs, count, shares); });
+#ifdef FAIRLANE_OPENCV
+TorchStatus fit_forest(float const* inputs, std::int32_t const* labels, std::int64_t rows,
+                       std::int32_t columns, std::int32_t classes, std::uint64_t seed,
+                       TorchForest** forest) {
+  return guarded(
+      [&] { *forest = new TorchForest{Forest(inputs, labels, rows, columns, classes, seed)}; });
+}
+
+void free_forest(TorchForest* forest) { delete forest; }
+
+TorchStatus forest_votes(TorchForest const* forest, float const* inputs, std::int64_t count,
+                         float* shares) {
+  return guarded([&] { forest->forest.vote(inputs, count, shares); });
 }
 #else
-constexpr decltype(TorchPlugin::fit_voter) make_voter = nullptr;
-constexpr decltype(TorchPlugin::free_voter) free_voter = nullptr;
-constexpr decltype(TorchPlugin::vote) vote = nullptr;
+constexpr decltype(TorchPlugin::fit_forest) fit_forest = nullptr;
+constexpr decltype(TorchPlugin::free_forest) free_forest = nullptr;
+constexpr decltype(TorchPlugin::forest_votes) forest_votes = nullptr;
 #endif
 
 /// Which library multiplies matrices on the CPU: torch's own description tells only what it was
@@ -209,8 +216,10 @@ extern "C" __attribute__((visibility("default"))) void const* fairlane_torch_plu
                                   train,
                                   trainer_logits,
                                   trained_values,
-                                  make_voter,
-                                  free_voter,
-                                  vote};
+                                  trainer_state,
+                                  resume_trainer,
+                                  fit_forest,
+                                  free_forest,
+                                  forest_votes};
   return &plugin;
 }

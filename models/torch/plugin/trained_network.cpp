@@ -36,6 +36,17 @@ Tensor activated(Tensor const& sums, std::int32_t activation, float alpha) {
   }
 }
 
+void copy_out(Tensor const& from, float* to) {
+  Tensor const all = from.to(torch::kCPU);
+  std::copy_n(all.data_ptr<float>(), all.numel(), to);
+}
+
+/// In place: layers and gradients are parts of the tensor.
+void copy_in(Tensor& to, float const* from) {
+  // torch takes no const memory; nothing writes to it.
+  to.copy_(torch::from_blob(const_cast<float*>(from), {to.numel()}, torch::kFloat32));
+}
+
 Tensor probabilities(Tensor const& logits) {
   return logits.size(1) == 1 ? torch::sigmoid(logits) : torch::softmax(logits, 1);
 }
@@ -175,9 +186,23 @@ void TrainedNetwork::logits(float const* inputs, std::int64_t count, float* logi
   std::copy_n(out.data_ptr<float>(), count * outputs_, logits);
 }
 
-void TrainedNetwork::values(float* values) const {
-  Tensor const all = values_.to(torch::kCPU);
-  std::copy_n(all.data_ptr<float>(), all.numel(), values);
+void TrainedNetwork::values(float* values) const { copy_out(values_, values); }
+
+void TrainedNetwork::save(TorchTrainerState& state) const {
+  copy_out(values_, state.values);
+  copy_out(first_moment_, state.first_moment);
+  copy_out(second_moment_, state.second_moment);
+  state.steps = steps_;
+  state.momentum_product = momentum_product_;
+}
+
+void TrainedNetwork::resume(TorchTrainerState const& state) {
+  torch::NoGradGuard const no_gradients;
+  copy_in(values_, state.values);
+  copy_in(first_moment_, state.first_moment);
+  copy_in(second_moment_, state.second_moment);
+  steps_ = state.steps;
+  momentum_product_ = state.momentum_product;
 }
 
 }  // namespace fairlane

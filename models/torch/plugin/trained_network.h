@@ -23,6 +23,9 @@ class TrainedNetwork {
   void logits(float const* inputs, std::int64_t count, float* logits) const;
   /// values: weights and biases, layer by layer.
   void values(float* values) const;
+  /// Fills the state, whose arrays have their sizes.
+  void save(TorchTrainerState& state) const;
+  void resume(TorchTrainerState const& state);
 
  private:
   struct Layer {

@@ -33,7 +33,7 @@ std::string other_value(ConfigKey const& key) {
     if (choice.name != present) return choice.name;
   }
   Json const of_default = recorded_value(key, RunConfig());
-  for (char const* value : {"7", "0.25", "true", "false", "[3]", "x/y.z"}) {
+  for (char const* value : {"7", "0.25", "true", "false", "[3]", "soft", "x/y.z"}) {
     try {
       if (recorded_value(key, config_with(key.name, value)) != of_default) return value;
     } catch (Error const&) {

@@ -145,7 +145,7 @@ TEST(Instances, AFileWithOtherRowsThanAreListedIsNoticed) {
     run(config, options_with(1));
     auto const read_all = [&] {
       TestSubject const subject(config);
-      InstanceFile file(dir, format, InstanceColumns(subject, config.output.columns));
+      InstanceFile file(dir, format, InstanceColumns(subject, config.output));
       InstanceBlock block;
       while (file.next(block)) {
       }

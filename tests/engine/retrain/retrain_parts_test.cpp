@@ -1,87 +1,33 @@
-// What a retraining is made of: voters that are blind, instances that are picked, hidden attributes.
+// What a retraining is made of: instances that are picked, hidden attributes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "engine/results/run.h"
 #include "engine/retrain/candidates.h"
-#include "engine/retrain/electorate.h"
 #include "engine/retrain/found_instances.h"
 #include "engine/retrain/recipe.h"
 #include "engine/retrain/retraining_set.h"
-#include "models/safetensors.h"
-#include "models/train/voter.h"
-#include "tests/engine/train/small_table.h"
+#include "tests/engine/learning/ruled_table.h"
 #include "tests/models/expect_error.h"
-#include "tests/plugin_dir.h"
 
 namespace fairlane {
 namespace {
 
-/// The small table with the network skill + 2 side > 5.5, which is its rule.
-class RuledTable {
- public:
-  explicit RuledTable(std::string const& more = "", std::string const& constraints = "")
-      : small(constraints) {
-    Network rule;
-    DenseLayer layer;
-    layer.inputs = 4;
-    layer.outputs = 1;
-    layer.activation = Activation::kSigmoid;
-    layer.weights = {1.0F, 0.0F, 0.0F, 2.0F};
-    layer.bias = {-5.5F};
-    rule.layers.push_back(layer);
-    write_safetensors(rule, small.file("model.safetensors"));
-    config = small.config("model: model.safetensors\nmethod: themis\nglobal: {num: 60}\n" + more);
-    subject.emplace(config);
-    table = read_training_table(config);
-  }
-
-  SmallTable small;
-  RunConfig config;
-  std::optional<TestSubject> subject;
-  TrainingTable table;
-};
-
-TEST(Electorate, IsBlindToProtectedAttributes) {
-  FL_NEED_TORCH(dir);
-  if (!has_voters()) GTEST_SKIP() << "this plug-in was built without OpenCV (libopencv-ml-dev)";
-  RuledTable const ruled;
-  Electorate const electorate(*ruled.subject, ruled.table, 42, nullptr);
-  ASSERT_EQ(electorate.members().size(), 5U);
-  for (auto const& member : electorate.members()) {
-    EXPECT_EQ(member.held_out.rows, 120);
-    EXPECT_GT(member.held_out.accuracy, 0.8) << member.name;  // skill alone tells 9 of 10
-  }
-  for (Vote const vote : {Vote::kHard, Vote::kSoft}) {
-    for (std::int32_t skill = 0; skill < 10; ++skill) {
-      std::vector<std::int32_t> rows;
-      for (std::int32_t member = 0; member < 6; ++member)
-        rows.insert(rows.end(), {skill, member % 3, member / 3});
-      Votes const votes = electorate.vote(rows, vote);
-      ASSERT_EQ(votes.labels.size(), 6U);
-      for (std::size_t i = 0; i < 6; ++i) {
-        EXPECT_EQ(votes.labels[i], votes.labels[0]);
-        EXPECT_EQ(votes.shares[i], votes.shares[0]);
-      }
-      EXPECT_GE(votes.shares[0], vote == Vote::kHard ? 0.6F : 0.5F);
-      bool const is_clear = skill <= 3 || skill >= 6;  // on both sides
-      if (is_clear) {
-        EXPECT_EQ(votes.labels[0], skill >= 6 ? 1 : 0);
-      }
-    }
-  }
+RetrainConfig by_severity() {
+  RetrainConfig config;
+  config.picking = Picking::kSeverity;
+  return config;
 }
 
 TEST(FoundInstances, AreThoseOfTheRun) {
   RuledTable const ruled;
   run(ruled.config, {});
   FoundInstances const found =
-      read_instances(ruled.config.output.dir, *ruled.subject, Picking::kSeverity);
+      read_instances(ruled.config.output.dir, *ruled.subject, by_severity());
   ASSERT_EQ(found.count(), 12U);  // skill 4 and 5 in three groups on both sides
   for (std::size_t i = 0; i < found.count(); ++i) {
     std::int32_t const* const a = &found.pairs.first[i * 3];
@@ -98,9 +44,15 @@ TEST(FoundInstances, ArePickedAsAsked) {
   RuledTable const ruled;
   run(ruled.config, {});
   FoundInstances const found =
-      read_instances(ruled.config.output.dir, *ruled.subject, Picking::kSeverity);
-  auto const picked = [&](Picking picking) { return pick(found, *ruled.subject, picking, 42); };
-  for (Picking const picking : {Picking::kRandom, Picking::kGroups, Picking::kSeverity}) {
+      read_instances(ruled.config.output.dir, *ruled.subject, by_severity());
+  auto const picked = [&](Picking picking) {
+    RunConfig config = ruled.config;
+    config.retrain.picking = picking;
+    config.global.clusters = 2;
+    return pick(found, *ruled.subject, config, 1);
+  };
+  for (Picking const picking :
+       {Picking::kRandom, Picking::kGroups, Picking::kClusters, Picking::kSeverity}) {
     auto sorted = picked(picking);
     std::ranges::sort(sorted);
     for (std::uint32_t i = 0; i < sorted.size(); ++i) EXPECT_EQ(sorted[i], i);
@@ -116,10 +68,45 @@ TEST(FoundInstances, ArePickedAsAsked) {
     EXPECT_GE(found.severity[by_severity[i - 1]], found.severity[by_severity[i]]);
 }
 
+TEST(FoundInstances, OfClustersArePickedInTurn) {
+  RuledTable const ruled;
+  FoundInstances found;
+  for (std::int32_t i = 0; i < 40; ++i) {
+    // Four of five have a skill of 0 or 1, the others of 9.
+    found.pairs.first.insert(found.pairs.first.end(), {i % 5 == 0 ? 9 : i % 2, i % 3, 0});
+    found.severity.push_back(0.0F);
+  }
+  RunConfig config = ruled.config;
+  config.retrain.picking = Picking::kClusters;
+  config.global.clusters = 2;
+  auto const order = pick(found, *ruled.subject, config, 1);
+  ASSERT_EQ(order.size(), 40U);
+  int rare = 0;
+  for (std::size_t i = 0; i < 16; ++i) rare += order[i] % 5 == 0 ? 1 : 0;
+  EXPECT_EQ(rare, 8);  // all of them, every second one
+}
+
+TEST(FoundInstances, WeighAsTheirSeverityDoes) {
+  RuledTable const ruled;
+  run(ruled.config, {});
+  RetrainConfig config;
+  FoundInstances const even = read_instances(ruled.config.output.dir, *ruled.subject, config);
+  EXPECT_EQ(even.pairs.weights, std::vector<float>(12, 1.0F));
+  config.weights = FoundWeights::kSeverity;
+  FoundInstances const found = read_instances(ruled.config.output.dir, *ruled.subject, config);
+  double sum = 0.0;
+  for (std::size_t i = 0; i < 12; ++i) {
+    sum += static_cast<double>(found.pairs.weights[i]);
+    EXPECT_NEAR(found.pairs.weights[i] * found.severity[0],
+                found.pairs.weights[0] * found.severity[i], 1e-6F);
+  }
+  EXPECT_NEAR(sum, 12.0, 1e-5);
+}
+
 TEST(FoundInstances, BringTheirSimilarSets) {
   RuledTable const ruled;
   FoundInstances found;
-  found.pairs = {{4, 1, 0}, {4, 1, 1}};
+  found.pairs = {{4, 1, 0}, {4, 1, 1}, {1.0F}};
   found.severity = {0.5F};
   using Rows = std::vector<std::int32_t>;
   EXPECT_EQ(added_members(found, 0, *ruled.subject, AddedMembers::kInstance), (Rows{4, 1, 0}));
@@ -136,28 +123,28 @@ TEST(FoundInstances, OfAnotherQuestionAreRefused) {
   other.protected_attributes = {{"group", {}}};
   TestSubject const subject(other);
   expect_error(ExitCode::kData, {"compares other protected values"},
-               [&] { read_instances(ruled.config.output.dir, subject, Picking::kRandom); });
+               [&] { read_instances(ruled.config.output.dir, subject, RetrainConfig{}); });
   RunConfig none = ruled.config;
   none.output.format = OutputFormat::kNone;
   none.output.dir = ruled.small.file("none");
   run(none, {});
   expect_error(ExitCode::kData, {"none", "no instances"},
-               [&] { read_instances(none.output.dir, *ruled.subject, Picking::kRandom); });
+               [&] { read_instances(none.output.dir, *ruled.subject, RetrainConfig{}); });
   RunConfig few = ruled.config;
   few.output.dir = ruled.small.file("few");
   few.output.columns = OutputColumns::kLabels;
   run(few, {});
-  EXPECT_GT(read_instances(few.output.dir, *ruled.subject, Picking::kRandom).count(), 0U);
+  EXPECT_GT(read_instances(few.output.dir, *ruled.subject, RetrainConfig{}).count(), 0U);
   expect_error(ExitCode::kData, {"few", "has no scores", "output.columns: all"},
-               [&] { read_instances(few.output.dir, *ruled.subject, Picking::kSeverity); });
+               [&] { read_instances(few.output.dir, *ruled.subject, by_severity()); });
   few.output.columns = OutputColumns::kInputs;
   RunOptions replacing;
   replacing.overwrite = true;
   run(few, replacing);
   expect_error(ExitCode::kData, {"few", "has no pairs"},
-               [&] { read_instances(few.output.dir, *ruled.subject, Picking::kRandom); });
+               [&] { read_instances(few.output.dir, *ruled.subject, RetrainConfig{}); });
   expect_error(ExitCode::kNoInput, {"manifest.json"}, [&] {
-    read_instances(ruled.small.file("absent"), *ruled.subject, Picking::kRandom);
+    read_instances(ruled.small.file("absent"), *ruled.subject, RetrainConfig{});
   });
 }
 
@@ -183,7 +170,7 @@ TEST(RetrainingSet, ForgetsProtectedAttributesBitForBit) {
 TEST(RetrainingSet, IsWrittenWithWhatWasAdded) {
   RuledTable const ruled;
   AddedRows added;
-  added.set(ruled.table, {4, 1, 0, 5, 2, 1}, {0, 1}, {0.6F, 1.0F});
+  added.set(ruled.table, {4, 1, 0, 5, 2, 1}, {{0, 1}, {0.6F, 1.0F}}, {1.0F, 3.0F});
   EXPECT_EQ(added_csv(ruled.table.domain, added),
             "skill,group,side,hired,vote\n4,1,0,0,0.6000\n5,2,1,1,1.0000\n");
   TrainingRows rows;
@@ -198,18 +185,29 @@ TEST(RetrainingSet, IsWrittenWithWhatWasAdded) {
   EXPECT_EQ(rows.inputs, (std::vector<float>{9, 0, 0, 1, 4, 1, 1, 0, 5, 2, 0, 1}));
 }
 
+TEST(RetrainingSet, WeighsWhatWasAdded) {
+  RuledTable const ruled;
+  AddedRows added;
+  added.set(ruled.table, {4, 1, 0, 5, 2, 1}, {{0, 1}, {0.6F, 1.0F}}, {0.5F, 3.0F});
+  std::vector<float> weights = {1.0F, 2.0F, 1.0F, 2.0F};  // of classes
+  added.weigh(weights);
+  EXPECT_EQ(weights, (std::vector<float>{1.0F, 2.0F, 0.5F, 6.0F}));
+}
+
 TEST(RetrainingSet, KeepsWhatEarlierRoundsAdded) {
   RuledTable const ruled;
   AddedRows first;
-  first.set(ruled.table, {4, 1, 0, 5, 2, 1}, {0, 1}, {0.6F, 1.0F});
+  first.set(ruled.table, {4, 1, 0, 5, 2, 1}, {{0, 1}, {0.6F, 1.0F}}, {1.0F, 3.0F});
   AddedRows second;
-  second.set(ruled.table, {9, 0, 1}, {1}, {0.8F});
+  second.set(ruled.table, {9, 0, 1}, {{1}, {0.8F}}, {0.5F});
   AddedRows all;
   all.append(first);
   all.append(second);
   EXPECT_EQ(added_csv(ruled.table.domain, all),
             "skill,group,side,hired,vote\n4,1,0,0,0.6000\n5,2,1,1,1.0000\n9,0,1,1,0.8000\n");
+  EXPECT_EQ(all.weights, (std::vector<float>{1.0F, 3.0F, 0.5F}));
   all.keep(2);
+  EXPECT_EQ(all.weights.size(), 2U);
   EXPECT_EQ(added_csv(ruled.table.domain, all), added_csv(ruled.table.domain, first));
   EXPECT_EQ(all.rows.inputs, first.rows.inputs);
 }

@@ -80,9 +80,11 @@ extern "C" void const* FAKE_ENTRY() {
       .train = nullptr,
       .trainer_logits = nullptr,
       .trained_values = nullptr,
-      .fit_voter = nullptr,
-      .free_voter = nullptr,
-      .vote = nullptr,
+      .trainer_state = nullptr,
+      .resume_trainer = nullptr,
+      .fit_forest = nullptr,
+      .free_forest = nullptr,
+      .forest_votes = nullptr,
   };
   return &plugin;
 }

@@ -1,4 +1,4 @@
-#include "engine/train/training_table.h"
+#include "engine/learning/training_table.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "engine/train/training_draws.h"
+#include "engine/learning/training_draws.h"
 #include "models/data/csv.h"
 #include "models/data/domain_yaml.h"
 
@@ -108,6 +108,17 @@ TrainingTable read_training_table(RunConfig const& config) {
   take(0, test, table.test);
   take(test, test + validation, table.validation);
   take(test + validation, count, table.train);
+  return table;
+}
+
+TrainingTable read_training_table(RunConfig const& config, Model const& model) {
+  TrainingTable table = read_training_table(config);
+  int const classes = std::max(2, model.outputs());
+  if (table.classes > classes) {
+    throw bad_table(config, fmt::format("has {} classes, but {} decides on {}, expected no more",
+                                        table.classes, escaped(config.model), classes));
+  }
+  table.classes = classes;
   return table;
 }
 

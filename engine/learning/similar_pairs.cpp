@@ -1,8 +1,8 @@
-#include "engine/train/similar_pairs.h"
+#include "engine/learning/similar_pairs.h"
 
 #include <algorithm>
 
-#include "engine/train/training_draws.h"
+#include "engine/learning/training_draws.h"
 
 namespace fairlane {
 namespace {
@@ -38,7 +38,11 @@ void append(Domain const& domain, std::vector<std::int32_t> const& row,
 
 SimilarPairs::SimilarPairs(TestSubject const& subject, TrainingRows const& rows,
                            double random_share, std::uint64_t seed, KnownPairs const& known)
-    : subject_(subject), rows_(rows), random_share_(random_share), seed_(seed), known_(known) {}
+    : subject_(subject), rows_(rows), random_share_(random_share), seed_(seed), known_(known) {
+  double sum = 0.0;
+  for (float const weight : known.weights)
+    known_sums_.push_back(sum += static_cast<double>(weight));
+}
 
 void SimilarPairs::draw(std::uint32_t batch, std::size_t pairs, std::vector<float>& first,
                         std::vector<float>& second) const {
@@ -51,8 +55,12 @@ void SimilarPairs::draw(std::uint32_t batch, std::size_t pairs, std::vector<floa
   for (std::uint32_t k = 0; k < pairs; ++k) {
     auto const words = training_words(TrainingDraw::kPairRow, k, batch, seed_);
     if (!known_.first.empty() && unit_number(words.w[3]) < kKnownShare) {
-      auto const count = static_cast<std::uint32_t>(known_.first.size() / width);
-      std::size_t const at = below_count(words.w[1], count) * width;
+      // The first whose sum is above the draw: one without weight is none.
+      auto const drawn =
+          std::ranges::upper_bound(known_sums_, unit_number(words.w[1]) * known_sums_.back());
+      auto const last = static_cast<std::ptrdiff_t>(known_sums_.size()) - 1;
+      std::size_t const at =
+          static_cast<std::size_t>(std::min(drawn - known_sums_.begin(), last)) * width;
       std::copy_n(&known_.first[at], width, row.begin());
       append(domain, row, encoded, first);
       std::copy_n(&known_.second[at], width, row.begin());

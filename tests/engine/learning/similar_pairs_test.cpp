@@ -1,11 +1,11 @@
-#include "engine/train/similar_pairs.h"
+#include "engine/learning/similar_pairs.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
-#include "tests/engine/train/small_table.h"
+#include "tests/engine/learning/small_table.h"
 
 namespace fairlane {
 namespace {
@@ -80,7 +80,7 @@ TEST(SimilarPairs, ComeFromTheTableAsOftenAsAsked) {
 
 TEST(SimilarPairs, TakeKnownOnesAmongOthers) {
   PairedTable const paired("side");
-  KnownPairs const known{{9, 1, 0}, {9, 1, 1}};
+  KnownPairs const known{{9, 1, 0}, {9, 1, 1}, {1.0F}};
   TrainingRows one;
   one.attributes = 3;
   one.columns = 4;
@@ -96,6 +96,25 @@ TEST(SimilarPairs, TakeKnownOnesAmongOthers) {
     ++taken;
   }
   EXPECT_NEAR(taken, 100, 45);  // a quarter, within five deviations
+}
+
+TEST(SimilarPairs, TakeKnownOnesAsOftenAsTheyWeigh) {
+  PairedTable const paired("side");
+  KnownPairs const known{
+      {3, 0, 0, 4, 0, 0, 5, 0, 0}, {3, 0, 1, 4, 0, 1, 5, 0, 1}, {1.0F, 0.0F, 3.0F}};
+  TrainingRows one;
+  one.attributes = 3;
+  one.columns = 4;
+  std::int32_t const row[] = {7, 2, 1};
+  one.add(paired.table_.domain, row, 1);
+  std::vector<float> first;
+  std::vector<float> second;
+  SimilarPairs(paired.subject_, one, 0.0, 3, known).draw(0, 4000, first, second);
+  std::map<int, int> taken;
+  for (std::size_t k = 0; k < 4000; ++k) ++taken[codes(&first[k * 4])[0]];
+  EXPECT_NEAR(taken[3], 250, 80);  // within five deviations
+  EXPECT_EQ(taken[4], 0);
+  EXPECT_NEAR(taken[5], 750, 130);
 }
 
 TEST(SimilarPairs, AreOfMembersThatExist) {

@@ -1,4 +1,4 @@
-#include "models/train/voter.h"
+#include "models/train/forest.h"
 
 #include <gtest/gtest.h>
 
@@ -12,9 +12,9 @@
 namespace fairlane {
 namespace {
 
-#define FL_NEED_VOTERS(dir) \
+#define FL_NEED_FOREST(dir) \
   FL_NEED_TORCH(dir);       \
-  if (!has_voters()) GTEST_SKIP() << "this plug-in was built without OpenCV (libopencv-ml-dev)"
+  if (!has_forest()) GTEST_SKIP() << "this plug-in was built without OpenCV (libopencv-ml-dev)"
 
 /// Points around three centres.
 struct Clouds {
@@ -33,14 +33,12 @@ struct Clouds {
   }
 };
 
-class VoterOfKind : public testing::TestWithParam<VoterKind> {};
-
-TEST_P(VoterOfKind, LearnsWhatIsApart) {
-  FL_NEED_VOTERS(dir);
+TEST(RandomForest, LearnsWhatIsApart) {
+  FL_NEED_FOREST(dir);
   Clouds const known(1, 300);
   Clouds const other(2, 90);
   // A fourth class that no row has.
-  FittedVoter const voter(GetParam(), known.inputs, known.labels, 4, 5);
+  RandomForest const voter(known.inputs, known.labels, 4, 5);
   auto const shares = voter.vote(other.inputs);
   ASSERT_EQ(shares.size(), other.labels.size() * 4);
   for (std::size_t i = 0; i < other.labels.size(); ++i) {
@@ -52,24 +50,21 @@ TEST_P(VoterOfKind, LearnsWhatIsApart) {
   }
 }
 
-TEST_P(VoterOfKind, IsAFunctionOfWhatItIsGiven) {
-  FL_NEED_VOTERS(dir);
+TEST(RandomForest, IsAFunctionOfWhatItIsGiven) {
+  FL_NEED_FOREST(dir);
   Clouds const known(3, 200);
   Clouds const other(4, 50);
-  auto const once = FittedVoter(GetParam(), known.inputs, known.labels, 3, 5).vote(other.inputs);
-  auto const again = FittedVoter(GetParam(), known.inputs, known.labels, 3, 5).vote(other.inputs);
+  auto const once = RandomForest(known.inputs, known.labels, 3, 5).vote(other.inputs);
+  auto const again = RandomForest(known.inputs, known.labels, 3, 5).vote(other.inputs);
   EXPECT_EQ(once, again);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, VoterOfKind,
-                         testing::Values(VoterKind::kForest, VoterKind::kNeighbours));
-
-TEST(Voter, SaysThatThePlugInHasNone) {
+TEST(RandomForest, SaysThatThePlugInHasNone) {
   PluginDir const dir(fake_plugin("lying"));
   Clouds const known(1, 30);
-  EXPECT_FALSE(has_voters());
+  EXPECT_FALSE(has_forest());
   expect_error(ExitCode::kUnavailable, {"without OpenCV", "libopencv-ml-dev"},
-               [&] { FittedVoter(VoterKind::kForest, known.inputs, known.labels, 3, 5); });
+               [&] { RandomForest(known.inputs, known.labels, 3, 5); });
 }
 
 }  // namespace

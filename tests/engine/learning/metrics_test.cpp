@@ -1,4 +1,4 @@
-#include "engine/train/metrics.h"
+#include "engine/learning/metrics.h"
 
 #include <gtest/gtest.h>
 

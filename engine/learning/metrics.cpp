@@ -1,4 +1,4 @@
-#include "engine/train/metrics.h"
+#include "engine/learning/metrics.h"
 
 #include <algorithm>
 #include <cmath>

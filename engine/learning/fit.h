@@ -4,12 +4,15 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "engine/config/run_config.h"
-#include "engine/train/training_table.h"
+#include "engine/learning/fit_state.h"
+#include "engine/learning/training_table.h"
 #include "models/network.h"
+#include "models/train/network_trainer.h"
 
 namespace fairlane {
 
@@ -35,15 +38,6 @@ class PairSource {
                     std::vector<float>& second) const = 0;
 };
 
-/// One epoch. loss is the mean over its batches; those of the validation rows are NaN where there
-/// are none.
-struct Epoch {
-  int number = 0;  // from 1
-  double loss = 0.0;
-  double validation_loss = 0.0;
-  double validation_accuracy = 0.0;
-};
-
 /// epochs  all that ran
 /// best    number of the epoch whose weights were kept
 struct Fitted {
@@ -55,18 +49,58 @@ struct Fitted {
 /// weights   [train.count()] of the rows
 /// pairs     with train.consistency; null: none
 /// stop      set by a signal: Error(kInterrupted)
+/// is_saved  its state may be saved after every epoch
 /// progress  called after every epoch
 struct FitOptions {
   std::vector<float> weights;
   PairSource const* pairs = nullptr;
   bool on_gpu = false;
   std::atomic<bool> const* stop = nullptr;
+  bool is_saved = false;
   std::function<void(Epoch const&)> progress;
 };
 
-/// Trains on all rows in random order, epoch by epoch; keeps the weights with the least loss on the
-/// validation rows, or the last ones where there are none. A function of its arguments on a CPU.
-/// Throws Error(kUnavailable | kInterrupted), and Error(kData) where the loss is no number.
+/// A training on all rows in random order, epoch by epoch; keeps the weights with the least loss on
+/// the validation rows, or the last ones where there are none. A function of its arguments on a CPU.
+class Fit {
+ public:
+  /// initial, train, config: outlive this. Throws Error(kUnavailable).
+  Fit(Network const& initial, TrainingRows const& train, TrainingRows const& validation,
+      TrainConfig const& config, std::uint64_t seed, FitOptions options);
+  ~Fit();
+  Fit(Fit const&) = delete;
+  Fit& operator=(Fit const&) = delete;
+
+  /// All epochs have run, or none has been better for train.patience.
+  bool is_done() const;
+  /// Throws Error(kUnavailable | kInterrupted), and Error(kData) where the loss is no number.
+  void run_epoch();
+  Fitted const& fitted() const { return fitted_; }
+
+  /// After the last epoch, whichever has begun; with is_saved.
+  FitState state() const;
+  /// Goes on behind these epochs. Throws Error.
+  void resume(FitState const& state);
+
+ private:
+  class Standard;
+
+  /// Returns the mean loss.
+  double learn(std::uint32_t epoch);
+
+  TrainConfig const& config_;
+  std::uint64_t seed_;
+  FitOptions options_;
+  TrainingRows const& train_;
+  TrainingRows validation_;  // whose inputs are standard
+  std::unique_ptr<Standard> standard_;
+  NetworkTrainer trainer_;
+  int outputs_;
+  Fitted fitted_;
+  TrainerState trained_;  // after the last epoch
+};
+
+/// All epochs of it. Throws as they do.
 Fitted fit(Network const& initial, TrainingRows const& train, TrainingRows const& validation,
            TrainConfig const& config, std::uint64_t seed, FitOptions const& options);
 

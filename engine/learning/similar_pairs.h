@@ -4,21 +4,24 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/learning/fit.h"
+#include "engine/learning/training_table.h"
 #include "engine/subject/subject.h"
-#include "engine/train/fit.h"
-#include "engine/train/training_table.h"
 
 namespace fairlane {
 
 /// Pairs of members of similar sets that somebody has found.
 /// first, second  [pairs][attributes] codes
+/// weights        [pairs] how often each is drawn, beside the others
 struct KnownPairs {
   std::vector<std::int32_t> first;
   std::vector<std::int32_t> second;
+  std::vector<float> weights;
 
   void append(KnownPairs const& more) {
     first.insert(first.end(), more.first.begin(), more.first.end());
     second.insert(second.end(), more.second.begin(), more.second.end());
+    weights.insert(weights.end(), more.weights.begin(), more.weights.end());
   }
 };
 
@@ -30,7 +33,7 @@ class SimilarPairs final : public PairSource {
   /// subject       the domain and the compared protected values; outlives this
   /// rows          of the table; outlive this
   /// random_share  of the other pairs, whose first member is a random input of the domain
-  /// known         may be empty; outlives this
+  /// known         may be empty, else some weight is above 0; outlives this
   SimilarPairs(TestSubject const& subject, TrainingRows const& rows, double random_share,
                std::uint64_t seed, KnownPairs const& known);
 
@@ -43,6 +46,7 @@ class SimilarPairs final : public PairSource {
   double random_share_;
   std::uint64_t seed_;
   KnownPairs const& known_;
+  std::vector<double> known_sums_;  // [known] of the weights up to each
 };
 
 /// Sets the protected values of a row of codes to combination `variant`, in product order.

@@ -1,4 +1,4 @@
-#include "engine/train/training_table.h"
+#include "engine/learning/training_table.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <map>
 #include <numeric>
 
-#include "engine/train/training_draws.h"
-#include "tests/engine/train/small_table.h"
+#include "engine/learning/training_draws.h"
+#include "tests/engine/learning/small_table.h"
 #include "tests/models/expect_error.h"
 
 namespace fairlane {

@@ -1,4 +1,4 @@
-#include "engine/train/training_draws.h"
+#include "engine/learning/training_draws.h"
 
 #include <numeric>
 #include <utility>

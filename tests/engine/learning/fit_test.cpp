@@ -1,12 +1,15 @@
-#include "engine/train/fit.h"
+#include "engine/learning/fit.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
 
-#include "engine/train/similar_pairs.h"
-#include "tests/engine/train/small_table.h"
+#include "engine/learning/similar_pairs.h"
+#include "tests/engine/learning/small_table.h"
 #include "tests/models/expect_error.h"
 #include "tests/plugin_dir.h"
 
@@ -127,6 +130,53 @@ TEST(Fit, StopsAndSaysWhatWentWrong) {
   expect_error(ExitCode::kData, {"the loss of epoch", "train.learning_rate", "1e+30"},
                [&] { fitted(small, "epochs: 9, optimizer: sgd, learning_rate: 1.0e+30"); });
 }
+
+class FitOf : public testing::TestWithParam<char const*> {};
+
+TEST_P(FitOf, GoesOnBehindEveryEpochAsIfNothingHadHappened) {
+  FL_NEED_TORCH(dir);
+  SmallTable const small;
+  RunConfig const config =
+      small.config(std::string("train: {layers: [6], epochs: 6, optimizer: ") + GetParam() + "}\n");
+  TrainingTable const table = read_training_table(config);
+  Network const initial = initial_network(config.train, 4, 1, config.seed);
+  FitOptions options;
+  options.weights = row_weights(table.train, table.classes, ClassWeights::kNone);
+  options.is_saved = true;
+  auto const make = [&] {
+    return std::make_unique<Fit>(initial, table.train, table.validation, config.train, config.seed,
+                                 options);
+  };
+  auto const whole = make();
+  std::vector<FitState> states;
+  while (!whole->is_done()) {
+    whole->run_epoch();
+    states.push_back(whole->state());
+  }
+  ASSERT_EQ(states.size(), 6U);
+  std::string const path = small.file("state");
+  for (FitState const& saved : states) {
+    CheckpointWriter writer(path, "this test");
+    saved.write(writer);
+    writer.commit();
+    auto const reader = open_checkpoint(path, "this test", {});
+    ASSERT_NE(reader, nullptr);
+    auto const read = FitState::read(*reader);
+    ASSERT_TRUE(read.has_value());
+    auto const rest = make();
+    rest->resume(*read);
+    while (!rest->is_done()) rest->run_epoch();
+    EXPECT_EQ(rest->fitted().network.values(), whole->fitted().network.values());
+    EXPECT_EQ(rest->fitted().best, whole->fitted().best);
+    ASSERT_EQ(rest->fitted().epochs.size(), 6U);
+    for (std::size_t e = 0; e < 6; ++e) {
+      EXPECT_EQ(rest->fitted().epochs[e].number, static_cast<int>(e) + 1);
+      EXPECT_EQ(rest->fitted().epochs[e].loss, whole->fitted().epochs[e].loss);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllOptimizers, FitOf, testing::Values("sgd", "adam", "nadam"));
 
 TEST(Fit, WeighsClassesTheSame) {
   SmallTable const small;

@@ -1,17 +1,19 @@
-// The classifiers that label added rows: they do not see the protected attributes.
+// The classifiers that label IDIs: they do not see the protected attributes.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "engine/config/run_config.h"
+#include "engine/learning/metrics.h"
+#include "engine/learning/nearest_neighbours.h"
+#include "engine/learning/training_table.h"
 #include "engine/subject/subject.h"
-#include "engine/train/metrics.h"
-#include "engine/train/training_table.h"
-#include "models/train/voter.h"
+#include "models/train/forest.h"
 
 namespace fairlane {
 
@@ -34,7 +36,7 @@ class Electorate {
   Electorate(TestSubject const& subject, TrainingTable const& table, std::uint64_t seed,
              std::atomic<bool> const* stop);
 
-  /// rows: [count][attributes] codes.
+  /// rows: [count][attributes] codes. What a row gets is a function of that row alone; any thread.
   Votes vote(std::span<std::int32_t const> rows, Vote vote) const;
 
   struct Member {
@@ -45,25 +47,41 @@ class Electorate {
   std::vector<Member> const& members() const { return members_; }
 
  private:
-  /// One column of the inputs.
-  struct Column {
+  /// An attribute that is seen.
+  struct Seen {
     std::size_t attribute = 0;
-    std::int32_t code = 0;  // one-hot: which it stands for
-    bool is_one_hot = false;
+    std::vector<std::int32_t> codes;  // that are one-hot; empty: a number
     double mean = 0.0;
     double deviation = 1.0;
+
+    float standard(std::int32_t code) const {
+      return static_cast<float>((code - mean) / deviation);
+    }
   };
 
+  /// What networks and the forest take: [rows][columns_].
   std::vector<float> inputs(std::span<std::int32_t const> rows) const;
-  /// Shares [voters][rows][classes].
-  std::vector<std::vector<float>> shares(std::vector<float> const& inputs) const;
+  /// The same with a number for each category: [rows][seen_].
+  std::vector<float> mixed(std::span<std::int32_t const> rows) const;
+  /// Shares [members][rows][classes].
+  std::vector<std::vector<float>> shares(std::span<std::int32_t const> rows) const;
 
   std::size_t attributes_;
   int classes_;
-  std::vector<Column> columns_;
+  std::vector<Seen> seen_;
+  std::size_t columns_ = 0;
   std::vector<Network> networks_;
-  std::vector<std::unique_ptr<FittedVoter>> voters_;
+  std::optional<NearestNeighbours> neighbours_;
+  std::optional<RandomForest> forest_;
   std::vector<Member> members_;
 };
+
+/// Name of each, and how good it is on the rows that were held out.
+Json voters_json(std::vector<Electorate::Member> const& members);
+
+/// The electorate of the table that a configuration names, which is divided as `train` divides it by
+/// default. Throws as Electorate and read_training_table do.
+Electorate table_electorate(RunConfig const& config, TestSubject const& subject,
+                            std::atomic<bool> const* stop);
 
 }  // namespace fairlane
