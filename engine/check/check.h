@@ -12,6 +12,13 @@ namespace fairlane {
 
 /// Outcome of a check.
 struct CheckResult {
+  static constexpr std::size_t kListed = 20;  // failures and marginal pairs named
+  /// Notes a failure.
+  void fail(std::string const& text) {
+    ++failed;
+    if (failures.size() < kListed) failures.push_back(text);
+  }
+
   std::int64_t instances = 0;  // rows read
   std::int64_t confirmed =
       0;  // labels of both members hold and differ, beyond the float32 error bound
@@ -24,8 +31,8 @@ struct CheckResult {
   std::int64_t run_undefined = 0;      // and those of them without a finite output
   std::string unchecked;               // why nothing could be verified; empty where something was
   bool asked_again = false;            // a model that is no network, for scores anew
-  std::vector<std::string> failures;   // first 20, one line each: file:line, what
-  std::vector<std::string> marginals;  // first 20
+  std::vector<std::string> failures;   // the first, one line each: file:line, what
+  std::vector<std::string> marginals;  // the first
 };
 
 /// Reads manifest.json, summary.json, instances.csv (or npy) of a finished directory, the model and
@@ -38,10 +45,5 @@ CheckResult check_directory(std::string const& dir, ModelOptions const& options 
 
 /// Throws Error(kNoInput | kOutput) where a directory is not that of a finished run.
 void check_finished(std::string const& dir);
-
-/// Logits of one row in double precision, and a bound on the error of any float32 evaluation in
-/// fma-chain order. logits [outputs], bound [outputs].
-void evaluate_double(Network const& network, std::int32_t const* row, std::vector<double>& logits,
-                     std::vector<double>& bound);
 
 }  // namespace fairlane

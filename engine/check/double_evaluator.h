@@ -49,4 +49,9 @@ class DoubleEvaluator final : public RowEvaluator {
   std::vector<double> size_;
 };
 
+/// Logits of one row in double precision, and a bound on the error of any float32 evaluation in
+/// fma-chain order. logits [outputs], bound [outputs].
+void evaluate_double(Network const& network, std::int32_t const* row, std::vector<double>& logits,
+                     std::vector<double>& bound);
+
 }  // namespace fairlane

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "engine/check/double_evaluator.h"
 #include "engine/results/run.h"
 #include "tests/engine/search/small_subject.h"
 #include "tests/models/expect_error.h"

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/check/check.h"
 #include "engine/count/enumerate.h"
 #include "engine/count/estimate.h"
 #include "engine/count/region.h"

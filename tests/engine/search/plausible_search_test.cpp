@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/check/check.h"
 #include "engine/count/domain_share.h"
 #include "engine/count/enumerate.h"
 #include "engine/plausibility/plausibility.h"

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "engine/check/check.h"
 #include "engine/count/enumerate.h"
 #include "engine/count/estimate.h"
 #include "tests/engine/results/run_output.h"

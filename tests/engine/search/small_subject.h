@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/check/check.h"
+#include "engine/check/double_evaluator.h"
 #include "engine/config/run_config.h"
 #include "kernels/backend.h"
 #include "models/data/domain.h"

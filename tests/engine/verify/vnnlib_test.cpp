@@ -9,7 +9,7 @@
 #include <map>
 #include <sstream>
 
-#include "engine/check/check.h"
+#include "engine/check/double_evaluator.h"
 #include "engine/verify/verify.h"
 #include "models/network_file.h"
 #include "tests/engine/search/small_subject.h"

@@ -1,6 +1,7 @@
 // GRFT: equal to a search of one seed and one origin after the other, however it is executed, and
 // as strong as the authors' program.
 #include "engine/search/genetic/grft_search.h"
+#include "engine/check/check.h"
 
 #include <gtest/gtest.h>
 

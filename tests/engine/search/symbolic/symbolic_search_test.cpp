@@ -1,5 +1,6 @@
 // Symbolic generation against a plain sequential program, and however it is executed.
 #include "engine/search/symbolic/symbolic_search.h"
+#include "engine/check/check.h"
 
 #include <gtest/gtest.h>
 
