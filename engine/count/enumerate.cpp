@@ -51,7 +51,7 @@ class Enumeration {
         backend_(make_backend(subject_, execution_, config.seed, {}, options.notice)),
         walker_(backend_->make_walker(lists_)),
         counts_(walker_->plan()),
-        findings_(*backend_, walker_->plan(), options.instances, config.seed) {
+        findings_(*backend_, walker_->plan(), options.instances, config.seed, keeping()) {
     if (out_ != nullptr && findings_.wanted())
       models_ = table_models(config, subject_, thread_count(options.execution), options.stop);
   }
@@ -62,6 +62,12 @@ class Enumeration {
   std::string manifest(Shard const& shard) const {
     return manifest_json(config_, subject_, Cut{},
                          {{"enumerate", options_of_shard(options_, shard)}});
+  }
+  /// What the first rank has found goes to disk where it must, and what others find to it.
+  WalkFindings::Keeping keeping() const {
+    if (!is_first()) return {};
+    return {out_->partial("spill"), memory_limit(options_.execution) / kRecordShares,
+            thread_count(options_.execution)};
   }
   bool is_first() const { return options_.ranks == nullptr || options_.ranks->is_first(); }
   /// Of the first rank, once all know that they count the same.
@@ -152,22 +158,23 @@ void Enumeration::write_findings(EnumerationReport& report) {
   std::vector<std::uint64_t> group;
   std::vector<std::uint32_t> variant;
   std::vector<std::int32_t> row(static_cast<std::size_t>(subject.get().columns));
-  auto const& instances = findings_.instances();
-  for (std::size_t at = 0; at < instances.size(); at += kVisitsAtOnce) {
-    std::size_t const n = std::min(kVisitsAtOnce, instances.size() - at);
-    group.resize(n * words);
-    variant.resize(n);
-    for (std::size_t i = 0; i < n; ++i) {
-      walker_->plan().row(instances[at + i].group, row.data());
-      subject.group_key(row.data(), &group[i * words]);
-      variant[i] = static_cast<std::uint32_t>(instances[at + i].variant);
+  findings_.for_each([&](std::vector<WalkInstance> const& instances) {
+    for (std::size_t at = 0; at < instances.size(); at += kVisitsAtOnce) {
+      std::size_t const n = std::min(kVisitsAtOnce, instances.size() - at);
+      group.resize(n * words);
+      variant.resize(n);
+      for (std::size_t i = 0; i < n; ++i) {
+        walker_->plan().row(instances[at + i].group, row.data());
+        subject.group_key(row.data(), &group[i * words]);
+        variant[i] = static_cast<std::uint32_t>(instances[at + i].variant);
+      }
+      std::vector<std::uint64_t> const finder(n, kFoundByWalk);
+      std::vector<std::uint8_t> const state(n, kVisitHit);
+      found.add_distinct(
+          {n, static_cast<int>(words), group.data(), variant.data(), finder.data(), state.data()},
+          std::numeric_limits<std::uint64_t>::max());
     }
-    std::vector<std::uint64_t> const finder(n, kFoundByWalk);
-    std::vector<std::uint8_t> const state(n, kVisitHit);
-    found.add_distinct(
-        {n, static_cast<int>(words), group.data(), variant.data(), finder.data(), state.data()},
-        std::numeric_limits<std::uint64_t>::max());
-  }
+  });
   found.finish(std::numeric_limits<std::uint64_t>::max());
   report.found = found.counts();
   report.signature = write_instances(config_, subject_, found, *backend_, models_, *out_).signature;
@@ -258,7 +265,7 @@ void Enumeration::add_instances(std::string const& dir) {
             throw Error(ExitCode::kIntegrity,
                         fmt::format("{}: an instance lies outside what is counted", escaped(dir)));
           }
-          findings_.add_one({findings_.order_of(group, variant), group, variant, 0});
+          findings_.add_written(group, variant);
         },
         [&](std::int64_t number, char const* what) {
           throw Error(ExitCode::kIntegrity, fmt::format("{}: {}", file.place(number), what));

@@ -298,7 +298,7 @@ bool WalkSearch::take_shares() {
     any = true;
     for (HeadRange const& left : share->left) add_part(left.begin, left.end);
     counts_.add(share->counts);
-    for (WalkInstance const& instance : share->instances) findings_.add_one(instance);
+    findings_.add(share->found);
   }
   if (any) count_progress();
   return any;
@@ -326,12 +326,10 @@ void WalkSearch::help(Ranks& ranks) {
     add_part(range->begin, range->end);
     while (!parts_.empty() && !helper.asked_to_stop())
       walk_slice(std::numeric_limits<std::int64_t>::max());
-    findings_.finish();
-    WalkShare share{{}, std::move(counts_), findings_.instances()};
+    WalkShare share{{}, std::move(counts_), findings_.release()};
     for (Part const& part : parts_) share.left.push_back({part.begin, part.end});
     helper.send(share);
     counts_ = GroupCounts(walker_.plan());
-    findings_.clear();
   }
 }
 
@@ -450,13 +448,13 @@ void WalkSearch::read_state(CheckpointReader const& state) {
   counts_.counters = state.values<std::uint64_t>("counters");
   for (std::size_t l = 0; l < counts_.list_groups.size(); ++l)
     counts_.list_groups[l] = state.values<std::uint64_t>("list" + std::to_string(l));
-  for (auto const& instance : state.values<WalkInstance>("instances")) findings_.add_one(instance);
+  findings_.restore(state);
   started_ = heads_left();
 }
 
 void WalkSearch::write_state(CheckpointWriter& state) {
   is_whole_ = false;  // a scorer may fail in it
-  findings_.finish();
+  findings_.save(state);
   is_whole_ = true;
   std::vector<std::int64_t> left;  // begin and end of groups, one range after the other
   for (Part const& part : parts_) {
@@ -472,7 +470,6 @@ void WalkSearch::write_state(CheckpointWriter& state) {
   state.add("counters", counts_.counters);
   for (std::size_t l = 0; l < counts_.list_groups.size(); ++l)
     state.add("list" + std::to_string(l), counts_.list_groups[l]);
-  state.add("instances", findings_.instances());
 }
 
 }  // namespace

@@ -72,7 +72,8 @@ std::optional<WalkShare> WalkDealer::poll() {
   };
   take_counts(share.counts.counters);
   for (auto& list : share.counts.list_groups) take_counts(list);
-  share.instances = from.take<WalkInstance>();
+  share.found.groups = from.take<std::int64_t>();
+  share.found.drawn = from.take<WalkInstance>();
   out_[static_cast<std::size_t>(message->from)].pop_front();
   return share;
 }
@@ -125,7 +126,8 @@ void WalkHelper::send(WalkShare const& share) {
   bytes.add(std::vector<std::int64_t>{share.counts.groups, share.counts.skipped});
   bytes.add(share.counts.counters);
   for (auto const& list : share.counts.list_groups) bytes.add(list);
-  bytes.add(share.instances);
+  bytes.add(share.found.groups);
+  bytes.add(share.found.drawn);
   ranks_.send(0, bytes.bytes());
   // A stopped rank says what it has before it ends.
   if (ranks_.asked_to_stop()) return;

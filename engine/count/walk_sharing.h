@@ -30,7 +30,7 @@ struct WalkManner {
 struct WalkShare {
   std::vector<HeadRange> left;
   GroupCounts counts;
-  std::vector<WalkInstance> instances;
+  WalkFound found;
 };
 
 /// Rank 0's side.

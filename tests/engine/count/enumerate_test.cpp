@@ -145,15 +145,20 @@ INSTANTIATE_TEST_SUITE_P(Subjects, Enumerate,
                                            "many constrained"),
                          name_of_kind);
 
-/// A domain large enough for several slices, interrupted after each of them.
-TEST(EnumerateBig, GoesOnWhereItWasStopped) {
+/// A domain large enough for several slices, interrupted after each of them, with less memory than
+/// the groups of all IDIs take.
+void expect_to_go_on(WantedInstances const& wanted) {
   TemporaryFolder const folder;
   SmallShape shape;
-  shape.ranges = {4, 9, 8, 9, 3, 11, 9, 8, 3};
+  shape.ranges = {4, 9, 8, 9, 3, 11, 5, 5, 3};
+  shape.seed = 3;  // one input in seven is an IDI
   RunConfig const config = small_config(folder, shape);
-  EnumerateOptions options = enumerate_on(2);
-  options.instances.sample = 100;
-  enumerate(to(config, folder.file("once")), options);
+  EnumerateOptions options = enumerate_on(1);
+  options.instances = wanted;
+  auto const summary = nlohmann::json::parse(enumerate(to(config, folder.file("once")), options));
+  options.execution.memory = std::uint64_t{1} << 17;
+  EXPECT_GT(summary["counts"]["unique_groups"].get<std::uint64_t>() * sizeof(std::int64_t),
+            4 * options.execution.memory);
 
   std::atomic<bool> stop{true};
   int stops = 0;
@@ -173,6 +178,10 @@ TEST(EnumerateBig, GoesOnWhereItWasStopped) {
   EXPECT_LT(stops, kMostStops);
   expect_same_output(folder.file("once"), folder.file("often"));
 }
+
+TEST(EnumerateBig, GoesOnWithASampleWhereItWasStopped) { expect_to_go_on({false, 100}); }
+
+TEST(EnumerateBig, GoesOnWithAllIdisWhereItWasStopped) { expect_to_go_on({true, 0}); }
 
 TEST(EnumerateBig, CountsHalfAMillionInputs) {
   TemporaryFolder const folder;
