@@ -217,7 +217,7 @@ TEST(EnumerateBig, CountsHalfAMillionInputs) {
 TEST(EnumerateBig, RefusesWhatWouldTakeTooLong) {
   TemporaryFolder const folder;
   SmallShape shape;
-  shape.ranges.assign(18, 9);
+  shape.ranges.assign(19, 9);
   RunConfig const config = small_config(folder, shape);
   EnumerateOptions options = enumerate_on(2);
   expect_error(ExitCode::kConfig,
