@@ -15,19 +15,20 @@ HEADER = struct.Struct("<II")        # id, rows
 MAGIC, VERSION = b"FAIRLANE", 1
 KINDS = {"logits": 0, "probabilities": 1, "labels": 2}
 TILE = 2048  # rows; large enough that calls cost little, small enough for a cache
-SMALLER = (64, 8, 1)  # tiles where a row's place in TILE matters; BLAS kernels work on blocks of 4 or 8 rows and more
-TRIED = 4  # rows that show whether it does
+SMALLER = (64, 8, 4)  # where a row's place in TILE matters: BLAS works on blocks of 4, 8 and more
+PLACED = 4  # rows that show whether it does
 
 
 def steady_tile(predict, rows, tile):
-    """The most rows of a call, up to tile, of which each of these gets the same scores wherever it stands."""
+    """The most rows of a call, up to tile, of which each of these gets the same scores wherever it stands; tile where
+    none do: Fairlane says that equal rows get different scores."""
     for size in (tile, *SMALLER):
         if size > tile:
             continue
         answers = [np.asarray(predict(np.repeat(row[np.newaxis], size, axis=0))).tobytes() for row in rows]
         if all(scores == scores[:len(scores) // size] * size for scores in answers):
             return size
-    return 1
+    return tile
 
 
 def serve(predict, kind="probabilities", outputs=None, tile=TILE):
@@ -69,8 +70,8 @@ def serve(predict, kind="probabilities", outputs=None, tile=TILE):
         wanted = memoryview(rows[:count]).cast("B") if count else b""
         if count == 0 or source.readinto(wanted) < len(wanted):
             break
-        if tried < TRIED:
-            some = rows[:count:-(-count // TRIED)]
+        if tried < PLACED:
+            some = rows[:count:-(-count // PLACED)]
             tile = steady_tile(predict, some, tile)
             tried += len(some)
         scores = answer(count)

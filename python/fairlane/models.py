@@ -17,6 +17,8 @@ from fairlane.errors import ModelError, UsageError
 KINDS = ("logits", "probabilities", "labels")
 NETWORK = "network"  # no activation that makes probabilities: logits, unless they look otherwise
 ROWS = 2048    # of every call: sums depend on how many rows there are, and equal ones must be equal
+FEWER = (64, 8, 4)  # where a row's place in ROWS matters: BLAS works on blocks of 4, 8 and more
+PLACED = 4     # rows that show whether it does
 MOST_CLASSES = 1000
 MOST_SAID = 300  # characters of a model's own message
 TRIED = 20000  # rows that a model is tried on before the program starts
@@ -76,7 +78,8 @@ def classifier(model: Any, sample: Any, *, kind: str | None = None,
     for source in sources[:-1]:
         try:
             raw = _tried(source.call, sample)
-            found = _classifier(source, raw, source.kind, classes, known, threshold)
+            found = _classifier(_steady(source, sample), raw, source.kind, classes, known,
+                                threshold)
         except (ModelError, UsageError):
             if own is None:
                 raise
@@ -86,8 +89,9 @@ def classifier(model: Any, sample: Any, *, kind: str | None = None,
         if own is None or (found.labels(found.answer_of(raw)) == own).all():
             return found
     last = sources[-1]
-    return _classifier(last, _tried(last.call, sample), kind or last.kind, classes, known,
-                       threshold, is_sure=kind is not None)
+    raw = _tried(last.call, sample)
+    return _classifier(_steady(last, sample), raw, kind or last.kind, classes, known, threshold,
+                       is_sure=kind is not None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,11 +103,17 @@ class _Found(Classifier):
 
 @dataclasses.dataclass(frozen=True)
 class _Source:
-    """A way to ask: the function, what it gives (None: to be seen; NETWORK), what it is called."""
+    """A way to ask.
+
+    kind  what it gives; None: to be seen; or NETWORK
+    name  what it is called
+    rows  of every call
+    """
 
     call: Callable[[Any], Any]
     kind: str | None
     name: str
+    rows: int = ROWS
 
 
 def _sources(model: Any, kind: str | None) -> list[_Source]:
@@ -145,8 +155,12 @@ def _is(model: Any, package: str, name: str) -> bool:
 
 
 def _tried(call: Callable[[Any], Any], sample: Any) -> Any:
+    return _guarded(lambda: in_tiles(call, sample))
+
+
+def _guarded(action: Callable[[], Any]) -> Any:
     try:
-        return in_tiles(call, sample)
+        return action()
     except (ModelError, UsageError):
         raise
     except Exception as error:
@@ -154,25 +168,45 @@ def _tried(call: Callable[[Any], Any], sample: Any) -> Any:
                          f"{' '.join(str(error).split())[:MOST_SAID]}") from error
 
 
-def in_tiles(call: Callable[[Any], Any], table: Any) -> numpy.ndarray:
-    """Calls a model on ROWS rows at a time, the last ones filled up by repeats that are dropped."""
+def _steady(source: _Source, sample: Any) -> _Source:
+    """The same with the most rows of a call of which each of some gets one answer wherever it
+    stands; as it is where none do: the program says that it answers equal rows differently."""
+    some = range(0, len(sample), max(1, len(sample) // PLACED))
+    for rows in (ROWS, *FEWER):
+        answers = _guarded(lambda: [
+            _answer(source.call, _picked(sample, numpy.full(rows, place)), rows) for place in some])
+        if all(numpy.array_equal(answer, numpy.broadcast_to(answer[:1], answer.shape),
+                                 equal_nan=answer.dtype.kind == "f") for answer in answers):
+            return dataclasses.replace(source, rows=rows)
+    return source
+
+
+def _picked(table: Any, places: numpy.ndarray) -> Any:
+    return table.iloc[places].reset_index(drop=True) if hasattr(table, "iloc") else table[places]
+
+
+def _answer(call: Callable[[Any], Any], tile: Any, rows: int) -> numpy.ndarray:
+    given = call(tile)
+    answer = given.to_numpy() if hasattr(given, "to_numpy") else numpy.asarray(given)
+    if answer.shape[:1] != (rows,):
+        raise ModelError(f"the model gave an array of shape {answer.shape} for {rows} rows, "
+                         "expected an answer for each")
+    return answer
+
+
+def in_tiles(call: Callable[[Any], Any], table: Any, rows: int = ROWS) -> numpy.ndarray:
+    """Calls a model on so many rows at a time, the last ones filled up by repeats that are
+    dropped."""
     parts = []
-    rows = len(table)
-    for start in range(0, rows, ROWS):
-        tile = table[start:start + ROWS]
+    for start in range(0, len(table), rows):
+        tile = table[start:start + rows]
         count = len(tile)
-        if count < ROWS:
-            places = numpy.concatenate([numpy.arange(count), numpy.zeros(ROWS - count, int)])
-            tile = tile.iloc[places].reset_index(drop=True) if hasattr(tile, "iloc") \
-                else tile[places]
+        if count < rows:
+            tile = _picked(tile, numpy.concatenate([numpy.arange(count),
+                                                    numpy.zeros(rows - count, int)]))
         elif hasattr(tile, "iloc") and start > 0:
             tile = tile.reset_index(drop=True)
-        given = call(tile)
-        part = given.to_numpy() if hasattr(given, "to_numpy") else numpy.asarray(given)
-        if part.shape[:1] != (ROWS,):
-            raise ModelError(f"the model gave an array of shape {part.shape} for {ROWS} rows, "
-                             "expected an answer for each")
-        parts.append(part[:count])
+        parts.append(_answer(call, tile, rows)[:count])
     return numpy.concatenate(parts)
 
 
@@ -223,7 +257,8 @@ def _classifier(source: _Source, raw: numpy.ndarray, kind: str | None,
 
     answer_of(raw)
     return _Found(kind, outputs, classes,
-                  lambda table: answer_of(in_tiles(source.call, table)), threshold, answer_of)
+                  lambda table: answer_of(in_tiles(source.call, table, source.rows)), threshold,
+                  answer_of)
 
 
 def _guess(name: str, raw: numpy.ndarray) -> str:
@@ -301,7 +336,8 @@ def _of_labels(source: _Source, raw: numpy.ndarray, classes: list[Any] | None,
 
     answer_of(raw)
     return _Found("labels", len(classes), list(classes),
-                  lambda table: answer_of(in_tiles(source.call, table)), threshold, answer_of)
+                  lambda table: answer_of(in_tiles(source.call, table, source.rows)), threshold,
+                  answer_of)
 
 
 def _unique(values: numpy.ndarray) -> tuple[list[Any], numpy.ndarray]:

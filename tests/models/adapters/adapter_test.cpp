@@ -63,6 +63,15 @@ TEST_F(AdapterTest, GivesEqualRowsEqualScores) {
   }
 }
 
+TEST_F(AdapterTest, AsksForFewerRowsWhereTheirPlaceMatters) {
+  FL_NEED_MODULE("numpy");
+  auto const rows = some_rows(5000);
+  auto const whole = make_exec_scorer(adapter("placed"), kInputs, options(1, 5000));
+  auto const scores = scores_of(*whole, rows);
+  auto const parts = make_exec_scorer(adapter("placed"), kInputs, options(2, 77));
+  EXPECT_TRUE(scores_of(*parts, rows) == scores);
+}
+
 TEST_F(AdapterTest, RunsTheExample) {
   FL_NEED_MODULE("numpy");
   ExecOptions here = options();

@@ -14,6 +14,13 @@ def network(rows):
     return rows @ weights[-1]
 
 
+def placed(rows):
+    """Behind the first eight rows of a call sums are added up in another order."""
+    scores = np.abs(rows).sum(axis=1, dtype=np.float32) / 3
+    scores[8:] = np.nextafter(scores[8:], np.float32(np.inf))
+    return scores
+
+
 def exact(rows):
     """Sums of small integers: every order of additions gives the same."""
     return (rows @ np.arange(1, rows.shape[1] + 1, dtype=np.float32) - 300)
@@ -36,4 +43,4 @@ def frame(table):
 
 
 frame.kind, frame.outputs = "logits", 1
-network.kind = exact.kind = too_few.kind = "logits"
+network.kind = placed.kind = exact.kind = too_few.kind = "logits"
