@@ -164,9 +164,14 @@ void Enumeration::write_findings(EnumerationReport& report) {
       group.resize(n * words);
       variant.resize(n);
       for (std::size_t i = 0; i < n; ++i) {
-        walker_->plan().row(instances[at + i].group, row.data());
-        subject.group_key(row.data(), &group[i * words]);
-        variant[i] = static_cast<std::uint32_t>(instances[at + i].variant);
+        WalkInstance const& instance = instances[at + i];
+        if (i > 0 && instance.group == instances[at + i - 1].group) {
+          std::copy_n(&group[(i - 1) * words], words, &group[i * words]);
+        } else {
+          walker_->plan().row(instance.group, row.data());
+          subject.group_key(row.data(), &group[i * words]);
+        }
+        variant[i] = static_cast<std::uint32_t>(instance.variant);
       }
       std::vector<std::uint64_t> const finder(n, kFoundByWalk);
       std::vector<std::uint8_t> const state(n, kVisitHit);

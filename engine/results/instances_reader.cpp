@@ -280,27 +280,28 @@ void InstanceFile::parse_lines(InstanceBlock const& block, Take const& take,
 
 namespace {
 
-/// An integer of an array.
+/// A value of an array, behind which it goes on.
 template <class T>
-std::int64_t integer_at(char const* from) {
+T next_value(char const*& at) {
   T value{};
-  std::memcpy(&value, from, sizeof(value));
+  std::memcpy(&value, at, sizeof(value));
+  at += sizeof(value);
   return value;
 }
-std::int64_t integer_of(NpyType type, char const* from) {
+std::int64_t next_integer(NpyType type, char const*& at) {
   switch (type) {
     case NpyType::kU1:
-      return integer_at<std::uint8_t>(from);
+      return next_value<std::uint8_t>(at);
     case NpyType::kI1:
-      return integer_at<std::int8_t>(from);
+      return next_value<std::int8_t>(at);
     case NpyType::kU2:
-      return integer_at<std::uint16_t>(from);
+      return next_value<std::uint16_t>(at);
     case NpyType::kI2:
-      return integer_at<std::int16_t>(from);
+      return next_value<std::int16_t>(at);
     case NpyType::kU4:
-      return integer_at<std::uint32_t>(from);
+      return next_value<std::uint32_t>(at);
     default:
-      return integer_at<std::int32_t>(from);
+      return next_value<std::int32_t>(at);
   }
 }
 
@@ -314,18 +315,10 @@ void InstanceFile::parse_rows(InstanceBlock const& block, Take const& take,
   for (std::size_t begin = 0; begin < block.bytes.size(); begin += width, ++number) {
     char const* at = block.bytes.data() + begin;
     std::size_t column = 0;
-    auto const integer = [&] {
-      NpyType const type = block.fields[column++].type;
-      std::int64_t const value = integer_of(type, at);
-      at += npy_type(type).bytes;
-      return value;
-    };
+    auto const integer = [&] { return next_integer(block.fields[column++].type, at); };
     auto const real = [&] {
-      float value = 0.0F;
-      std::memcpy(&value, at, sizeof(value));
-      at += sizeof(value);
       ++column;
-      return value;
+      return next_value<float>(at);
     };
     for (auto& cell : cells) cell = static_cast<std::int32_t>(integer());
     InstanceRecord record;
