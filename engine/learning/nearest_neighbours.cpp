@@ -72,11 +72,9 @@ NearestNeighbours& NearestNeighbours::operator=(NearestNeighbours&&) noexcept = 
 
 void NearestNeighbours::vote(float const* row, float* shares) const {
   std::size_t const count = std::min(kMostNeighbours, tree_->labels.size());
-  std::array<std::size_t, kMostNeighbours> near{};
+  std::array<std::uint32_t, kMostNeighbours> near{};
   std::array<float, kMostNeighbours> distances{};
-  nanoflann::KNNResultSet<float> found(count);
-  found.init(near.data(), distances.data());
-  tree_->index.findNeighbors(found, row, nanoflann::SearchParams());
+  tree_->index.knnSearch(row, count, near.data(), distances.data());
   for (std::size_t i = 0; i < count; ++i)
     shares[tree_->labels[near[i]]] += 1.0F / static_cast<float>(count);
 }
