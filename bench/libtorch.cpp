@@ -22,9 +22,7 @@ namespace {
 /// splits the first layer.
 constexpr double kMarginalBounds = 4.0;
 
-void require(TorchStatus status) {
-  if (status != nullptr) throw Error(ExitCode::kUnavailable, std::string("LibTorch: ") + status);
-}
+void require(TorchStatus status) { require_torch(status, "LibTorch"); }
 
 TorchGradient torch_gradient(GradientKind kind) {
   if (kind == GradientKind::kLoss) return kTorchLoss;

@@ -28,7 +28,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr char const* kCounts = "counts.json";
 constexpr std::size_t kLongestCounts = std::size_t{1} << 30;
-constexpr std::size_t kVisitsAtOnce = 1 << 14;
 
 /// What of the manifest is enumerate's own.
 std::string options_of_shard(EnumerateOptions const& options, Shard const& shard) {
@@ -158,27 +157,25 @@ void Enumeration::write_findings(EnumerationReport& report) {
   std::vector<std::uint64_t> group;
   std::vector<std::uint32_t> variant;
   std::vector<std::int32_t> row(static_cast<std::size_t>(subject.get().columns));
-  findings_.for_each([&](std::vector<WalkInstance> const& instances) {
-    for (std::size_t at = 0; at < instances.size(); at += kVisitsAtOnce) {
-      std::size_t const n = std::min(kVisitsAtOnce, instances.size() - at);
-      group.resize(n * words);
-      variant.resize(n);
-      for (std::size_t i = 0; i < n; ++i) {
-        WalkInstance const& instance = instances[at + i];
-        if (i > 0 && instance.group == instances[at + i - 1].group) {
-          std::copy_n(&group[(i - 1) * words], words, &group[i * words]);
-        } else {
-          walker_->plan().row(instance.group, row.data());
-          subject.group_key(row.data(), &group[i * words]);
-        }
-        variant[i] = static_cast<std::uint32_t>(instance.variant);
+  findings_.for_each([&](std::span<WalkInstance const> instances) {
+    std::size_t const n = instances.size();
+    group.resize(n * words);
+    variant.resize(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      WalkInstance const& instance = instances[i];
+      if (i > 0 && instance.group == instances[i - 1].group) {
+        std::copy_n(&group[(i - 1) * words], words, &group[i * words]);
+      } else {
+        walker_->plan().row(instance.group, row.data());
+        subject.group_key(row.data(), &group[i * words]);
       }
-      std::vector<std::uint64_t> const finder(n, kFoundByWalk);
-      std::vector<std::uint8_t> const state(n, kVisitHit);
-      found.add_distinct(
-          {n, static_cast<int>(words), group.data(), variant.data(), finder.data(), state.data()},
-          std::numeric_limits<std::uint64_t>::max());
+      variant[i] = static_cast<std::uint32_t>(instance.variant);
     }
+    std::vector<std::uint64_t> const finder(n, kFoundByWalk);
+    std::vector<std::uint8_t> const state(n, kVisitHit);
+    found.add_distinct(
+        {n, static_cast<int>(words), group.data(), variant.data(), finder.data(), state.data()},
+        std::numeric_limits<std::uint64_t>::max());
   });
   found.finish(std::numeric_limits<std::uint64_t>::max());
   report.found = found.counts();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 
 #include "base/error.h"
@@ -12,7 +13,7 @@ namespace fairlane {
 namespace {
 
 constexpr std::size_t kSpareSample = 1 << 16;
-constexpr std::size_t kSavedAtOnce = 1 << 16;  // groups
+constexpr std::size_t kReadAtOnce = 1 << 16;  // groups of a state
 
 }  // namespace
 
@@ -95,14 +96,11 @@ void WalkFindings::save(CheckpointWriter& state) {
 
 void WalkFindings::restore(CheckpointReader const& state) {
   drawn_ = state.values<WalkInstance>("drawn");
-  std::vector<std::int64_t> groups;
-  state.read("found_groups", kSavedAtOnce * sizeof(std::int64_t),
-             [&](void const* data, std::size_t bytes) {
-               groups.resize(bytes / sizeof(std::int64_t));
-               std::copy_n(static_cast<char const*>(data), groups.size() * sizeof(std::int64_t),
-                           reinterpret_cast<char*>(groups.data()));
-               add_groups(groups.data(), groups.size());
-             });
+  constexpr std::size_t kGroup = sizeof(std::uint64_t);
+  state.read("found_groups", kReadAtOnce * kGroup, [&](void const* data, std::size_t bytes) {
+    std::memcpy(groups_->append(bytes / kGroup), data, bytes);
+    groups_->commit(bytes / kGroup);
+  });
 }
 
 void WalkFindings::prune() {
@@ -126,7 +124,9 @@ void WalkFindings::finish() {
 
 void WalkFindings::for_each(Take const& take) {
   if (!wanted_.all) {
-    take(drawn_);
+    std::span<WalkInstance const> rest = drawn_;
+    for (; !rest.empty(); rest = rest.subspan(std::min(rest.size(), kDescribedAtOnce)))
+      take(rest.first(std::min(rest.size(), kDescribedAtOnce)));
     return;
   }
   int const variants = backend_.subject().get().variants;

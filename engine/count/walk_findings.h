@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -61,8 +62,9 @@ class WalkFindings {
 
   /// After the last of them.
   void finish();
-  /// Calls take(instances) with those that are wanted and are IDIs, in batches. After finish().
-  using Take = std::function<void(std::vector<WalkInstance> const& instances)>;
+  /// Calls take(instances) with those that are wanted and are IDIs, some thousand at once, those of
+  /// a group together where all are wanted. After finish().
+  using Take = std::function<void(std::span<WalkInstance const> instances)>;
   void for_each(Take const& take);
 
  private:

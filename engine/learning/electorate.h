@@ -79,8 +79,8 @@ class Electorate {
 /// Name of each, and how good it is on the rows that were held out.
 Json voters_json(std::vector<Electorate::Member> const& members);
 
-/// The electorate of the table that a configuration names, which is divided as `train` divides it by
-/// default. Throws as Electorate and read_training_table do.
+/// The electorate of a configuration's table, divided as `train` divides it by default. Throws as
+/// Electorate and read_training_table do.
 Electorate table_electorate(RunConfig const& config, TestSubject const& subject,
                             std::atomic<bool> const* stop);
 

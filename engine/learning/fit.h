@@ -16,7 +16,7 @@
 
 namespace fairlane {
 
-/// Hidden units where neither a configuration nor a model says any: those of EIDIG's census network.
+/// Hidden units where neither configuration nor model says any: those of EIDIG's census network.
 inline constexpr int kDefaultLayers[] = {64, 32, 16, 8, 4};
 
 /// A network to begin with: Glorot's uniform weights, biases of 0.
@@ -61,7 +61,7 @@ struct FitOptions {
 };
 
 /// A training on all rows in random order, epoch by epoch; keeps the weights with the least loss on
-/// the validation rows, or the last ones where there are none. A function of its arguments on a CPU.
+/// the validation rows, or the last ones where there are none. On a CPU its arguments decide all.
 class Fit {
  public:
   /// initial, train, config: outlive this. Throws Error(kUnavailable).

@@ -27,9 +27,8 @@ class NearestNeighbours {
   NearestNeighbours(NearestNeighbours&&) noexcept;
   NearestNeighbours& operator=(NearestNeighbours&&) noexcept;
 
-  /// Adds to shares [classes] how many of the 15 nearest rows have each label, as shares that add up
-  /// to 1; which of those that are as far as the 15th count is a function of the table alone.
-  /// row: [columns]. Any thread.
+  /// Adds to shares [classes] which part of the 15 nearest rows has each label; which of those that
+  /// are as far as the 15th count is a function of the table alone. row: [columns]. Any thread.
   void vote(float const* row, float* shares) const;
 
  private:

@@ -50,8 +50,8 @@ struct TrainingTable {
 /// are compared. Throws Error(kNoInput | kData | kConfig) where there are no labels of at least
 /// two classes, or too few rows for one of the parts.
 TrainingTable read_training_table(RunConfig const& config);
-/// Same, with the classes that a model decides on, which may not all occur. Throws also Error(kData)
-/// where more of them do.
+/// Same, with the classes that a model decides on, which may not all occur. Throws Error(kData),
+/// too, where others occur.
 TrainingTable read_training_table(RunConfig const& config, Model const& model);
 
 }  // namespace fairlane

@@ -11,4 +11,7 @@ namespace fairlane {
 /// The plug-in in `folder`. Throws Error(kUnavailable) as load_plugin() does.
 TorchPlugin const& torch_plugin(std::string const& folder = plugin_folder(kTorchPluginFile));
 
+/// Throws Error(kUnavailable) where a call of the plug-in has failed. who: "LibTorch cannot train"
+void require_torch(TorchStatus problem, char const* who);
+
 }  // namespace fairlane

@@ -1,21 +1,12 @@
 #include "models/train/forest.h"
 
-#include <fmt/format.h>
-
 #include "base/error.h"
-#include "base/text.h"
 #include "models/torch/loader.h"
 
 namespace fairlane {
 namespace {
 
-constexpr std::size_t kLongestForestReason = 400;
-
-void require_forest(TorchStatus problem) {
-  if (problem == nullptr) return;
-  throw Error(ExitCode::kUnavailable,
-              fmt::format("OpenCV cannot classify: {}", escaped(problem, kLongestForestReason)));
-}
+void require_forest(TorchStatus problem) { require_torch(problem, "OpenCV cannot classify"); }
 
 }  // namespace
 

@@ -1,22 +1,13 @@
 #include "models/train/network_trainer.h"
 
-#include <fmt/format.h>
-
 #include "base/error.h"
-#include "base/text.h"
 #include "models/torch/layers.h"
 #include "models/torch/loader.h"
 
 namespace fairlane {
 namespace {
 
-constexpr std::size_t kLongestReason = 400;
-
-void require(TorchStatus problem) {
-  if (problem == nullptr) return;
-  throw Error(ExitCode::kUnavailable,
-              fmt::format("LibTorch cannot train: {}", escaped(problem, kLongestReason)));
-}
+void require(TorchStatus problem) { require_torch(problem, "LibTorch cannot train"); }
 
 TorchOptimizer torch_optimizer(Optimizer optimizer) {
   switch (optimizer) {

@@ -78,42 +78,34 @@ def classifier(model: Any, sample: Any, *, kind: str | None = None,
     for source in sources[:-1]:
         try:
             raw = _tried(source.call, sample)
-            found = _classifier(_steady(source, sample), raw, source.kind, classes, known,
-                                threshold)
+            found = _classifier(source, raw, source.kind, classes, known, threshold)
+            # Of an estimator the decision is what `predict` says; scores that decide otherwise are
+            # not what it decides by.
+            if own is None or (found.labels(found.answer_of(raw)) == own).all():
+                return _asked(source, found, sample)
         except (ModelError, UsageError):
             if own is None:
                 raise
-            continue
-        # Of an estimator the decision is what `predict` says; scores that decide otherwise are
-        # not what it decides by.
-        if own is None or (found.labels(found.answer_of(raw)) == own).all():
-            return found
     last = sources[-1]
-    raw = _tried(last.call, sample)
-    return _classifier(_steady(last, sample), raw, kind or last.kind, classes, known, threshold,
-                       is_sure=kind is not None)
+    found = _classifier(last, _tried(last.call, sample), kind or last.kind, classes, known,
+                        threshold, is_sure=kind is not None)
+    return _asked(last, found, sample)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Found(Classifier):
-    """With what turns the model's own answer into the protocol's."""
+    """With what turns the model's own answer into the protocol's; `answer` is that of _asked()."""
 
     answer_of: Callable[[Any], numpy.ndarray] = None
 
 
 @dataclasses.dataclass(frozen=True)
 class _Source:
-    """A way to ask.
-
-    kind  what it gives; None: to be seen; or NETWORK
-    name  what it is called
-    rows  of every call
-    """
+    """A way to ask: the function, what it gives (None: to be seen; NETWORK), what it is called."""
 
     call: Callable[[Any], Any]
     kind: str | None
     name: str
-    rows: int = ROWS
 
 
 def _sources(model: Any, kind: str | None) -> list[_Source]:
@@ -155,7 +147,7 @@ def _is(model: Any, package: str, name: str) -> bool:
 
 
 def _tried(call: Callable[[Any], Any], sample: Any) -> Any:
-    return _guarded(lambda: in_tiles(call, sample))
+    return _guarded(lambda: in_tiles(call, sample, ROWS))
 
 
 def _guarded(action: Callable[[], Any]) -> Any:
@@ -168,17 +160,24 @@ def _guarded(action: Callable[[], Any]) -> Any:
                          f"{' '.join(str(error).split())[:MOST_SAID]}") from error
 
 
-def _steady(source: _Source, sample: Any) -> _Source:
-    """The same with the most rows of a call of which each of some gets one answer wherever it
-    stands; as it is where none do: the program says that it answers equal rows differently."""
+def _asked(source: _Source, found: _Found, sample: Any) -> Classifier:
+    """What was found out of a source, with the answers of calls of it."""
+    rows = _steady_rows(source.call, sample)
+    return dataclasses.replace(
+        found, answer=lambda table: found.answer_of(in_tiles(source.call, table, rows)))
+
+
+def _steady_rows(call: Callable[[Any], Any], sample: Any) -> int:
+    """The most rows of a call of which each of some gets one answer wherever it stands; ROWS where
+    none do: the program says that the model answers equal rows differently."""
     some = range(0, len(sample), max(1, len(sample) // PLACED))
     for rows in (ROWS, *FEWER):
         answers = _guarded(lambda: [
-            _answer(source.call, _picked(sample, numpy.full(rows, place)), rows) for place in some])
+            _answer(call, _picked(sample, numpy.full(rows, place)), rows) for place in some])
         if all(numpy.array_equal(answer, numpy.broadcast_to(answer[:1], answer.shape),
                                  equal_nan=answer.dtype.kind == "f") for answer in answers):
-            return dataclasses.replace(source, rows=rows)
-    return source
+            return rows
+    return ROWS
 
 
 def _picked(table: Any, places: numpy.ndarray) -> Any:
@@ -194,7 +193,7 @@ def _answer(call: Callable[[Any], Any], tile: Any, rows: int) -> numpy.ndarray:
     return answer
 
 
-def in_tiles(call: Callable[[Any], Any], table: Any, rows: int = ROWS) -> numpy.ndarray:
+def in_tiles(call: Callable[[Any], Any], table: Any, rows: int) -> numpy.ndarray:
     """Calls a model on so many rows at a time, the last ones filled up by repeats that are
     dropped."""
     parts = []
@@ -256,9 +255,7 @@ def _classifier(source: _Source, raw: numpy.ndarray, kind: str | None,
         return _with_its_winner(scores)
 
     answer_of(raw)
-    return _Found(kind, outputs, classes,
-                  lambda table: answer_of(in_tiles(source.call, table, source.rows)), threshold,
-                  answer_of)
+    return _Found(kind, outputs, classes, None, threshold, answer_of)
 
 
 def _guess(name: str, raw: numpy.ndarray) -> str:
@@ -335,9 +332,7 @@ def _of_labels(source: _Source, raw: numpy.ndarray, classes: list[Any] | None,
         return labels
 
     answer_of(raw)
-    return _Found("labels", len(classes), list(classes),
-                  lambda table: answer_of(in_tiles(source.call, table, source.rows)), threshold,
-                  answer_of)
+    return _Found("labels", len(classes), list(classes), None, threshold, answer_of)
 
 
 def _unique(values: numpy.ndarray) -> tuple[list[Any], numpy.ndarray]:

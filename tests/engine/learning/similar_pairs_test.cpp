@@ -26,6 +26,16 @@ class PairedTable {
   RunConfig config_;
   TrainingTable table_;
   TestSubject subject_;
+
+  /// A table of a single row, which random inputs seldom are: skill 7, group 2, side 1.
+  TrainingRows one_row() const {
+    TrainingRows one;
+    one.attributes = 3;
+    one.columns = 4;
+    std::int32_t const row[] = {7, 2, 1};
+    one.add(table_.domain, row, 1);
+    return one;
+  }
 };
 
 /// Codes of an encoded input: skill, group, side.
@@ -59,11 +69,7 @@ TEST(SimilarPairs, DifferInProtectedAttributesAlone) {
 
 TEST(SimilarPairs, ComeFromTheTableAsOftenAsAsked) {
   PairedTable const paired("side");
-  TrainingRows one;  // a table of a single row, which random inputs seldom are
-  one.attributes = 3;
-  one.columns = 4;
-  std::int32_t const row[] = {7, 2, 1};
-  one.add(paired.table_.domain, row, 1);
+  TrainingRows const one = paired.one_row();
   KnownPairs const none;
   std::vector<float> first;
   std::vector<float> second;
@@ -81,11 +87,7 @@ TEST(SimilarPairs, ComeFromTheTableAsOftenAsAsked) {
 TEST(SimilarPairs, TakeKnownOnesAmongOthers) {
   PairedTable const paired("side");
   KnownPairs const known{{9, 1, 0}, {9, 1, 1}, {1.0F}};
-  TrainingRows one;
-  one.attributes = 3;
-  one.columns = 4;
-  std::int32_t const row[] = {7, 2, 1};
-  one.add(paired.table_.domain, row, 1);
+  TrainingRows const one = paired.one_row();
   std::vector<float> first;
   std::vector<float> second;
   SimilarPairs(paired.subject_, one, 0.0, 3, known).draw(0, 400, first, second);
@@ -102,11 +104,7 @@ TEST(SimilarPairs, TakeKnownOnesAsOftenAsTheyWeigh) {
   PairedTable const paired("side");
   KnownPairs const known{
       {3, 0, 0, 4, 0, 0, 5, 0, 0}, {3, 0, 1, 4, 0, 1, 5, 0, 1}, {1.0F, 0.0F, 3.0F}};
-  TrainingRows one;
-  one.attributes = 3;
-  one.columns = 4;
-  std::int32_t const row[] = {7, 2, 1};
-  one.add(paired.table_.domain, row, 1);
+  TrainingRows const one = paired.one_row();
   std::vector<float> first;
   std::vector<float> second;
   SimilarPairs(paired.subject_, one, 0.0, 3, known).draw(0, 4000, first, second);

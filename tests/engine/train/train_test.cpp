@@ -27,17 +27,27 @@ void expect_same_training(std::string const& a, std::string const& b) {
   EXPECT_EQ(without_timing(a), without_timing(b));
 }
 
+/// Trains on from a saved state, to what a training without a stop ends with.
+void expect_to_go_on(SmallTable const& small, RunConfig const& stopped, TrainOptions options,
+                     std::string const& notice) {
+  std::vector<std::string> told;
+  options.notice = [&](std::string const& line) { told.push_back(line); };
+  options.progress = {};
+  train(stopped, options);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0], notice);
+  RunConfig const whole = eight_epochs(small, "whole");
+  train(whole, {});
+  expect_same_training(whole.output.dir, stopped.output.dir);
+}
+
 TEST(Train, GoesOnBehindTheEpochAtWhichItWasStopped) {
   FL_NEED_TORCH(dir);
   SmallTable const small;
-  RunConfig const whole = eight_epochs(small, "whole");
-  train(whole, {});
   RunConfig const parts = eight_epochs(small, "parts");
   std::atomic<bool> stop = false;
-  std::vector<std::string> told;
   TrainOptions options;
   options.stop = &stop;
-  options.notice = [&](std::string const& line) { told.push_back(line); };
   for (int const last : {2, 5}) {
     stop = false;
     options.progress = [&, last](TrainProgress const& progress) {
@@ -48,19 +58,12 @@ TEST(Train, GoesOnBehindTheEpochAtWhichItWasStopped) {
                  [&] { train(parts, options); });
   }
   stop = false;
-  options.progress = {};
-  told.clear();
-  train(parts, options);
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0], "goes on from the saved state: 5 of 8 epochs are done");
-  expect_same_training(whole.output.dir, parts.output.dir);
+  expect_to_go_on(small, parts, options, "goes on from the saved state: 5 of 8 epochs are done");
 }
 
 TEST(Train, GoesOnFromWhatItSavedOnTheWay) {
   FL_NEED_TORCH(dir);
   SmallTable const small;
-  RunConfig const whole = eight_epochs(small, "whole");
-  train(whole, {});
   RunConfig const killed = eight_epochs(small, "killed");
   double now = 0.0;
   TrainOptions options;
@@ -71,13 +74,7 @@ TEST(Train, GoesOnFromWhatItSavedOnTheWay) {
     if (progress.epoch.number == 6) throw Error(ExitCode::kBug, "the machine goes down");
   };
   expect_error(ExitCode::kBug, {"goes down"}, [&] { train(killed, options); });
-  std::vector<std::string> told;
-  options.notice = [&](std::string const& line) { told.push_back(line); };
-  options.progress = {};
-  train(killed, options);
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0], "goes on from the saved state: 4 of 8 epochs are done");
-  expect_same_training(whole.output.dir, killed.output.dir);
+  expect_to_go_on(small, killed, options, "goes on from the saved state: 4 of 8 epochs are done");
 }
 
 TEST(Train, KeepsNoStateOfATrainingThatCannotGoOn) {
