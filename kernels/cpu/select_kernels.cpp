@@ -23,47 +23,54 @@ BoxKernels const* box_kernels_neon() { return nullptr; }
 
 namespace {
 
-std::vector<LaneKernels const*> available() {
-  std::vector<LaneKernels const*> tables;
+/// Kernels of one instruction set. Its functions may run only where the processor has it.
+struct InstructionSet {
+  LaneKernels const* (*lanes)();
+  BoxKernels const* (*boxes)();
+  bool runs;
+};
+
+/// Those that this build has and this processor runs, the best one first.
+std::vector<InstructionSet> available() {
   auto const supported = hwy::SupportedTargets();
-  auto const add = [&](LaneKernels const* (*table)(), bool runs) {
-    if (runs && table() != nullptr) tables.push_back(table());
+  InstructionSet const all[] = {
+      {kernels_avx512, box_kernels_avx512, (supported & HWY_AVX3) != 0},
+      {kernels_avx2, box_kernels_avx2, (supported & HWY_AVX2) != 0},
+      {kernels_neon, box_kernels_neon, (supported & HWY_NEON) != 0},
+      {kernels_portable, box_kernels_portable, true},
   };
-  add(kernels_avx512, (supported & HWY_AVX3) != 0);
-  add(kernels_avx2, (supported & HWY_AVX2) != 0);
-  add(kernels_neon, (supported & HWY_NEON) != 0);
-  add(kernels_portable, true);
-  return tables;
+  std::vector<InstructionSet> sets;
+  for (InstructionSet const& set : all) {
+    if (set.runs && set.lanes() != nullptr) sets.push_back(set);
+  }
+  return sets;
+}
+
+/// isa  a name of cpu_instruction_sets(); empty: the best one
+InstructionSet select(std::string const& isa) {
+  auto const sets = available();
+  if (isa.empty()) return sets.front();
+  std::string names;
+  for (InstructionSet const& set : sets) {
+    char const* const name = set.lanes()->isa;
+    if (isa == name) return set;
+    names += names.empty() ? name : std::string(", ") + name;
+  }
+  throw Error(ExitCode::kUnavailable,
+              "instruction set '" + isa +
+                  "' is not available here; this build and processor have: " + names);
 }
 
 }  // namespace
 
 std::vector<std::string> cpu_instruction_sets() {
   std::vector<std::string> names;
-  for (auto const* table : available()) names.emplace_back(table->isa);
+  for (InstructionSet const& set : available()) names.emplace_back(set.lanes()->isa);
   return names;
 }
 
-LaneKernels const& select_kernels(char const* isa) {
-  auto const tables = available();
-  std::string const wanted = isa;
-  if (wanted.empty()) return *tables.front();
-  std::string names;
-  for (auto const* table : tables) {
-    if (wanted == table->isa) return *table;
-    names += names.empty() ? table->isa : std::string(", ") + table->isa;
-  }
-  throw Error(ExitCode::kUnavailable,
-              "instruction set '" + wanted +
-                  "' is not available here; this build and processor have: " + names);
-}
+LaneKernels const& select_kernels(char const* isa) { return *select(isa).lanes(); }
 
-BoxKernels const& box_kernels(char const* isa) {
-  LaneKernels const& lanes = select_kernels(isa);
-  if (&lanes == kernels_avx512()) return *box_kernels_avx512();
-  if (&lanes == kernels_avx2()) return *box_kernels_avx2();
-  if (&lanes == kernels_neon()) return *box_kernels_neon();
-  return *box_kernels_portable();
-}
+BoxKernels const& box_kernels(char const* isa) { return *select(isa).boxes(); }
 
 }  // namespace fairlane
