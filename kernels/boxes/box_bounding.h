@@ -290,6 +290,42 @@ struct BoxBounding {
     most = high + pad_above;
   }
 
+  /// Lines of a unit's sum in the inputs, from which w.inputs_* has their coefficients; and its least
+  /// and its most by them.
+  static FL_HOST_DEVICE Lines sum_lines(BoxNetwork const& n, BoxLanes const& b, Work const& w,
+                                        int l, int o, F& least, F& most) {
+    BoxLayer const& layer = n.layer[l];
+    for (int k = 0; k < layer.inputs; ++k) {
+      F const weight = P::splat(layer.transposed[static_cast<long>(o) * layer.inputs + k]);
+      Rows::put(w.inputs_below, k, weight);
+      Rows::put(w.inputs_above, k, weight);
+    }
+    Lines lines;
+    F const bias = P::splat(layer.bias[o]);
+    F const error = Rows::get(w.error, layer.first_unit + o);
+    lines.add_below(bias);
+    lines.add_above(bias);
+    lines.add_below(Rows::negative(error));
+    lines.add_above(error);
+    if (l > 0) {
+      through_activation(n.layer[l - 1], w, lines);
+      move_down(n, w, l - 1, lines);
+    }
+    finish(n, b, w, lines, least, most);
+    return lines;
+  }
+
+  /// Lines of the output, as of a unit's sum.
+  static FL_HOST_DEVICE Lines output_lines(BoxNetwork const& n, BoxLanes const& b, Work const& w,
+                                           F& least, F& most) {
+    Rows::put(w.sums_below, 0, P::splat(1.0));
+    Rows::put(w.sums_above, 0, P::splat(1.0));
+    Lines lines;
+    move_down(n, w, n.layers - 1, lines);
+    finish(n, b, w, lines, least, most);
+    return lines;
+  }
+
   /// Bounds of a hidden layer's sums by lines, where intervals leave both sides of 0.
   static FL_HOST_DEVICE void tighten(BoxNetwork const& n, BoxLanes const& b, Work const& w, int l) {
     BoxLayer const& layer = n.layer[l];
@@ -299,23 +335,9 @@ struct BoxBounding {
       int const u = layer.first_unit + o;
       M const open = P::land(Rows::get(b.sum_low, u) < zero, Rows::get(b.sum_high, u) > zero);
       if (layer.straight && !P::any(open)) continue;
-      for (int k = 0; k < layer.inputs; ++k) {
-        F const weight = P::splat(layer.transposed[static_cast<long>(o) * layer.inputs + k]);
-        Rows::put(w.inputs_below, k, weight);
-        Rows::put(w.inputs_above, k, weight);
-      }
-      Lines lines;
-      F const bias = P::splat(layer.bias[o]);
-      F const error = Rows::get(w.error, u);
-      lines.add_below(bias);
-      lines.add_above(bias);
-      lines.add_below(Rows::negative(error));
-      lines.add_above(error);
-      through_activation(n.layer[l - 1], w, lines);
-      move_down(n, w, l - 1, lines);
       F least;
       F most;
-      finish(n, b, w, lines, least, most);
+      sum_lines(n, b, w, l, o, least, most);
       // Lanes without need keep theirs: what a lane gets must not depend on its neighbours.
       M const takes = layer.straight ? open : P::lnot(zero > zero);
       Rows::put(b.sum_low, u,
@@ -337,13 +359,9 @@ struct BoxBounding {
       activate(n, b, w, l);
     }
     int const output = n.last().first_unit;
-    Rows::put(w.sums_below, 0, P::splat(1.0));
-    Rows::put(w.sums_above, 0, P::splat(1.0));
-    Lines lines;
-    move_down(n, w, last, lines);
     F least;
     F most;
-    finish(n, b, w, lines, least, most);
+    Lines const lines = output_lines(n, b, w, least, most);
     Rows::put(b.sum_low, output, P::max(Rows::get(b.sum_low, output), least));
     Rows::put(b.sum_high, output, P::min(Rows::get(b.sum_high, output), most));
     M impossible = zero > zero;
@@ -358,11 +376,20 @@ struct BoxBounding {
     Rows::put(b.possible, 0, P::select(impossible, zero, P::splat(1.0)));
     Rows::put(b.least, 0, Rows::get(b.sum_low, output));
     Rows::put(b.most, 0, Rows::get(b.sum_high, output));
-    Rows::put(b.below_constant, 0, lines.below);
-    Rows::put(b.above_constant, 0, lines.above);
+    put_lines(n, b, w, lines, P::lnot(zero > zero));
+  }
+
+  /// Hands lines in the inputs out. lanes: whose
+  static FL_HOST_DEVICE void put_lines(BoxNetwork const& n, BoxLanes const& b, Work const& w,
+                                       Lines const& lines, M lanes) {
+    auto const put = [&](double* rows, int k, F x) {
+      Rows::put(rows, k, P::select(lanes, x, Rows::get(rows, k)));
+    };
+    put(b.below_constant, 0, lines.below);
+    put(b.above_constant, 0, lines.above);
     for (int k = 0; k < n.inputs; ++k) {
-      Rows::put(b.below, k, Rows::get(w.inputs_below, k));
-      Rows::put(b.above, k, Rows::get(w.inputs_above, k));
+      put(b.below, k, Rows::get(w.inputs_below, k));
+      put(b.above, k, Rows::get(w.inputs_above, k));
     }
   }
 };

@@ -47,6 +47,18 @@ struct BoxNetwork {
   FL_HD BoxLayer const& last() const { return layer[layers - 1]; }
 };
 
+/// How an input is spread over a box's groups, of which each is as likely and independent of the
+/// others; or, where that says nothing, its range.
+/// mean_low, mean_high  where its mean lies, of values a step apart or any others
+/// variance             of values a step apart; of others a quarter of their reach, squared; or 0
+/// breadth              of values a step apart half of all their steps and one more, squared
+struct InputSpread {
+  double mean_low = 0.0;
+  double mean_high = 0.0;
+  double variance = 0.0;
+  double breadth = 0.0;
+};
+
 /// What is known of the boxes of some lanes.
 /// low, high          [inputs] in, and narrowed: no input of the box outside them meets `wanted`
 /// sum_low, sum_high  [units] bounds of every unit's float32 sum, in and narrowed
@@ -55,6 +67,15 @@ struct BoxNetwork {
 /// least, most        [1] of the output over the box
 /// possible           [1] 0 where no input of the box keeps all bounds, as is proven
 /// wanted             [1] 1: narrow to outputs above the threshold; -1: to others; 0: to neither
+/// share              [1] 0; or, after bounds: how many groups a tail may have (box_spilling.h)
+/// rarity             [1] ln(1 / share)
+/// level              [1] the threshold
+/// mean_low, mean_high, variance, breadth
+///                    [inputs] InputSpread of each
+/// left_out           [1] share of the groups, at most, of which the lines say nothing
+/// below_spill, above_spill
+///                    [1] mean over the groups, at most, of what the output lies beyond each line
+/// crossing           [1] what the line below is above the other one by at most, but for `left_out`
 struct BoxLanes {
   double* low = nullptr;
   double* high = nullptr;
@@ -68,19 +89,32 @@ struct BoxLanes {
   double* most = nullptr;
   double* possible = nullptr;
   double* wanted = nullptr;
+  double* share = nullptr;
+  double* rarity = nullptr;
+  double* level = nullptr;
+  double* mean_low = nullptr;
+  double* mean_high = nullptr;
+  double* variance = nullptr;
+  double* breadth = nullptr;
+  double* left_out = nullptr;
+  double* below_spill = nullptr;
+  double* above_spill = nullptr;
+  double* crossing = nullptr;
   double* work = nullptr;  // [box_work(network)] rows of working memory
 
   /// Arrays that lie so much further on.
   FL_HD BoxLanes moved(long by, long work_by) const {
-    return {low + by,      high + by,           sum_low + by,  sum_high + by,
-            below + by,    below_constant + by, above + by,    above_constant + by,
-            least + by,    most + by,           possible + by, wanted + by,
-            work + work_by};
+    return {low + by,         high + by,           sum_low + by,  sum_high + by,
+            below + by,       below_constant + by, above + by,    above_constant + by,
+            least + by,       most + by,           possible + by, wanted + by,
+            share + by,       rarity + by,         level + by,    mean_low + by,
+            mean_high + by,   variance + by,       breadth + by,  left_out + by,
+            below_spill + by, above_spill + by,    crossing + by, work + work_by};
   }
 };
 
 /// Rows of a block, beside its working memory.
-inline int box_rows(BoxNetwork const& n) { return 4 * n.inputs + 2 * n.units + 6; }
+inline int box_rows(BoxNetwork const& n) { return 8 * n.inputs + 2 * n.units + 13; }
 
 /// Rows of working memory.
 inline int box_work(BoxNetwork const& n) {
@@ -104,6 +138,13 @@ inline BoxLanes lay_out_boxes(BoxNetwork const& n, int block, double* values, do
   b.sum_low = take(n.units);
   b.sum_high = take(n.units);
   b.wanted = take(1);
+  b.share = take(1);
+  b.rarity = take(1);
+  b.level = take(1);
+  b.mean_low = take(n.inputs);
+  b.mean_high = take(n.inputs);
+  b.variance = take(n.inputs);
+  b.breadth = take(n.inputs);
   b.below = take(n.inputs);
   b.above = take(n.inputs);
   b.below_constant = take(1);
@@ -111,6 +152,10 @@ inline BoxLanes lay_out_boxes(BoxNetwork const& n, int block, double* values, do
   b.least = take(1);
   b.most = take(1);
   b.possible = take(1);
+  b.left_out = take(1);
+  b.below_spill = take(1);
+  b.above_spill = take(1);
+  b.crossing = take(1);
   b.work = work;
   return b;
 }

@@ -3,6 +3,7 @@
 
 #include "kernels/boxes/box_narrowing.h"
 #include "kernels/boxes/box_probing.h"
+#include "kernels/boxes/box_spilling.h"
 
 namespace fairlane {
 
@@ -44,7 +45,7 @@ struct BoxTiles {
 
   static BoxKernels const* table() {
     static constexpr BoxKernels kTable = {
-        P::kLanes, BoxBounding<P>::bound, BoxNarrowing<P>::narrow, BoxProbing<P>::probe, add,
+        P::kLanes, BoxSpilling<P>::bound, BoxNarrowing<P>::narrow, BoxProbing<P>::probe, add,
         weigh};
     return &kTable;
   }

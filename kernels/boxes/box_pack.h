@@ -31,6 +31,13 @@ struct ScalarBoxPack {
     return std::fma(a, b, c);
 #endif
   }
+  static FL_HD F sqrt(F x) {
+#ifdef __CUDA_ARCH__
+    return __dsqrt_rn(x);
+#else
+    return std::sqrt(x);
+#endif
+  }
   static FL_HD F select(M m, F a, F b) { return m ? a : b; }
   static FL_HD F min(F a, F b) { return a < b ? a : b; }
   static FL_HD F max(F a, F b) { return a > b ? a : b; }

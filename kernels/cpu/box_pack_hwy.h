@@ -19,6 +19,7 @@ struct SimdBoxPack {
   static FL_HD F load(double const* p) { return hn::LoadU(D(), p); }
   static FL_HD void store(F x, double* p) { hn::StoreU(x, D(), p); }
   static FL_HD F fma(F a, F b, F c) { return hn::MulAdd(a, b, c); }
+  static FL_HD F sqrt(F x) { return hn::Sqrt(x); }
   static FL_HD F select(M m, F a, F b) { return hn::IfThenElse(m, a, b); }
   static FL_HD F min(F a, F b) { return hn::IfThenElse(hn::Lt(a, b), a, b); }
   static FL_HD F max(F a, F b) { return hn::IfThenElse(hn::Gt(a, b), a, b); }

@@ -18,6 +18,7 @@ class CpuBoxes final : public BoxBatch {
     repeat(b.sum_low, network_.get().units, count);
     repeat(b.sum_high, network_.get().units, count);
     repeat(b.wanted, 1, count);
+    for (int lane = count; lane < memory_.lanes(); ++lane) memory_.at(b.share, 0, lane) = 0.0;
     kernels_.bound(network_.get(pair), b);
   }
   void narrow(int pair, double threshold, int) override {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace fairlane {
 
@@ -47,6 +48,7 @@ BoxDomain::BoxDomain(SubjectView const& view, PackedSubject const& packed,
         even = even && axis.values[e] - axis.values[e - 1] == step;
       axis.step = even ? step : 0.0;
     }
+    find_rise(axis);
     find_apart(axis);
     axes_.push_back(std::move(axis));
   }
@@ -92,6 +94,18 @@ void BoxDomain::relax(Axis& axis, SubjectView const& view, std::int32_t by) {
     axis.near.push_back({place(std::ranges::lower_bound(values, value - by)),
                          place(std::ranges::upper_bound(values, value + by)) - 1});
   }
+}
+
+void BoxDomain::find_rise(Axis& axis) {
+  constexpr double kEven = 1.0e-3;  // of a step, more than scaled codes are rounded by
+  std::size_t const entries = axis.values.size();
+  if (axis.inputs.size() != 1 || entries < 2) return;
+  axis.rise = (axis.values.back() - axis.values.front()) / static_cast<double>(entries - 1);
+  for (std::size_t e = 0; e < entries; ++e) {
+    double const even = axis.values.front() + axis.rise * static_cast<double>(e);
+    axis.off = std::max(axis.off, std::abs(axis.values[e] - even));
+  }
+  if (!(axis.off <= kEven * std::abs(axis.rise))) axis.rise = 0.0;
 }
 
 void BoxDomain::find_apart(Axis const& axis) {
@@ -189,6 +203,35 @@ void BoxDomain::enclose(std::span<AxisRange const> box, Interval* inputs) const 
         hull.high = std::max(hull.high, axis.values[e * width + k]);
       }
       inputs[axis.inputs[k]] = hull;
+    }
+  }
+}
+
+void BoxDomain::spread(std::span<AxisRange const> box, InputSpread* inputs) const {
+  constexpr double kBoundless = 1.0e30;  // times a variance, so that it never bounds anything
+  std::vector<Interval> ranges(static_cast<std::size_t>(inputs_));
+  enclose(box, ranges.data());
+  for (std::size_t a = 0; a < axes_.size(); ++a) {
+    Axis const& axis = axes_[a];
+    double const entries = box[a].size();
+    for (int const k : axis.inputs) {
+      auto const [low, high] = ranges[static_cast<std::size_t>(k)];
+      inputs[k] = {low, high, 0.0, 0.0};
+    }
+    if (axis.inputs.size() != 1 || box[a].size() == 1) continue;
+    auto const first = axis.values.begin() + box[a].first;
+    auto const last = axis.values.begin() + box[a].last;
+    InputSpread& spread = inputs[axis.inputs[0]];
+    if (axis.rise != 0.0) {
+      double const square = axis.rise * axis.rise;
+      double const mean = (*first + *last) / 2.0;
+      spread = {mean - 2.0 * axis.off, mean + 2.0 * axis.off,
+                square * (entries * entries - 1.0) / 12.0, square * entries * entries / 4.0};
+    } else {
+      double const reach = spread.mean_high - spread.mean_low;
+      double const mean = std::accumulate(first, last + 1, 0.0) / entries;
+      double const variance = reach * reach / 4.0;
+      spread = {mean, mean, variance, kBoundless * variance};
     }
   }
 }

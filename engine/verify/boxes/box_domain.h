@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/verify/boxes/linear_limit.h"
+#include "kernels/boxes/box_kernels.h"
 #include "kernels/boxes/relaxation.h"
 #include "kernels/core/views.h"
 #include "kernels/layout/plan.h"
@@ -95,6 +96,9 @@ class BoxDomain {
 
   /// Intervals [inputs] of a box's inputs; those of attributes under test are left alone.
   void enclose(std::span<AxisRange const> box, Interval* inputs) const;
+  /// How inputs [inputs] are spread over a box's groups; those of attributes under test are left
+  /// alone.
+  void spread(std::span<AxisRange const> box, InputSpread* inputs) const;
   /// Narrows a box to what inputs [inputs] leave of it. Returns false where that is nothing.
   bool narrow(Interval const* inputs, std::span<AxisRange> box) const;
   /// Inputs of the attributes under test, for variants from a list: their values' hull, into
@@ -131,6 +135,8 @@ class BoxDomain {
     std::vector<double> values;  // [entries][width]
     bool ordered = false;
     double step = 0.0;
+    double rise = 0.0;            // from each entry to the next, up to `off`; 0: uneven
+    double off = 0.0;             // from values that rise so, at most
     AxisRange region;             // entries of the region
     std::vector<AxisRange> near;  // [entries]; empty: not relaxed
   };
@@ -140,6 +146,7 @@ class BoxDomain {
     std::int64_t most = 0;
   };
   void relax(Axis& axis, SubjectView const& view, std::int32_t by);
+  static void find_rise(Axis& axis);
   void find_apart(Axis const& axis);
 
   PackedSubject const& packed_;

@@ -26,6 +26,7 @@ NetworkDecider::NetworkDecider(BoxDomain const& domain, BoundNetwork const& netw
       search_(domain, network, backend, query),
       counter_(domain),
       bounds_(domain, network, backend),
+      most_groups_(domain, query),
       pairs_(domain, network, backend, query),
       inputs_(static_cast<std::size_t>(network.get().inputs)) {}
 
@@ -62,7 +63,7 @@ void NetworkDecider::decide(std::span<OpenBox const> boxes, std::span<Decision> 
 void NetworkDecider::decide_alike(std::span<OpenBox const> boxes, std::span<Decision> decisions) {
   if (boxes.empty()) return;
   begin(boxes, decisions);
-  bound_merged(false);
+  bound_merged(false, false);
   if (networks_.pairs().size() > 1) leave_out_classes();
   search();
   bound_variants();
@@ -82,7 +83,7 @@ void NetworkDecider::measure(ExistingGroups const& existing, std::span<OpenBox c
                              bool in_part, std::span<Decision> decisions,
                              std::span<CertainGroups> certain) {
   begin(boxes, decisions);
-  bound_merged(true);
+  bound_merged(true, in_part);
   if (!in_part) {
     for (std::size_t i = 0; i < boxes.size(); ++i) {
       certain[i] = {.fair = existing.count(boxes_[i].box)};
@@ -130,11 +131,12 @@ double NetworkDecider::closer_cost() const {
 
 double NetworkDecider::count_fair(ExistingGroups const& existing, std::size_t i,
                                   std::span<AxisRange const> box) {
-  OutputLines const& merged = merged_[i];
-  if (!merged.has_lines()) return 0.0;
+  OutputLines const& lines = most_[i] ? most_[i]->lines : merged_[i];
+  if (!lines.has_lines()) return 0.0;
   double const t = query_.threshold;
-  double const fair = counter_.above(box, {merged.below, merged.below_constant}, t) +
-                      counter_.not_above(box, {merged.above, merged.above_constant}, t);
+  double fair = counter_.above(box, {lines.below, lines.below_constant}, t) +
+                counter_.not_above(box, {lines.above, lines.above_constant}, t);
+  if (most_[i]) fair -= most_[i]->left_out * domain_.groups(boxes_[i].box);
   // At worst all that do not exist are among them.
   return std::max(fair - (domain_.groups(box) - existing.count(box)), 0.0);
 }
@@ -168,10 +170,11 @@ bool NetworkDecider::reaches_both(OutputLines const& bounds) const {
   return bounds.most > query_.least_upper() && bounds.least <= query_.most_lower();
 }
 
-void NetworkDecider::bound_merged(bool with_gaps) {
+void NetworkDecider::bound_merged(bool with_gaps, bool with_most) {
   auto const& boxes = boxes_;
   std::size_t const lanes = bounds_.lanes();
   merged_.resize(boxes.size());
+  most_.assign(boxes.size(), std::nullopt);
   bounds_.compare_classes(boxes.front().classes);
   for (std::size_t first = 0; first < boxes.size(); first += lanes) {
     std::size_t const count = std::min(lanes, boxes.size() - first);
@@ -184,6 +187,7 @@ void NetworkDecider::bound_merged(bool with_gaps) {
       if (verdict == BoxVerdict::kOpen && !reaches_both(bounds)) verdict = BoxVerdict::kMerged;
     }
     if (with_gaps) find_gaps(first, count);
+    if (with_most) find_most(first, count);
   }
 }
 
@@ -197,6 +201,25 @@ void NetworkDecider::find_gaps(std::size_t first, std::size_t count) {
       found = true;
       merged_[first + j].gaps = gaps_.of(static_cast<int>(j - i));
     }
+  }
+}
+
+void NetworkDecider::find_most(std::size_t first, std::size_t count) {
+  auto const asks = [&](std::size_t i) {
+    return decisions_[i].verdict == BoxVerdict::kOpen && merged_[i].has_lines();
+  };
+  bool any = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!asks(first + i)) continue;
+    any = true;
+    most_groups_.ask(bounds_, static_cast<int>(i), boxes_[first + i].box, merged_[first + i]);
+  }
+  if (!any) return;
+  bounds_.bound(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!asks(first + i)) continue;
+    most_[first + i] =
+        most_groups_.take(bounds_, static_cast<int>(i), boxes_[first + i].box, merged_[first + i]);
   }
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "engine/verify/deciders/box_search.h"
 #include "engine/verify/deciders/half_space.h"
 #include "engine/verify/deciders/line_gaps.h"
+#include "engine/verify/deciders/most_groups.h"
 #include "engine/verify/deciders/pair_prover.h"
 #include "kernels/backend.h"
 
@@ -49,9 +51,10 @@ class NetworkDecider final : public BoxDecider {
   std::vector<int> const& variants(std::size_t i) const { return decisions_[i].variants; }
   /// Whether outputs may lie on both sides, each by less than the margin beyond.
   bool reaches_both(OutputLines const& bounds) const;
-  void bound_merged(bool with_gaps);
+  void bound_merged(bool with_gaps, bool with_most);
   /// Of open boxes among bounds_' lanes, which are boxes from `first` on.
   void find_gaps(std::size_t first, std::size_t count);
+  void find_most(std::size_t first, std::size_t count);
   void search();
   /// Leaves out boxes that are to wait.
   void bound_variants();
@@ -67,13 +70,15 @@ class NetworkDecider final : public BoxDecider {
   HalfSpaceCounter counter_;
   LaneBounds bounds_;
   LineGaps gaps_;
+  MostGroups most_groups_;
   PairProver pairs_;
   std::vector<Interval> inputs_;
 
   std::span<OpenBox const> boxes_;
   std::vector<OpenBox> limited_;  // the boxes, where limits or constraints have narrowed them
   std::span<Decision> decisions_;
-  std::vector<OutputLines> merged_;            // [boxes]
+  std::vector<OutputLines> merged_;             // [boxes]
+  std::vector<std::optional<MostLines>> most_;  // [boxes] where more is certain by them
   std::vector<OutputLines> by_variant_;        // of the open boxes, one box's variants side by side
   std::vector<std::size_t> first_by_variant_;  // [boxes] where a box's begin
 };

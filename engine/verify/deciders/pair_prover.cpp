@@ -14,7 +14,7 @@ constexpr int kNarrowings = 3;       // of a node
 constexpr double kWorthwhile = 0.9;  // of its groups that a narrowing leaves, or it was the last
 constexpr double kMargin = 0x1p-40;  // more than sums of lines are rounded by
 
-constexpr int kSteps = 12;  // of a search for the best mean of two lines
+constexpr int kMeanSteps = 12;  // of a search for the best mean of two lines
 
 /// Of a function: its value and its slope at a place.
 struct SlopedValue {
@@ -29,7 +29,7 @@ bool dips_below_zero(Function const& function) {
   double high = 1.0;
   SlopedValue at_low = function(low);
   SlopedValue at_high = function(high);
-  for (int i = 0; i < kSteps; ++i) {
+  for (int i = 0; i < kMeanSteps; ++i) {
     if (at_low.value < 0.0 || at_high.value < 0.0) return true;
     if (!(at_low.slope < 0.0) || !(at_high.slope > 0.0)) return false;
     double const x = (at_high.value - at_low.value + at_low.slope * low - at_high.slope * high) /
@@ -156,7 +156,7 @@ bool PairProver::excluded(OutputLines const& upper, OutputLines const& lower,
   if (!domain_.relaxed()) return dips_below_zero(most);
   double low = 0.0;
   double high = 1.0;
-  for (int i = 0; i < kSteps; ++i) {
+  for (int i = 0; i < kMeanSteps; ++i) {
     double const left = low + (high - low) * 0.45;
     double const right = low + (high - low) * 0.55;
     double const at_left = most(left).value;

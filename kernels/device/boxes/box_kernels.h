@@ -3,6 +3,7 @@
 
 #include "kernels/boxes/box_narrowing.h"
 #include "kernels/boxes/box_probing.h"
+#include "kernels/boxes/box_spilling.h"
 
 namespace fairlane {
 
@@ -27,7 +28,7 @@ struct BoundBoxes {
   BoxBlocks blocks;
 
   FL_HD void operator()(std::int64_t i) const {
-    BoxBounding<BlockBoxPack>::bound(blocks.network, blocks.at(i));
+    BoxSpilling<BlockBoxPack>::bound(blocks.network, blocks.at(i));
   }
 };
 

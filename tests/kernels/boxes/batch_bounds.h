@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -23,12 +24,55 @@ inline std::vector<Interval> some_box(RandomSubject& subject) {
   return box;
 }
 
+/// A box of codes, the first of which is any of its range.
+inline std::vector<InputSpread> spread_of(std::vector<Interval> const& box) {
+  std::vector<InputSpread> inputs;
+  for (auto const& [low, high] : box) {
+    double const values = inputs.empty() ? 1.0 : high - low + 1.0;
+    double const mean = (low + high) / 2.0;
+    inputs.push_back({inputs.empty() ? low : mean, inputs.empty() ? high : mean,
+                      (values * values - 1.0) / 12.0, values > 1.0 ? values * values / 4.0 : 0.0});
+  }
+  return inputs;
+}
+
+/// Has a lane's next bounds leave out tails of 2^-halvings each.
+inline void ask_for_most(BoxMemory& memory, int lane, std::vector<InputSpread> const& spread,
+                         double level, int halvings) {
+  BoxLanes const& b = memory.get();
+  memory.at(b.share, 0, lane) = std::ldexp(1.0, -halvings);
+  memory.at(b.rarity, 0, lane) = 0.6931471805599454 * halvings;
+  memory.at(b.level, 0, lane) = level;
+  for (std::size_t k = 0; k < spread.size(); ++k) {
+    int const input = static_cast<int>(k);
+    memory.at(b.mean_low, input, lane) = spread[k].mean_low;
+    memory.at(b.mean_high, input, lane) = spread[k].mean_high;
+    memory.at(b.variance, input, lane) = spread[k].variance;
+    memory.at(b.breadth, input, lane) = spread[k].breadth;
+  }
+}
+
 /// What a batch says of boxes, one after the other.
+/// all  everything else: lines, sums, and the boxes after narrowing; lines of most groups
 struct BatchBounds {
   std::vector<double> least;
   std::vector<double> most;
-  std::vector<double> all;  // everything else: lines, sums, and the boxes after narrowing
+  std::vector<double> all;
+  std::vector<double> of_most;
 };
+
+/// Adds what a lane says of most groups, whose lines are no numbers where nothing is bounded.
+inline void append_most(BoxMemory const& memory, int lane, BoxNetwork const& network,
+                        std::vector<double>& to) {
+  BoxLanes const& b = memory.get();
+  for (double* row :
+       {b.left_out, b.below_spill, b.above_spill, b.crossing, b.below_constant, b.above_constant})
+    to.push_back(memory.at(row, 0, lane));
+  for (int k = 0; k < network.inputs; ++k) {
+    to.push_back(memory.at(b.below, k, lane));
+    to.push_back(memory.at(b.above, k, lane));
+  }
+}
 
 inline BatchBounds bounds_of(BoxBatch& batch, BoxNetwork const& network,
                              std::vector<std::vector<Interval>> const& boxes, double threshold) {
@@ -36,11 +80,11 @@ inline BatchBounds bounds_of(BoxBatch& batch, BoxNetwork const& network,
   BoxLanes const& b = memory.get();
   BatchBounds result;
   auto const lanes = static_cast<std::size_t>(memory.lanes());
-  for (std::size_t first = 0; first < boxes.size(); first += lanes) {
-    std::size_t const count = std::min(lanes, boxes.size() - first);
+  auto const load = [&](std::size_t first, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       int const lane = static_cast<int>(i);
       std::size_t const at = first + i;
+      memory.at(b.share, 0, lane) = 0.0;
       for (int k = 0; k < network.inputs; ++k) {
         memory.at(b.low, k, lane) = boxes[at][static_cast<std::size_t>(k)].low;
         memory.at(b.high, k, lane) = boxes[at][static_cast<std::size_t>(k)].high;
@@ -51,6 +95,21 @@ inline BatchBounds bounds_of(BoxBatch& batch, BoxNetwork const& network,
       }
       memory.at(b.wanted, 0, lane) = at % 2 == 0 ? 1.0 : -1.0;
     }
+  };
+  for (std::size_t first = 0; first < boxes.size(); first += lanes) {
+    std::size_t const count = std::min(lanes, boxes.size() - first);
+    load(first, count);
+    batch.bound(0, static_cast<int>(count));
+    for (std::size_t i = 0; i < count; ++i) {
+      if ((first + i) % 3 != 2 && std::isfinite(memory.at(b.least, 0, static_cast<int>(i))))
+        ask_for_most(memory, static_cast<int>(i), spread_of(boxes[first + i]), threshold, 4);
+    }
+    batch.bound(0, static_cast<int>(count));
+    for (std::size_t i = 0; i < count; ++i) {
+      if (memory.at(b.share, 0, static_cast<int>(i)) > 0.0)
+        append_most(memory, static_cast<int>(i), network, result.of_most);
+    }
+    load(first, count);
     batch.bound(0, static_cast<int>(count));
     for (std::size_t i = 0; i < count; ++i) {
       int const lane = static_cast<int>(i);

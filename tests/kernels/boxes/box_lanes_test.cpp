@@ -42,6 +42,8 @@ TEST(BoxLanes, AllInstructionSetsGiveTheSameBits) {
         EXPECT_EQ(bounds.least, reference.least);
         EXPECT_EQ(bounds.most, reference.most);
         EXPECT_EQ(bounds.all, reference.all);
+        EXPECT_EQ(bounds.of_most, reference.of_most);
+        ASSERT_FALSE(bounds.of_most.empty());
       }
     }
   }

@@ -60,6 +60,7 @@ TEST(DeviceBoxes, HaveTheBitsOfTheHost) {
       EXPECT_EQ(found.least, expected.least);
       EXPECT_EQ(found.most, expected.most);
       EXPECT_EQ(found.all, expected.all);
+      EXPECT_EQ(found.of_most, expected.of_most);
       compared += static_cast<int>(found.all.size());
     }
   }

@@ -1,0 +1,47 @@
+// Lines that all groups of a box but a share keep to, so that more of them are certain.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/verify/boxes/verify_query.h"
+#include "engine/verify/deciders/lane_bounds.h"
+
+namespace fairlane {
+
+/// left_out  share of a box's groups, at most, of which the lines say nothing. Of the others none
+///           above the line below the output, and none below the other line, is unfair; none is both
+struct MostLines {
+  OutputLines lines;
+  double left_out = 0.0;
+};
+
+/// Finds such lines; one thread's.
+class MostGroups {
+ public:
+  /// Both outlive it.
+  MostGroups(BoxDomain const& domain, VerifyQuery const& query);
+
+  /// After bounds.bound(): has the next one find lines for most groups of a lane's box.
+  /// lines  of all its groups
+  void ask(LaneBounds& bounds, int lane, std::span<AxisRange const> box, OutputLines const& lines);
+  /// After that one: these, where more groups seem certain by them.
+  std::optional<MostLines> take(LaneBounds& bounds, int lane, std::span<AxisRange const> box,
+                                OutputLines const& lines);
+
+ private:
+  /// About which share of a box's groups lies between its lines, and in a unit of the output there.
+  struct Between {
+    double share = 0.0;
+    double density = 0.0;
+  };
+  /// spread_ is the box's.
+  Between between(OutputLines const& lines) const;
+
+  BoxDomain const& domain_;
+  VerifyQuery const& query_;
+  std::vector<InputSpread> spread_;  // [inputs]
+};
+
+}  // namespace fairlane
