@@ -155,6 +155,13 @@ TEST(BoxSpilling, LinesLeaveOutNoMoreUnfairGroupsThanTheySay) {
                      : seed % 3 == 1 ? std::vector<int>{9, 1}
                                      : std::vector<int>{7, 5, 1};
       RandomSubject subject(shape);
+      // The attribute under test has effects, so that many groups are unfair.
+      for (int o = 0; o < shape.widths[0]; ++o)
+        subject.weights(0)[static_cast<std::size_t>(o)] *= 3.0F;
+      // Weights of one sign let only one of the lines be left.
+      for (float& w : subject.weights(shape.widths.size() - 1)) {
+        if (seed % 4 < 2) w = seed % 4 == 0 ? std::abs(w) : -std::abs(w);
+      }
       auto const backend = make_cpu_backend(subject.view, {});
       BoundNetwork const network(subject.view.network);
       auto const batch = make_cpu_box_batch(network, "");
@@ -237,7 +244,7 @@ TEST(BoxSpilling, LinesLeaveOutNoMoreUnfairGroupsThanTheySay) {
   }
   EXPECT_GT(narrower, 50);
   EXPECT_GT(with_tails, 50);
-  EXPECT_GT(unfair_beyond, 10);  // or nothing was tried
+  EXPECT_GT(unfair_beyond, 2);  // or nothing was tried
 }
 
 }  // namespace
