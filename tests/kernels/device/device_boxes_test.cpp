@@ -61,6 +61,7 @@ TEST(DeviceBoxes, HaveTheBitsOfTheHost) {
       EXPECT_EQ(found.most, expected.most);
       EXPECT_EQ(found.all, expected.all);
       EXPECT_EQ(found.of_most, expected.of_most);
+      EXPECT_FALSE(found.of_most.empty());
       compared += static_cast<int>(found.all.size());
     }
   }
