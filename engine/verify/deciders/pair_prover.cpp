@@ -199,12 +199,13 @@ void PairProver::step() {
     }
   }
   std::vector<bool> closed(nodes.size());
+  // A lane that goes on for its neighbours' sake alone is not looked at: no box depends on others.
   std::vector<bool> goes_on(nodes.size(), true);
   for (int turn = 0; turn < kNarrowings; ++turn) {
     upper_.bound(nodes.size());
     lower_.bound(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (closed[i]) continue;
+      if (!goes_on[i]) continue;
       int const lane = static_cast<int>(i);
       bool const possible = is_possible(upper_, lane) && is_possible(lower_, lane);
       OutputLines const of_upper = upper_.read(lane);
@@ -212,17 +213,19 @@ void PairProver::step() {
       if (!possible || of_upper.most <= query_.least_upper() ||
           of_lower.least > query_.most_lower() || excluded(of_upper, of_lower, nodes[i]))
         closed[i] = true;
+      goes_on[i] = !closed[i];
     }
     upper_.narrow(query_.least_upper(), nodes.size());
     lower_.narrow(query_.most_lower(), nodes.size());
     bool any = false;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (closed[i]) continue;
+      if (!goes_on[i]) continue;
       int const lane = static_cast<int>(i);
       PairNode& node = nodes[i];
       double const before = domain_.groups(node.groups);
       if (!narrow_groups(lane, node)) {
         closed[i] = true;
+        goes_on[i] = false;
         continue;
       }
       goes_on[i] = domain_.groups(node.groups) <= kWorthwhile * before;
@@ -231,7 +234,7 @@ void PairProver::step() {
     }
     if (turn + 1 == kNarrowings || !any) break;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (closed[i]) continue;
+      if (!goes_on[i]) continue;
       int const lane = static_cast<int>(i);
       for (bool const above : {true, false}) {
         int const variant[] = {above ? nodes[i].pair.upper : nodes[i].pair.lower};
@@ -251,7 +254,7 @@ void PairProver::step() {
       }
     }
     node.root = false;
-    UnitSplit const split = left_[node.box] < 0 ? UnitSplit{} : choose_unit(static_cast<int>(i));
+    UnitSplit const split = left_[node.box] < 0 ? UnitSplit{} : choose_unit(node);
     if (split.copy < 0) {
       left_[node.box] = -1;
       continue;
@@ -298,19 +301,18 @@ void PairProver::save_sums(int lane, PairNode& node) {
   }
 }
 
-PairProver::UnitSplit PairProver::choose_unit(int lane) {
+PairProver::UnitSplit PairProver::choose_unit(PairNode const& node) const {
   UnitSplit best;
   double widest = 0.0;
-  int copy = 0;
-  for (BoxMemory* memory : {&upper_.memory(), &lower_.memory()}) {
-    BoxLanes const& b = memory->get();
+  for (int copy = 0; copy < 2; ++copy) {
     for (int l = 0; l + 1 < network().layers; ++l) {
       BoxLayer const& layer = network().layer[l];
       if (layer.slope == 1.0) continue;
       for (int o = 0; o < layer.outputs; ++o) {
         int const u = layer.first_unit + o;
-        double const low = memory->at(b.sum_low, u, lane);
-        double const high = memory->at(b.sum_high, u, lane);
+        auto const at = static_cast<std::size_t>(2 * (copy * network().units + u));
+        double const low = node.sums[at];
+        double const high = node.sums[at + 1];
         if (!(low < 0.0 && high > 0.0)) continue;
         double const gap = -low * high / (high - low) * fan_out_[static_cast<std::size_t>(u)];
         if (gap > widest) {
@@ -319,7 +321,6 @@ PairProver::UnitSplit PairProver::choose_unit(int lane) {
         }
       }
     }
-    ++copy;
   }
   return best;
 }

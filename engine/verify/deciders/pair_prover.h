@@ -62,7 +62,8 @@ class PairProver {
   bool excluded(OutputLines const& upper, OutputLines const& lower, PairNode const& node);
   /// Looks at as many nodes as there are lanes.
   void step();
-  UnitSplit choose_unit(int lane);
+  /// The unit of a node with the widest gap.
+  UnitSplit choose_unit(PairNode const& node) const;
   /// Narrows a node's groups to what its lanes leave. Returns false where that is nothing.
   bool narrow_groups(int lane, PairNode& node);
   void save_sums(int lane, PairNode& node);

@@ -120,6 +120,28 @@ TEST(DeviceBoxes, AreDecidedAsOnTheHost) {
   EXPECT_GT(open, unless_simulated(100, 50));
 }
 
+TEST(DeviceBoxes, AreCountedAsOnTheHost) {
+  std::size_t counted = 0;
+  for (std::uint32_t seed = 1; seed <= unless_simulated(8U, 3U); ++seed) {
+    SCOPED_TRACE(seed);
+    RandomSubject::Shape shape;
+    shape.attributes = 10;
+    shape.range = 12;
+    shape.counts = {2};
+    shape.widths = seed % 2 == 0 ? std::vector<int>{5, 5, 1} : std::vector<int>{12, 1};
+    shape.seed = seed;
+    RandomSubject const subject(shape);
+    auto const cpu = make_cpu_backend(subject.view, {});
+    DeviceOptions options;
+    options.lanes = 4 * kBoxBlock;
+    auto const device = make_device_backend(subject.view, make_test_devices(1), options);
+    auto const expected = counted_boxes(subject.view, *cpu);
+    EXPECT_EQ(counted_boxes(subject.view, *device), expected);
+    counted += expected.size();
+  }
+  EXPECT_GT(counted, unless_simulated(10'000U, 3'000U));
+}
+
 TEST(DeviceBoxes, TakeWhatMemoryThereIs) {
   RandomSubject const subject(box_shape(Activation::kRelu, 1));
   BoundNetwork const network(subject.view.network);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/verify/certain_shares.h"
 #include "engine/verify/deciders/network_decider.h"
 #include "tests/kernels/random_subject.h"
 
@@ -48,6 +49,34 @@ inline std::vector<std::string> decided_boxes(SubjectView const& view, Backend& 
       }
     }
     open = std::move(parts);
+  }
+  return said;
+}
+
+/// What a backend's batches count in a subject's whole region, part by part: what is certain of each
+/// box, to the bit.
+inline std::vector<double> counted_boxes(SubjectView const& view, Backend& backend) {
+  constexpr std::int64_t kMostBoxes = 1000;
+  BoxDomain const domain(view, backend.subject(), free_lists(view));
+  BoundNetwork const network(view.network);
+  VerifyQuery query;
+  query.variants.emplace_back();
+  for (int v = 0; v < domain.variants(); ++v) query.variants[0].push_back(v);
+  query.compares = [](int v, int w) { return v != w; };
+  query.threshold = static_cast<double>(view.threshold);
+  NetworkDecider decider(domain, network, backend, query);
+  ExistingGroups const existing(domain, query.variants[0]);
+  ShareQueue queue(domain, existing);
+  std::vector<double> said;
+  while (queue.boxes() < kMostBoxes) {
+    auto const& boxes = queue.next(decider.closer_cost());
+    if (boxes.empty()) break;
+    std::vector<Decision> decisions(boxes.size());
+    std::vector<CertainGroups> certain(boxes.size());
+    decider.measure(existing, boxes, queue.in_part(), decisions, certain);
+    for (CertainGroups const& groups : certain)
+      said.insert(said.end(), {groups.fair, groups.unfair, groups.by_merged});
+    queue.take(decisions, certain);
   }
   return said;
 }
