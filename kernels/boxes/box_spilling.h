@@ -3,10 +3,10 @@
 // In a box with many inputs nearly all groups lie near its middle: a unit's sum rarely comes near
 // its bounds. Here bounds are narrower, and leave a tail of groups out (kernels/boxes/box_tails.h).
 // Of hidden layers but the last one, such groups are counted: of them the lines say nothing. A unit
-// of the last hidden layer may leave its lines by what its sum lies beyond its bounds, times at most
-// the difference of the slopes there, and the output by that times a weight. The mean of all that
-// over the groups is known, so that the output lies beyond a line moved by z only for a share of
-// them that is that mean over z (Markov). Roundings are bounded for the whole box.
+// of the last hidden layer may leave its lines by what its sum lies beyond its bounds, times the
+// difference of the slopes there at most, and the output by that times a weight. The mean of all
+// that over the groups is known, so that the output lies beyond a line moved by z only for a share
+// of them that is that mean over z (Markov). Roundings are bounded for the whole box.
 #pragma once
 
 #include "kernels/boxes/box_bounding.h"

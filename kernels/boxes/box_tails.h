@@ -11,8 +11,8 @@
 // The first since sinh x = x prod (1 + x^2 / (i pi)^2), of which each factor's logarithm rises by
 // at most (n^2 - 1) y^2 / (i pi)^2 from y to n y; the second is concave in (n y)^2 and so below its
 // tangents. Of any other values, (r w_k)^2 / 2 times a quarter of their reach squared is a bound
-// (Hoeffding). z is chosen so that the right side is the share; any r will do. As x <= exp(r x) / (e r)
-// for every x, the mean of what the sum lies beyond z is at most that share over e r.
+// (Hoeffding). z is chosen so that the right side is the share; any r will do. Since every x is at
+// most exp(r x) / (e r), the mean of what the sum lies beyond z is at most that share over e r.
 //
 // Where the variants of a group have different labels, the output takes the threshold's value
 // somewhere on the way from one variant to the other, as the float32 sums of both are joined by

@@ -10,8 +10,9 @@
 
 namespace fairlane {
 
-/// left_out  share of a box's groups, at most, of which the lines say nothing. Of the others none
-///           above the line below the output, and none below the other line, is unfair; none is both
+/// left_out  share of a box's groups, at most, of which the lines say nothing. None of the others
+///           is unfair where the line below the output is above the threshold, or the other line
+///           below it; nowhere are both
 struct MostLines {
   OutputLines lines;
   double left_out = 0.0;

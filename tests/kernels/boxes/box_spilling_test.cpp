@@ -128,7 +128,7 @@ struct Beyond {
   std::vector<double> above;
 };
 
-/// A share of the largest may be anything; of the others the mean over all groups is at most so much.
+/// A share of the largest may be anything; the others' mean over all groups is at most so much.
 void expect_within(std::vector<double> beyond, double left_out, double spill, double groups) {
   std::ranges::sort(beyond, std::greater<>());
   auto const skipped = static_cast<std::size_t>(left_out * groups);

@@ -53,8 +53,7 @@ inline std::vector<std::string> decided_boxes(SubjectView const& view, Backend& 
   return said;
 }
 
-/// What a backend's batches count in a subject's whole region, part by part: what is certain of each
-/// box, to the bit.
+/// What a backend's batches count in a subject's whole region: what is certain of each box.
 inline std::vector<double> counted_boxes(SubjectView const& view, Backend& backend) {
   constexpr std::int64_t kMostBoxes = 1000;
   BoxDomain const domain(view, backend.subject(), free_lists(view));
