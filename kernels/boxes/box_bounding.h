@@ -290,8 +290,8 @@ struct BoxBounding {
     most = high + pad_above;
   }
 
-  /// Lines of a unit's sum in the inputs, whose coefficients are in w.inputs_*, and its least and its
-  /// most by them.
+  /// Lines of a unit's sum in the inputs, whose coefficients are in w.inputs_*, and its least and
+  /// its most by them.
   static FL_HOST_DEVICE Lines sum_lines(BoxNetwork const& n, BoxLanes const& b, Work const& w,
                                         int l, int o, F& least, F& most) {
     BoxLayer const& layer = n.layer[l];
