@@ -2,8 +2,8 @@
 //
 // In a box with many inputs nearly all groups lie near its middle: a unit's sum rarely comes near
 // its bounds. Here bounds are narrower, and leave a tail of groups out (kernels/boxes/box_tails.h).
-// Of hidden layers but the last one, such groups are counted: of them the lines say nothing. A unit
-// of the last hidden layer may leave its lines by what its sum lies beyond its bounds, times the
+// Of hidden layers but the last one, and of smooth ones, such groups are counted: of them the lines
+// say nothing. A unit of a straight last hidden layer may leave its lines by what its sum lies beyond its bounds, times the
 // difference of the slopes there at most, and the output by that times a weight. The mean of all
 // that over the groups is known, so that the output lies beyond a line moved by z only for a share
 // of them that is that mean over z (Markov). Roundings are bounded for the whole box.
@@ -35,7 +35,7 @@ struct BoxSpilling {
     for (int l = 0; l + 1 < n.layers; ++l) {
       tighten(n, b, w, l, lanes);
       Bounding::activate(n, b, w, l);
-      if (l + 2 == n.layers) spill(n, b, w, lanes);
+      if (spills(n, l)) spill(n, b, w, lanes);
     }
     F least;
     F most;
@@ -51,10 +51,15 @@ struct BoxSpilling {
   }
 
  private:
-  // Tails of earlier layers are counted, of the last one only weighed: those are to be rarer.
+  // Tails that are counted cost more than those that are weighed: they are to be rarer.
   static constexpr double kRarer = 4.0;
   static constexpr double kLogRarer = 1.3862943611198908;  // rounded up
 
+  /// Whether the tails of a hidden layer are weighed: how far a smooth activation may leave its lines
+  /// is not bounded here.
+  static FL_HD bool spills(BoxNetwork const& n, int l) {
+    return l + 2 == n.layers && n.layer[l].straight;
+  }
   static FL_HD void put(double* row, F x, M lanes) {
     Rows::put(row, 0, P::select(lanes, x, Rows::get(row, 0)));
   }
@@ -76,14 +81,14 @@ struct BoxSpilling {
     return {P::select(tail, by_lines.most, all), tail};
   }
 
-  /// Narrows the bounds of a hidden layer's sums that leave both sides of 0. Of the last one,
+  /// Narrows the bounds of a hidden layer's sums that leave both sides of 0. Where it spills,
   /// w.centre and w.radius get the means of what they lie below and above them.
   static FL_HOST_DEVICE void tighten(BoxNetwork const& n, BoxLanes const& b, Work const& w, int l,
                                      M lanes) {
     constexpr double kWorthwhile = 0.02;  // of the range
     F const zero = P::splat(0.0);
     BoxLayer const& layer = n.layer[l];
-    bool const last = l + 2 == n.layers;
+    bool const last = spills(n, l);
     F const share = Rows::get(b.share, 0) * P::splat(last ? 1.0 : 1.0 / kRarer);
     F const rarity = Rows::get(b.rarity, 0) + P::splat(last ? 0.0 : kLogRarer);
     for (int o = 0; o < layer.outputs; ++o) {
@@ -126,27 +131,24 @@ struct BoxSpilling {
 
   /// What the output lies beyond its lines by the tails of the last hidden layer's units.
   static FL_HOST_DEVICE void spill(BoxNetwork const& n, BoxLanes const& b, Work const& w, M lanes) {
-    constexpr double kSteepest = 2.5;   // of smooth activations and of their lines together
     constexpr double kLoose = 0x1p-20;  // more than products are rounded by
     F const zero = P::splat(0.0);
     BoxLayer const& layer = n.layer[n.layers - 2];
     F const slope = P::splat(layer.slope);
-    bool const exact = layer.straight && (layer.slope == 0.0 || layer.slope == 1.0);
+    // Only a chord is left: the other line holds everywhere.
+    bool const convex = layer.slope < 1.0;
+    bool const exact = layer.slope == 0.0 || layer.slope == 1.0;
     F below = zero;
     F above = zero;
     for (int o = 0; o < layer.outputs; ++o) {
       int const u = layer.first_unit + o;
       F const low = Rows::get(w.centre, o);
       F const high = Rows::get(w.radius, o);
-      F under = exact ? zero : P::splat(layer.straight ? kLoose : kSteepest) * (low + high);
+      F under = exact ? zero : P::splat(kLoose) * (low + high);
       F over = under;
-      if (layer.straight) {
-        // Only a chord is left: the other line holds everywhere.
-        bool const convex = layer.slope < 1.0;
-        F const chord = Rows::get(convex ? w.above_slope : w.below_slope, u);
-        F const beyond = P::fma(P::abs(P::splat(1.0) - chord), high, P::abs(chord - slope) * low);
-        (convex ? over : under) = (convex ? over : under) + beyond;
-      }
+      F const chord = Rows::get(convex ? w.above_slope : w.below_slope, u);
+      F const beyond = P::fma(P::abs(P::splat(1.0) - chord), high, P::abs(chord - slope) * low);
+      (convex ? over : under) = (convex ? over : under) + beyond;
       double const weight = n.last().weights[o];
       F const by = P::splat(weight < 0.0 ? -weight : weight);
       below = P::fma(by, weight < 0.0 ? over : under, below);

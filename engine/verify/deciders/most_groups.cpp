@@ -15,18 +15,19 @@ constexpr double kThin = 0.02;     // of the density: what it is beyond
 }  // namespace
 
 MostGroups::MostGroups(BoxDomain const& domain, VerifyQuery const& query)
-    : domain_(domain), query_(query), spread_(static_cast<std::size_t>(domain.inputs())) {}
+    : domain_(domain), query_(query) {}
 
-MostGroups::Between MostGroups::between(OutputLines const& lines) const {
+MostGroups::Between MostGroups::between(OutputLines const& lines,
+                                        std::span<InputSpread const> spread) const {
   double below = lines.below_constant;
   double above = lines.above_constant;
   double variance = 0.0;
-  for (std::size_t k = 0; k < spread_.size(); ++k) {
-    double const mean = (spread_[k].mean_low + spread_[k].mean_high) / 2.0;
+  for (std::size_t k = 0; k < spread.size(); ++k) {
+    double const mean = (spread[k].mean_low + spread[k].mean_high) / 2.0;
     double const slope = (lines.below[k] + lines.above[k]) / 2.0;
     below += lines.below[k] * mean;
     above += lines.above[k] * mean;
-    variance += slope * slope * spread_[k].variance;
+    variance += slope * slope * spread[k].variance;
   }
   double const width = std::max(above - below, 0.0);
   double const deviation = std::sqrt(variance);
@@ -41,20 +42,22 @@ MostGroups::Between MostGroups::between(OutputLines const& lines) const {
 
 void MostGroups::ask(LaneBounds& bounds, int lane, std::span<AxisRange const> box,
                      OutputLines const& lines) {
-  domain_.spread(box, spread_.data());
-  int const halvings = kHalvings - std::ilogb(std::max(between(lines).share, kLeast));
-  bounds.ask_for_most(lane, spread_, query_.threshold, halvings);
+  asked_.resize(bounds.lanes());
+  Asked& asked = asked_[static_cast<std::size_t>(lane)];
+  asked.spread.resize(static_cast<std::size_t>(domain_.inputs()));
+  domain_.spread(box, asked.spread.data());
+  asked.between = between(lines, asked.spread).share;
+  int const halvings = kHalvings - std::ilogb(std::max(asked.between, kLeast));
+  bounds.ask_for_most(lane, asked.spread, query_.threshold, halvings);
 }
 
-std::optional<MostLines> MostGroups::take(LaneBounds& bounds, int lane,
-                                          std::span<AxisRange const> box,
-                                          OutputLines const& lines) {
-  domain_.spread(box, spread_.data());
+std::optional<MostLines> MostGroups::take(LaneBounds& bounds, int lane) const {
+  Asked const& asked = asked_[static_cast<std::size_t>(lane)];
   BoxMemory const& memory = bounds.memory();
   BoxLanes const& b = memory.get();
   MostLines most{bounds.read(lane), memory.at(b.left_out, 0, lane)};
   most.lines.above_constant += memory.at(b.crossing, 0, lane);
-  double const density = between(most.lines).density;
+  double const density = between(most.lines, asked.spread).density;
   auto const move = [&](double spill, double direction, double& constant) {
     if (spill == 0.0) return;
     // What the line is moved by leaves more between the lines, and less out: together the least.
@@ -64,8 +67,8 @@ std::optional<MostLines> MostGroups::take(LaneBounds& bounds, int lane,
   };
   move(memory.at(b.below_spill, 0, lane), -1.0, most.lines.below_constant);
   move(memory.at(b.above_spill, 0, lane), 1.0, most.lines.above_constant);
-  double const left = between(most.lines).share + most.left_out;
-  if (!(left < between(lines).share)) return {};
+  double const left = between(most.lines, asked.spread).share + most.left_out;
+  if (!(left < asked.between)) return {};
   return most;
 }
 

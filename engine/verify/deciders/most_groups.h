@@ -28,8 +28,7 @@ class MostGroups {
   /// lines  of all its groups
   void ask(LaneBounds& bounds, int lane, std::span<AxisRange const> box, OutputLines const& lines);
   /// After that one: these, where more groups seem certain by them.
-  std::optional<MostLines> take(LaneBounds& bounds, int lane, std::span<AxisRange const> box,
-                                OutputLines const& lines);
+  std::optional<MostLines> take(LaneBounds& bounds, int lane) const;
 
  private:
   /// About which share of a box's groups lies between its lines, and in a unit of the output there.
@@ -37,12 +36,16 @@ class MostGroups {
     double share = 0.0;
     double density = 0.0;
   };
-  /// spread_ is the box's.
-  Between between(OutputLines const& lines) const;
+  /// What was asked of a lane: how inputs [inputs] are spread over its box, and what its lines leave.
+  struct Asked {
+    std::vector<InputSpread> spread;
+    double between = 0.0;
+  };
+  Between between(OutputLines const& lines, std::span<InputSpread const> spread) const;
 
   BoxDomain const& domain_;
   VerifyQuery const& query_;
-  std::vector<InputSpread> spread_;  // [inputs]
+  std::vector<Asked> asked_;  // [lanes]
 };
 
 }  // namespace fairlane

@@ -218,8 +218,7 @@ void NetworkDecider::find_most(std::size_t first, std::size_t count) {
   bounds_.bound(count);
   for (std::size_t i = 0; i < count; ++i) {
     if (!asks(first + i)) continue;
-    most_[first + i] =
-        most_groups_.take(bounds_, static_cast<int>(i), boxes_[first + i].box, merged_[first + i]);
+    most_[first + i] = most_groups_.take(bounds_, static_cast<int>(i));
   }
 }
 

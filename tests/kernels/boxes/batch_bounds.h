@@ -53,7 +53,8 @@ inline void ask_for_most(BoxMemory& memory, int lane, std::vector<InputSpread> c
 }
 
 /// What a batch says of boxes, one after the other.
-/// all  everything else: lines, sums, and the boxes after narrowing; lines of most groups
+/// all      everything else: lines, sums, and the boxes after narrowing
+/// of_most  what is said of most groups, of two boxes out of three
 struct BatchBounds {
   std::vector<double> least;
   std::vector<double> most;
@@ -61,7 +62,7 @@ struct BatchBounds {
   std::vector<double> of_most;
 };
 
-/// Adds what a lane says of most groups, whose lines are no numbers where nothing is bounded.
+/// Adds what a lane says of most groups.
 inline void append_most(BoxMemory const& memory, int lane, BoxNetwork const& network,
                         std::vector<double>& to) {
   BoxLanes const& b = memory.get();

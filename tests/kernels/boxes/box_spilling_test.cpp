@@ -122,7 +122,7 @@ TEST(BoxTails, HoldForms) {
   EXPECT_GT(with_tail, 20);
 }
 
-/// How far below an unfair group's line below, and above its line above, the threshold lies.
+/// How far the threshold lies beyond the lines of unfair groups.
 struct Beyond {
   std::vector<double> below;  // [unfair groups]
   std::vector<double> above;
@@ -201,13 +201,17 @@ TEST(BoxSpilling, LinesLeaveOutNoMoreUnfairGroupsThanTheySay) {
         double const left_out = memory.at(b.left_out, 0, 0);
         double const spills = memory.at(b.below_spill, 0, 0) + memory.at(b.above_spill, 0, 0);
         with_tails += left_out > 0.0 || spills > 0.0 ? 1 : 0;
+        // How steep a smooth activation is beyond its lines is not known.
+        if (activation == Activation::kTanh) {
+          ASSERT_EQ(spills, 0.0);
+        }
         // A line of a group is that of its worst member; the first input tells members apart.
-        auto const line = [&](double const* rows, double const* constant, naive::Row const& row,
+        auto const line = [&](double* rows, double const* constant, naive::Row const& row,
                               bool least) {
           double sum = *constant;
           for (int k = 1; k < network.get().inputs; ++k)
-            sum += memory.at(const_cast<double*>(rows), k, 0) * row[static_cast<std::size_t>(k)];
-          double const slope = memory.at(const_cast<double*>(rows), 0, 0);
+            sum += memory.at(rows, k, 0) * row[static_cast<std::size_t>(k)];
+          double const slope = memory.at(rows, 0, 0);
           double const one = sum + slope * box[0].low;
           double const other = sum + slope * box[0].high;
           return least ? std::min(one, other) : std::max(one, other);
