@@ -3,10 +3,11 @@
 // In a box with many inputs nearly all groups lie near its middle: a unit's sum rarely comes near
 // its bounds. Here bounds are narrower, and leave a tail of groups out (kernels/boxes/box_tails.h).
 // Of hidden layers but the last one, and of smooth ones, such groups are counted: of them the lines
-// say nothing. A unit of a straight last hidden layer may leave its lines by what its sum lies beyond its bounds, times the
-// difference of the slopes there at most, and the output by that times a weight. The mean of all
-// that over the groups is known, so that the output lies beyond a line moved by z only for a share
-// of them that is that mean over z (Markov). Roundings are bounded for the whole box.
+// say nothing. A unit of a straight last hidden layer may leave its lines by what its sum lies
+// beyond its bounds, times the difference of the slopes there at most, and the output by that times
+// a weight. The mean of all that over the groups is known, so that the output lies beyond a line
+// moved by z only for a share of them that is that mean over z (Markov). Roundings are bounded for
+// the whole box.
 #pragma once
 
 #include "kernels/boxes/box_bounding.h"
@@ -55,8 +56,8 @@ struct BoxSpilling {
   static constexpr double kRarer = 4.0;
   static constexpr double kLogRarer = 1.3862943611198908;  // rounded up
 
-  /// Whether the tails of a hidden layer are weighed: how far a smooth activation may leave its lines
-  /// is not bounded here.
+  /// Whether the tails of a hidden layer are weighed: how far a smooth activation may leave its
+  /// lines is not bounded here.
   static FL_HD bool spills(BoxNetwork const& n, int l) {
     return l + 2 == n.layers && n.layer[l].straight;
   }

@@ -36,7 +36,7 @@ class MostGroups {
     double share = 0.0;
     double density = 0.0;
   };
-  /// What was asked of a lane: how inputs [inputs] are spread over its box, and what its lines leave.
+  /// How the inputs [inputs] of a lane that was asked are spread, and what its lines leave.
   struct Asked {
     std::vector<InputSpread> spread;
     double between = 0.0;
