@@ -24,11 +24,8 @@ foreach(file IN LISTS isa_files)
   endif()
   if(name IN_LIST isa_candidates)
     list(APPEND isa_names ${name})
-    # A check of every pointer takes clang minutes in the unrolled loops; AddressSanitizer sees each
-    # access, and the portable kernels, the same templates, are checked in full.
-    if(FAIRLANE_SANITIZE MATCHES undefined AND NOT name STREQUAL portable)
-      list(APPEND isa_flags_${name}
-        -fno-sanitize=pointer-overflow,null,alignment,object-size,vptr)
+    if(NOT name STREQUAL portable)
+      list(APPEND isa_flags_${name} ${unrolled_options})
     endif()
     target_sources(fairlane_isa PRIVATE "${file}")
     set_source_files_properties("${file}" PROPERTIES COMPILE_OPTIONS "${isa_flags_${name}}")
