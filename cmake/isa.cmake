@@ -14,6 +14,13 @@ else()
   set(isa_candidates portable)
 endif()
 
+# Sanitizers take minutes for each: one is enough to watch threads, two to watch what packs touch.
+if(FAIRLANE_SANITIZE STREQUAL thread)
+  set(isa_candidates portable)
+elseif(FAIRLANE_SANITIZE)
+  list(REMOVE_ITEM isa_candidates avx512)
+endif()
+
 set(isa_names "")
 add_library(fairlane_isa OBJECT)
 file(GLOB isa_files CONFIGURE_DEPENDS kernels/cpu/isa_*.cpp)
@@ -28,6 +35,8 @@ foreach(file IN LISTS isa_files)
       list(APPEND isa_flags_${name} ${unrolled_options})
     endif()
     target_sources(fairlane_isa PRIVATE "${file}")
+    set_property(SOURCE kernels/cpu/select_kernels.cpp APPEND PROPERTY
+      COMPILE_DEFINITIONS FAIRLANE_ISA_${name})
     set_source_files_properties("${file}" PROPERTIES COMPILE_OPTIONS "${isa_flags_${name}}")
   endif()
 endforeach()

@@ -10,13 +10,16 @@
 
 namespace fairlane {
 
-#if !defined(__x86_64__)
+// cmake/isa.cmake decides which instruction sets a build has.
+#if !defined(FAIRLANE_ISA_avx2)
 LaneKernels const* kernels_avx2() { return nullptr; }
-LaneKernels const* kernels_avx512() { return nullptr; }
 BoxKernels const* box_kernels_avx2() { return nullptr; }
+#endif
+#if !defined(FAIRLANE_ISA_avx512)
+LaneKernels const* kernels_avx512() { return nullptr; }
 BoxKernels const* box_kernels_avx512() { return nullptr; }
 #endif
-#if !defined(__aarch64__)
+#if !defined(FAIRLANE_ISA_neon)
 LaneKernels const* kernels_neon() { return nullptr; }
 BoxKernels const* box_kernels_neon() { return nullptr; }
 #endif
