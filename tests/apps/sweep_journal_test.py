@@ -12,7 +12,7 @@ from sturdy_jobs import (BINARY, PATIENCE, QUICK_CELLS, QUICK_PLAN, Acknowledged
 
 DONE, OUTPUT, STOPPED, DAMAGED = 0, 73, 75, 76
 STEP = 40 if is_sanitized() else 7  # between two lengths to which a text is cut
-WHOLE_RUNS = 10  # of those lengths, with which a sweep goes on to its end
+WHOLE_RUNS = 3 if is_sanitized() else 10  # of those lengths, with which a sweep goes on to its end
 SEED = random.SystemRandom().randrange(1 << 32)
 
 
