@@ -56,7 +56,7 @@ class DeviceSearch : public ::testing::TestWithParam<char const*> {};
 TEST_P(DeviceSearch, FindsWhatTheCpuFinds) {
   TemporaryFolder const folder;
   RunConfig config = small_config(folder, shape_of(GetParam()));
-  config.global.num = unless_simulated(30, 15);
+  config.global.num = 30;
   config.local.num = unless_simulated(12, 5);
   config.aequitas.lanes = 5;
   std::vector<std::int64_t> const all_lanes =
