@@ -101,8 +101,8 @@ TEST_P(DeviceSearch, FindsWhatTheCpuFinds) {
 TEST_P(DeviceSearch, FindsTheSameOnSeveralDevices) {
   TemporaryFolder const folder;
   RunConfig config = small_config(folder, shape_of(GetParam()));
-  config.global.num = unless_simulated(60, 20);
-  config.local.num = unless_simulated(20, 5);
+  config.global.num = 60;
+  config.local.num = 20;
   config.aequitas.lanes = 20;
   for (char const* method : {"themis", "eidig", "margin", "aequitas-fully"}) {
     SCOPED_TRACE(method);
@@ -124,8 +124,8 @@ TEST_P(DeviceSearch, FindsTheSameOnSeveralDevices) {
 TEST_P(DeviceSearch, EndsWhereABudgetEndsIt) {
   TemporaryFolder const folder;
   RunConfig config = small_config(folder, shape_of(GetParam()));
-  config.global.num = unless_simulated(60, 30);
-  config.local.num = unless_simulated(20, 8);
+  config.global.num = 60;
+  config.local.num = 20;
   for (char const* method : {"themis", "eidig"}) {
     SCOPED_TRACE(method);
     config.method = method;
