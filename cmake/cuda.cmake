@@ -38,7 +38,7 @@ set_target_properties(fairlane_cuda PROPERTIES CUDA_STANDARD 20 CUDA_STANDARD_RE
 # tests/kernels/cuda/kernel_budget_test.py.
 set(cuda_launcher "${PROJECT_SOURCE_DIR}/cmake/keep_ptxas_log.sh")
 if(FAIRLANE_CCACHE)
-  list(APPEND cuda_launcher "${FAIRLANE_CCACHE}")
+  list(APPEND cuda_launcher ${ccache_launcher})
 endif()
 set_target_properties(fairlane_cuda PROPERTIES CUDA_COMPILER_LAUNCHER "${cuda_launcher}")
 target_compile_options(fairlane_cuda PRIVATE
@@ -75,11 +75,14 @@ if(has_ptx)
 endif()
 if(FAIRLANE_GPUSIM)
   if(has_ptx)
-    # The simulator reads the PTX of the shipped objects, and names the source's lines.
+    # The simulator reads the PTX of the shipped objects.
     set(FAIRLANE_HAS_GPUSIM TRUE)
     set(gpusim_summary "for tests")
     target_compile_options(fairlane_cuda PRIVATE
-      "$<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=none;-lineinfo>")
+      "$<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=none>")
+    if(FAIRLANE_GPUSIM_LINES)
+      target_compile_options(fairlane_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>")
+    endif()
   else()
     set(gpusim_summary "left out: ${CMAKE_CUDA_ARCHITECTURES} has no PTX")
   endif()

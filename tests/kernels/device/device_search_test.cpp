@@ -52,6 +52,9 @@ Finished run_on_device(RunConfig const& config, TestSubject const& subject, Devi
 }
 
 class DeviceSearch : public ::testing::TestWithParam<char const*> {};
+/// What the record, its budgets and its division are for, which no activation and no second kind
+/// of constraints changes.
+class DeviceRecord : public ::testing::TestWithParam<char const*> {};
 
 TEST_P(DeviceSearch, FindsWhatTheCpuFinds) {
   TemporaryFolder const folder;
@@ -98,7 +101,7 @@ TEST_P(DeviceSearch, FindsWhatTheCpuFinds) {
   }
 }
 
-TEST_P(DeviceSearch, FindsTheSameOnSeveralDevices) {
+TEST_P(DeviceRecord, FindsTheSameOnSeveralDevices) {
   TemporaryFolder const folder;
   RunConfig config = small_config(folder, shape_of(GetParam()));
   config.global.num = 60;
@@ -121,7 +124,7 @@ TEST_P(DeviceSearch, FindsTheSameOnSeveralDevices) {
 }
 
 // Budgets look into the record between the waves of a phase.
-TEST_P(DeviceSearch, EndsWhereABudgetEndsIt) {
+TEST_P(DeviceRecord, EndsWhereABudgetEndsIt) {
   TemporaryFolder const folder;
   RunConfig config = small_config(folder, shape_of(GetParam()));
   config.global.num = 60;
@@ -144,7 +147,7 @@ TEST_P(DeviceSearch, EndsWhereABudgetEndsIt) {
 
 // Populations of enough lanes that every device serves a worker of its own, in one block or in
 // several.
-TEST_P(DeviceSearch, SharesAPopulation) {
+TEST_P(DeviceRecord, SharesAPopulation) {
   TemporaryFolder const folder;
   RunConfig config = small_config(folder, shape_of(GetParam()));
   config.global.num = 2000;
@@ -166,7 +169,7 @@ TEST_P(DeviceSearch, SharesAPopulation) {
   }
 }
 
-TEST_P(DeviceSearch, MemoryLimitsDoNotShow) {
+TEST_P(DeviceRecord, MemoryLimitsDoNotShow) {
   TemporaryFolder const folder;
   RunConfig config = overflowing_config(folder, GetParam());
   config.local.num = 125;  // a device's least record holds fewer inputs than the CPU's
@@ -223,6 +226,11 @@ INSTANTIATE_TEST_SUITE_P(Subjects, DeviceSearch,
                                            "wide domain", "many variants", "undefined members",
                                            "constrained", "many undefined", "many constrained",
                                            "plausible", "many plausible"),
+                         name_of_kind);
+INSTANTIATE_TEST_SUITE_P(Subjects, DeviceRecord,
+                         ::testing::Values("one output", "several outputs", "wide domain",
+                                           "many variants", "undefined members", "many constrained",
+                                           "many plausible"),
                          name_of_kind);
 
 TEST(DeviceSearchOnCensus, FindsWhatTheCpuFinds) {
