@@ -20,7 +20,12 @@ if(NOT FAIRLANE_NVCC)
   return()
 endif()
 
-set(CMAKE_CUDA_ARCHITECTURES "80;90-real;100-real" CACHE STRING "GPU architectures to compile for")
+set(default_architectures "80;90-real;100-real")
+if(DEFINED ENV{CUDAARCHS})  # CMake's own name for it
+  set(default_architectures "$ENV{CUDAARCHS}")
+endif()
+set(CMAKE_CUDA_ARCHITECTURES "${default_architectures}" CACHE STRING
+  "GPU architectures to compile for")
 if(NOT CMAKE_CUDA_COMPILER)
   set(CMAKE_CUDA_COMPILER "${FAIRLANE_NVCC}")
 endif()

@@ -28,6 +28,7 @@ include("${torch_probe}/torch.cmake")
 
 file(GLOB torch_sources CONFIGURE_DEPENDS models/torch/plugin/*.cpp bench/torch/*.cpp)
 add_library(fairlane_torch MODULE ${torch_sources})
+fairlane_unite(fairlane_torch)
 set_target_properties(fairlane_torch PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden
   LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")  # beside the command
 target_include_directories(fairlane_torch SYSTEM PRIVATE ${torch_includes})

@@ -64,6 +64,12 @@ TEST_P(DeviceSearch, FindsWhatTheCpuFinds) {
   config.aequitas.lanes = 5;
   std::vector<std::int64_t> const all_lanes =
       unless_simulated<std::vector<std::int64_t>>({1, 7, 4096}, {50});
+  std::vector<int> all_shared = {200 << 10, 24 << 10, 8 << 10, 1 << 10};
+  std::vector<std::uint64_t> all_workspaces = {1U << 20, 1U << 14, 1U};
+  if (std::string(GetParam()) == "wide domain") {  // whose steps take the simulator minutes
+    all_shared = unless_simulated(all_shared, {200 << 10, 1 << 10});
+    all_workspaces = unless_simulated(all_workspaces, {1U << 14});
+  }
   for (char const* method :
        {"themis", "adf", "eidig", "maft", "margin", "aequitas-fully", "grft"}) {
     SCOPED_TRACE(method);
@@ -73,7 +79,7 @@ TEST_P(DeviceSearch, FindsWhatTheCpuFinds) {
     EXPECT_GT(cpu.hits(), 0);
     // From plenty of shared memory to none worth using: tiles of 4, 2 and 1 packs, weights and
     // scratch on chip or not.
-    for (int const shared : {200 << 10, 24 << 10, 8 << 10, 1 << 10}) {
+    for (int const shared : all_shared) {
       SCOPED_TRACE(shared);
       for (std::int64_t const lanes : all_lanes) {
         SCOPED_TRACE(lanes);
@@ -86,7 +92,7 @@ TEST_P(DeviceSearch, FindsWhatTheCpuFinds) {
     }
     // From room for every lane to the least there may be: all in one chunk, or four lanes and four
     // rows at a time.
-    for (std::uint64_t const workspace : {1U << 20, 1U << 14, 1U}) {
+    for (std::uint64_t const workspace : all_workspaces) {
       SCOPED_TRACE("wide, workspace " + std::to_string(workspace));
       for (std::int64_t const lanes : all_lanes) {
         SCOPED_TRACE(lanes);
