@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <optional>
 #include <span>
 #include <utility>
@@ -17,7 +18,7 @@ namespace {
 
 constexpr std::size_t kAfter = 7;  // labels, outputs, whether double precision agrees
 
-std::optional<std::int32_t> code_of(std::string_view text) {
+std::optional<std::int32_t> number_of(std::string_view text) {
   std::int32_t value = 0;
   auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -43,11 +44,12 @@ bool is_number(std::string_view text, std::string const& expected) {
 }  // namespace
 
 ExampleChecker::ExampleChecker(TestSubject const& subject, BoxDomain const& domain,
-                               Cells const& cells, std::function<bool(std::size_t)> compares,
-                               double threshold)
+                               Cells const& cells, std::vector<RelaxedAttribute> relaxed,
+                               std::function<bool(std::size_t)> compares, double threshold)
     : subject_(subject),
       domain_(domain),
       cells_(cells),
+      relaxed_(std::move(relaxed)),
       compares_(std::move(compares)),
       threshold_(threshold),
       contract_(make_contract_label(subject)) {
@@ -65,6 +67,9 @@ std::string ExampleChecker::header() const {
   for (Attribute const& attribute : attributes) text += "," + csv_cell(attribute.name);
   for (std::int32_t const s : subject_.selected())
     text += "," + csv_cell("pair_" + attributes[static_cast<std::size_t>(s)].name);
+  for (RelaxedAttribute const& relaxed : relaxed_) {
+    text += "," + csv_cell("pair_" + attributes[static_cast<std::size_t>(relaxed.attribute)].name);
+  }
   return text + ",label,pair_label,logit,pair_logit,double_logit,pair_double_logit,double_agrees";
 }
 
@@ -83,20 +88,31 @@ std::string ExampleChecker::read_rows(std::int64_t cell,
   auto const& attributes = subject_.domain().attributes;
   auto const& selected = subject_.selected();
   std::size_t const width = attributes.size();
-  std::size_t const expected = 1 + width + selected.size() + kAfter;
+  std::size_t const expected = 1 + width + selected.size() + relaxed_.size() + kAfter;
   if (words.size() != expected)
     return fmt::format("has {} columns, expected {}", words.size(), expected);
   if (words[0] != std::to_string(cell))
     return fmt::format("is of cell {}, expected {}", in_quotes(words[0]), cell);
   auto const bounds = cells_.values(cell);
+  // Of the two, who is compared with the cell's may be somewhat beyond it.
+  auto const beyond = [&](std::size_t a) {
+    std::int32_t const by = apart(a);
+    return fmt::format("{}{} to {}", by == 0 ? "a value of the cell, " : "",
+                       std::int64_t{bounds[a].first} - by, std::int64_t{bounds[a].last} + by);
+  };
+  auto const code_of = [&](std::string_view word, std::size_t a) {
+    auto const code = number_of(word);
+    std::int64_t const by = apart(a);
+    bool const is_value = code && attributes[a].allows(*code) && *code >= bounds[a].first - by &&
+                          *code <= bounds[a].last + by;
+    return is_value ? code : std::nullopt;
+  };
   rows_[0].clear();
   for (std::size_t a = 0; a < width; ++a) {
-    auto const code = code_of(words[1 + a]);
-    Attribute const& attribute = attributes[a];
-    if (!code || !attribute.allows(*code) || *code < bounds[a].first || *code > bounds[a].last) {
-      return fmt::format("{} is {}, expected a value of the cell, {} to {}",
-                         in_quotes(attribute.name), in_quotes(words[1 + a]), bounds[a].first,
-                         bounds[a].last);
+    auto const code = code_of(words[1 + a], a);
+    if (!code) {
+      return fmt::format("{} is {}, expected {}", in_quotes(attributes[a].name),
+                         in_quotes(words[1 + a]), beyond(a));
     }
     rows_[0].push_back(*code);
   }
@@ -105,13 +121,11 @@ std::string ExampleChecker::read_rows(std::int64_t cell,
   for (std::size_t s = 0; s < selected.size(); ++s) {
     auto const a = static_cast<std::size_t>(selected[s]);
     std::string_view const word = words[1 + width + s];
-    auto const code = code_of(word);
+    auto const code = code_of(word, a);
     auto const& values = subject_.values()[s];
-    if (!code || std::ranges::count(values, *code) == 0 || *code < bounds[a].first ||
-        *code > bounds[a].last) {
-      return fmt::format("pair_{} is {}, expected a value of the cell, {} to {}",
-                         escaped(attributes[a].name), in_quotes(word), bounds[a].first,
-                         bounds[a].last);
+    if (!code || std::ranges::count(values, *code) == 0) {
+      return fmt::format("pair_{} is {}, expected {}", escaped(attributes[a].name), in_quotes(word),
+                         beyond(a));
     }
     if (std::ranges::count(values, rows_[0][a]) == 0) {
       return fmt::format("{} is {}, expected a value that is compared",
@@ -120,7 +134,24 @@ std::string ExampleChecker::read_rows(std::int64_t cell,
     differing += *code != rows_[0][a] ? 1 : 0;
     rows_[1][a] = *code;
   }
-  if (!is_group_of(cell, rows_[0]))
+  for (std::size_t r = 0; r < relaxed_.size(); ++r) {
+    auto const a = static_cast<std::size_t>(relaxed_[r].attribute);
+    std::string_view const word = words[1 + width + selected.size() + r];
+    auto const code = code_of(word, a);
+    if (!code || std::abs(std::int64_t{*code} - rows_[0][a]) > relaxed_[r].by) {
+      return fmt::format("pair_{} is {}, expected {} and at most {} from {}",
+                         escaped(attributes[a].name), in_quotes(word), beyond(a), relaxed_[r].by,
+                         rows_[0][a]);
+    }
+    rows_[1][a] = *code;
+  }
+  GroupBox const own = cells_.box(cell);
+  GroupBox all;
+  for (std::size_t i = 0; i < domain_.axes(); ++i)
+    all.push_back({0, static_cast<std::int32_t>(domain_.axis(i).size()) - 1});
+  bool const found = (is_group_of(own, rows_[0]) && is_group_of(all, rows_[1])) ||
+                     (is_group_of(all, rows_[0]) && is_group_of(own, rows_[1]));
+  if (!found)
     return "is not in the region: its combination of values does not occur there, or is beyond a "
            "limit";
   if (!compares_(differing)) {
@@ -143,8 +174,13 @@ std::string ExampleChecker::violated() const {
   return "";
 }
 
-bool ExampleChecker::is_group_of(std::int64_t cell, std::vector<std::int32_t> const& row) const {
-  GroupBox const box = cells_.box(cell);
+std::int32_t ExampleChecker::apart(std::size_t attribute) const {
+  for (RelaxedAttribute const& relaxed : relaxed_)
+    if (static_cast<std::size_t>(relaxed.attribute) == attribute) return relaxed.by;
+  return 0;
+}
+
+bool ExampleChecker::is_group_of(GroupBox const& box, std::vector<std::int32_t> const& row) const {
   std::vector<std::int32_t> entries;
   for (std::size_t i = 0; i < domain_.axes(); ++i) {
     ValueList const& list = domain_.axis(i);
@@ -178,7 +214,7 @@ std::string ExampleChecker::compare_outputs(std::string_view const* words,
     return problem;
   }
   for (int side = 0; side < 2; ++side) {
-    if (code_of(words[side]) != labels[side] || labels[side] < 0) {
+    if (number_of(words[side]) != labels[side] || labels[side] < 0) {
       return fmt::format("{} is {}, expected {}, the label of its outputs",
                          side == 0 ? "label" : "pair_label", in_quotes(words[side]), labels[side]);
     }

@@ -32,11 +32,13 @@ struct ExampleOutcome {
 /// Checks lines of counterexamples.csv.
 class ExampleChecker {
  public:
+  /// relaxed    by how much other attributes of the two may differ
   /// compares   whether two people whose attributes under test differ in so many are compared
   /// threshold  of one output
   /// All outlive it.
   ExampleChecker(TestSubject const& subject, BoxDomain const& domain, Cells const& cells,
-                 std::function<bool(std::size_t)> compares, double threshold);
+                 std::vector<RelaxedAttribute> relaxed, std::function<bool(std::size_t)> compares,
+                 double threshold);
 
   /// The header of the file.
   std::string header() const;
@@ -46,8 +48,10 @@ class ExampleChecker {
  private:
   /// Whether the rows are of the cell, and compared; else why not.
   std::string read_rows(std::int64_t cell, std::vector<std::string_view> const& words);
-  /// Whether a row's group is one of the cell's.
-  bool is_group_of(std::int64_t cell, std::vector<std::int32_t> const& row) const;
+  /// Whether a row's group is one of a box's, and within the limits.
+  bool is_group_of(GroupBox const& box, std::vector<std::int32_t> const& row) const;
+  /// By how much an attribute that is not under test may differ.
+  std::int32_t apart(std::size_t attribute) const;
   /// Which constraint one of the rows violates; empty: none.
   std::string violated() const;
   std::string compare_outputs(std::string_view const* words, ExampleOutcome& outcome);
@@ -58,6 +62,7 @@ class ExampleChecker {
   TestSubject const& subject_;
   BoxDomain const& domain_;
   Cells const& cells_;
+  std::vector<RelaxedAttribute> relaxed_;
   std::function<bool(std::size_t)> compares_;
   Network const* network_ = nullptr;  // null: an ensemble
   double threshold_;

@@ -29,10 +29,12 @@ EnsembleLeafProver::EnsembleLeafProver(BoxDomain const& domain, TreeEnsemble con
     : domain_(domain),
       trees_(trees),
       query_(query),
-      label_(label),
       effort_(effort),
-      few_(few),
-      inputs_(domain) {}
+      inputs_(domain),
+      neighbours_(domain),
+      groups_(
+          domain, neighbours_, query, [&label](std::int32_t const* row) { return label(row); },
+          few) {}
 
 LeafOutcome EnsembleLeafProver::prove(GroupBox const& box, std::span<int const> variants, int,
                                       int) {
@@ -42,11 +44,10 @@ LeafOutcome EnsembleLeafProver::prove(GroupBox const& box, std::span<int const> 
     GroupBox part = std::move(open.back());
     open.pop_back();
     if (!domain_.keep_limits(part)) continue;
-    std::vector<int> const there = existing(part, variants);
+    std::vector<int> const there = existing(neighbours_.beside(part), variants);
     if (is_fair(part, there)) continue;
-    if (domain_.groups(part) <= few_) {
-      LeafOutcome const outcome = evaluate(part, there);
-      if (outcome != LeafOutcome::kProven) return outcome;
+    if (groups_.are_few(part)) {
+      if (!groups_.are_fair(part, there, existence())) return LeafOutcome::kRefuted;
       continue;
     }
     std::size_t const axis = widest_axis(part, inputs_.enclose(part, there));
@@ -127,57 +128,35 @@ bool EnsembleLeafProver::parts(std::int32_t at, CheckedRange const& inputs, int 
 }
 
 bool EnsembleLeafProver::is_fair(GroupBox const& box, std::span<int const> variants) const {
-  std::vector<std::vector<bool>> of_variants;
-  for (int const v : variants) {
-    int const only[] = {v};
-    of_variants.push_back(labels(inputs_.enclose(box, only)));
-  }
+  auto const labels_of = [&](GroupBox const& groups) {
+    std::vector<std::vector<bool>> of_variants;
+    for (int const v : variants) {
+      int const only[] = {v};
+      of_variants.push_back(labels(inputs_.enclose(groups, only)));
+    }
+    return of_variants;
+  };
+  auto const own = labels_of(box);
+  auto const beside = neighbours_.relaxed() ? labels_of(neighbours_.beside(box)) : own;
   auto const may_differ = [&](std::size_t a, std::size_t e) {
     std::size_t both = 0;
-    for (std::size_t c = 0; c < of_variants[a].size(); ++c)
-      both += of_variants[a][c] || of_variants[e][c] ? 1 : 0;
+    for (std::size_t c = 0; c < own[a].size(); ++c) both += own[a][c] || beside[e][c] ? 1 : 0;
     if (both == 1) return false;
-    if (query_.margin > 0.0) return true;
+    // Where two groups are compared, nodes may part these as well.
+    if (query_.margin > 0.0 || neighbours_.relaxed()) return true;
     CheckedRange const inputs = inputs_.enclose(box, variants);
     return std::ranges::any_of(trees_.roots, [&](std::int32_t const root) {
       return parts(root, inputs, variants[a], variants[e]);
     });
   };
   for (std::size_t a = 0; a < variants.size(); ++a) {
-    for (std::size_t e = a + 1; e < variants.size(); ++e) {
+    for (std::size_t e = 0; e < variants.size(); ++e) {
       bool const compared =
           query_.compares(variants[a], variants[e]) || query_.compares(variants[e], variants[a]);
       if (compared && may_differ(a, e)) return false;
     }
   }
   return true;
-}
-
-LeafOutcome EnsembleLeafProver::evaluate(GroupBox const& box, std::span<int const> variants) const {
-  std::vector<std::int32_t> row(domain_.attributes());
-  std::vector<ContractOutcome> outcomes(variants.size());
-  std::vector<char> is_there(variants.size());
-  bool fair = true;
-  each_point(std::span<AxisRange const>(box), [&](std::vector<std::int32_t> const& entries) {
-    if (domain_.excess(entries) > 0) return true;
-    for (std::size_t v = 0; v < variants.size(); ++v) {
-      domain_.row(entries, variants[v], row.data());
-      is_there[v] = exists(row.data()) ? 1 : 0;
-      outcomes[v] = label_(row.data());
-      fair = fair && (outcomes[v].label >= 0 || is_there[v] == 0);
-    }
-    for (std::size_t a = 0; a < variants.size(); ++a) {
-      for (std::size_t e = 0; e < variants.size(); ++e) {
-        if (is_there[a] == 0 || is_there[e] == 0) continue;
-        bool const close = query_.margin > 0.0 && outcomes[a].lead > query_.least_upper() &&
-                           outcomes[e].lead <= query_.most_lower();
-        bool const differ = outcomes[a].label != outcomes[e].label || close;
-        if (differ && query_.compares(variants[a], variants[e])) fair = false;
-      }
-    }
-    return fair;
-  });
-  return fair ? LeafOutcome::kProven : LeafOutcome::kRefuted;
 }
 
 std::size_t EnsembleLeafProver::widest_axis(GroupBox const& box, CheckedRange const& inputs) const {

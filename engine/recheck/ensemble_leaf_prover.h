@@ -9,7 +9,9 @@
 #include <span>
 #include <vector>
 
+#include "engine/recheck/checked_groups.h"
 #include "engine/recheck/checked_inputs.h"
+#include "engine/recheck/checked_neighbours.h"
 #include "engine/recheck/contract_label.h"
 #include "engine/recheck/leaf_prover.h"
 #include "engine/verify/boxes/verify_query.h"
@@ -19,7 +21,7 @@ namespace fairlane {
 class EnsembleLeafProver final : public LeafProver {
  public:
   /// effort  boxes that a leaf may be split into
-  /// few     groups that are evaluated one by one rather than split
+  /// few     as CheckedGroups has it
   /// All outlive it.
   EnsembleLeafProver(BoxDomain const& domain, TreeEnsemble const& trees, VerifyQuery const& query,
                      ContractLabel& label, int effort, double few = 64.0);
@@ -38,16 +40,15 @@ class EnsembleLeafProver final : public LeafProver {
   /// Whether a node that both reach sends two variants to different sides.
   bool parts(std::int32_t at, CheckedRange const& inputs, int one, int other) const;
   bool is_fair(GroupBox const& box, std::span<int const> variants) const;
-  LeafOutcome evaluate(GroupBox const& box, std::span<int const> variants) const;
   std::size_t widest_axis(GroupBox const& box, CheckedRange const& inputs) const;
 
   BoxDomain const& domain_;
   TreeEnsemble const& trees_;
   VerifyQuery const& query_;
-  ContractLabel& label_;
   int effort_;
-  double few_;
   CheckedInputs inputs_;
+  CheckedNeighbours neighbours_;
+  CheckedGroups groups_;
 };
 
 }  // namespace fairlane

@@ -39,9 +39,8 @@ class LeafProver {
     if (is_constrained()) return existence_->possible(box, variants);
     return {variants.begin(), variants.end()};
   }
-  bool exists(std::int32_t const* row) const {
-    return !is_constrained() || existence_->exists(row);
-  }
+  /// Null where all members exist.
+  CheckedExistence const* existence() const { return is_constrained() ? existence_ : nullptr; }
   bool is_stopped() const { return stop_ != nullptr && stop_->load(); }
 
  private:

@@ -12,6 +12,12 @@ constexpr double kWorthwhile = 0.9;  // of the groups that a round leaves, or it
 constexpr int kUnitSplits = 3;       // one within the other
 constexpr double kDoubleUnit = 0x1p-53;
 
+/// Widens a box to what it has together with another one.
+void join(GroupBox& hull, GroupBox const& box) {
+  for (std::size_t i = 0; i < hull.size(); ++i)
+    hull[i] = {std::min(hull[i].first, box[i].first), std::max(hull[i].last, box[i].last)};
+}
+
 }  // namespace
 
 NetworkLeafProver::NetworkLeafProver(BoxDomain const& domain, Network const& network,
@@ -20,11 +26,11 @@ NetworkLeafProver::NetworkLeafProver(BoxDomain const& domain, Network const& net
     : domain_(domain),
       classes_(network.outputs()),
       query_(query),
-      outcome_of_(std::move(outcome_of)),
       effort_(effort),
-      few_(few),
       network_(network),
-      inputs_(domain) {}
+      inputs_(domain),
+      neighbours_(domain),
+      groups_(domain, neighbours_, query, std::move(outcome_of), few) {}
 
 LeafOutcome NetworkLeafProver::prove(GroupBox const& box, std::span<int const> variants, int first,
                                      int second) {
@@ -34,9 +40,10 @@ LeafOutcome NetworkLeafProver::prove(GroupBox const& box, std::span<int const> v
     GroupBox part = std::move(open.back());
     open.pop_back();
     if (!domain_.keep_limits(part)) continue;
-    std::vector<int> const there = existing(part, variants);
+    GroupBox const wide = neighbours_.beside(part);
+    std::vector<int> const there = existing(wide, variants);
     if (there.empty()) continue;
-    if (classes_ > 2 && is_outdone(part, there, first, second)) continue;
+    if (classes_ > 2 && is_outdone(wide, there, first, second)) continue;
     network_.compare(first, second);
     std::size_t axis = 0;
     switch (look_at(part, there, axis)) {
@@ -61,49 +68,44 @@ NetworkLeafProver::Step NetworkLeafProver::look_at(GroupBox& box, std::span<int 
                                                    std::size_t& axis) {
   double const least_upper = query_.least_upper();
   double const most_lower = query_.most_lower();
-  CheckedBox const merged = bounded(box, variants);
+  GroupBox const wide = neighbours_.beside(box);
+  CheckedBox const merged = bounded(wide, variants);
   if (merged.finite && (!merged.possible || merged.sums.back().low[0] > most_lower ||
                         merged.sums.back().high[0] <= least_upper))
     return Step::kFair;
-  bool finite = merged.finite;
-  std::vector<CheckedBox> alone;
-  std::vector<CheckedLine> above;
-  std::vector<CheckedLine> below;
-  for (int const v : variants) {
-    if (!finite) break;
-    int const only[] = {v};
-    alone.push_back(bounded(box, only));
-    finite = alone.back().finite;
-    if (!finite) break;
-    above.push_back(network_.line(alone.back(), true));
-    below.push_back(network_.line(alone.back(), false));
-  }
+  std::vector<Variant> own;
+  std::vector<Variant> beside;
+  if (merged.finite) own = each_of(box, variants);
+  if (merged.finite) beside = neighbours_.relaxed() ? each_of(wide, variants) : own;
+  bool const finite = own.size() == variants.size() && beside.size() == variants.size();
   std::vector<Pair> pairs;
-  for (std::size_t a = 0; a < variants.size() && finite; ++a) {
-    if (alone[a].sums.back().high[0] <= least_upper) continue;
-    for (std::size_t e = 0; e < variants.size(); ++e) {
-      if (a == e || alone[e].sums.back().low[0] > most_lower ||
-          !query_.compares(variants[a], variants[e]))
-        continue;
-      if (!excluded(above[a], below[e], alone[a].inputs, variants[a], variants[e]))
-        pairs.push_back({box, alone[a], alone[e], variants[a], variants[e]});
+  for (bool const upper_is_own : {true, false}) {
+    if (!finite || (!upper_is_own && !neighbours_.relaxed())) break;  // the same pairs again
+    auto const& uppers = upper_is_own ? own : beside;
+    auto const& lowers = upper_is_own ? beside : own;
+    for (std::size_t a = 0; a < variants.size(); ++a) {
+      if (uppers[a].box.sums.back().high[0] <= least_upper) continue;
+      for (std::size_t e = 0; e < variants.size(); ++e) {
+        if (lowers[e].box.sums.back().low[0] > most_lower ||
+            !query_.compares(variants[a], variants[e]))
+          continue;
+        Pair pair{box, wide, upper_is_own, uppers[a].box, lowers[e].box, variants[a], variants[e]};
+        if (!excluded(uppers[a].above, lowers[e].below, pair)) pairs.push_back(std::move(pair));
+      }
     }
   }
   if (finite && pairs.empty()) return Step::kFair;
-  if (domain_.groups(box) <= few_) return evaluate(box, variants);
+  if (groups_.are_few(box)) return evaluate(box, variants);
   // What the pairs that cannot be disproved leave of the box.
   GroupBox hull;
   for (Pair& pair : pairs) {
     if (close(pair, kUnitSplits)) continue;
     if (hull.empty()) hull = pair.groups;
-    for (std::size_t i = 0; i < hull.size(); ++i) {
-      hull[i] = {std::min(hull[i].first, pair.groups[i].first),
-                 std::max(hull[i].last, pair.groups[i].last)};
-    }
+    join(hull, pair.groups);
   }
   if (finite && hull.empty()) return Step::kFair;
   if (finite) box = std::move(hull);
-  if (domain_.groups(box) <= few_) return evaluate(box, variants);
+  if (groups_.are_few(box)) return evaluate(box, variants);
   double most = -1.0;
   for (std::size_t i = 0; i < domain_.axes(); ++i) {
     if (box[i].size() < 2) continue;
@@ -111,8 +113,8 @@ NetworkLeafProver::Step NetworkLeafProver::look_at(GroupBox& box, std::span<int 
     for (int const input : domain_.axis_inputs(i)) {
       auto const k = static_cast<std::size_t>(input);
       double slope = 1.0;
-      for (std::size_t v = 0; v < above.size(); ++v)
-        slope += std::abs(above[v].slopes[k]) + std::abs(below[v].slopes[k]);
+      for (Variant const& variant : own)
+        slope += std::abs(variant.above.slopes[k]) + std::abs(variant.below.slopes[k]);
       score += slope * (merged.inputs.high[k] - merged.inputs.low[k]);
     }
     if (score <= most) continue;
@@ -140,30 +142,21 @@ bool NetworkLeafProver::is_outdone(GroupBox const& box, std::span<int const> var
 
 NetworkLeafProver::Step NetworkLeafProver::evaluate(GroupBox const& box,
                                                     std::span<int const> variants) const {
-  std::vector<std::int32_t> row(domain_.attributes());
-  std::vector<ContractOutcome> outcomes(variants.size());
-  std::vector<char> is_there(variants.size());
-  Step step = Step::kFair;
-  each_point(std::span<AxisRange const>(box), [&](std::vector<std::int32_t> const& entries) {
-    if (domain_.excess(entries) > 0) return true;
-    for (std::size_t v = 0; v < variants.size(); ++v) {
-      domain_.row(entries, variants[v], row.data());
-      is_there[v] = exists(row.data()) ? 1 : 0;
-      outcomes[v] = outcome_of_(row.data());
-      if (outcomes[v].label < 0 && is_there[v] != 0) step = Step::kRefuted;
-    }
-    for (std::size_t a = 0; a < variants.size(); ++a) {
-      for (std::size_t e = 0; e < variants.size(); ++e) {
-        if (is_there[a] == 0 || is_there[e] == 0) continue;
-        bool const differ = outcomes[a].label != outcomes[e].label;
-        bool const close = query_.margin > 0.0 && outcomes[a].lead > query_.least_upper() &&
-                           outcomes[e].lead <= query_.most_lower();
-        if ((differ || close) && query_.compares(variants[a], variants[e])) step = Step::kRefuted;
-      }
-    }
-    return step == Step::kFair;
-  });
-  return step;
+  return groups_.are_fair(box, variants, existence()) ? Step::kFair : Step::kRefuted;
+}
+
+std::vector<NetworkLeafProver::Variant> NetworkLeafProver::each_of(
+    GroupBox const& box, std::span<int const> variants) const {
+  std::vector<Variant> all;
+  for (int const v : variants) {
+    int const only[] = {v};
+    CheckedBox bounds = bounded(box, only);
+    if (!bounds.finite) break;
+    CheckedLine above = network_.line(bounds, true);
+    CheckedLine below = network_.line(bounds, false);
+    all.push_back({std::move(bounds), std::move(above), std::move(below)});
+  }
+  return all;
 }
 
 CheckedBox NetworkLeafProver::bounded(GroupBox const& box, std::span<int const> variants) const {
@@ -182,32 +175,39 @@ CheckedLine NetworkLeafProver::folded(CheckedLine line, int variant) const {
 }
 
 bool NetworkLeafProver::excluded(CheckedLine const& upper_line, CheckedLine const& lower_line,
-                                 CheckedRange const& inputs, int upper_variant,
-                                 int lower_variant) const {
+                                 Pair const& pair) const {
   // f_a > t >= f_e makes every mean of f_a - t and t - f_e at least 0.
-  CheckedLine const upper = folded(upper_line, upper_variant);
-  CheckedLine const lower = folded(lower_line, lower_variant);
-  double size = std::abs(query_.threshold) + query_.margin;
-  for (CheckedLine const* line : {&upper_line, &lower_line}) {
-    size += std::abs(line->constant);
-    for (std::size_t k = 0; k < line->slopes.size(); ++k)
-      size += std::abs(line->slopes[k]) * (std::abs(inputs.low[k]) + std::abs(inputs.high[k]));
-  }
-  auto const& of_variants = domain_.variant_inputs();
-  for (std::size_t i = 0; i < of_variants.size(); ++i) {
-    // Both variants' values, of which `inputs` has one.
-    auto const k = static_cast<std::size_t>(of_variants[i]);
+  CheckedLine const upper = folded(upper_line, pair.upper_variant);
+  CheckedLine const lower = folded(lower_line, pair.lower_variant);
+  CheckedRange const& in = pair.upper.inputs;
+  CheckedRange const& other = pair.lower.inputs;
+  double size = std::abs(query_.threshold) + query_.margin + std::abs(upper_line.constant) +
+                std::abs(lower_line.constant);
+  for (std::size_t k = 0; k < in.low.size(); ++k) {
+    // Both variants' values, too, where an input is one of an attribute under test.
     size += (std::abs(upper_line.slopes[k]) + std::abs(lower_line.slopes[k])) *
-            (std::abs(inputs_.of_variant(upper_variant, i)) +
-             std::abs(inputs_.of_variant(lower_variant, i)));
+            (std::abs(in.low[k]) + std::abs(in.high[k]) + std::abs(other.low[k]) +
+             std::abs(other.high[k]) + neighbours_.apart()[k]);
   }
-  double const pad = (static_cast<double>(inputs.low.size()) + 8.0) * 8.0 * kDoubleUnit * size;
+  double const pad = (static_cast<double>(in.low.size()) + 8.0) * 8.0 * kDoubleUnit * size;
+  auto const greatest = [](double slope, CheckedRange const& inputs, std::size_t k) {
+    return slope * (slope > 0.0 ? inputs.high[k] : inputs.low[k]);
+  };
   auto const most = [&](double share) {
     double sum = share * (upper.constant - query_.least_upper()) +
                  (1.0 - share) * (query_.most_lower() - lower.constant);
     for (std::size_t k = 0; k < upper.slopes.size(); ++k) {
-      double const slope = share * upper.slopes[k] - (1.0 - share) * lower.slopes[k];
-      sum += slope * (slope > 0.0 ? inputs.high[k] : inputs.low[k]);
+      double const rise = share * upper.slopes[k];
+      double const fall = (1.0 - share) * lower.slopes[k];
+      double const apart = neighbours_.apart()[k];
+      // Either both have one value there, or two that are not far apart, each in its own range.
+      double const by_upper = greatest(rise - fall, in, k) + std::abs(fall) * apart;
+      if (apart == 0.0) {
+        sum += by_upper;
+        continue;
+      }
+      double const by_lower = greatest(rise - fall, other, k) + std::abs(rise) * apart;
+      sum += std::min({by_upper, by_lower, greatest(rise, in, k) + greatest(-fall, other, k)});
     }
     return sum + pad;
   };
@@ -258,8 +258,7 @@ bool NetworkLeafProver::close(Pair& pair, int splits) const {
     lower_most = std::min(lower_most, query_.most_lower());
     CheckedLine const above = network_.line(pair.upper, true);
     CheckedLine below = network_.line(pair.lower, false);
-    if (excluded(above, below, pair.upper.inputs, pair.upper_variant, pair.lower_variant))
-      return true;
+    if (excluded(above, below, pair)) return true;
     if (!clip(above, query_.least_upper(), pair.upper.inputs)) return true;
     for (double& slope : below.slopes) slope = -slope;
     below.constant = -below.constant;
@@ -267,18 +266,25 @@ bool NetworkLeafProver::close(Pair& pair, int splits) const {
     network_.narrow(pair.upper);
     network_.narrow(pair.lower);
     if (!pair.upper.possible || !pair.lower.possible) return true;
-    CheckedRange inputs = pair.upper.inputs;
-    for (std::size_t k = 0; k < inputs.low.size(); ++k) {
-      inputs.low[k] = std::max(inputs.low[k], pair.lower.inputs.low[k]);
-      inputs.high[k] = std::min(inputs.high[k], pair.lower.inputs.high[k]);
+    CheckedRange upper_inputs = pair.upper.inputs;
+    CheckedRange lower_inputs = pair.lower.inputs;
+    for (std::size_t k = 0; k < upper_inputs.low.size(); ++k) {
+      if (neighbours_.apart()[k] != 0.0) continue;
+      double& low = upper_inputs.low[k];
+      double& high = upper_inputs.high[k];
+      low = lower_inputs.low[k] = std::max(low, lower_inputs.low[k]);
+      high = lower_inputs.high[k] = std::min(high, lower_inputs.high[k]);
     }
     // Inputs of attributes under test differ, and are no axis's.
     double const before = domain_.groups(pair.groups);
-    if (!inputs_.narrow(inputs, pair.groups)) return true;
+    if (!inputs_.narrow(upper_inputs, pair.of_upper()) ||
+        !inputs_.narrow(lower_inputs, pair.of_lower()) ||
+        !neighbours_.link(pair.groups, pair.beside))
+      return true;
     int const upper[] = {pair.upper_variant};
     int const lower[] = {pair.lower_variant};
-    pair.upper.inputs = inputs_.enclose(pair.groups, upper);
-    pair.lower.inputs = inputs_.enclose(pair.groups, lower);
+    pair.upper.inputs = inputs_.enclose(pair.of_upper(), upper);
+    pair.lower.inputs = inputs_.enclose(pair.of_lower(), lower);
     network_.bound(pair.upper);
     network_.bound(pair.lower);
     if (domain_.groups(pair.groups) > kWorthwhile * before) break;
@@ -300,10 +306,7 @@ bool NetworkLeafProver::close(Pair& pair, int splits) const {
     network_.bound(side.lower);
     if (close(side, splits - 1)) continue;
     if (left.empty()) left = side.groups;
-    for (std::size_t i = 0; i < left.size(); ++i) {
-      left[i] = {std::min(left[i].first, side.groups[i].first),
-                 std::max(left[i].last, side.groups[i].last)};
-    }
+    join(left, side.groups);
   }
   if (left.empty()) return true;
   pair.groups = std::move(left);

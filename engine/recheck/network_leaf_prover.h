@@ -2,27 +2,24 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
 #include "engine/recheck/checked_bounds.h"
+#include "engine/recheck/checked_groups.h"
 #include "engine/recheck/checked_inputs.h"
-#include "engine/recheck/contract_label.h"
+#include "engine/recheck/checked_neighbours.h"
 #include "engine/recheck/leaf_prover.h"
 #include "engine/verify/boxes/box_domain.h"
 #include "engine/verify/boxes/verify_query.h"
 
 namespace fairlane {
 
-/// What the contract says of a row in dataset order.
-using OutcomeOfRow = std::function<ContractOutcome(std::int32_t const*)>;
-
 /// One thread's.
 class NetworkLeafProver final : public LeafProver {
  public:
   /// effort  boxes that a leaf may be split into
-  /// few     groups that are evaluated one by one rather than split
+  /// few     as CheckedGroups has it
   /// All outlive it.
   NetworkLeafProver(BoxDomain const& domain, Network const& network, VerifyQuery const& query,
                     OutcomeOfRow outcome_of, int effort, double few = 64.0);
@@ -31,13 +28,24 @@ class NetworkLeafProver final : public LeafProver {
                     int second) override;
 
  private:
-  /// A pair of variants in a box of groups.
+  /// A variant of a box of groups, with lines that its output is never above, and never below.
+  struct Variant {
+    CheckedBox box;
+    CheckedLine above;
+    CheckedLine below;
+  };
+  /// A pair of variants, one of a box of groups, the other of groups that are compared with them.
   struct Pair {
     GroupBox groups;
+    GroupBox beside;
+    bool upper_is_own = true;
     CheckedBox upper;
     CheckedBox lower;
     int upper_variant = 0;
     int lower_variant = 0;
+
+    GroupBox& of_upper() { return upper_is_own ? groups : beside; }
+    GroupBox& of_lower() { return upper_is_own ? beside : groups; }
   };
   enum class Step : std::uint8_t { kFair, kOpen, kRefuted };
 
@@ -45,9 +53,11 @@ class NetworkLeafProver final : public LeafProver {
   /// Whether another class than the two always has more than one of them.
   bool is_outdone(GroupBox const& box, std::span<int const> variants, int first, int second);
   Step evaluate(GroupBox const& box, std::span<int const> variants) const;
+  /// Each of some variants by itself; fewer where one has sums without bounds.
+  std::vector<Variant> each_of(GroupBox const& box, std::span<int const> variants) const;
   CheckedBox bounded(GroupBox const& box, std::span<int const> variants) const;
-  bool excluded(CheckedLine const& upper, CheckedLine const& lower, CheckedRange const& inputs,
-                int upper_variant, int lower_variant) const;
+  /// Whether a pair's lines leave no inputs of both.
+  bool excluded(CheckedLine const& upper, CheckedLine const& lower, Pair const& pair) const;
   /// A line with a variant's inputs among the constant.
   CheckedLine folded(CheckedLine line, int variant) const;
   /// Whether a pair cannot be; else narrows its groups. splits: of units that may be looked at
@@ -57,11 +67,11 @@ class NetworkLeafProver final : public LeafProver {
   BoxDomain const& domain_;
   int classes_;
   VerifyQuery const& query_;
-  OutcomeOfRow outcome_of_;
   int effort_;
-  double few_;
   CheckedNetwork network_;
   CheckedInputs inputs_;
+  CheckedNeighbours neighbours_;
+  CheckedGroups groups_;
 };
 
 }  // namespace fairlane

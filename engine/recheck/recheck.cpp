@@ -22,6 +22,8 @@
 #include "engine/recheck/checked_example.h"
 #include "engine/recheck/checked_existence.h"
 #include "engine/recheck/checked_inputs.h"
+#include "engine/recheck/checked_neighbours.h"
+#include "engine/recheck/checked_query.h"
 #include "engine/recheck/contract_label.h"
 #include "engine/recheck/ensemble_leaf_prover.h"
 #include "engine/recheck/network_leaf_prover.h"
@@ -29,10 +31,8 @@
 #include "engine/results/changed_inputs.h"
 #include "engine/results/manifest.h"
 #include "engine/verify/boxes/cells.h"
-#include "engine/verify/boxes/linear_limit.h"
 #include "engine/verify/boxes/proof_tree.h"
 #include "engine/verify/certificate.h"
-#include "engine/verify/recorded_query.h"
 #include "models/trees/scorer.h"
 
 namespace fairlane {
@@ -81,8 +81,6 @@ class Recheck {
 
  private:
   static RecordedRun checked_manifest(std::string const& dir);
-  VerifyOptions query_of() const;
-  std::vector<LinearLimit> limits_of() const;
   Cells cells_of() const;
   /// What is wrong with a result whose digest the certificate has; empty: nothing.
   std::string changed_file(std::string const& name) const;
@@ -108,9 +106,6 @@ class Recheck {
   std::string place_of(std::int64_t cell) const {
     return fmt::format("{}/certificate.txt: cell {}", shown(dir_), cell);
   }
-  bool compares(int v, int w) const;
-  /// Values of the attributes under test of a variant, numbered with the last one fastest.
-  std::int32_t value_of(int variant, std::size_t selected) const;
 
   std::string dir_;
   RecheckOptions const& options_;
@@ -119,6 +114,7 @@ class Recheck {
   TreeEnsemble const* trees_;  // null: a network
   Network const* network_;
   VerifyOptions query_options_;
+  RegionRules rules_;
   PackedSubject packed_;
   BoxDomain domain_;
   Certificate certificate_;
@@ -147,28 +143,6 @@ RecordedRun Recheck::checked_manifest(std::string const& dir) {
   return recorded;
 }
 
-VerifyOptions Recheck::query_of() const {
-  std::string const path = dir_ + "/manifest.json";
-  try {
-    VerifyOptions options = restored_query(Json::parse(read_file(path, kLongestJson)).at("verify"));
-    if (options.relaxed.empty()) return options;
-  } catch (std::exception const& e) {
-    throw Error(ExitCode::kData, fmt::format("{}: is not a manifest of `fairlane verify`: {}",
-                                             shown(path), escaped(e.what())));
-  }
-  throw Error(ExitCode::kUnavailable,
-              fmt::format("{}: has --relax, of which no proof can be checked so far", shown(path)));
-}
-
-std::vector<LinearLimit> Recheck::limits_of() const {
-  std::vector<LinearLimit> limits;
-  for (std::string const& text : query_options_.where) {
-    for (LinearLimit& limit : parse_limit(text, subject_.domain(), subject_.selected()))
-      limits.push_back(std::move(limit));
-  }
-  return limits;
-}
-
 Cells Recheck::cells_of() const {
   if (query_options_.cell_file.empty())
     return Cells(subject_.view(), domain_, query_options_.cell_size);
@@ -192,20 +166,23 @@ Recheck::Recheck(std::string dir, RecheckOptions const& options)
       subject_(recorded_.config, options.model),
       trees_(trees_of(subject_)),
       network_(trees_ != nullptr ? nullptr : &subject_.model().network("verify --check")),
-      query_options_(query_of()),
+      query_options_(checked_query(dir_)),
+      rules_(checked_rules(dir_, query_options_, subject_)),
       packed_(subject_.view(), kTile),
-      domain_(subject_.view(), packed_, region_lists(subject_, query_options_.region),
-              {{}, limits_of()}),
+      domain_(subject_.view(), packed_, region_lists(subject_, query_options_.region), rules_),
       certificate_(read_certificate(dir_ + "/certificate.txt")),
       cells_(cells_of()),
       existence_(domain_, subject_.domain()) {
   check_tables(domain_, subject_);
+  check_neighbours(domain_, subject_, rules_.relaxed);
   if (network_ != nullptr) check_network();
   int const outputs = subject_.model().outputs();
   query_.threshold = outputs == 1 ? static_cast<double>(subject_.view().threshold) : 0.0;
   query_.margin = (outputs == 2 ? 2.0 : 1.0) * query_options_.margin;
   query_.variants = cells_.variant_lists();
-  query_.compares = [this](int v, int w) { return compares(v, w); };
+  query_.compares = [this](int v, int w) {
+    return are_compared(subject_, query_options_.semantics, v, w);
+  };
 }
 
 void Recheck::check_network() const {
@@ -223,24 +200,6 @@ void Recheck::check_network() const {
                 fmt::format("{}: has {} outputs; a margin is of networks of one or two",
                             shown(recorded_.config.model), network_->outputs()));
   }
-}
-
-std::int32_t Recheck::value_of(int variant, std::size_t selected) const {
-  auto const& values = subject_.values();
-  for (std::size_t s = values.size(); s-- > selected + 1;)
-    variant /= static_cast<int>(values[s].size());
-  return values[selected][static_cast<std::size_t>(variant) % values[selected].size()];
-}
-
-bool Recheck::compares(int v, int w) const {
-  bool all = true;
-  bool any = false;
-  for (std::size_t s = 0; s < subject_.values().size(); ++s) {
-    bool const differ = value_of(v, s) != value_of(w, s);
-    all = all && differ;
-    any = any || differ;
-  }
-  return query_options_.semantics == PairSemantics::kAll ? all : any;
 }
 
 std::string Recheck::changed_file(std::string const& name) const {
@@ -334,7 +293,7 @@ void Recheck::check_examples() {
     return query_options_.semantics == PairSemantics::kAll ? differing == subject_.selected().size()
                                                            : differing > 0;
   };
-  ExampleChecker checker(subject_, domain_, cells_, compares, query_.threshold);
+  ExampleChecker checker(subject_, domain_, cells_, rules_.relaxed, compares, query_.threshold);
   std::string line;
   if (!std::getline(text, line) || line != checker.header())
     return fail(

@@ -54,7 +54,7 @@ struct RecheckResult {
 /// Checks a finished directory of `verify`. Of what found the proofs it shares the readers and how
 /// a domain is cut into cells, but no bound, no evaluation and no search. Throws Error(kNoInput |
 /// kData | kOutput), kIntegrity for files that are damaged or inputs that have changed, kUnavailable
-/// for what it cannot prove: --relax.
+/// for a network whose proofs it cannot check.
 RecheckResult recheck(std::string const& dir, RecheckOptions const& options);
 
 }  // namespace fairlane

@@ -31,11 +31,6 @@ void run_instead() {
   Outcome const outcome = run_fairlane({"run", "config.yaml", "--out", "proven", "-q"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
 }
-void relax() {
-  Outcome const outcome =
-      run_fairlane({"verify", "config.yaml", "--out", "proven", "-q", "--relax", "age=1"});
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-}
 void leave_out(char const* name) {
   verify_small();
   fs::remove(std::string("proven/") + name);
@@ -60,7 +55,6 @@ BadInput const kCheckInputs[] = {
      {"`fairlane run`", "expected `fairlane verify`"}},
     {"ByCheck", verify_small, {"check", "proven"}, ExitCode::kUsage,
      {"`fairlane verify`", "`fairlane verify --check DIR`"}},
-    {"Relaxed", relax, kCheck, ExitCode::kUnavailable, {"--relax"}},
     {"ModelChanged",
      [] {
        verify_small();

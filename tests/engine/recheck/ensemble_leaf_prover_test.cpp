@@ -32,6 +32,7 @@ TEST(EnsembleLeafProver, ProvesNothingFalse) {
   for (std::uint32_t seed = 1; seed <= 500; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RegionRules rules;
+    if (seed % 5 == 0) rules.relaxed.push_back({4, 1});
     if (seed % 7 == 0) rules.limits.push_back({{0, 0, 0, 1, 1}, 1});
     double const margin = seed % 4 == 0 ? 0.2 : 0.0;
     DecidedEnsemble ensemble(seed, rules, margin);

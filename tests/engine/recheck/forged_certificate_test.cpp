@@ -320,7 +320,17 @@ std::vector<SignedChange> signed_changes() {
          j["verify"]["relaxed"] = Json::object();
          j["verify"]["relaxed"]["a1"] = 1;
        }),
-       ExitCode::kUnavailable, "has --relax"},
+       kFails, "the header is not that"},
+      {"a relaxed attribute that is none", in_manifest([](Json& j) {
+         j["verify"]["relaxed"] = Json::object();
+         j["verify"]["relaxed"]["zz"] = 1;
+       }),
+       ExitCode::kData, "relaxes 'zz' by 1, expected an attribute"},
+      {"an attribute that is relaxed by nothing", in_manifest([](Json& j) {
+         j["verify"]["relaxed"] = Json::object();
+         j["verify"]["relaxed"]["a1"] = 0;
+       }),
+       ExitCode::kData, "relaxes 'a1' by 0, expected an attribute"},
       {"a tuple of nothing",
        in_manifest([](Json& j) { j["verify"]["from_data"] = Json::array({Json::array()}); }),
        ExitCode::kData, "a tuple of no attributes"},

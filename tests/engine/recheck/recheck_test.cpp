@@ -31,7 +31,7 @@ class VerifiedFolder {
  public:
   explicit VerifiedFolder(std::uint32_t seed, int classes = 1, double margin = 0.0,
                           Activation activation = Activation::kRelu,
-                          std::vector<std::string> where = {}) {
+                          std::vector<std::string> where = {}, std::int32_t relaxed = 0) {
     SmallShape shape;
     shape.ranges = {3, 9, 9, 9, 2, 9};
     shape.seed = seed;
@@ -51,6 +51,7 @@ class VerifiedFolder {
     options.cell_size = 3;
     options.margin = margin;
     options.where = std::move(where);
+    if (relaxed > 0) options.relaxed = {{"a1", relaxed}, {"a5", 1}};
     verify(config_, options);
   }
 
@@ -130,6 +131,27 @@ TEST(Recheck, KeepsLimits) {
     EXPECT_FALSE(verified.is_accepted());
     // More of them leave examples beyond.
     verified.replace("manifest.json", "\"a3 >= -99\"", "\"a3 >= a1 + 5\"");
+    seal(verified.dir());
+    EXPECT_FALSE(verified.is_accepted());
+  }
+}
+
+// Whom an attribute's relaxation compares belongs to what is proven.
+TEST(Recheck, ComparesWhoIsNear) {
+  for (std::uint32_t seed = 1; seed <= 6; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    VerifiedFolder const verified(seed, seed % 3 == 0 ? 3 : 1, 0.0, Activation::kRelu, {}, 2);
+    RecheckResult const result = verified.check();
+    EXPECT_EQ(result.failed, 0) << (result.failures.empty() ? "" : result.failures[0]);
+    EXPECT_EQ(result.unproven, 0);
+    EXPECT_GT(result.fair, 0);
+    EXPECT_GT(result.unfair, 0);
+    // More people are compared than anything was proven of.
+    verified.replace("manifest.json", "\"a1\": 2", "\"a1\": 9");
+    seal(verified.dir());
+    EXPECT_FALSE(verified.is_accepted());
+    // Fewer are, so that examples are none.
+    verified.replace("manifest.json", "\"a1\": 9", "\"a1\": 1");
     seal(verified.dir());
     EXPECT_FALSE(verified.is_accepted());
   }
