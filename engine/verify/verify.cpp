@@ -83,7 +83,6 @@ RegionRules region_rules(TestSubject const& subject, ProvableModel const& model,
     for (LinearLimit& limit : parse_limit(text, domain, subject.selected()))
       rules.limits.push_back(std::move(limit));
   }
-  if (options.quantify > 0) model.check_quantify(subject);
   if (options.margin > 0.0) model.check_margin(subject);
   bool const plain = rules.relaxed.empty() && rules.limits.empty() && options.margin == 0.0;
   if (options.quantify > 0 && !plain) {

@@ -1,6 +1,7 @@
 #include "engine/verify/deciders/network_decider.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <optional>
 
@@ -79,9 +80,99 @@ void NetworkDecider::decide_alike(std::span<OpenBox const> boxes, std::span<Deci
   }
 }
 
+std::vector<NetworkDecider::Contest> NetworkDecider::find_contests() {
+  auto const& pairs = networks_.pairs();
+  std::vector<Contest> contests(boxes_.size());
+  for (Contest& contest : contests) {
+    for (ClassPair const& pair : pairs) contest.possible |= 1U << pair.first | 1U << pair.second;
+  }
+  std::size_t const lanes = bounds_.lanes();
+  std::vector<double> apart(boxes_.size() * pairs.size());
+  for (std::size_t p = 0; p < pairs.size(); ++p) {
+    bounds_.compare_classes(static_cast<int>(p));
+    for (std::size_t first = 0; first < boxes_.size(); first += lanes) {
+      std::size_t const count = std::min(lanes, boxes_.size() - first);
+      load_merged(first, count);
+      bounds_.bound(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        OutputLines const bounds = bounds_.read(static_cast<int>(i));
+        Contest& contest = contests[first + i];
+        // Of equal outputs the first is the greatest.
+        if (bounds.least > 0.0) contest.possible &= ~(1U << pairs[p].first);
+        if (bounds.most <= 0.0) contest.possible &= ~(1U << pairs[p].second);
+        apart[(first + i) * pairs.size() + p] = std::min(bounds.most, -bounds.least);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < contests.size(); ++i) {
+    Contest& contest = contests[i];
+    for (std::size_t p = 0; p < pairs.size(); ++p) {
+      bool const both = (contest.possible >> pairs[p].first & 1U) != 0 &&
+                        (contest.possible >> pairs[p].second & 1U) != 0;
+      double const here = apart[i * pairs.size() + p];
+      if (!both || (contest.pair >= 0 && !(here > contest.apart))) continue;
+      contest.pair = static_cast<int>(p);
+      contest.apart = here;
+    }
+  }
+  return contests;
+}
+
 void NetworkDecider::measure(ExistingGroups const& existing, std::span<OpenBox const> boxes,
                              bool in_part, std::span<Decision> decisions,
                              std::span<CertainGroups> certain) {
+  if (networks_.pairs().size() == 1)
+    return measure_alike(existing, boxes, in_part, decisions, certain);
+  begin(boxes, decisions);
+  std::vector<OpenBox> const begun(boxes_.begin(), boxes_.end());
+  std::vector<Contest> const contests = find_contests();
+  std::vector<OpenBox> alike;
+  std::vector<Decision> decided;
+  std::vector<CertainGroups> counted;
+  std::vector<std::size_t> of;
+  for (std::size_t i = 0; i < begun.size(); ++i) {
+    if (decisions[i].verdict == BoxVerdict::kOpen && contests[i].pair < 0)
+      decisions[i].verdict = BoxVerdict::kMerged;
+    certain[i] = {};
+    if (decisions[i].verdict != BoxVerdict::kOpen) certain[i].fair = existing.count(begun[i].box);
+  }
+  // Where two classes are left they are compared. Of more of them nothing is counted, and bounds of
+  // two say where the box is halved.
+  for (bool const between_two : {true, false}) {
+    for (std::size_t pair = 0; pair < networks_.pairs().size(); ++pair) {
+      alike.clear();
+      of.clear();
+      for (std::size_t i = 0; i < begun.size(); ++i) {
+        bool const is_two = std::popcount(contests[i].possible) == 2;
+        if (contests[i].pair != static_cast<int>(pair) || is_two != between_two ||
+            decisions[i].verdict != BoxVerdict::kOpen)
+          continue;
+        alike.push_back(begun[i]);
+        alike.back().classes = static_cast<std::int32_t>(pair);
+        of.push_back(i);
+      }
+      if (alike.empty()) continue;
+      decided.assign(alike.size(), {});
+      counted.assign(alike.size(), {});
+      measure_alike(existing, alike, in_part && between_two, decided, counted);
+      for (std::size_t k = 0; k < of.size(); ++k) {
+        Decision& decision = decisions[of[k]];
+        if (between_two) {
+          decision = std::move(decided[k]);
+          certain[of[k]] = counted[k];
+          continue;
+        }
+        decision.axis = decided[k].axis;
+        if (in_part && is_small(domain_, decision.box))
+          certain[of[k]] = count_groups(groups_, decision);
+      }
+    }
+  }
+}
+
+void NetworkDecider::measure_alike(ExistingGroups const& existing, std::span<OpenBox const> boxes,
+                                   bool in_part, std::span<Decision> decisions,
+                                   std::span<CertainGroups> certain) {
   begin(boxes, decisions);
   bound_merged(true, in_part);
   if (!in_part) {
@@ -126,7 +217,8 @@ double NetworkDecider::closer_cost() const {
   auto const variants = static_cast<double>(query_.variants.front().size());
   double const passes = std::min(variants + 6.0 * (variants * (variants - 1.0) + 2.0), kMostPasses);
   double const macs = networks_.macs();
-  return 1.0 + (kOwnCloser + passes * macs) / (kOwn + macs);
+  auto const pairs = static_cast<double>(networks_.pairs().size());
+  return 1.0 + (kOwnCloser + passes * macs) / (kOwn + pairs * macs);
 }
 
 double NetworkDecider::count_fair(ExistingGroups const& existing, std::size_t i,

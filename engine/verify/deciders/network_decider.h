@@ -41,6 +41,16 @@ class NetworkDecider final : public BoxDecider {
   void begin(std::span<OpenBox const> boxes, std::span<Decision> decisions);
   /// Boxes of one pair of classes.
   void decide_alike(std::span<OpenBox const> boxes, std::span<Decision> decisions);
+  void measure_alike(ExistingGroups const& existing, std::span<OpenBox const> boxes, bool in_part,
+                     std::span<Decision> decisions, std::span<CertainGroups> certain);
+  /// Which classes the members of a box may have, and the two of them that bounds tell apart least.
+  struct Contest {
+    std::uint32_t possible = 0;  // a bit each
+    int pair = -1;
+    double apart = 0.0;  // how far either may be ahead of the other, the lesser of both
+  };
+  /// Of the boxes that were begun with.
+  std::vector<Contest> find_contests();
   /// Decides boxes that bounds show to have none of some class of theirs, as another one has more.
   void leave_out_classes();
   void load_merged(std::size_t first, std::size_t count);

@@ -50,14 +50,6 @@ ProvableModel::~ProvableModel() = default;
 
 std::size_t ProvableModel::class_pairs() const { return network_ ? network_->pairs().size() : 1; }
 
-void ProvableModel::check_quantify(TestSubject const& subject) const {
-  int const outputs = subject.model().outputs();
-  if (trees_ != nullptr || outputs <= 2) return;
-  throw Error(ExitCode::kUnavailable,
-              fmt::format("{}: has {} outputs; --quantify takes networks of one or two so far",
-                          escaped(subject.model().source()), outputs));
-}
-
 void ProvableModel::check_margin(TestSubject const& subject) const {
   int const outputs = subject.model().outputs();
   if (outputs == 1 || (network_ && outputs == 2)) return;

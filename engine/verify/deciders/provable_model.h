@@ -20,8 +20,7 @@ class ProvableModel {
 
   /// Kinds of pairs of labels that are looked at by themselves.
   std::size_t class_pairs() const;
-  /// Throw Error(kUnavailable) where certain groups cannot be counted, or a margin is not defined.
-  void check_quantify(TestSubject const& subject) const;
+  /// Throws Error(kUnavailable) where a margin is not defined.
   void check_margin(TestSubject const& subject) const;
   /// By how much what is compared may be off where every output may be off by `margin`.
   double margin(double margin) const;

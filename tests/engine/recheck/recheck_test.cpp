@@ -138,6 +138,7 @@ TEST(Recheck, KeepsLimits) {
 
 // Whom an attribute's relaxation compares belongs to what is proven.
 TEST(Recheck, ComparesWhoIsNear) {
+  std::int64_t too_far = 0;
   for (std::uint32_t seed = 1; seed <= 6; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     VerifiedFolder const verified(seed, seed % 3 == 0 ? 3 : 1, 0.0, Activation::kRelu, {}, 2);
@@ -153,8 +154,13 @@ TEST(Recheck, ComparesWhoIsNear) {
     // Fewer are, so that examples are none.
     verified.replace("manifest.json", "\"a1\": 9", "\"a1\": 1");
     seal(verified.dir());
-    EXPECT_FALSE(verified.is_accepted());
+    RecheckResult const fewer = verified.check();
+    EXPECT_GT(fewer.failed, 0);
+    too_far += std::ranges::count_if(fewer.failures, [](std::string const& failure) {
+      return failure.find(" and at most 1 from ") != std::string::npos;
+    });
   }
+  EXPECT_GT(too_far, 3);
 }
 
 /// A way to change a directory so that it says something else.

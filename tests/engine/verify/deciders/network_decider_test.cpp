@@ -505,6 +505,38 @@ TEST(NetworkDecider, ComparesAlsoRelaxedAttributesAndSeveralClasses) {
   }
 }
 
+// Of several classes as of one output: no count is too high, and the last ones are exact.
+TEST(NetworkDecider, CountsSeveralClasses) {
+  constexpr int kBoxes = 100;  // of each subject
+  double counted = 0.0;
+  double counted_unfair = 0.0;
+  double groups = 0.0;
+  for (std::uint32_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomSubject::Shape shape;
+    shape.counts = seed % 2 == 0 ? std::vector<int>{2} : std::vector<int>{3, 2};
+    shape.attributes = 4 + static_cast<int>(shape.counts.size());
+    shape.activation = seed % 7 == 0 ? Activation::kTanh : Activation::kRelu;
+    shape.encoded = seed % 5 == 0;
+    shape.seed = seed;
+    shape.range = 7;
+    shape.widths = {6, 5, seed % 3 == 0 ? 5 : 3};
+    RandomSubject subject(shape);
+    DecidedSubject decided(subject, seed % 6 == 0);
+    for (int i = 0; i < kBoxes; ++i) {
+      decided.expect_certain(random_part(subject, decided.domain().whole()), i % 2);
+      if (HasFatalFailure()) return;
+    }
+    decided.expect_shares();
+    if (HasFatalFailure()) return;
+    counted += decided.counted;
+    counted_unfair += decided.counted_unfair;
+    groups += decided.groups;
+  }
+  EXPECT_GT(counted, 0.2 * groups);
+  EXPECT_GT(counted_unfair, 10.0);
+}
+
 TEST(ShareQueue, EndsWithTheExactCounts) {
   for_subjects(
       [](RandomSubject&, DecidedSubject& decided, std::uint32_t) { decided.expect_shares(); });
