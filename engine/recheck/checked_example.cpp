@@ -138,11 +138,13 @@ std::string ExampleChecker::read_rows(std::int64_t cell,
     auto const a = static_cast<std::size_t>(relaxed_[r].attribute);
     std::string_view const word = words[1 + width + selected.size() + r];
     auto const code = code_of(word, a);
-    if (!code || std::abs(std::int64_t{*code} - rows_[0][a]) > relaxed_[r].by) {
-      return fmt::format("pair_{} is {}, expected {} and at most {} from {}",
-                         escaped(attributes[a].name), in_quotes(word), beyond(a), relaxed_[r].by,
-                         rows_[0][a]);
-    }
+    auto const refuse = [&](std::string const& wanted) {
+      return fmt::format("pair_{} is {}, expected {}", escaped(attributes[a].name), in_quotes(word),
+                         wanted);
+    };
+    if (!code) return refuse(beyond(a));
+    if (std::abs(std::int64_t{*code} - rows_[0][a]) > relaxed_[r].by)
+      return refuse(fmt::format("at most {} from {}", relaxed_[r].by, rows_[0][a]));
     rows_[1][a] = *code;
   }
   GroupBox const own = cells_.box(cell);

@@ -176,11 +176,14 @@ class ProvenSubject {
  public:
   /// relaxed  by how much values of the first axis may differ, which lacks the attribute's last one
   ///          then; 0: not at all
-  ProvenSubject(RandomSubject& subject, bool all_differ, double margin, std::int32_t relaxed = 0)
+  /// limited  leaves out groups whose values of the first two axes add up to more than usual
+  ProvenSubject(RandomSubject& subject, bool all_differ, double margin, std::int32_t relaxed = 0,
+                bool limited = false)
       : view_(subject.view),
         packed_(subject.view, 16),
         relaxed_(relaxed),
-        domain_(view_, packed_, lists_of(view_, relaxed), rules_of(view_, relaxed)),
+        rules_(rules_of(view_, relaxed, limited)),
+        domain_(view_, packed_, lists_of(view_, relaxed), rules_),
         network_(network_of(view_)),
         query_({{},
                 [this, all_differ](int v, int w) { return differs(v, w, all_differ); },
@@ -196,6 +199,7 @@ class ProvenSubject {
   bool is_unfair(GroupBox const& box, int first, int second) const {
     bool unfair = false;
     each_point(std::span<AxisRange const>(box), [&](std::vector<std::int32_t> const& entries) {
+      if (is_left_out(entries)) return true;
       for (std::vector<std::int32_t> const& other : compared_with(entries)) {
         unfair = unfair || are_unfair(entries, other, first, second) ||
                  are_unfair(other, entries, first, second);
@@ -226,9 +230,26 @@ class ProvenSubject {
     if (relaxed > 0 && lists.front().size() > 1) lists.front().values.pop_back();
     return lists;
   }
-  static RegionRules rules_of(SubjectView const& view, std::int32_t relaxed) {
-    if (relaxed == 0) return {};
-    return {{{free_lists(view).front().attributes.front(), relaxed}}, {}};
+  static RegionRules rules_of(SubjectView const& view, std::int32_t relaxed, bool limited) {
+    RegionRules rules;
+    auto const lists = free_lists(view);
+    if (relaxed > 0) rules.relaxed.push_back({lists.front().attributes.front(), relaxed});
+    if (!limited) return rules;
+    LinearLimit limit;
+    limit.coefficients.assign(view.low.size(), 0);
+    for (std::size_t a = 0; a < 2; ++a) {
+      limit.coefficients[static_cast<std::size_t>(lists[a].attributes.front())] = 1;
+      limit.most += lists[a].values[lists[a].values.size() / 2];
+    }
+    rules.limits.push_back(limit);
+    return rules;
+  }
+  bool is_left_out(std::vector<std::int32_t> const& entries) const {
+    if (rules_.limits.empty()) return false;
+    std::int64_t sum = 0;
+    for (std::size_t a = 0; a < 2; ++a)
+      sum += domain_.axis(a).values[static_cast<std::size_t>(entries[a])];
+    return sum > rules_.limits.front().most;
   }
   /// Every group that one is compared with, itself among them.
   std::vector<std::vector<std::int32_t>> compared_with(
@@ -237,8 +258,10 @@ class ProvenSubject {
     auto const& values = domain_.axis(0).values;
     auto const at = [&](std::int32_t entry) { return values[static_cast<std::size_t>(entry)]; };
     std::vector<std::int32_t> other = entries;
-    for (other[0] = 0; other[0] < domain_.axis(0).size(); ++other[0])
-      if (std::abs(at(other[0]) - at(entries[0])) <= relaxed_) all.push_back(other);
+    for (other[0] = 0; other[0] < domain_.axis(0).size(); ++other[0]) {
+      bool const near = std::abs(at(other[0]) - at(entries[0])) <= relaxed_;
+      if (near && !is_left_out(other)) all.push_back(other);
+    }
     return all;
   }
   bool are_unfair(std::vector<std::int32_t> const& upper, std::vector<std::int32_t> const& lower,
@@ -273,6 +296,7 @@ class ProvenSubject {
   SubjectView const& view_;
   PackedSubject packed_;
   std::int32_t relaxed_;
+  RegionRules rules_;
   BoxDomain domain_;
   Network network_;
   VerifyQuery query_;
@@ -299,9 +323,9 @@ TEST(NetworkLeafProver, AgreesWithEvaluatingEveryGroup) {
     RandomSubject subject(shape);
     if (shape.widths.back() == 1 && seed % 5 == 0)
       subject.view.threshold = naive::FloatReference(subject.view).logits(subject.row())[0];
-    ProvenSubject const proven(subject, seed % 7 == 0,
-                               seed % 8 == 1 && shape.widths.back() < 3 ? 0.02 : 0.0,
-                               seed % 3 == 1 ? static_cast<std::int32_t>(1 + seed % 2) : 0);
+    ProvenSubject const proven(
+        subject, seed % 7 == 0, seed % 8 == 1 && shape.widths.back() < 3 ? 0.02 : 0.0,
+        seed % 3 == 1 ? static_cast<std::int32_t>(1 + seed % 2) : 0, seed % 5 < 2);
     int const classes = proven.classes();
     for (int trial = 0; trial < 12; ++trial) {
       GroupBox box = proven.domain().whole();

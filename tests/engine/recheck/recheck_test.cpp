@@ -157,7 +157,7 @@ TEST(Recheck, ComparesWhoIsNear) {
     RecheckResult const fewer = verified.check();
     EXPECT_GT(fewer.failed, 0);
     too_far += std::ranges::count_if(fewer.failures, [](std::string const& failure) {
-      return failure.find(" and at most 1 from ") != std::string::npos;
+      return failure.find(", expected at most 1 from ") != std::string::npos;
     });
   }
   EXPECT_GT(too_far, 3);
