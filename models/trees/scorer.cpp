@@ -19,6 +19,7 @@ constexpr int kMaxRankTable =
     1 << 12;  // integers between a feature's first and last threshold that a table answers
 constexpr std::size_t kGroupBlocks =
     16;  // blocks that go through one tree after another: its nodes stay in the cache
+constexpr std::size_t kFewRows = 8;  // that are walked one by one, measured
 constexpr std::size_t kWorthAThread =
     20'000;  // rows times trees: about as long as starting a thread takes
 
@@ -135,6 +136,7 @@ class TreeScorer::TypedProgram : public TreeScorer::Program {
     std::size_t const workers =
         std::min({static_cast<std::size_t>(std::max(threads, 1)), blocks, worth});
     if (workers == 0) return;
+    if (count <= kFewRows) return score_few(rows, count, scores);
     std::size_t const group = std::min(kGroupBlocks, (blocks + workers - 1) / workers);
     std::size_t const group_rows = group * kTreeLanes;
     auto const outputs = static_cast<std::size_t>(source_.outputs());
@@ -161,6 +163,41 @@ class TreeScorer::TypedProgram : public TreeScorer::Program {
     std::vector<std::uint8_t> undefined;  // [blocks][kTreeLanes]
     std::vector<TreeBranch> stack;
   };
+
+  void score_few(float const* rows, std::size_t count, float* scores) const {
+    auto const inputs = static_cast<std::size_t>(source_.inputs);
+    auto const outputs = static_cast<std::size_t>(source_.outputs());
+    auto const width = static_cast<std::size_t>(source_.width);
+    std::vector<Real> sums;
+    for (std::size_t i = 0; i < count; ++i) {
+      float const* const row = rows + i * inputs;
+      float* const out = scores + i * outputs;
+      if (is_undefined(row)) {
+        std::fill(out, out + outputs, std::numeric_limits<float>::quiet_NaN());
+        continue;
+      }
+      sums = base_;
+      for (std::size_t t = 0; t < source_.roots.size(); ++t) {
+        std::int32_t at = source_.roots[t];
+        while (at >= 0) {
+          auto const n = static_cast<std::size_t>(at);
+          bool const left = row[source_.feature[n]] <= source_.threshold[n];
+          at = left ? source_.left[n] : source_.right[n];
+        }
+        Real const* const leaf = &leaves_[static_cast<std::size_t>(~at) * width];
+        auto const first = static_cast<std::size_t>(source_.first_sum[t]);
+        for (std::size_t k = 0; k < width; ++k) sums[first + k] += leaf[k];
+      }
+      finish(sums, out);
+    }
+  }
+
+  /// Whether a row is no number where a tree asks.
+  bool is_undefined(float const* row) const {
+    for (std::size_t f = 0; f < features_.size(); ++f)
+      if (features_[f].size() > 0 && std::isnan(row[f])) return true;
+    return false;
+  }
 
   void score_group(float const* rows, std::size_t count, float* scores, Scratch& scratch) const {
     auto const sums = static_cast<std::size_t>(source_.sums);

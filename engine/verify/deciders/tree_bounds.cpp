@@ -11,7 +11,10 @@ TreeBounds::TreeBounds(TreeEnsemble const& trees)
     : trees_(trees),
       sums_(static_cast<std::size_t>(trees.sums)),
       scores_(static_cast<std::size_t>(trees.outputs())),
-      range_(static_cast<std::size_t>(trees.width)) {}
+      range_(static_cast<std::size_t>(trees.width)) {
+  for (std::size_t n = 0; n < trees.feature.size(); ++n)
+    nodes_.push_back({trees.feature[n], trees.threshold[n], trees.left[n], trees.right[n]});
+}
 
 void TreeBounds::bound(std::span<Interval const> inputs) {
   for (std::size_t s = 0; s < sums_.size(); ++s) sums_[s] = {trees_.base[s], trees_.base[s]};
@@ -19,24 +22,13 @@ void TreeBounds::bound(std::span<Interval const> inputs) {
   for (std::size_t t = 0; t < trees_.roots.size(); ++t) {
     constexpr double kNone = std::numeric_limits<double>::infinity();
     std::ranges::fill(range_, Interval{kNone, -kNone});
-    stack_.assign(1, trees_.roots[t]);
-    while (!stack_.empty()) {
-      std::int32_t const at = stack_.back();
-      stack_.pop_back();
-      if (at < 0) {
-        double const* const leaf = &trees_.leaves[static_cast<std::size_t>(~at) * width];
-        for (std::size_t i = 0; i < width; ++i) {
-          range_[i].low = std::min(range_[i].low, leaf[i]);
-          range_[i].high = std::max(range_[i].high, leaf[i]);
-        }
-        continue;
+    each_leaf(trees_.roots[t], inputs, [&](std::size_t number) {
+      double const* const leaf = &trees_.leaves[number * width];
+      for (std::size_t i = 0; i < width; ++i) {
+        range_[i].low = std::min(range_[i].low, leaf[i]);
+        range_[i].high = std::max(range_[i].high, leaf[i]);
       }
-      auto const n = static_cast<std::size_t>(at);
-      Interval const& x = inputs[static_cast<std::size_t>(trees_.feature[n])];
-      auto const threshold = static_cast<double>(trees_.threshold[n]);
-      if (x.low <= threshold) stack_.push_back(trees_.left[n]);
-      if (x.high > threshold) stack_.push_back(trees_.right[n]);
-    }
+    });
     for (std::size_t i = 0; i < width; ++i) {
       Interval& z = sums_[static_cast<std::size_t>(trees_.first_sum[t]) + i];
       z = {sum(z.low, range_[i].low), sum(z.high, range_[i].high)};

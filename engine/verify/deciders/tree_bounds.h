@@ -47,6 +47,31 @@ class TreeBounds {
     std::vector<double> least;
     std::vector<double> most;
   };
+  /// A node, all of it in one place.
+  struct Node {
+    std::int32_t feature;
+    float threshold;
+    std::int32_t left;
+    std::int32_t right;
+  };
+  /// Calls take(number) for every leaf that a box reaches.
+  template <class Take>
+  void each_leaf(std::int32_t root, std::span<Interval const> inputs, Take const& take) {
+    stack_.assign(1, root);
+    while (!stack_.empty()) {
+      std::int32_t at = stack_.back();
+      stack_.pop_back();
+      while (at >= 0) {
+        Node const& node = nodes_[static_cast<std::size_t>(at)];
+        Interval const& x = inputs[static_cast<std::size_t>(node.feature)];
+        auto const threshold = static_cast<double>(node.threshold);
+        bool const left = x.low <= threshold;
+        if (left && x.high > threshold) stack_.push_back(node.right);
+        at = left ? node.left : node.right;
+      }
+      take(static_cast<std::size_t>(~at));
+    }
+  }
   Reach weigh_node(std::int32_t at, std::span<Interval const> inputs, std::span<double> weights);
   // As the scorer computes them, in the precision of the library. No value is rounded by itself:
   // g++ 12 forgets a conversion to float32 and back that is one side of a conditional expression.
@@ -58,6 +83,7 @@ class TreeBounds {
   }
 
   TreeEnsemble const& trees_;
+  std::vector<Node> nodes_;
   std::vector<std::int32_t> stack_;
   std::vector<Interval> sums_;
   std::vector<Interval> scores_;
