@@ -23,6 +23,11 @@ class BoxMemory {
   double& at(double* rows, int i, int lane) const {
     return rows[(lane >> shift_) * of_block_ + (i << shift_) + (lane & ((1 << shift_) - 1))];
   }
+  /// Has the next bounds of a lane find lines of the output, where it is at `level`, that leave out
+  /// tails of about 2^-halvings of the lane's groups each (kernels/boxes/box_spilling.h).
+  /// spread  [inputs]
+  void ask_for_most(int lane, std::span<InputSpread const> spread, double level,
+                    int halvings) const;
   /// Of the blocks that hold so many lanes: [blocks][box_rows(network)][block].
   std::span<double> values(int lanes) const {
     int const blocks = (lanes + (1 << shift_) - 1) >> shift_;

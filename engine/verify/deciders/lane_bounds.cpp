@@ -1,6 +1,5 @@
 #include "engine/verify/deciders/lane_bounds.h"
 
-#include <cmath>
 #include <limits>
 
 namespace fairlane {
@@ -41,19 +40,9 @@ void LaneBounds::load(int lane, std::span<AxisRange const> box, std::span<int co
 
 void LaneBounds::ask_for_most(int lane, std::span<InputSpread const> spread, double level,
                               int halvings) {
-  constexpr double kLn2 = 0.6931471805599454;  // rounded up
   BoxMemory& memory = batch_->memory();
   BoxLanes const& b = memory.get();
-  memory.at(b.share, 0, lane) = std::ldexp(1.0, -halvings);
-  memory.at(b.rarity, 0, lane) = kLn2 * halvings;
-  memory.at(b.level, 0, lane) = level;
-  for (int k = 0; k < network().inputs; ++k) {
-    InputSpread const& input = spread[static_cast<std::size_t>(k)];
-    memory.at(b.mean_low, k, lane) = input.mean_low;
-    memory.at(b.mean_high, k, lane) = input.mean_high;
-    memory.at(b.variance, k, lane) = input.variance;
-    memory.at(b.breadth, k, lane) = input.breadth;
-  }
+  memory.ask_for_most(lane, spread, level, halvings);
   for (int const k : domain_.variant_inputs()) {
     memory.at(b.mean_low, k, lane) = memory.at(b.low, k, lane);
     memory.at(b.mean_high, k, lane) = memory.at(b.high, k, lane);

@@ -37,9 +37,7 @@ class LaneBounds {
   void load(int lane, std::span<AxisRange const> box, std::span<int const> variants);
   /// The same, with what is known of its sums.
   void load_inputs(int lane, std::span<AxisRange const> box, std::span<int const> variants);
-  /// After bound(): has the next one find lines of the output, where it is at `level`, that leave
-  /// out tails of about 2^-halvings of the lane's groups each (kernels/boxes/box_spilling.h).
-  /// spread  [inputs]; of attributes under test nothing is read
+  /// After bound(), as BoxMemory has it. spread  [inputs]; of attributes under test nothing is read
   void ask_for_most(int lane, std::span<InputSpread const> spread, double level, int halvings);
   /// The output is that of a pair of classes from now on.
   void compare_classes(int pair) { pair_ = pair; }

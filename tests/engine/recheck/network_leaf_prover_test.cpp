@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <map>
 #include <string>
 
 #include "tests/kernels/random_subject.h"
@@ -266,11 +267,13 @@ class ProvenSubject {
   }
   bool are_unfair(std::vector<std::int32_t> const& upper, std::vector<std::int32_t> const& lower,
                   int first, int second) const {
+    auto const& of_upper = outcomes(upper);
+    auto const& of_lower = outcomes(lower);
     for (int const v : variants_) {
       for (int const w : variants_) {
         if (!query_.compares(v, w)) continue;
-        auto const a = outcome(upper, v);
-        auto const b = outcome(lower, w);
+        auto const& a = of_upper[static_cast<std::size_t>(v)];
+        auto const& b = of_lower[static_cast<std::size_t>(w)];
         bool const between = classes() <= 2 || (a.label == first && b.label == second);
         bool const close =
             query_.margin > 0.0 && a.lead > query_.least_upper() && b.lead <= query_.most_lower();
@@ -278,6 +281,13 @@ class ProvenSubject {
       }
     }
     return false;
+  }
+  /// Of all variants of a group, evaluated once.
+  std::vector<ContractOutcome> const& outcomes(std::vector<std::int32_t> const& entries) const {
+    auto& known = outcomes_[entries];
+    for (std::size_t v = known.size(); v < variants_.size(); ++v)
+      known.push_back(outcome(entries, static_cast<int>(v)));
+    return known;
   }
   ContractOutcome outcome_of(naive::Row const& row) const {
     naive::FloatReference const reference(view_);
@@ -301,6 +311,7 @@ class ProvenSubject {
   Network network_;
   VerifyQuery query_;
   std::vector<int> variants_;
+  mutable std::map<std::vector<std::int32_t>, std::vector<ContractOutcome>> outcomes_;
 };
 
 // A leaf is proven only where every group evaluated by itself is fair, and with effort everywhere

@@ -139,7 +139,7 @@ TEST(Recheck, KeepsLimits) {
 // Whom an attribute's relaxation compares belongs to what is proven.
 TEST(Recheck, ComparesWhoIsNear) {
   std::int64_t too_far = 0;
-  for (std::uint32_t seed = 1; seed <= 6; ++seed) {
+  for (std::uint32_t seed = 1; seed <= 3; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     VerifiedFolder const verified(seed, seed % 3 == 0 ? 3 : 1, 0.0, Activation::kRelu, {}, 2);
     RecheckResult const result = verified.check();

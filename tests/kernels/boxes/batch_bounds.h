@@ -36,22 +36,6 @@ inline std::vector<InputSpread> spread_of(std::vector<Interval> const& box) {
   return inputs;
 }
 
-/// Has a lane's next bounds leave out tails of 2^-halvings each.
-inline void ask_for_most(BoxMemory& memory, int lane, std::vector<InputSpread> const& spread,
-                         double level, int halvings) {
-  BoxLanes const& b = memory.get();
-  memory.at(b.share, 0, lane) = std::ldexp(1.0, -halvings);
-  memory.at(b.rarity, 0, lane) = 0.6931471805599454 * halvings;
-  memory.at(b.level, 0, lane) = level;
-  for (std::size_t k = 0; k < spread.size(); ++k) {
-    int const input = static_cast<int>(k);
-    memory.at(b.mean_low, input, lane) = spread[k].mean_low;
-    memory.at(b.mean_high, input, lane) = spread[k].mean_high;
-    memory.at(b.variance, input, lane) = spread[k].variance;
-    memory.at(b.breadth, input, lane) = spread[k].breadth;
-  }
-}
-
 /// What a batch says of boxes, one after the other.
 /// all      everything else: lines, sums, and the boxes after narrowing
 /// of_most  what is said of most groups, of two boxes out of three
@@ -103,7 +87,7 @@ inline BatchBounds bounds_of(BoxBatch& batch, BoxNetwork const& network,
     batch.bound(0, static_cast<int>(count));
     for (std::size_t i = 0; i < count; ++i) {
       if ((first + i) % 3 != 2 && std::isfinite(memory.at(b.least, 0, static_cast<int>(i))))
-        ask_for_most(memory, static_cast<int>(i), spread_of(boxes[first + i]), threshold, 4);
+        memory.ask_for_most(static_cast<int>(i), spread_of(boxes[first + i]), threshold, 4);
     }
     batch.bound(0, static_cast<int>(count));
     for (std::size_t i = 0; i < count; ++i) {

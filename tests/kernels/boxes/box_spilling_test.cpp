@@ -195,7 +195,7 @@ TEST(BoxSpilling, LinesLeaveOutNoMoreUnfairGroupsThanTheySay) {
           return sum;
         };
         double const before = width();
-        ask_for_most(memory, 0, spread_of(box), static_cast<double>(level), 1 + box_number);
+        memory.ask_for_most(0, spread_of(box), static_cast<double>(level), 1 + box_number);
         batch->bound(0, 1);
         narrower += width() < 0.95 * before ? 1 : 0;
         double const left_out = memory.at(b.left_out, 0, 0);
