@@ -96,9 +96,12 @@ std::string ExampleChecker::read_rows(std::int64_t cell,
   auto const bounds = cells_.values(cell);
   // Of the two, who is compared with the cell's may be somewhat beyond it.
   auto const beyond = [&](std::size_t a) {
-    std::int32_t const by = apart(a);
+    Attribute const& attribute = attributes[a];
+    std::int64_t const by = apart(a);
+    std::int64_t const low = attribute.code_at(0);
+    std::int64_t const high = attribute.code_at(attribute.code_count() - 1);
     return fmt::format("{}{} to {}", by == 0 ? "a value of the cell, " : "",
-                       std::int64_t{bounds[a].first} - by, std::int64_t{bounds[a].last} + by);
+                       std::max(bounds[a].first - by, low), std::min(bounds[a].last + by, high));
   };
   auto const code_of = [&](std::string_view word, std::size_t a) {
     auto const code = number_of(word);
