@@ -46,7 +46,7 @@ LeafOutcome NetworkLeafProver::prove(GroupBox const& box, std::span<int const> v
     if (classes_ > 2 && is_outdone(wide, there, first, second)) continue;
     network_.compare(first, second);
     std::size_t axis = 0;
-    switch (look_at(part, there, axis)) {
+    switch (look_at(part, wide, there, axis)) {
       case Step::kFair:
         break;
       case Step::kRefuted:
@@ -64,19 +64,20 @@ LeafOutcome NetworkLeafProver::prove(GroupBox const& box, std::span<int const> v
   return LeafOutcome::kProven;
 }
 
-NetworkLeafProver::Step NetworkLeafProver::look_at(GroupBox& box, std::span<int const> variants,
+NetworkLeafProver::Step NetworkLeafProver::look_at(GroupBox& box, GroupBox const& wide,
+                                                   std::span<int const> variants,
                                                    std::size_t& axis) {
   double const least_upper = query_.least_upper();
   double const most_lower = query_.most_lower();
-  GroupBox const wide = neighbours_.beside(box);
   CheckedBox const merged = bounded(wide, variants);
   if (merged.finite && (!merged.possible || merged.sums.back().low[0] > most_lower ||
                         merged.sums.back().high[0] <= least_upper))
     return Step::kFair;
   std::vector<Variant> own;
-  std::vector<Variant> beside;
+  std::vector<Variant> others;
   if (merged.finite) own = each_of(box, variants);
-  if (merged.finite) beside = neighbours_.relaxed() ? each_of(wide, variants) : own;
+  if (merged.finite && neighbours_.relaxed()) others = each_of(wide, variants);
+  auto const& beside = neighbours_.relaxed() ? others : own;
   bool const finite = own.size() == variants.size() && beside.size() == variants.size();
   std::vector<Pair> pairs;
   for (bool const upper_is_own : {true, false}) {
@@ -89,8 +90,11 @@ NetworkLeafProver::Step NetworkLeafProver::look_at(GroupBox& box, std::span<int 
         if (lowers[e].box.sums.back().low[0] > most_lower ||
             !query_.compares(variants[a], variants[e]))
           continue;
-        Pair pair{box, wide, upper_is_own, uppers[a].box, lowers[e].box, variants[a], variants[e]};
-        if (!excluded(uppers[a].above, lowers[e].below, pair)) pairs.push_back(std::move(pair));
+        if (excluded({uppers[a].above, uppers[a].box.inputs, variants[a]},
+                     {lowers[e].below, lowers[e].box.inputs, variants[e]}))
+          continue;
+        pairs.push_back(
+            {box, wide, upper_is_own, uppers[a].box, lowers[e].box, variants[a], variants[e]});
       }
     }
   }
@@ -174,13 +178,14 @@ CheckedLine NetworkLeafProver::folded(CheckedLine line, int variant) const {
   return line;
 }
 
-bool NetworkLeafProver::excluded(CheckedLine const& upper_line, CheckedLine const& lower_line,
-                                 Pair const& pair) const {
+bool NetworkLeafProver::excluded(Side const& upper_side, Side const& lower_side) const {
   // f_a > t >= f_e makes every mean of f_a - t and t - f_e at least 0.
-  CheckedLine const upper = folded(upper_line, pair.upper_variant);
-  CheckedLine const lower = folded(lower_line, pair.lower_variant);
-  CheckedRange const& in = pair.upper.inputs;
-  CheckedRange const& other = pair.lower.inputs;
+  CheckedLine const& upper_line = upper_side.line;
+  CheckedLine const& lower_line = lower_side.line;
+  CheckedLine const upper = folded(upper_line, upper_side.variant);
+  CheckedLine const lower = folded(lower_line, lower_side.variant);
+  CheckedRange const& in = upper_side.inputs;
+  CheckedRange const& other = lower_side.inputs;
   double size = std::abs(query_.threshold) + query_.margin + std::abs(upper_line.constant) +
                 std::abs(lower_line.constant);
   for (std::size_t k = 0; k < in.low.size(); ++k) {
@@ -258,7 +263,9 @@ bool NetworkLeafProver::close(Pair& pair, int splits) const {
     lower_most = std::min(lower_most, query_.most_lower());
     CheckedLine const above = network_.line(pair.upper, true);
     CheckedLine below = network_.line(pair.lower, false);
-    if (excluded(above, below, pair)) return true;
+    if (excluded({above, pair.upper.inputs, pair.upper_variant},
+                 {below, pair.lower.inputs, pair.lower_variant}))
+      return true;
     if (!clip(above, query_.least_upper(), pair.upper.inputs)) return true;
     for (double& slope : below.slopes) slope = -slope;
     below.constant = -below.constant;

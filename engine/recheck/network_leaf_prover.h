@@ -49,15 +49,23 @@ class NetworkLeafProver final : public LeafProver {
   };
   enum class Step : std::uint8_t { kFair, kOpen, kRefuted };
 
-  Step look_at(GroupBox& box, std::span<int const> variants, std::size_t& axis);
+  /// wide  of all who are compared with the box's groups
+  Step look_at(GroupBox& box, GroupBox const& wide, std::span<int const> variants,
+               std::size_t& axis);
   /// Whether another class than the two always has more than one of them.
   bool is_outdone(GroupBox const& box, std::span<int const> variants, int first, int second);
   Step evaluate(GroupBox const& box, std::span<int const> variants) const;
   /// Each of some variants by itself; fewer where one has sums without bounds.
   std::vector<Variant> each_of(GroupBox const& box, std::span<int const> variants) const;
   CheckedBox bounded(GroupBox const& box, std::span<int const> variants) const;
-  /// Whether a pair's lines leave no inputs of both.
-  bool excluded(CheckedLine const& upper, CheckedLine const& lower, Pair const& pair) const;
+  /// What is known of one member of a pair.
+  struct Side {
+    CheckedLine const& line;
+    CheckedRange const& inputs;
+    int variant;
+  };
+  /// Whether lines leave no inputs where the upper one is above and the lower one is not.
+  bool excluded(Side const& upper, Side const& lower) const;
   /// A line with a variant's inputs among the constant.
   CheckedLine folded(CheckedLine line, int variant) const;
   /// Whether a pair cannot be; else narrows its groups. splits: of units that may be looked at

@@ -284,6 +284,13 @@ std::function<void(Forgery const&)> in_manifest(std::function<void(Json&)> chang
   return [change = std::move(change)](Forgery const& f) { f.change_json("manifest.json", change); };
 }
 
+std::function<void(Forgery const&)> relaxed_by(char const* attribute, int by) {
+  return in_manifest([=](Json& j) {
+    j["verify"]["relaxed"] = Json::object();
+    j["verify"]["relaxed"][attribute] = by;
+  });
+}
+
 std::function<void(Forgery const&)> in_summary(std::function<void(Json&)> change) {
   return [change = std::move(change)](Forgery const& f) { f.change_json("summary.json", change); };
 }
@@ -316,21 +323,11 @@ std::vector<SignedChange> signed_changes() {
       {"cells of a size beyond all numbers",
        in_manifest([](Json& j) { j["verify"]["cell_size"] = std::int64_t{1} << 62; }),
        ExitCode::kData, "expected 0 to 16777216"},
-      {"a relaxed attribute", in_manifest([](Json& j) {
-         j["verify"]["relaxed"] = Json::object();
-         j["verify"]["relaxed"]["a1"] = 1;
-       }),
-       kFails, "the header is not that"},
-      {"a relaxed attribute that is none", in_manifest([](Json& j) {
-         j["verify"]["relaxed"] = Json::object();
-         j["verify"]["relaxed"]["zz"] = 1;
-       }),
-       ExitCode::kData, "relaxes 'zz' by 1, expected an attribute"},
-      {"an attribute that is relaxed by nothing", in_manifest([](Json& j) {
-         j["verify"]["relaxed"] = Json::object();
-         j["verify"]["relaxed"]["a1"] = 0;
-       }),
-       ExitCode::kData, "relaxes 'a1' by 0, expected an attribute"},
+      {"a relaxed attribute", relaxed_by("a1", 1), kFails, "the header is not that"},
+      {"a relaxed attribute that is none", relaxed_by("zz", 1), ExitCode::kData,
+       "relaxes 'zz' by 1, expected an attribute"},
+      {"an attribute that is relaxed by nothing", relaxed_by("a1", 0), ExitCode::kData,
+       "relaxes 'a1' by 0, expected an attribute"},
       {"a tuple of nothing",
        in_manifest([](Json& j) { j["verify"]["from_data"] = Json::array({Json::array()}); }),
        ExitCode::kData, "a tuple of no attributes"},
