@@ -15,6 +15,17 @@ constexpr int kSteps = 8;            // of the search in a part of a cell
 constexpr int kSearchDepth = 10;     // of parts that are searched though they wait
 constexpr double kSlopeShare = 0.1;  // of slopes beside gaps, where groups are counted
 
+/// Which of two classes no member of a box has, since the other's output is never below its own.
+struct Beaten {
+  bool first;
+  bool second;
+};
+
+/// difference  the second's output less the first's; of equal ones the first is the label
+Beaten beaten(OutputLines const& difference) {
+  return {difference.least > 0.0, difference.most <= 0.0};
+}
+
 }  // namespace
 
 NetworkDecider::NetworkDecider(BoxDomain const& domain, BoundNetwork const& network,
@@ -97,9 +108,9 @@ std::vector<NetworkDecider::Contest> NetworkDecider::find_contests() {
       for (std::size_t i = 0; i < count; ++i) {
         OutputLines const bounds = bounds_.read(static_cast<int>(i));
         Contest& contest = contests[first + i];
-        // Of equal outputs the first is the greatest.
-        if (bounds.least > 0.0) contest.possible &= ~(1U << pairs[p].first);
-        if (bounds.most <= 0.0) contest.possible &= ~(1U << pairs[p].second);
+        auto const [first_is, second_is] = beaten(bounds);
+        if (first_is) contest.possible &= ~(1U << pairs[p].first);
+        if (second_is) contest.possible &= ~(1U << pairs[p].second);
         apart[(first + i) * pairs.size() + p] = std::min(bounds.most, -bounds.least);
       }
     }
@@ -342,9 +353,8 @@ void NetworkDecider::leave_out_classes() {
       load_merged(first, count);
       bounds_.bound(count);
       for (std::size_t i = 0; i < count; ++i) {
-        OutputLines const bounds = bounds_.read(static_cast<int>(i));
-        bool const out = (is_own(pair.first) && bounds.least > 0.0) ||
-                         (is_own(pair.second) && bounds.most <= 0.0);
+        auto const [first_is, second_is] = beaten(bounds_.read(static_cast<int>(i)));
+        bool const out = (is_own(pair.first) && first_is) || (is_own(pair.second) && second_is);
         if (open(i) && out) decisions_[first + i].verdict = BoxVerdict::kMerged;
       }
     }
