@@ -20,8 +20,10 @@
 
 #ifdef __CUDA_ARCH__
 #define FL_NOINLINE __noinline__
+#define FL_KEEP_LOOP _Pragma("unroll 1")
 #else
 #define FL_NOINLINE
+#define FL_KEEP_LOOP
 #endif
 
 namespace fairlane {
@@ -63,20 +65,33 @@ struct InputList {
   FL_HD int operator[](int i) const { return input[i]; }
 };
 
-/// What happens to a finished sum before it is stored.
-enum class Finish { kNone, kRelu, kReluGradient };
+/// What a layer's sums begin with: its biases [outputs], sums [outputs][kV * kLanes], or sums
+/// [outputs][kLanes] that all packs of a tile have in common.
+enum class Start { kBias, kSums, kSharedSums };
+
+/// How the packs of a tile lie in its rows: [kV][kLanes], one after the other, or [kLanes][kV], so
+/// that a thread reads its lane of all of them at once.
+enum class TileLayout { kApart, kSideBySide };
+
+/// What happens to a finished sum before it is stored. kLogits: nothing, but the packs lie apart
+/// then, whatever the layout of what they are computed from.
+enum class Finish { kNone, kRelu, kReluGradient, kLogits };
 
 /// Packs whose code for a dense layer is one function, called for every layer, and which load
 /// weights by the vector.
 /// load_weights<kCount>(p, at, w)  w = p[at .. at + kCount), in fours where kCount is a multiple of
 ///                                 4, in twos where it is even; p is aligned to 16 bytes, at to
 ///                                 what is read at once
+/// load_side<kOf>(p, x), store_side<kOf>(x, p)  a lane's values of as many packs as x has, of kOf
+///                                 that lie side by side; p: of the first of them
 /// kMostSums                       sums that its registers hold at once
 /// near(p)                         p, for the compiler a pointer into the memory that such a pack
 ///                                 works in
 template <class P>
-concept LoadsWeights = requires(float const* p, int at, float (&w)[4]) {
+concept LoadsWeights = requires(float const* p, float* to, int at, float (&w)[4]) {
   P::template load_weights<4>(p, at, w);
+  P::template load_side<4>(p, w);
+  P::template store_side<4>(w, to);
   P::near(p);
   { P::kMostSums } -> std::convertible_to<int>;
 };
@@ -101,17 +116,29 @@ FL_HD void at_width(int width, Call const& call) {
   }
 }
 
-template <Pack P, int kV, int kT, Finish kFinish, bool kFromMemory, int kOutStride, class Inputs>
-FL_HD void dense_tile(float const* weights, Inputs inputs, float const* in, float const* bias,
+/// What the sum of an output begins with in pack v of a tile.
+template <Pack P, int kV, Start kStart>
+FL_HD typename P::F begin_sum(float const* start, int output, int v) {
+  if constexpr (kStart == Start::kBias) return P::splat(start[output]);
+  if constexpr (kStart == Start::kSharedSums) return P::load(start + output * P::kLanes);
+  return P::load(start + (output * kV + v) * P::kLanes);
+}
+
+/// How far apart two outputs' beginnings lie.
+template <Pack P, int kV>
+FL_HD int start_stride(Start start) {
+  return start == Start::kBias ? 1 : (start == Start::kSums ? kV : 1) * P::kLanes;
+}
+
+template <Pack P, int kV, int kT, Finish kFinish, Start kStart, int kOutStride, class Inputs>
+FL_HD void dense_tile(float const* weights, Inputs inputs, float const* in, float const* start,
                       float* out, float const* gate) {
   constexpr int kStride = kV * P::kLanes;
   typename P::F sum[kT][kV];
   FL_UNROLL
   for (int o = 0; o < kT; ++o) {
     FL_UNROLL
-    for (int v = 0; v < kV; ++v) {
-      sum[o][v] = kFromMemory ? P::load(bias + o * kStride + v * P::kLanes) : P::splat(bias[o]);
-    }
+    for (int v = 0; v < kV; ++v) sum[o][v] = begin_sum<P, kV, kStart>(start, o, v);
   }
   int const count = inputs.count();
   for (int i = 0; i < count; ++i) {
@@ -142,34 +169,49 @@ FL_HD void dense_tile(float const* weights, Inputs inputs, float const* in, floa
 }
 
 /// A tile for at_width.
-template <Pack P, int kV, Finish kFinish, bool kFromMemory, int kOutStride, class Inputs>
+template <Pack P, int kV, Finish kFinish, Start kStart, int kOutStride, class Inputs>
 struct TileOf {
   float const* weights;
   Inputs inputs;
   float const* in;
-  float const* bias;
+  float const* start;
   float* out;
   float const* gate;
 
   template <int kT>
   FL_HD void run() const {
-    dense_tile<P, kV, kT, kFinish, kFromMemory, kOutStride>(weights, inputs, in, bias, out, gate);
+    dense_tile<P, kV, kT, kFinish, kStart, kOutStride>(weights, inputs, in, start, out, gate);
   }
 };
 
-/// sum += x W of inputs [k, k + kRows), one after the other, for kPart packs of a tile that are
-/// kStride floats apart. in: of input k on
-template <Pack P, int kStride, int kPart, int kT, int kRows>
-FL_HD void add_inputs(float const* weights, int k, float const* in,
-                      typename P::F (&sum)[kT][kPart]) {
+/// A row's values of kPart of a tile's kV packs.
+template <Pack P, int kV, TileLayout kLayout, int kPart>
+FL_HD void load_row(float const* row, typename P::F (&x)[kPart]) {
+  if constexpr (kLayout == TileLayout::kSideBySide) {
+    P::template load_side<kV>(row, x);
+  } else {
+    FL_UNROLL
+    for (int v = 0; v < kPart; ++v) x[v] = P::load(row + v * P::kLanes);
+  }
+}
+
+/// From one pack of a row to the next.
+template <Pack P>
+FL_HD constexpr int pack_stride(TileLayout layout) {
+  return layout == TileLayout::kSideBySide ? 1 : P::kLanes;
+}
+
+/// sum += x W of the next kRows inputs, one after the other, for kPart of a tile's kV packs, and
+/// steps behind them.
+/// weights, in  of the first of them; weights aligned as load_weights asks
+template <Pack P, int kV, TileLayout kLayout, int kPart, int kT, int kRows>
+FL_HD void add_inputs(float const*& weights, float const*& in, typename P::F (&sum)[kT][kPart]) {
+  constexpr int kStride = kV * P::kLanes;
   float w[kRows * kT];
-  P::template load_weights<kRows * kT>(weights, k * kT, w);
+  P::template load_weights<kRows * kT>(weights, 0, w);
   typename P::F x[kRows][kPart];
   FL_UNROLL
-  for (int r = 0; r < kRows; ++r) {
-    FL_UNROLL
-    for (int v = 0; v < kPart; ++v) x[r][v] = P::load(in + r * kStride + v * P::kLanes);
-  }
+  for (int r = 0; r < kRows; ++r) load_row<P, kV, kLayout>(in + r * kStride, x[r]);
   FL_UNROLL
   for (int r = 0; r < kRows; ++r) {
     FL_UNROLL
@@ -178,10 +220,11 @@ FL_HD void add_inputs(float const* weights, int k, float const* in,
       for (int v = 0; v < kPart; ++v) sum[o][v] = P::fma(x[r][v], w[r * kT + o], sum[o][v]);
     }
   }
+  weights += kRows * kT;
+  in += kRows * kStride;
 }
 
-/// Where a tile of outputs reads and writes. in: of the input `first` on; from_memory: start holds
-/// sums, otherwise biases
+/// Where a tile of outputs reads and writes. weights, in: of the input `first` on
 struct TileAt {
   float const* weights;
   float const* in;
@@ -190,43 +233,43 @@ struct TileAt {
   float* out;
   int first;
   int last;
-  bool from_memory;
+  Start begin;
   Finish finish;
 };
 
 /// dense_tile for LoadsWeights packs: the same chains, what happens before and after chosen when it
 /// runs.
-template <Pack P, int kStride, int kPart, int kT>
+template <Pack P, int kV, TileLayout kLayout, int kPart, int kT>
 FL_HD void dense_part(TileAt const& at) {
+  constexpr int kStride = kV * P::kLanes;
   typename P::F sum[kT][kPart];
-  if (at.from_memory) {
+  if (at.begin == Start::kSums) {
     FL_UNROLL
-    for (int o = 0; o < kT; ++o) {
-      FL_UNROLL
-      for (int v = 0; v < kPart; ++v) sum[o][v] = P::load(at.start + o * kStride + v * P::kLanes);
-    }
+    for (int o = 0; o < kT; ++o) load_row<P, kV, kLayout>(at.start + o * kStride, sum[o]);
   } else {
-    float bias[kT];
-    P::template load_weights<kT>(at.start, 0, bias);
+    float shared[kT];
+    if (at.begin == Start::kSharedSums) {
+      FL_UNROLL
+      for (int o = 0; o < kT; ++o) shared[o] = P::load(at.start + o * P::kLanes);
+    } else {
+      P::template load_weights<kT>(at.start, 0, shared);
+    }
     FL_UNROLL
     for (int o = 0; o < kT; ++o) {
       FL_UNROLL
-      for (int v = 0; v < kPart; ++v) sum[o][v] = P::splat(bias[o]);
+      for (int v = 0; v < kPart; ++v) sum[o][v] = P::splat(shared[o]);
     }
   }
+  float const* weights = at.weights;
   float const* in = at.in;
-  for (int k = at.first; k < at.last;) {
-    int vectors = k % kWeightVector == 0 ? (at.last - k) / kWeightVector : 0;
-    for (; vectors > 0; --vectors) {
-      add_inputs<P, kStride, kPart, kT, kWeightVector>(at.weights, k, in, sum);
-      k += kWeightVector;
-      in += kWeightVector * kStride;
-    }
-    if (k == at.last) break;
-    add_inputs<P, kStride, kPart, kT, 1>(at.weights, k, in, sum);
-    ++k;
-    in += kStride;
+  int left = at.last - at.first;
+  if (at.first * kT % kWeightVector == 0) {  // else weights are read one by one
+    FL_KEEP_LOOP
+    for (; left >= kWeightVector; left -= kWeightVector)
+      add_inputs<P, kV, kLayout, kPart, kT, kWeightVector>(weights, in, sum);
   }
+  FL_KEEP_LOOP
+  for (; left > 0; --left) add_inputs<P, kV, kLayout, kPart, kT, 1>(weights, in, sum);
   // One look at `finish` for all sums.
   if (at.finish == Finish::kRelu) {
     FL_UNROLL
@@ -237,11 +280,18 @@ FL_HD void dense_part(TileAt const& at) {
   } else if (at.finish == Finish::kReluGradient) {
     FL_UNROLL
     for (int o = 0; o < kT; ++o) {
+      typename P::F gate[kPart];
+      load_row<P, kV, kLayout>(at.gate + o * kStride, gate);
       FL_UNROLL
-      for (int v = 0; v < kPart; ++v) {
-        auto const open = P::load(at.gate + o * kStride + v * P::kLanes) > P::splat(0.0F);
-        sum[o][v] = P::select(open, sum[o][v], P::splat(0.0F));
-      }
+      for (int v = 0; v < kPart; ++v)
+        sum[o][v] = P::select(gate[v] > P::splat(0.0F), sum[o][v], P::splat(0.0F));
+    }
+  }
+  if constexpr (kLayout == TileLayout::kSideBySide) {
+    if (at.finish != Finish::kLogits) {
+      FL_UNROLL
+      for (int o = 0; o < kT; ++o) P::template store_side<kV>(sum[o], at.out + o * kStride);
+      return;
     }
   }
   FL_UNROLL
@@ -252,55 +302,57 @@ FL_HD void dense_part(TileAt const& at) {
 }
 
 /// All packs of a tile: together, or half of them where the sums would not fit the registers.
-template <Pack P, int kV, int kT>
+template <Pack P, int kV, TileLayout kLayout, int kT>
 FL_HD void dense_tile_apart(TileAt at) {
   constexpr int kPart = kT * kV > P::kMostSums && kV > 2 ? kV / 2 : kV;
+  constexpr int kNext = kPart * pack_stride<P>(kLayout);
+  int const out = at.finish == Finish::kLogits ? kPart * P::kLanes : kNext;
   for (int v = 0; v < kV; v += kPart) {
-    dense_part<P, kV * P::kLanes, kPart, kT>(at);
-    at.in += kPart * P::kLanes;
-    at.gate += kPart * P::kLanes;
-    at.out += kPart * P::kLanes;
-    if (at.from_memory) at.start += kPart * P::kLanes;
+    dense_part<P, kV, kLayout, kPart, kT>(at);
+    at.in += kNext;
+    at.gate += kNext;
+    at.out += out;
+    if (at.begin == Start::kSums) at.start += kNext;
   }
 }
 
 /// A tile for at_width.
-template <Pack P, int kV>
+template <Pack P, int kV, TileLayout kLayout>
 struct TileApart {
   TileAt const& at;
 
   template <int kT>
   FL_HD void run() const {
-    dense_tile_apart<P, kV, kT>(at);
+    dense_tile_apart<P, kV, kLayout, kT>(at);
   }
 };
 
 /// dense for LoadsWeights packs.
-template <Pack P, int kV>
+template <Pack P, int kV, TileLayout kLayout>
 FL_HOST_DEVICE FL_NOINLINE void dense_apart(PackedDense const* layer, int first, int last,
-                                            float const* in, float const* start, bool from_memory,
+                                            float const* in, float const* start, Start begin,
                                             float* out, Finish finish, float const* gate) {
   constexpr int kStride = kV * P::kLanes;
   gate = P::near(finish == Finish::kReluGradient ? gate : in);  // never of the null pointer
   in = P::near(in);
   start = P::near(start);
   out = P::near(out);
-  float const* weights = P::near(layer->weights);
   int const inputs = layer->inputs;
   int const outputs = layer->outputs;
   int const tile = layer->tile;
+  float const* weights = P::near(layer->weights);
   for (int o = 0; o < outputs;) {
     int const width = outputs - o < tile ? outputs - o : tile;
-    TileAt const at{weights,
+    TileAt const at{weights + first * width,
                     in,
-                    from_memory ? start + o * kStride : start + o,
+                    start + o * start_stride<P, kV>(begin),
                     gate + o * kStride,
                     out + o * kStride,
                     first,
                     last,
-                    from_memory,
+                    begin,
                     finish};
-    at_width<1, kWidestTile>(width, TileApart<P, kV>{at});
+    at_width<1, kWidestTile>(width, TileApart<P, kV, kLayout>{at});
     weights += static_cast<long>(inputs) * width;
     o += width;
   }
@@ -308,23 +360,24 @@ FL_HOST_DEVICE FL_NOINLINE void dense_apart(PackedDense const* layer, int first,
 
 }  // namespace detail
 
-/// out = finish(start + in W) over the given inputs, where start is the bias, or with kFromMemory
-/// the sums in `start`.
+/// out = finish(start + in W) over the given inputs.
 /// in     [inputs][kV * kLanes]; with LoadsWeights packs from inputs.stored on
-/// start  [outputs] or [outputs][kV * kLanes], which may be `out`
+/// start  as kStart says, which of kSums may be `out`
 /// out    [outputs], kOutStride floats from one to the next; as `in` with LoadsWeights packs
 /// gate   [outputs][kV * kLanes] activations whose derivative multiplies the result (kReluGradient
 ///        only)
 /// kWidest  of the layer's register tiles
-template <Pack P, int kV, Finish kFinish, bool kFromMemory, int kWidest = kMaxTile,
-          int kOutStride = kV* P::kLanes, class Inputs>
+/// kLayout  of `in`, `out` and `gate`; with LoadsWeights packs alone
+template <Pack P, int kV, Finish kFinish, Start kStart, int kWidest = kMaxTile,
+          int kOutStride = kV* P::kLanes, TileLayout kLayout = TileLayout::kApart, class Inputs>
 FL_HD void dense(PackedDense const& layer, Inputs inputs, float const* in, float const* start,
                  float* out, float const* gate = nullptr) {
   constexpr int kStride = kV * P::kLanes;
+  static_assert(LoadsWeights<P> || kLayout == TileLayout::kApart);
   if constexpr (LoadsWeights<P>) {
     in += static_cast<long>(inputs.first - inputs.stored) * kStride;
-    detail::dense_apart<P, kV>(&layer, inputs.first, inputs.last, in, start, kFromMemory, out,
-                               kFinish, gate);
+    detail::dense_apart<P, kV, kLayout>(&layer, inputs.first, inputs.last, in, start, kStart, out,
+                                        kFinish, gate);
     return;
   }
   float const* weights = layer.weights;
@@ -332,12 +385,11 @@ FL_HD void dense(PackedDense const& layer, Inputs inputs, float const* in, float
   while (o < layer.outputs) {
     int const rest = layer.outputs - o;
     int const width = rest < layer.tile ? rest : layer.tile;
-    float const* from = kFromMemory ? start + o * kStride : start + o;
+    float const* from = start + o * detail::start_stride<P, kV>(kStart);
     float* to = out + o * kOutStride;
     float const* through = gate == nullptr ? nullptr : gate + o * kStride;
-    detail::at_width<1, kWidest>(
-        width, detail::TileOf<P, kV, kFinish, kFromMemory, kOutStride, Inputs>{weights, inputs, in,
-                                                                               from, to, through});
+    detail::at_width<1, kWidest>(width, detail::TileOf<P, kV, kFinish, kStart, kOutStride, Inputs>{
+                                            weights, inputs, in, from, to, through});
     weights += static_cast<long>(layer.inputs) * width;
     o += width;
   }

@@ -126,7 +126,7 @@ struct FirstLayer {
     if (adds_rows<P>(s)) {
       add_rows(s, last, in, out);
     } else {
-      dense<P, kV, Finish::kNone, false>(first, InputRange{0, inputs}, in, first.bias, out);
+      dense<P, kV, Finish::kNone, Start::kBias>(first, InputRange{0, inputs}, in, first.bias, out);
     }
   }
 

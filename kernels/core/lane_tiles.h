@@ -60,8 +60,8 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
   }
   template <class Inputs>
   static FL_HOST_DEVICE float* tail_logits(Subject const& s, Scratch const& m, Inputs inputs) {
-    layer_forward<P, kV, true>(s.network.layer[0], inputs, m.in, m.prefix, s.network.layers == 1,
-                               m.a);
+    layer_forward<P, kV, Start::kSums>(s.network.layer[0], inputs, m.in, m.prefix,
+                                       s.network.layers == 1, m.a);
     return upper_layers<P, kV>(s.network, m.a, m.b);
   }
 
@@ -486,6 +486,7 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
     long x_stride;
     float step;
     long apart;
+    mutable int shared = -1;  // first inputs, whose sums are in m.prefix; -1: none yet
 
     static constexpr FL_HD int stride() { return kTile; }
     FL_HD float* own() const { return logits_of(s, m); }
@@ -494,14 +495,33 @@ struct LaneTiles : LaneSteps<P>, PartnerDraw<P, kV> {
     FL_HD float* moved(int i) const {
       int const c = s.movable[i];
       float* const column = m.in + s.input_of(c) * kTile;
+      bool const by_rows = adds_rows<P>(s);
+      if (!by_rows) share(s.input_of(c));
       for (int v = 0; v < kV; ++v) First::move(s, c, code(i, v), step, column + v * kN);
-      float* const z = logits_of(s, m);
+      float* const z =
+          by_rows ? logits_of(s, m) : tail_logits(s, m, InputRange{shared, s.network.inputs()});
       for (int v = 0; v < kV; ++v) First::load_whole(s, c, code(i, v), column + v * kN);
       return z;
     }
     /// By how much, in codes.
     FL_HD F distance(int i, int v) const {
       return difference_step<P>(s, s.movable[i], code(i, v), step);
+    }
+
+   private:
+    /// Sums of the inputs before `input`, which do not change any more, as far as whole vectors of
+    /// weights go. Columns are moved in ascending order.
+    FL_HD void share(int input) const {
+      auto const& layer = s.network.layer[0].forward;
+      int const last = input / kWeightVector * kWeightVector;
+      if (shared < 0) {
+        dense<P, kV, Finish::kNone, Start::kBias>(layer, InputRange{0, last}, m.in, layer.bias,
+                                                  m.prefix);
+      } else if (last > shared) {
+        dense<P, kV, Finish::kNone, Start::kSums>(layer, InputRange{shared, last}, m.in, m.prefix,
+                                                  m.prefix);
+      }
+      shared = last;
     }
   };
 

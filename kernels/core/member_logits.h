@@ -39,11 +39,15 @@ FL_HD int lay_out_members(Subject const& s, int packs, int pack_lanes, float* me
   };
   int const units = net.layer[0].forward.outputs;
   bool const together = s.variants <= packs;
+  auto const activations = [&](int first) {  // or, in what is not in use then, a lane's own logits
+    int const widest = widest_of_every_other(net, first);
+    return take((widest > net.outputs() ? widest : net.outputs()) * packs);
+  };
   m.own = take(tail);
-  m.a = take(widest_of_every_other(net, 0) * packs);
+  m.a = activations(0);
   if (!together) m.prefix = take(units);
   int const begin = rows;
-  m.b = take(widest_of_every_other(net, 1) * packs);
+  m.b = activations(1);
   int const end = rows;
   rows = begin;
   m.in = take(s.inputs);
@@ -64,6 +68,8 @@ struct MemberLogits {
   using First = FirstLayer<P, 1>;
   static constexpr int kN = P::kLanes;
   static constexpr int kTile = kM * kN;
+  static constexpr TileLayout kLayout =
+      LoadsWeights<P> ? TileLayout::kSideBySide : TileLayout::kApart;
 
   Subject const& s;
   MemberScratch const& m;
@@ -128,44 +134,53 @@ struct MemberLogits {
   template <class Value>
   FL_HD void evaluate_by(Value const& value) const {
     fill();
-    for (int j = 0; j < kM; ++j) {
-      for (int i = 0; i < s.selected_inputs; ++i)
-        P::store(value(j, i), m.tail + (s.selected_input[i] - s.input_prefix) * kTile + j * kN);
-    }
+    for (int i = 0; i < s.selected_inputs; ++i)
+      put(s.selected_input[i] - s.input_prefix, [&](int j) { return value(j, i); });
     finish();
   }
 
  private:
   /// Members [first, first + kM), the last one repeated; or kM times the lanes themselves.
   FL_HD void evaluate(int first, bool members) const {
-    fill();
-    for (int j = 0; members && j < kM; ++j) {
-      int const v = first + j < s.variants ? first + j : s.variants - 1;
-      float const* value = s.variant_value + static_cast<long>(v) * s.selected_inputs;
-      for (int i = 0; i < s.selected_inputs; ++i) {
-        P::store(P::splat(value[i]),
-                 m.tail + (s.selected_input[i] - s.input_prefix) * kTile + j * kN);
-      }
+    if (members) {
+      evaluate_by([&](int j, int i) {
+        int const v = first + j < s.variants ? first + j : s.variants - 1;
+        return P::splat(s.variant_value[static_cast<long>(v) * s.selected_inputs + i]);
+      });
+    } else {
+      fill();
+      finish();
     }
-    finish();
   }
-  /// kM times the lanes themselves, as far as the shared inputs' sums and the others.
+  /// kM times the lanes themselves, as far as the inputs behind the shared ones.
   FL_HD void fill() const {
-    int const units = s.network.layer[0].forward.outputs;
-    for (int u = 0; u < units; ++u) repeat(P::load(m.prefix + u * kN), m.a + u * kTile);
     int const tail = s.inputs - s.input_prefix;
-    for (int k = 0; k < tail; ++k) repeat(P::load(m.own + k * kN), m.tail + k * kTile);
+    for (int k = 0; k < tail; ++k) {
+      F const own = P::load(m.own + k * kN);
+      put(k, [own](int) { return own; });
+    }
   }
   FL_HD void finish() const {
     auto const& net = s.network;
-    layer_forward<P, kM, true>(net.layer[0], InputRange{s.input_prefix, s.inputs, s.input_prefix},
-                               m.tail, m.a, net.layers == 1, m.a);
-    chunk = upper_layers<P, kM>(net, m.a, m.b);
+    layer_forward<P, kM, Start::kSharedSums, kLayout>(
+        net.layer[0], InputRange{s.input_prefix, s.inputs, s.input_prefix}, m.tail, m.prefix,
+        net.layers == 1, m.a);
+    chunk = upper_layers<P, kM, kLayout>(net, m.a, m.b);
   }
 
-  static FL_HD void repeat(F x, float* to) {
+  /// A row of `tail`. value(j): of the j-th member
+  template <class Value>
+  FL_HD void put(int row, Value const& value) const {
+    F members[kM];
     FL_UNROLL
-    for (int j = 0; j < kM; ++j) P::store(x, to + j * kN);
+    for (int j = 0; j < kM; ++j) members[j] = value(j);
+    float* const to = m.tail + row * kTile;
+    if constexpr (kLayout == TileLayout::kSideBySide) {
+      P::template store_side<kM>(members, to);
+    } else {
+      FL_UNROLL
+      for (int j = 0; j < kM; ++j) P::store(members[j], to + j * kN);
+    }
   }
 };
 

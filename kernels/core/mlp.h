@@ -164,17 +164,24 @@ FL_HD void activate_gradient(Activation activation, float alpha, float const* a,
 }
 
 /// One layer: sums over the given inputs continued from `start`, then the activation unless
-/// `sums_only`.
-template <Pack P, int kV, bool kFromMemory, class Inputs>
+/// `sums_only`, where packs lie apart.
+template <Pack P, int kV, Start kStart, TileLayout kLayout = TileLayout::kApart, class Inputs>
 FL_HD void layer_forward(PackedLayer const& layer, Inputs inputs, float const* in,
                          float const* start, bool sums_only, float* out) {
+  constexpr int kStride = kV * P::kLanes;
   auto const& d = layer.forward;
   if (!sums_only && layer.activation == Activation::kRelu) {
-    dense<P, kV, Finish::kRelu, kFromMemory>(d, inputs, in, start, out);
+    dense<P, kV, Finish::kRelu, kStart, kMaxTile, kStride, kLayout>(d, inputs, in, start, out);
     return;
   }
-  dense<P, kV, Finish::kNone, kFromMemory>(d, inputs, in, start, out);
-  if (!sums_only) activate<P>(layer.activation, layer.alpha, out, d.outputs * kV * P::kLanes);
+  if constexpr (kLayout == TileLayout::kSideBySide) {
+    if (sums_only) {
+      dense<P, kV, Finish::kLogits, kStart, kMaxTile, kStride, kLayout>(d, inputs, in, start, out);
+      return;
+    }
+  }
+  dense<P, kV, Finish::kNone, kStart, kMaxTile, kStride, kLayout>(d, inputs, in, start, out);
+  if (!sums_only) activate<P>(layer.activation, layer.alpha, out, d.outputs * kStride);
 }
 
 /// Most outputs of every other layer, from layer `first` on.
@@ -189,13 +196,13 @@ FL_HD int widest_of_every_other(PackedNetwork const& net, int first) {
 
 /// Layers 1.. of the network, after the first layer's activations are in `hidden`.
 /// hidden, other  [..][kV * kLanes], of layers 0, 2, .. and 1, 3, ..
-/// Returns the buffer that holds the logits [outputs][kV * kLanes].
-template <Pack P, int kV>
+/// Returns the buffer that holds the logits [outputs][kV * kLanes], whose packs lie apart.
+template <Pack P, int kV, TileLayout kLayout = TileLayout::kApart>
 FL_HD float* upper_layers(PackedNetwork const& net, float* hidden, float* other) {
   for (int l = 1; l < net.layers; ++l) {
     auto const& d = net.layer[l].forward;
-    layer_forward<P, kV, false>(net.layer[l], InputRange{0, d.inputs}, hidden, d.bias,
-                                l + 1 == net.layers, other);
+    layer_forward<P, kV, Start::kBias, kLayout>(net.layer[l], InputRange{0, d.inputs}, hidden,
+                                                d.bias, l + 1 == net.layers, other);
     float* swap = hidden;
     hidden = other;
     other = swap;
@@ -208,8 +215,8 @@ FL_HD float* upper_layers(PackedNetwork const& net, float* hidden, float* other)
 template <Pack P, int kV>
 FL_HD float* forward(PackedNetwork const& net, float const* in, float* a, float* b) {
   auto const& d = net.layer[0].forward;
-  layer_forward<P, kV, false>(net.layer[0], InputRange{0, d.inputs}, in, d.bias, net.layers == 1,
-                              a);
+  layer_forward<P, kV, Start::kBias>(net.layer[0], InputRange{0, d.inputs}, in, d.bias,
+                                     net.layers == 1, a);
   return upper_layers<P, kV>(net, a, b);
 }
 
@@ -242,7 +249,8 @@ FL_HD float* forward_keep(PackedNetwork const& net, int done, float* kept, float
       in = spare;
     }
     bool const sums_only = l + 1 == net.layers || is_gated(net.layer[l].activation);
-    layer_forward<P, kV, false>(net.layer[l], InputRange{0, d.inputs}, in, d.bias, sums_only, out);
+    layer_forward<P, kV, Start::kBias>(net.layer[l], InputRange{0, d.inputs}, in, d.bias, sums_only,
+                                       out);
     in = out;
   }
   return in;
@@ -263,15 +271,17 @@ FL_HD void input_gradient(PackedNetwork const& net, float* kept, float* spare) {
     in -= static_cast<long>(net.layer[l].forward.inputs) *
           kStride;  // what is kept of that which entered layer l
     if (l > 0 && net.layer[l - 1].activation == Activation::kRelu) {
-      dense<P, kV, Finish::kReluGradient, false>(back, InputRange{0, back.inputs}, delta, back.bias,
-                                                 in, in);
+      dense<P, kV, Finish::kReluGradient, Start::kBias>(back, InputRange{0, back.inputs}, delta,
+                                                        back.bias, in, in);
     } else if (l > 0 && net.layer[l - 1].activation != Activation::kLinear) {
       int const count = back.outputs * kStride;
-      dense<P, kV, Finish::kNone, false>(back, InputRange{0, back.inputs}, delta, back.bias, spare);
+      dense<P, kV, Finish::kNone, Start::kBias>(back, InputRange{0, back.inputs}, delta, back.bias,
+                                                spare);
       activate_gradient<P>(net.layer[l - 1].activation, net.layer[l - 1].alpha, in, spare, count);
       for (int i = 0; i < count; i += P::kLanes) P::store(P::load(spare + i), in + i);
     } else {
-      dense<P, kV, Finish::kNone, false>(back, InputRange{0, back.inputs}, delta, back.bias, in);
+      dense<P, kV, Finish::kNone, Start::kBias>(back, InputRange{0, back.inputs}, delta, back.bias,
+                                                in);
     }
     delta = in;
   }

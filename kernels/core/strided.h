@@ -19,7 +19,7 @@ FL_HD void read_ahead(int count, Read const& read, Use const& use) {
       value[j] = read(first + j < count ? first + j : count - 1);
     FL_UNROLL
     for (int j = 0; j < kReadsAhead; ++j) {
-      if (first + j < count) use(first + j, value[j]);
+      if (j < count - first) use(first + j, value[j]);
     }
   }
 #else
@@ -28,6 +28,26 @@ FL_HD void read_ahead(int count, Read const& read, Use const& use) {
 }
 
 namespace detail {
+
+#ifdef __CUDA_ARCH__
+/// p, which lies in global memory and whose parts the compiler does not see any more: it then adds
+/// an offset of 32 bits in one instruction, instead of adding offset, lane and array anew.
+template <class T>
+__device__ __forceinline__ T* as_base(T* p) {
+  asm("" : "+l"(p));
+  __builtin_assume(__isGlobal(p));
+  return p;
+}
+#endif
+
+template <Pack P>
+FL_HD typename P::F load_pack(float const* p) {
+  return P::load(p);
+}
+template <Pack P>
+FL_HD typename P::I load_pack(std::int32_t const* p) {
+  return P::load_i(p);
+}
 
 /// Where `kReadsAhead` elements of a strided array lie, the last one again behind the end, and
 /// where the next begin. Offsets have 32 bits, which are cheaper: no array has 2^32 elements.
@@ -45,23 +65,25 @@ struct OffsetsAhead {
 
 }  // namespace detail
 
-/// Calls use(i, P::load(from + i * stride)) for i in [0, count), ascending.
-template <Pack P, class Use>
-FL_HD void read_strided(float const* from, int count, long stride, Use const& use) {
+/// Calls use(i, x) for the floats or codes x of a pack at from + i * stride, i in [0, count)
+/// ascending.
+template <Pack P, class T, class Use>
+FL_HD void read_strided(T const* from, int count, long stride, Use const& use) {
 #ifdef __CUDA_ARCH__
+  from = detail::as_base(from);
   std::uint32_t next = 0;
   for (int first = 0; first < count; first += kReadsAhead) {
     detail::OffsetsAhead const offsets(count - first, static_cast<std::uint32_t>(stride), next);
-    typename P::F value[kReadsAhead];
+    decltype(detail::load_pack<P>(from)) value[kReadsAhead];
     FL_UNROLL
-    for (int j = 0; j < kReadsAhead; ++j) value[j] = P::load(from + offsets.at[j]);
+    for (int j = 0; j < kReadsAhead; ++j) value[j] = detail::load_pack<P>(from + offsets.at[j]);
     FL_UNROLL
     for (int j = 0; j < kReadsAhead; ++j) {
-      if (first + j < count) use(first + j, value[j]);
+      if (j < count - first) use(first + j, value[j]);
     }
   }
 #else
-  for (int i = 0; i < count; ++i) use(i, P::load(from + i * stride));
+  for (int i = 0; i < count; ++i) use(i, detail::load_pack<P>(from + i * stride));
 #endif
 }
 
@@ -69,6 +91,8 @@ FL_HD void read_strided(float const* from, int count, long stride, Use const& us
 template <class T>
 FL_HD void copy_strided(T const* from, T* to, int count, long stride) {
 #ifdef __CUDA_ARCH__
+  from = detail::as_base(from);
+  to = detail::as_base(to);
   std::uint32_t next = 0;
   for (int first = 0; first < count; first += kReadsAhead) {
     detail::OffsetsAhead const offsets(count - first, static_cast<std::uint32_t>(stride), next);
@@ -88,6 +112,10 @@ template <class A, class B>
 FL_HD void copy_both_strided(A const* from, A* to, B const* other_from, B* other_to, int count,
                              long stride) {
 #ifdef __CUDA_ARCH__
+  from = detail::as_base(from);
+  to = detail::as_base(to);
+  other_from = detail::as_base(other_from);
+  other_to = detail::as_base(other_to);
   std::uint32_t next = 0;
   for (int first = 0; first < count; first += kReadsAhead) {
     detail::OffsetsAhead const offsets(count - first, static_cast<std::uint32_t>(stride), next);

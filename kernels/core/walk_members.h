@@ -98,15 +98,15 @@ struct WalkMembers {
 
   // A lane's values of the four members lie side by side: one access for all.
   static FL_HD void load_tile(float const* p, F (&x)[kM]) {
-    if constexpr (requires { P::load_four(p, x); }) {
-      P::load_four(p, x);
+    if constexpr (LoadsWeights<P>) {
+      P::template load_side<kM>(p, x);
     } else {
       for (int j = 0; j < kM; ++j) x[j] = P::load(p + j * kN);
     }
   }
   static FL_HD void store_tile(F const (&x)[kM], float* p) {
-    if constexpr (requires { P::store_four(x, p); }) {
-      P::store_four(x, p);
+    if constexpr (LoadsWeights<P>) {
+      P::template store_side<kM>(x, p);
     } else {
       for (int j = 0; j < kM; ++j) P::store(x[j], p + j * kN);
     }

@@ -45,10 +45,10 @@ struct WalkTiles {
         }
         float const* const before = sums + level * units;
         if (level == last) {
-          layer_forward<P, kV, true>(layer, inputs, m.in, before, net.layers == 1, m.a);
+          layer_forward<P, kV, Start::kSums>(layer, inputs, m.in, before, net.layers == 1, m.a);
         } else {
-          dense<P, kV, Finish::kNone, true>(layer.forward, inputs, m.in, before,
-                                            sums + (level + 1) * units);
+          dense<P, kV, Finish::kNone, Start::kSums>(layer.forward, inputs, m.in, before,
+                                                    sums + (level + 1) * units);
         }
       }
       float const* const z = upper_layers<P, kV>(net, m.a, m.b);
@@ -95,8 +95,8 @@ struct OpenTiles {
     long const units = static_cast<long>(first.outputs) * kN;
     int const last = s.columns - w.first - 1;
     bool const skips = s.encoding != nullptr;
-    dense<P, 1, Finish::kNone, false, kFirst>(first, InputRange{0, w.first_input}, m.in, first.bias,
-                                              sums);
+    dense<P, 1, Finish::kNone, Start::kBias, kFirst>(first, InputRange{0, w.first_input}, m.in,
+                                                     first.bias, sums);
     logits += begin * net.outputs() * stride;
     int place = 0;
     for (int member = begin; member < end; ++member) {
@@ -117,11 +117,11 @@ struct OpenTiles {
         }
         float const* const before = sums + level * units;
         if (level == last) {
-          dense<P, 1, Finish::kRelu, true, kFirst, kM * kN>(first, inputs, m.in, before,
-                                                            m.a + place * kN);
+          dense<P, 1, Finish::kRelu, Start::kSums, kFirst, kM * kN>(first, inputs, m.in, before,
+                                                                    m.a + place * kN);
         } else {
-          dense<P, 1, Finish::kNone, true, kFirst>(first, inputs, m.in, before,
-                                                   sums + (level + 1) * units);
+          dense<P, 1, Finish::kNone, Start::kSums, kFirst>(first, inputs, m.in, before,
+                                                           sums + (level + 1) * units);
         }
       }
       if (++place < kM && member + 1 < end) continue;
@@ -139,11 +139,11 @@ struct OpenTiles {
     for (int l = 1; l < net.layers; ++l) {
       auto const& d = net.layer[l].forward;
       if (l + 1 == net.layers) {
-        dense<P, kM, Finish::kNone, false, kUpper>(d, InputRange{0, d.inputs}, hidden, d.bias,
-                                                   other);
+        dense<P, kM, Finish::kNone, Start::kBias, kUpper>(d, InputRange{0, d.inputs}, hidden,
+                                                          d.bias, other);
       } else {
-        dense<P, kM, Finish::kRelu, false, kUpper>(d, InputRange{0, d.inputs}, hidden, d.bias,
-                                                   other);
+        dense<P, kM, Finish::kRelu, Start::kBias, kUpper>(d, InputRange{0, d.inputs}, hidden,
+                                                          d.bias, other);
       }
       float* const swap = hidden;
       hidden = other;

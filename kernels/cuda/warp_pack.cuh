@@ -30,18 +30,6 @@ struct WarpPack : ScalarPack {
     return __ballot_sync(0xFFFFFFFFU, m);
   }
 
-  /// A lane's values of four packs that lie side by side, [lane][four].
-  static __device__ __forceinline__ void load_four(float const* p, F (&x)[4]) {
-    float4 const four = reinterpret_cast<float4 const*>(p)[warp_lane()];
-    x[0] = four.x;
-    x[1] = four.y;
-    x[2] = four.z;
-    x[3] = four.w;
-  }
-  static __device__ __forceinline__ void store_four(F const (&x)[4], float* p) {
-    reinterpret_cast<float4*>(p)[warp_lane()] = make_float4(x[0], x[1], x[2], x[3]);
-  }
-
   /// A pointer into shared memory as the compiler knows it: what is read through it needs no look
   /// at its address.
   template <class T>
@@ -56,7 +44,7 @@ struct WarpPack : ScalarPack {
     }
   }
 
-  /// kCount weights, the same for all lanes, in the fewest loads. See LoadsWeights in core/dense.h.
+  /// Values that lie side by side, in the fewest loads. See LoadsWeights in core/dense.h.
   template <int kCount>
   static __device__ __forceinline__ void load_weights(float const* p, int at, float (&w)[kCount]) {
     if constexpr (kCount % 4 == 0) {
@@ -78,6 +66,22 @@ struct WarpPack : ScalarPack {
     } else {
 #pragma unroll
       for (int i = 0; i < kCount; ++i) w[i] = p[at + i];
+    }
+  }
+  template <int kOf, int kCount>
+  static __device__ __forceinline__ void load_side(float const* p, F (&x)[kCount]) {
+    load_weights<kCount>(p, warp_lane() * kOf, x);
+  }
+  template <int kOf, int kCount>
+  static __device__ __forceinline__ void store_side(F const (&x)[kCount], float* p) {
+    float* const to = p + warp_lane() * kOf;
+    if constexpr (kCount == 4) {
+      *reinterpret_cast<float4*>(to) = make_float4(x[0], x[1], x[2], x[3]);
+    } else if constexpr (kCount == 2) {
+      *reinterpret_cast<float2*>(to) = make_float2(x[0], x[1]);
+    } else {
+      FL_UNROLL
+      for (int i = 0; i < kCount; ++i) to[i] = x[i];
     }
   }
 };

@@ -136,7 +136,7 @@ struct GradientTiles {
 
 /// The same by differences, which keep no activations.
 struct DifferenceTiles {
-  static constexpr ScratchNeeds kNeeds{true, false, true, false, 0, 3};
+  static constexpr ScratchNeeds kNeeds{true, true, true, false, 0, 3};
   GradientSpec spec;
   std::int32_t const* x;
   long stride;

@@ -173,9 +173,12 @@ FL_HD void gather_pair(LaneContext const& c, long i, long lane, std::int32_t fir
   auto const& s = c.lanes;
   std::int32_t* const own = s.rows + i;
   std::int32_t* const partner = own + behind;
-  read_ahead(
-      c.subject.columns, [&](int k) { return s.x[k * s.stride + lane]; },
-      [&](int k, std::int32_t code) { own[k * 2 * s.stride] = partner[k * 2 * s.stride] = code; });
+  auto const column = static_cast<std::uint32_t>(2 * s.stride);
+  std::uint32_t to = 0;
+  read_strided<ScalarPack>(s.x + lane, c.subject.columns, s.stride, [&](int, std::int32_t code) {
+    own[to] = partner[to] = code;
+    to += column;
+  });
   set_variants(c, own, partner, first, second);
 }
 

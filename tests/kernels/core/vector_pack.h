@@ -23,6 +23,14 @@ struct VectorPack : ScalarPack {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(p + at) % (kVector * sizeof(float)), 0U);
     std::copy_n(p + at, kCount, w);
   }
+  template <int kOf, int kCount>
+  static void load_side(float const* p, float (&x)[kCount]) {
+    std::copy_n(p, kCount, x);
+  }
+  template <int kOf, int kCount>
+  static void store_side(float const (&x)[kCount], float* p) {
+    std::copy_n(x, kCount, p);
+  }
 };
 static_assert(LoadsWeights<VectorPack> && !LoadsWeights<ScalarPack>);
 
