@@ -85,6 +85,8 @@ enum class Finish { kNone, kRelu, kReluGradient, kLogits };
 /// load_side<kOf>(p, x), store_side<kOf>(x, p)  a lane's values of as many packs as x has, of kOf
 ///                                 that lie side by side; p: of the first of them
 /// kMostSums                       sums that its registers hold at once
+/// settle()                        the pack's other threads are here, too: where memory is one
+///                                 thread's in one layout, and another's in the other
 /// near(p)                         p, for the compiler a pointer into the memory that such a pack
 ///                                 works in
 template <class P>
@@ -92,6 +94,7 @@ concept LoadsWeights = requires(float const* p, float* to, int at, float (&w)[4]
   P::template load_weights<4>(p, at, w);
   P::template load_side<4>(p, w);
   P::template store_side<4>(w, to);
+  P::settle();
   P::near(p);
   { P::kMostSums } -> std::convertible_to<int>;
 };
@@ -333,6 +336,7 @@ FL_HOST_DEVICE FL_NOINLINE void dense_apart(PackedDense const* layer, int first,
                                             float const* in, float const* start, Start begin,
                                             float* out, Finish finish, float const* gate) {
   constexpr int kStride = kV * P::kLanes;
+  if constexpr (kLayout == TileLayout::kSideBySide) P::settle();
   gate = P::near(finish == Finish::kReluGradient ? gate : in);  // never of the null pointer
   in = P::near(in);
   start = P::near(start);

@@ -30,6 +30,8 @@ struct WarpPack : ScalarPack {
     return __ballot_sync(0xFFFFFFFFU, m);
   }
 
+  static __device__ __forceinline__ void settle() { __syncwarp(); }
+
   /// A pointer into shared memory as the compiler knows it: what is read through it needs no look
   /// at its address.
   template <class T>

@@ -13,6 +13,7 @@ namespace fairlane {
 
 struct VectorPack : ScalarPack {
   static constexpr int kMostSums = 32;
+  static void settle() {}
   template <class T>
   static T* near(T* p) {
     return p;
