@@ -4,8 +4,9 @@
 
 --fairlane is the program linked with the simulator of GPUs (CMake: FAIRLANE_GPUSIM). --objects is the
 folder of its kernels' objects (build/cuda/CMakeFiles/fairlane_cuda.dir/kernels/cuda): then ptxas and
-nvdisasm say what the PTX becomes, and predictions are of SASS. Counts are exact and repeatable;
-predictions are the model's (constants.json), and no GPU has confirmed them.
+nvdisasm say what the PTX becomes, and predictions are of SASS; --profile says which lines of source
+that comes from (FAIRLANE_GPUSIM_LINES). Counts are exact and repeatable; predictions are the model's
+(constants.json), and no GPU has confirmed them.
 """
 import argparse
 import collections
@@ -19,6 +20,7 @@ from estimate import Estimator, straight_line, without
 from measure import Bench, Failed
 from run_costs import CLASSES, SECTORS, WAVEFRONTS, count
 from sass import NoTool, Sass
+from source_lines import by_line, places_of, profile_text
 from subjects import Absent
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -40,7 +42,7 @@ def main():
             if arguments.only and not any(text in case["name"] for text in arguments.only):
                 continue
             try:
-                result = one_case(bench, case, constants, sass, arguments)
+                result, last = one_case(bench, case, constants, sass, arguments)
             except Absent as absent:
                 print(f"\n## {case['name']}: left out: {absent}", flush=True)
                 continue
@@ -49,6 +51,8 @@ def main():
                 failed = True
                 continue
             print(text_of(result), flush=True)
+            if arguments.profile and sass:
+                print(profile_of(last, sass, arguments.profile), flush=True)
             results.append(result)
     if arguments.json:
         write(pathlib.Path(arguments.json), constants, sass, results)
@@ -70,7 +74,7 @@ def read_sass(objects, folder):
 
 
 def one_case(bench, case, constants, sass, arguments):
-    """Everything about a case as JSON has it."""
+    """Everything about a case as JSON has it, and the last slice of it that was counted."""
     chips = arguments.chip or list(constants.chips)
     size = constants.chips[chips[0]].multiprocessors
     if any(constants.chips[chip].multiprocessors != size for chip in chips):
@@ -89,7 +93,16 @@ def one_case(bench, case, constants, sass, arguments):
     for part in shown:
         for chip in chips:
             out["predictions"].append(predict(part, constants, chip, sass, case, moved))
-    return out
+    return out, shown[-1]
+
+
+def profile_of(part, sass, shown):
+    """The lines of source of the kernel that executes most in the longer run of a slice, for people."""
+    run = part.runs[0][1]
+    mixes = sass.mixes(run)
+    kernel = max((k for k in run.kernels if k.symbol in mixes), key=lambda k: mixes[k.symbol].total())
+    places = places_of(sass.ptx[kernel.symbol])
+    return profile_text(kernel.name, by_line(kernel, sass.code[kernel.symbol], places), part.steps, shown)
 
 
 def write(path, constants, sass, results):
@@ -199,6 +212,7 @@ def parse():
     parser.add_argument("--chip", action="append", help="of constants.json; all, unless given")
     parser.add_argument("--rounds", type=int, nargs=2, metavar=("A", "B"),
                         help="a round is the difference of a run of B and a run of A, divided")
+    parser.add_argument("--profile", type=int, metavar="N", help="of each case, the N lines of source that cost most")
     parser.add_argument("--out", metavar="FOLDER", help="keeps configurations, the last run and what ptxas made there")
     parser.add_argument("--json", metavar="FILE", help="writes everything there, too")
     return parser.parse_args()

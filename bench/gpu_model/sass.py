@@ -34,7 +34,8 @@ ANCHORS = ("ffma", "fadd_fmul", "shared_load", "shared_store", "global_load", "g
 SECTION = re.compile(r"\.text\.([^\s,\"]+)")
 LABEL = re.compile(r"([.$\w]+):\s*$")
 LINE = re.compile(r"//## .*line (\d+)")
-CODE = re.compile(r"\s*/\*([0-9a-f]+)\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)\s*([^;]*);")
+CODE = re.compile(r"\s*/\*([0-9a-f]+)\*/\s+(@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)\s*([^;]*);")
+LEAVES = ("BRA", "EXIT", "RET", "BRX", "JMP")  # nothing goes on behind them, unless a predicate guards them
 TARGET = re.compile(r"`\(([.$\w]+)\)")
 
 
@@ -44,13 +45,16 @@ class NoTool(Exception):
 
 @dataclasses.dataclass
 class Instruction:
-    """line: of the PTX that it was made from, 0 where not known. slow: in a function of rare cases that
-    ptxas added, such as a division's"""
+    """line: of the PTX that it was made from, 0 where not known. guarded: by a predicate. slow: in a
+    function of rare cases that ptxas added, such as a division's. strayed: only reached by a warp whose
+    threads have parted where they are to vote together"""
     address: int
     op: str
     operands: str
     line: int
+    guarded: bool
     slow: bool
+    strayed: bool = False
 
 
 @dataclasses.dataclass
@@ -100,9 +104,33 @@ def read_listing(lines):
         elif said:
             line = int(said.group(1))
         elif made:
-            code.instructions.append(Instruction(int(made.group(1), 16), made.group(2),
-                                                 made.group(3).strip(), line, slow))
+            code.instructions.append(Instruction(int(made.group(1), 16), made.group(3), made.group(4).strip(),
+                                                 line, made.group(2) is not None, slow))
+    for code in kernels.values():
+        mark_strayed(code)
     return kernels
+
+
+def mark_strayed(code):
+    """Marks what only `BRA.DIV` leads to: the same votes again, for threads that come one by one. Where
+    there are jumps to addresses in registers, every label may be one."""
+    aims = [[code.labels[name] for name in TARGET.findall(made.operands) if name in code.labels]
+            for made in code.instructions]
+    anywhere = any(made.op.startswith(("BRX", "JMX")) for made in code.instructions)
+    open_ends = [0, *(at for name, at in code.labels.items() if anywhere or not name.startswith(".L"))]
+    reached = [False] * len(code.instructions)
+    while open_ends:
+        at = open_ends.pop()
+        while at < len(reached) and not reached[at]:
+            reached[at] = True
+            made = code.instructions[at]
+            if made.op != "BRA.DIV":
+                open_ends += aims[at]
+            if made.op.split(".")[0] in LEAVES and made.op != "BRA.DIV" and not made.guarded:
+                break
+            at += 1
+    for made, seen in zip(code.instructions, reached):
+        made.strayed = not seen
 
 
 def branch_target(code, made):
@@ -146,11 +174,12 @@ def ptx_target(ptx):
 class Sass:
     """What ptxas makes of the PTX in objects: the PTX that the simulator executes.
 
-    code {kernel: Code}; registers, spills {kernel: number}
+    code {kernel: Code}; registers, spills {kernel: number}; ptx {kernel: the PTX that it was made from}
     """
 
     def __init__(self, objects, folder):
         self.code, self.registers, self.spills, self.target = {}, {}, collections.Counter(), ""
+        self.ptx = {}
         ptxas, nvdisasm = find_tool("ptxas"), find_tool("nvdisasm")
         for path in objects:
             ptx = ptx_of(path.read_bytes())
@@ -161,11 +190,14 @@ class Sass:
             registers, spills = read_ptxas(cubin.with_suffix(".log").read_text(encoding="utf-8"))
             self.registers.update(registers)
             self.spills.update(spills)
-            self.code.update(read_listing(command([nvdisasm, "-c", "-gp", cubin]).splitlines()))
+            code = read_listing(command([nvdisasm, "-c", "-gp", cubin]).splitlines())
+            self.code.update(code)
+            self.ptx.update(dict.fromkeys(code, ptx))
 
     def mixes(self, run):
         """{kernel: executed instructions by class}: each as often as its line of PTX.
 
+        Warps are taken to vote together, as those of the simulator do.
         A loop that ptxas unrolled has a line several times, each executed that much less often: loads,
         stores and multiply-adds, of which there must be as many as in PTX, say how much too many that is.
         """
@@ -177,7 +209,7 @@ class Sass:
             executed[line] = max(executed[line], times)
         sums = collections.Counter()
         for made in self.code[kernel.symbol].instructions:
-            if not made.slow:
+            if not made.slow and not made.strayed:
                 sums[class_of(made.op)] += executed[made.line]
         wanted, found = (sum(of[c] for c in ANCHORS) for of in (kernel.ptx, sums))
         if 0 < wanted < found:

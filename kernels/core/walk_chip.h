@@ -45,7 +45,7 @@ struct WalkTerm {
 /// All that a walk reads again and again, in one block of memory whose parts are whole vectors;
 /// places are in floats from its begin. The first layer is one tile.
 /// layer   WalkLayer [layers]
-/// chunk   int [chunks + 1] the first of its terms
+/// chunk   int [chunks + 1] the first of its terms, of which it has one at least
 /// term    WalkTerm [chunk[chunks]]
 /// owns    int [own] inputs that heads have values of their own for, behind the shared ones
 /// rows_a  rows of four packs of either buffer: activations, and heads as they are read

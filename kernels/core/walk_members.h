@@ -104,11 +104,19 @@ struct WalkMembers {
       for (int j = 0; j < kM; ++j) x[j] = P::load(p + j * kN);
     }
   }
-  static FL_HD void store_tile(F const (&x)[kM], float* p) {
+  /// Where the caller's part of a tile lies.
+  static FL_HD float* own_tile(float* tile) {
     if constexpr (LoadsWeights<P>) {
-      P::template store_side<kM>(x, p);
+      return P::template own_side<kM>(tile);
     } else {
-      for (int j = 0; j < kM; ++j) P::store(x[j], p + j * kN);
+      return tile;
+    }
+  }
+  static FL_HD void store_own(F const (&x)[kM], float* own) {
+    if constexpr (LoadsWeights<P>) {
+      P::store_own(x, own);
+    } else {
+      for (int j = 0; j < kM; ++j) P::store(x[j], own + j * kN);
     }
   }
 
@@ -155,7 +163,7 @@ struct WalkMembers {
     }
   }
 
-  /// The terms of a chunk.
+  /// The terms of a chunk, at least one.
   struct Terms {
     WalkTerm const* first;
     int count;
@@ -203,8 +211,9 @@ struct WalkMembers {
       for (int t = 0; t < terms.count; ++t) add_any_term(terms.first[t], weights, h);
       return;
     }
+    add_term(terms.first[0], weights, h);
     FL_UNROLL
-    for (int t = 0; t < kNearTerms; ++t) {
+    for (int t = 1; t < kNearTerms; ++t) {
       if (t < terms.count) add_term(terms.first[t], weights, h);
     }
     for (int t = kNearTerms; t < terms.count; ++t) add_term(terms.first[t], weights, h);
@@ -215,10 +224,10 @@ struct WalkMembers {
   static FL_HD bool relu(F (&x)[kM], I kept) {
     FL_UNROLL
     for (int j = 0; j < kM; ++j) {
-      x[j] = P::relu(x[j]);
+      x[j] = P::relu_to_plus_zero(x[j]);
       kept = P::or_i(kept, P::bits_of(x[j]));
     }
-    return !P::any(P::lnot(P::float_of(kept) == P::splat(0.0F)));
+    return !P::any(P::lnot(LabelSet<P>::equal(kept, P::splat_i(0))));
   }
 
   /// A tile of outputs of layer 1, straight from the first layer's sums before relu. Units behind
@@ -287,19 +296,19 @@ struct WalkMembers {
       return 0;
     }
     std::uint32_t open = 0;
-    float* to = out + rows * kTile;
+    float* to = own_tile(out + rows * kTile);
     I const kept = P::splat_i(layer.closes != 0 ? 0 : 1);
     if (layer.activation == Activation::kRelu) {
       FL_UNROLL
       for (int o = 0; o < kT; ++o) {
         if (relu(sum[o], kept)) continue;
-        store_tile(sum[o], to);
+        store_own(sum[o], to);
         to += kTile;
         open |= 1U << o;
       }
     } else {
       FL_UNROLL
-      for (int o = 0; o < kT; ++o) store_tile(sum[o], to + o * kTile);
+      for (int o = 0; o < kT; ++o) store_own(sum[o], to + o * kTile);
       open = static_cast<std::uint32_t>(low_bits(kT));
     }
     Team::list_open(open, first, step, list + rows);
@@ -350,6 +359,7 @@ struct WalkMembers {
   FL_HD void first_rows(int chunk, int step, float* out) const {
     WalkLayer const& layer = layers_of(model)[0];
     Terms const terms = terms_of(chunk);
+    float* const own = own_tile(out);
     for (int u = 0; u < layer.outputs; u += kWalkUnits) {
       F h[kWalkUnits][kM];
       first_sums(layer, terms, u, h);
@@ -357,7 +367,7 @@ struct WalkMembers {
       for (int i = 0; i < kWalkUnits; ++i) {
         if (u + i >= layer.outputs) continue;
         if (step != 0) {
-          store_tile(h[i], out + (u + i) * kTile);
+          store_own(h[i], own + (u + i) * kTile);
           continue;
         }
         FL_UNROLL

@@ -76,7 +76,19 @@ struct WarpPack : ScalarPack {
   }
   template <int kOf, int kCount>
   static __device__ __forceinline__ void store_side(F const (&x)[kCount], float* p) {
-    float* const to = p + warp_lane() * kOf;
+    store_own(x, p + warp_lane() * kOf);
+  }
+  template <int kOf>
+  static __device__ __forceinline__ float* own_side(float* p) {
+    p += warp_lane() * kOf;
+    if constexpr (kOnChip) {
+      asm("" : "+l"(p));
+      __builtin_assume(__isShared(p));
+    }
+    return p;
+  }
+  template <int kCount>
+  static __device__ __forceinline__ void store_own(F const (&x)[kCount], float* to) {
     if constexpr (kCount == 4) {
       *reinterpret_cast<float4*>(to) = make_float4(x[0], x[1], x[2], x[3]);
     } else if constexpr (kCount == 2) {

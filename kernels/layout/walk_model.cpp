@@ -119,11 +119,12 @@ PackedWalk::PackedWalk(PackedSubject const& subject, WalkPlan const& plan) {
   std::vector<WalkTerm> terms;
   std::vector<int> chunks{0};
   for (int first = 0; first < walk.members; first += kWalkMembers) {
+    std::size_t const begin = terms.size();
     for (int k = walk.first_input; k < s.inputs; ++k) {
       WalkTerm term{};
       term.input = k * layers.front().row;
       term.own = own_of[static_cast<std::size_t>(k)];
-      bool adds = term.own >= 0;
+      bool adds = term.own >= 0 || (k + 1 == s.inputs && terms.size() == begin);
       for (int j = 0; j < kWalkMembers && term.own < 0; ++j) {
         term.value[j] = *members.value(std::min(first + j, walk.members - 1), k);
         adds = adds || term.value[j] != 0.0F;

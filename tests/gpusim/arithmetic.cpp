@@ -93,6 +93,12 @@ struct Max {
     return a > b ? a : b;
   }
 };
+struct MaxOrNan {
+  template <class T>
+  static T of(T a, T b) {
+    return a != a || b != b ? canonical<T>(a + b) : Max::of(a, b);
+  }
+};
 /// Twice as wide.
 template <class T>
 struct Wider {
@@ -316,8 +322,8 @@ bool ready_mad(Opcode const& op, Instruction& i) {
 bool ready_float(Opcode const& op, Instruction& i) {
   if (op.has("sat")) return false;
   Type const t = i.type;
-  if (op.is("min")) return take(i, floats<Min>(t), 3);
-  if (op.is("max")) return take(i, floats<Max>(t), 3);
+  if (op.is("min")) return !op.has("NaN") && take(i, floats<Min>(t), 3);
+  if (op.is("max")) return take(i, op.has("NaN") ? floats<MaxOrNan>(t) : floats<Max>(t), 3);
   if (op.is("neg")) return take(i, unary_floats<Neg>(t), 2);
   if (op.is("abs")) return take(i, unary_floats<Abs>(t), 2);
   if (!op.has("rn")) return false;
