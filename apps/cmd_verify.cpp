@@ -86,6 +86,7 @@ ExitCode run_recheck(VerifyArguments const& arguments) {
   if (!arguments.effort.empty()) {
     options.effort = static_cast<int>(parse_integer("--effort", arguments.effort, 1, kMostEffort));
   }
+  options.against = arguments.against;
   WorkFrame frame(console);
   frame.lead(options, recheck_progress_text);
   RecheckResult const result = recheck(arguments.check, options);
@@ -168,9 +169,10 @@ Action add_verify(Arguments& app) {
   app.add_option("--margin", arguments->margin,
                  "prove cells fair even where every output is off by as much (default 0)")
       ->type_name("NUMBER");
-  app.add_option("--against", arguments->against,
-                 "a finished directory of `verify` on another model: says which of the same cells "
-                 "became fair, and which unfair")
+  app.add_option(
+         "--against", arguments->against,
+         "a finished directory of `verify` on another model: says which of the same cells "
+         "became fair, and which unfair; with --check: that directory, which is checked, too")
       ->type_name("DIR");
   app.add_flag("--fairify-csv", arguments->fairify_csv,
                "also write fairify.csv, with the columns of Fairify's program");

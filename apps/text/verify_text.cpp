@@ -124,6 +124,10 @@ std::string recheck_text(RecheckResult const& result) {
                           "alone",
                           with_commas(result.marginal), with_commas(result.float32_only)));
   }
+  if (result.share_groups > 0) {
+    facts.add("shares", fmt::format("held against {} groups{}", with_commas(result.share_groups),
+                                    result.all_share_groups ? ": all that exist" : " drawn anew"));
+  }
   if (!result.not_checked.empty()) {
     facts.add("not checked",
               fmt::format("{}  (of summary.json)", fmt::join(result.not_checked, ", ")));
@@ -145,6 +149,9 @@ std::string recheck_json(RecheckResult const& result) {
   json["unproven"] = result.unproven;
   json["marginal"] = result.marginal;
   json["float32_only"] = result.float32_only;
+  if (result.share_groups > 0) {
+    json["shares"] = {{"groups", result.share_groups}, {"all", result.all_share_groups}};
+  }
   json["not_checked"] = result.not_checked;
   json["failed"] = result.failed;
   json["failures"] = result.failures;

@@ -13,7 +13,7 @@
 namespace fairlane {
 namespace {
 
-constexpr std::size_t kLongestJson = std::size_t{1} << 26;
+constexpr std::size_t kLongestManifest = std::size_t{1} << 26;
 constexpr std::size_t kLongestPath = 4096;
 
 /// A variant's value of an attribute under test; variants are numbered with the last one fastest.
@@ -29,7 +29,7 @@ std::int32_t value_of(TestSubject const& subject, int variant, std::size_t selec
 VerifyOptions checked_query(std::string const& dir) {
   std::string const path = dir + "/manifest.json";
   try {
-    return restored_query(Json::parse(read_file(path, kLongestJson)).at("verify"));
+    return restored_query(Json::parse(read_file(path, kLongestManifest)).at("verify"));
   } catch (std::exception const& e) {
     throw Error(ExitCode::kData, fmt::format("{}: is not a manifest of `fairlane verify`: {}",
                                              escaped(path, kLongestPath), escaped(e.what())));

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include "base/error.h"
@@ -19,11 +18,14 @@
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "engine/check/check.h"
+#include "engine/recheck/checked_against.h"
+#include "engine/recheck/checked_cells.h"
 #include "engine/recheck/checked_example.h"
 #include "engine/recheck/checked_existence.h"
 #include "engine/recheck/checked_inputs.h"
 #include "engine/recheck/checked_neighbours.h"
 #include "engine/recheck/checked_query.h"
+#include "engine/recheck/checked_shares.h"
 #include "engine/recheck/contract_label.h"
 #include "engine/recheck/ensemble_leaf_prover.h"
 #include "engine/recheck/network_leaf_prover.h"
@@ -41,37 +43,15 @@ namespace {
 constexpr std::size_t kListed = 20;
 constexpr std::size_t kLongestJson = std::size_t{1} << 26;
 constexpr std::size_t kLongestCsv = std::size_t{1} << 34;
-constexpr double kMostEvaluated = 64.0;  // of a leaf that is said to be evaluated
-constexpr std::int64_t kPiece = 4;       // cells that a thread takes at once
-constexpr int kTile = 16;                // of a layout that nothing is evaluated with
-constexpr std::int64_t kMostBoxes = std::int64_t{1} << 40;  // of a cell
-constexpr std::array<std::string_view, 4> kReasons = {"boxes", "seconds", "undefined", "margin"};
+constexpr double kMostEvaluated = 64.0;              // of a leaf that is said to be evaluated
+constexpr std::int64_t kPiece = 4;                   // cells that a thread takes at once
+constexpr int kTile = 16;                            // of a layout that nothing is evaluated with
+constexpr std::int64_t kShareGroups = 100'000;       // evaluated for the shares, at most
+constexpr std::int64_t kShareWork = 10'000'000'000;  // parameters of networks, likewise
 
 using Verdict = CertifiedCell::Verdict;
 
-char const* word_of(Verdict verdict) {
-  return verdict == Verdict::kFair ? "unsat" : verdict == Verdict::kUnfair ? "sat" : "unknown";
-}
-
 std::string shown(std::string const& path) { return escaped(path, 4096); }
-
-/// The whole number that a text is; nullopt where it is none.
-std::optional<std::int64_t> number_of(std::string_view text) {
-  std::int64_t value = 0;
-  auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-std::vector<std::string_view> cut_at_commas(std::string_view line) {
-  std::vector<std::string_view> words;
-  while (true) {
-    std::size_t const comma = line.find(',');
-    words.push_back(line.substr(0, comma));
-    if (comma == std::string_view::npos) return words;
-    line.remove_prefix(comma + 1);
-  }
-}
 
 /// One directory.
 class Recheck {
@@ -87,9 +67,10 @@ class Recheck {
   /// Throws Error(kUnavailable) for a network of which no proof can be checked.
   void check_network() const;
   void check_head();
-  void check_cells_csv();
   void check_examples();
   void check_summary();
+  void check_shares(Json const& shares);
+  void check_against(Json const& against);
   void check_proofs();
   /// Walks the trees of a cell, and proves their leaves.
   void check_proof(std::int64_t cell, LeafProver& prover);
@@ -102,6 +83,7 @@ class Recheck {
     ++result_.failed;
     if (result_.failures.size() < kListed) result_.failures.push_back(text);
   }
+  int threads() const { return options_.threads == 0 ? machine_threads() : options_.threads; }
   bool is_stopped() const { return options_.stop != nullptr && options_.stop->load(); }
   std::string place_of(std::int64_t cell) const {
     return fmt::format("{}/certificate.txt: cell {}", shown(dir_), cell);
@@ -234,7 +216,10 @@ void Recheck::check_head() {
     }
   }
   if (certificate_.head.axes != axes) throw refuse("its axes are not those of the query");
-  for (char const* name : {"cells.csv", "counterexamples.csv", "summary.json"}) {
+  std::set<std::string> names = {"cells.csv", "counterexamples.csv", "summary.json"};
+  for (auto const& [name, digest] : certificate_.head.files) names.insert(name);
+  for (std::string const& name : names) {
+    if (name.find('/') != std::string::npos) throw refuse("names a file of another directory");
     if (std::string const problem = changed_file(name); !problem.empty()) fail(problem);
   }
   if (certificate_.head.cells != cells_.count()) {
@@ -247,43 +232,6 @@ void Recheck::check_head() {
        : cell.verdict == Verdict::kUnfair ? result_.unfair
                                           : result_.unknown);
   }
-}
-
-void Recheck::check_cells_csv() {
-  std::string const path = dir_ + "/cells.csv";
-  std::istringstream text(read_file(path, kLongestCsv));
-  std::string expected = "cell";
-  for (Attribute const& attribute : subject_.domain().attributes) {
-    for (char const* end : {"_low", "_high"}) expected += "," + csv_cell(attribute.name + end);
-  }
-  std::string line;
-  if (!std::getline(text, line) || line != expected + ",verdict,reason,boxes")
-    return fail(
-        fmt::format("{}:1: the header is not that of the domain's attributes", shown(path)));
-  for (std::int64_t cell = 0; cell < cells_.count(); ++cell) {
-    std::string const place = fmt::format("{}:{}", shown(path), cell + 2);
-    if (!std::getline(text, line))
-      return fail(fmt::format("{}: expected a line for cell {}", place, cell));
-    expected = std::to_string(cell);
-    for (AxisRange const& values : cells_.values(cell))
-      fmt::format_to(std::back_inserter(expected), ",{},{}", values.first, values.last);
-    auto const& [verdict, proof] = certificate_.cells[static_cast<std::size_t>(cell)];
-    fmt::format_to(std::back_inserter(expected), ",{},", word_of(verdict));
-    // A fair cell is empty where no leaf of it may have anybody.
-    bool const empty = verdict == Verdict::kFair && proof.find_first_of("mvuen") == proof.npos;
-    empty_ += empty ? 1 : 0;
-    auto const rest = line.compare(0, expected.size(), expected) == 0
-                          ? cut_at_commas(std::string_view(line).substr(expected.size()))
-                          : std::vector<std::string_view>();
-    std::int64_t const boxes = rest.size() == 2 ? number_of(rest[1]).value_or(-1) : 0;
-    std::int64_t const fewest = rest.size() == 2 && rest[0] == "seconds" ? 0 : 1;
-    bool const known = rest.size() == 2 && boxes >= fewest && boxes <= kMostBoxes &&
-                       (verdict == Verdict::kUnknown ? std::ranges::count(kReasons, rest[0]) == 1
-                                                     : rest[0] == (empty ? "empty" : ""));
-    if (known) boxes_ += static_cast<std::uint64_t>(boxes);
-    if (!known) fail(fmt::format("{}: expected {}... with its reason and boxes", place, expected));
-  }
-  if (std::getline(text, line)) fail(shown(path) + ": has lines after those of the cells");
 }
 
 void Recheck::check_examples() {
@@ -339,8 +287,13 @@ void Recheck::check_summary() {
             disagreeing_);
     compare("boxes.all", json.at("boxes").at("all").get<std::uint64_t>(), boxes_);
     compare("margin", json.value("margin", 0.0), query_options_.margin);
-    for (char const* part : {"shares", "against"}) {
-      if (json.contains(part)) result_.not_checked.emplace_back(part);
+    if (Json const* const shares = json.find("shares")) check_shares(*shares);
+    if (Json const* const against = json.find("against")) {
+      check_against(*against);
+    } else if (!options_.against.empty()) {
+      throw Error(ExitCode::kUsage,
+                  fmt::format("--against {}: {} was not compared with another verification",
+                              in_quotes(options_.against, 4096), shown(dir_)));
     }
     auto const names = json.at("protected").get<std::vector<std::string>>();
     std::vector<std::string> expected;
@@ -350,6 +303,58 @@ void Recheck::check_summary() {
   } catch (JsonError const& e) {
     fail(fmt::format("{}: is no summary of `fairlane verify`: {}", shown(path), escaped(e.what())));
   }
+}
+
+void Recheck::check_shares(Json const& shares) {
+  CheckedNeighbours const neighbours(domain_);
+  auto const& variants = query_.variants.front();
+  double const all = domain_.groups(domain_.whole());
+  std::int64_t const parameters = network_ != nullptr ? network_->parameters() : 1;
+  std::int64_t const most = std::clamp<std::int64_t>(
+      kShareWork / (parameters * static_cast<std::int64_t>(variants.size())), 1000, kShareGroups);
+  result_.all_share_groups = all <= static_cast<double>(most);
+  std::int64_t const count = result_.all_share_groups ? std::llround(all) : most;
+  GroupTally tally;
+  ThreadPool pool;
+  constexpr std::int64_t kShare = 500;  // groups that a thread evaluates at once
+  pool.share(
+      threads(), 0, (count + kShare - 1) / kShare, 1, [&](int, std::int64_t share, std::int64_t) {
+        auto const label = make_contract_label(subject_);
+        CheckedGroups const groups(
+            domain_, neighbours, query_,
+            [&label](std::int32_t const* row) { return (*label)(row); }, 1.0);
+        GroupTeller const teller(domain_, existence_, groups, variants);
+        std::int64_t const first = share * kShare;
+        std::int64_t const last = std::min(first + kShare, count);
+        GroupTally const found = result_.all_share_groups
+                                     ? teller.count(first, last)
+                                     : teller.draw(static_cast<std::uint64_t>(share), last - first);
+        std::lock_guard const guard(lock_);
+        tally.groups += found.groups;
+        tally.not_fair += found.not_fair;
+      });
+  result_.share_groups = tally.groups;
+  for (std::string const& problem : share_problems(shares, all, tally, result_.all_share_groups))
+    fail(fmt::format("{}/summary.json: {}", shown(dir_), problem));
+}
+
+void Recheck::check_against(Json const& against) {
+  if (options_.against.empty()) {
+    result_.not_checked.emplace_back("against");
+    return;
+  }
+  Json const query = Json::parse(read_file(dir_ + "/manifest.json", kLongestJson)).at("verify");
+  for (std::string const& problem : against_problems(dir_, options_.against, subject_, cells_,
+                                                     query, against, certificate_.cells))
+    fail(problem);
+  RecheckOptions options = options_;
+  options.against.clear();
+  RecheckResult const earlier = recheck(options_.against, options);
+  result_.leaves += earlier.leaves;
+  result_.unproven += earlier.unproven;
+  result_.failed += earlier.failed;
+  std::ranges::copy(earlier.failures, std::back_inserter(result_.failures));
+  std::ranges::copy(earlier.open, std::back_inserter(result_.open));
 }
 
 void Recheck::check_proof(std::int64_t cell, LeafProver& prover) {
@@ -415,10 +420,9 @@ LeafOutcome Recheck::prove_empty(GroupBox box, std::span<int const> variants) co
 
 void Recheck::check_proofs() {
   ThreadPool pool;
-  int const threads = options_.threads == 0 ? machine_threads() : options_.threads;
   std::vector<std::unique_ptr<ContractLabel>> labels;
   std::vector<std::unique_ptr<LeafProver>> provers;
-  for (int t = 0; t < threads; ++t) {
+  for (int t = 0; t < threads(); ++t) {
     labels.push_back(make_contract_label(subject_));
     ContractLabel& label = *labels.back();
     if (trees_ != nullptr) {
@@ -435,7 +439,7 @@ void Recheck::check_proofs() {
   constexpr std::int64_t kRound = 512;  // cells, after which progress is told
   for (std::int64_t first = 0; first < cells_.count(); first += kRound) {
     std::int64_t const last = std::min(first + kRound, cells_.count());
-    pool.share(threads, first, last, kPiece,
+    pool.share(threads(), first, last, kPiece,
                [&](int thread, std::int64_t from, std::int64_t count) {
                  for (std::int64_t cell = from; cell < from + count; ++cell) {
                    if (certificate_.cells[static_cast<std::size_t>(cell)].verdict == Verdict::kFair)
@@ -456,7 +460,10 @@ RecheckResult Recheck::run() {
     for (std::string const& notice : subject_.notices()) options_.notice(notice);
   }
   check_head();
-  check_cells_csv();
+  CheckedCells const cells = check_cells_csv(dir_, cells_, subject_.domain(), certificate_.cells);
+  for (std::string const& problem : cells.problems) fail(problem);
+  boxes_ = cells.boxes;
+  empty_ = cells.empty;
   check_examples();
   check_summary();
   check_proofs();

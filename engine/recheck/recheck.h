@@ -21,10 +21,13 @@ struct RecheckProgress {
 
 /// threads  0: all cores
 /// effort   boxes that a leaf may be split into before it is left unproven
+/// against  the directory with which the verification was compared, which is checked as well; empty:
+///          what it says of that is not looked at
 struct RecheckOptions {
   ModelOptions model;
   int threads = 0;
   int effort = 20'000;
+  std::string against;
   std::atomic<bool> const* stop = nullptr;
   std::function<void(RecheckProgress const&)> progress;
   std::function<void(std::string const&)> notice;
@@ -34,7 +37,9 @@ struct RecheckOptions {
 /// marginal      examples one of whose outputs is so near to the threshold that only the float32
 ///               chain itself tells its label
 /// float32_only  examples that real numbers do not confirm
-/// not_checked   parts of the summary that nothing looks at again: shares, against
+/// share_groups  that the summary's shares were held against, one by one: all of the region, or
+///               drawn anew; 0: it has no shares
+/// not_checked   parts of the summary that were not looked at again: against
 struct RecheckResult {
   std::int64_t cells = 0;
   std::int64_t fair = 0;
@@ -45,6 +50,8 @@ struct RecheckResult {
   std::int64_t marginal = 0;
   std::int64_t float32_only = 0;
   std::int64_t failed = 0;
+  std::int64_t share_groups = 0;
+  bool all_share_groups = false;
   std::vector<std::string> not_checked;
   std::vector<std::string> failures;  // the first 20: file:line or cell, what
   std::vector<std::string> open;      // the first 20 unproven leaves

@@ -62,6 +62,12 @@ class Lines {
 
 }  // namespace
 
+char const* verdict_word(CertifiedCell::Verdict verdict) {
+  return verdict == CertifiedCell::Verdict::kFair     ? "unsat"
+         : verdict == CertifiedCell::Verdict::kUnfair ? "sat"
+                                                      : "unknown";
+}
+
 std::string result_digest(std::string_view name, std::string const& text) {
   if (name != "summary.json") return sha256(text);
   Json json = Json::parse(text);

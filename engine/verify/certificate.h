@@ -23,6 +23,9 @@ struct CertifiedCell {
   std::string_view proof;
 };
 
+/// What cells.csv calls it: "unsat", "sat" or "unknown".
+char const* verdict_word(CertifiedCell::Verdict verdict);
+
 /// manifest_digest  SHA-256 of manifest.json
 /// files            names of results and their result_digest()
 /// axes             attributes of each

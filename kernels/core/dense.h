@@ -96,12 +96,13 @@ concept LoadsWeights = requires(float const* p, float* to, int at, float (&w)[4]
   P::template load_weights<4>(p, at, w);
   P::template load_side<4>(p, w);
   P::template store_side<4>(w, to);
+  P::store_own(w, P::template own_side<4>(to));
   P::settle();
   P::near(p);
   { P::kMostSums } -> std::convertible_to<int>;
 };
 inline constexpr int kWeightVector = 4;  // floats that such a pack reads at once
-inline constexpr int kWidestTile = 16;   // outputs whose sums it keeps in registers together
+inline constexpr int kWidestTile = 20;   // outputs whose sums it keeps in registers together
 
 namespace detail {
 
@@ -308,7 +309,7 @@ FL_HD void dense_part(TileAt const& at) {
 
 /// All packs of a tile: together, or half of them where the sums would not fit the registers.
 template <Pack P, int kV, TileLayout kLayout, int kT>
-FL_HD void dense_tile_apart(TileAt at) {
+FL_HD void dense_tile_parts(TileAt at) {
   constexpr int kPart = kT * kV > P::kMostSums && kV > 2 ? kV / 2 : kV;
   constexpr int kNext = kPart * pack_stride<P>(kLayout);
   int const out = at.finish == Finish::kLogits ? kPart * P::kLanes : kNext;
@@ -323,18 +324,18 @@ FL_HD void dense_tile_apart(TileAt at) {
 
 /// A tile for at_width.
 template <Pack P, int kV, TileLayout kLayout>
-struct TileApart {
+struct TileParts {
   TileAt const& at;
 
   template <int kT>
   FL_HD void run() const {
-    dense_tile_apart<P, kV, kLayout, kT>(at);
+    dense_tile_parts<P, kV, kLayout, kT>(at);
   }
 };
 
-/// dense for LoadsWeights packs.
+/// dense_layer from the input `first` to the one before `last`.
 template <Pack P, int kV, TileLayout kLayout>
-FL_HOST_DEVICE FL_NOINLINE void dense_apart(PackedDense const* layer, int first, int last,
+FL_HOST_DEVICE FL_NOINLINE void dense_range(PackedDense const* layer, int first, int last,
                                             float const* in, float const* start, Start begin,
                                             float* out, Finish finish, float const* gate) {
   constexpr int kStride = kV * P::kLanes;
@@ -358,7 +359,7 @@ FL_HOST_DEVICE FL_NOINLINE void dense_apart(PackedDense const* layer, int first,
                     last,
                     begin,
                     finish};
-    at_width<1, kWidestTile>(width, TileApart<P, kV, kLayout>{at});
+    at_width<1, kWidestTile>(width, TileParts<P, kV, kLayout>{at});
     weights += static_cast<long>(inputs) * width;
     o += width;
   }
@@ -366,24 +367,34 @@ FL_HOST_DEVICE FL_NOINLINE void dense_apart(PackedDense const* layer, int first,
 
 }  // namespace detail
 
+/// dense for LoadsWeights packs, with what happens before and after chosen when it runs: one
+/// function, called for every layer.
+/// in       [inputs][kV * kLanes] from inputs.stored on
+/// kLayout  of `in`, `out` and `gate`
+template <Pack P, int kV, TileLayout kLayout = TileLayout::kApart>
+FL_HD void dense_layer(PackedDense const& layer, InputRange inputs, float const* in,
+                       float const* start, Start begin, float* out, Finish finish,
+                       float const* gate = nullptr) {
+  in += static_cast<long>(inputs.first - inputs.stored) * kV * P::kLanes;
+  detail::dense_range<P, kV, kLayout>(&layer, inputs.first, inputs.last, in, start, begin, out,
+                                      finish, gate);
+}
+
 /// out = finish(start + in W) over the given inputs.
-/// in     [inputs][kV * kLanes]; with LoadsWeights packs from inputs.stored on
+/// in     [inputs][kV * kLanes]; with LoadsWeights packs as in dense_layer
 /// start  as kStart says, which of kSums may be `out`
-/// out    [outputs], kOutStride floats from one to the next; as `in` with LoadsWeights packs
+/// out    [outputs], kOutStride floats from one to the next; as `in` with LoadsWeights packs, whose
+///        widths are theirs
 /// gate   [outputs][kV * kLanes] activations whose derivative multiplies the result (kReluGradient
 ///        only)
 /// kWidest  of the layer's register tiles
-/// kLayout  of `in`, `out` and `gate`; with LoadsWeights packs alone
 template <Pack P, int kV, Finish kFinish, Start kStart, int kWidest = kMaxTile,
-          int kOutStride = kV* P::kLanes, TileLayout kLayout = TileLayout::kApart, class Inputs>
+          int kOutStride = kV* P::kLanes, class Inputs>
 FL_HD void dense(PackedDense const& layer, Inputs inputs, float const* in, float const* start,
                  float* out, float const* gate = nullptr) {
   constexpr int kStride = kV * P::kLanes;
-  static_assert(LoadsWeights<P> || kLayout == TileLayout::kApart);
   if constexpr (LoadsWeights<P>) {
-    in += static_cast<long>(inputs.first - inputs.stored) * kStride;
-    detail::dense_apart<P, kV, kLayout>(&layer, inputs.first, inputs.last, in, start, kStart, out,
-                                        kFinish, gate);
+    dense_layer<P, kV>(layer, inputs, in, start, kStart, out, kFinish, gate);
     return;
   }
   float const* weights = layer.weights;

@@ -170,18 +170,16 @@ FL_HD void layer_forward(PackedLayer const& layer, Inputs inputs, float const* i
                          float const* start, bool sums_only, float* out) {
   constexpr int kStride = kV * P::kLanes;
   auto const& d = layer.forward;
-  if (!sums_only && layer.activation == Activation::kRelu) {
-    dense<P, kV, Finish::kRelu, kStart, kMaxTile, kStride, kLayout>(d, inputs, in, start, out);
-    return;
+  bool const relu = !sums_only && layer.activation == Activation::kRelu;
+  if constexpr (LoadsWeights<P>) {
+    Finish const finish = sums_only ? Finish::kLogits : relu ? Finish::kRelu : Finish::kNone;
+    dense_layer<P, kV, kLayout>(d, inputs, in, start, kStart, out, finish);
+  } else if (relu) {
+    dense<P, kV, Finish::kRelu, kStart>(d, inputs, in, start, out);
+  } else {
+    dense<P, kV, Finish::kNone, kStart>(d, inputs, in, start, out);
   }
-  if constexpr (kLayout == TileLayout::kSideBySide) {
-    if (sums_only) {
-      dense<P, kV, Finish::kLogits, kStart, kMaxTile, kStride, kLayout>(d, inputs, in, start, out);
-      return;
-    }
-  }
-  dense<P, kV, Finish::kNone, kStart, kMaxTile, kStride, kLayout>(d, inputs, in, start, out);
-  if (!sums_only) activate<P>(layer.activation, layer.alpha, out, d.outputs * kStride);
+  if (!sums_only && !relu) activate<P>(layer.activation, layer.alpha, out, d.outputs * kStride);
 }
 
 /// Most outputs of every other layer, from layer `first` on.

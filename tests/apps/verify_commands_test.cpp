@@ -108,13 +108,36 @@ TEST(VerifyCheck, ProvesAgainWhatWasProven) {
   EXPECT_GT(facts["cells"]["unsat"], 0);
 }
 
-TEST(VerifyCheck, NamesWhatItDoesNotLookAt) {
+TEST(VerifyCheck, HoldsSharesAgainstGroups) {
   WorkingFolder const folder;
   write_small_run();
   ASSERT_EQ(
       run_fairlane({"verify", "config.yaml", "--out", "proven", "-q", "--quantify", "50"}).code, 0);
   Outcome const outcome = run_fairlane({"verify", "--check", "proven", "--json"});
-  EXPECT_EQ(nlohmann::json::parse(outcome.out)["not_checked"], nlohmann::json({"shares"}));
+  auto const facts = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(facts["shares"]["all"], true);
+  EXPECT_GT(facts["shares"]["groups"], 0);
+  EXPECT_NE(run_fairlane(kCheck).out.find(" groups: all that exist\n"), std::string::npos);
+}
+
+TEST(VerifyCheck, SaysThatItDidNotLookAtAComparison) {
+  WorkingFolder const folder;
+  write_small_run();
+  verify_small();
+  ASSERT_EQ(run_fairlane({"verify", "config.yaml", "--out", "beside", "-q", "--cells", "fairify:2",
+                          "--against", "proven"})
+                .code,
+            0);
+  Outcome const alone = run_fairlane({"verify", "--check", "beside", "--json"});
+  EXPECT_EQ(nlohmann::json::parse(alone.out)["not_checked"], nlohmann::json({"against"}));
+  Outcome const both =
+      run_fairlane({"verify", "--check", "beside", "--against", "proven", "--json"});
+  EXPECT_EQ(nlohmann::json::parse(both.out)["not_checked"], nlohmann::json::array());
+  EXPECT_EQ(both.code, 0) << both.err;
+  Outcome const reversed = run_fairlane({"verify", "--check", "proven", "--against", "beside"});
+  EXPECT_EQ(reversed.code, 64);
+  EXPECT_NE(reversed.err.find("was not compared with another verification"), std::string::npos);
 }
 
 class TreeFiles : public testing::TestWithParam<char const*> {};

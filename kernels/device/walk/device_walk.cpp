@@ -15,6 +15,10 @@ namespace fairlane {
 namespace {
 
 constexpr std::int64_t kLeastWalkLanes = 128;
+// Groups at once of a walk on chip, of which a bit each is stored: milliseconds, beside which what
+// a call costs the host is little.
+constexpr std::int64_t kMostOnChip = 1 << 23;
+constexpr std::int64_t kMostCounted = std::int64_t{1} << 32;  // in a block's counters, of members
 constexpr int kCopies = 1024;                  // of the counters, where they are small
 constexpr std::uint64_t kCopyBytes = 8 << 20;  // that all copies may take,
 constexpr std::uint64_t kCopyShare = 64;       // and of the free memory
@@ -230,6 +234,8 @@ class DeviceWalker final : public Walker {
     if (chip_ == nullptr)
       plan_ = std::make_unique<WalkPlan>(packed, std::move(lists), packed.get().variants);
     Walk const& walk = plan_->get();
+    if (chip_ != nullptr)
+      most = std::min<std::int64_t>(kMostOnChip, (kMostCounted - 1) / packed.get().variants);
     std::int64_t const wanted = std::min(std::max(most / walk.groups, kLeastWalkLanes), walk.heads);
     std::uint64_t room = ~std::uint64_t{0};
     for (auto const& on : devices)

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <optional>
@@ -91,8 +92,9 @@ class Forgery {
     std::vector<std::string> lines(before.begin(), before.begin() + kHeadLines);
     lines[1] = "manifest " + sha256_file(dir_ + "/manifest.json");
     Json files = Json::object();
-    for (char const* name : {"cells.csv", "counterexamples.csv", "summary.json"})
-      files[name] = result_digest(name, text(name));
+    for (char const* name : {"cells.csv", "counterexamples.csv", "summary.json", "against.csv"}) {
+      if (std::filesystem::exists(dir_ + "/" + name)) files[name] = result_digest(name, text(name));
+    }
     lines[2] = "files " + files.dump();
     lines[4] = "cells " + std::to_string(cells.size());
     lines.insert(lines.end(), cells.begin(), cells.end());
@@ -130,9 +132,12 @@ class Forgery {
     sign(known);
   }
 
-  Checked check(int threads = 1, int effort = RecheckOptions().effort) const {
+  /// against: the directory with which it was compared
+  Checked check(int threads = 1, int effort = RecheckOptions().effort,
+                std::string const& against = "") const {
     Checked checked;
     RecheckOptions options;
+    options.against = against;
     options.threads = threads;
     options.effort = effort;
     try {

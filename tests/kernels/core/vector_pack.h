@@ -32,6 +32,14 @@ struct VectorPack : ScalarPack {
   static void store_side(float const (&x)[kCount], float* p) {
     std::copy_n(x, kCount, p);
   }
+  template <int>
+  static float* own_side(float* p) {
+    return p;
+  }
+  template <int kCount>
+  static void store_own(float const (&x)[kCount], float* to) {
+    store_side<kCount>(x, to);
+  }
 };
 static_assert(LoadsWeights<VectorPack> && !LoadsWeights<ScalarPack>);
 

@@ -8,8 +8,9 @@ For every kernel of ours and every architecture of the build, as nvdisasm shows 
   FMNMX  only as a clamp: .NAN, which keeps NaN, with a bound that is a constant. A maximum with RZ would be
          a relu that turns -0 into +0, and one of two registers might drop a NaN: `x < 0 ? 0 : x` does neither.
          Kernels that ask whether one of two margins is not positive may compare their minimum with 0: a NaN
-         that it drops would not have been below 0 either; and one kernel clamps wanted steps, of which those
-         that are no number count as the longest, by every backend's definition of a minimum
+         that it drops would not have been below 0 either; one kernel clamps wanted steps, of which those
+         that are no number count as the longest, by every backend's definition of a minimum; and in a walk,
+         whose labels and probabilities do not tell -0 from +0, relu is a maximum that keeps NaN
   loops  in inner loops of multiply-adds (at least 32 FFMA, at least 40 % of the instructions), loads for each
          FFMA stay within sass_budget.json: of a kernel's largest loop and of its worst, on any architecture
 Skips where the build has no CUDA or the machine no cuobjdump and nvdisasm.
@@ -37,6 +38,7 @@ LOADS = ("LDS", "LDG", "LD")
 LARGEST, WORST = "largest_loop", "worst_loop"
 COMPARE_MINIMA = ("MarkStale", "MarginRounds")
 CLAMP_NAN_TO_A_BOUND = ("PlanLattice",)
+SEE_NO_SIGN_OF_ZERO = ("WalkGroups",)
 SAME = re.compile(r"(?:[!-]|\.reuse|\|)")
 
 
@@ -71,12 +73,16 @@ def flushes(made):
     return not tests
 
 
+def constant_bounds(made):
+    """Those of the two operands of a minimum or maximum that are constants."""
+    operands = [text.strip() for text in made.operands.split(",")]
+    return [text for text in operands[1:3] if not re.match(r"[-|]*R\d", text)]
+
+
 def clamps(made):
     """Whether a minimum or maximum has one constant bound, and is no relu."""
-    operands = [text.strip() for text in made.operands.split(",")]
-    bounds = [text for text in operands[1:3] if not re.match(r"[-|]*R\d", text)]
-    largest = operands[-1] == "!PT"
-    return len(bounds) == 1 and not (largest and "RZ" in bounds[0])
+    bounds = constant_bounds(made)
+    return len(bounds) == 1 and not (made.operands.endswith("!PT") and "RZ" in bounds[0])
 
 
 def decides_by_maximum(made):
@@ -86,6 +92,10 @@ def decides_by_maximum(made):
 
 def decides_by_more_than_clamps(made):
     return made.op.startswith("FMNMX") and not clamps(made)
+
+
+def decides_by_more_than_relu(made):
+    return made.op.startswith("FMNMX") and not (".NAN" in made.op and len(constant_bounds(made)) == 1)
 
 
 def dense_loops(code):
@@ -144,9 +154,11 @@ class Sass(unittest.TestCase):
     def test_no_maximum_decides(self):
         rest = [kernel for kernel in self.kernels if not kernel[0].startswith(COMPARE_MINIMA)]
         clamping = [kernel for kernel in rest if kernel[0].startswith(CLAMP_NAN_TO_A_BOUND)]
-        others = [kernel for kernel in rest if kernel not in clamping]
+        walking = [kernel for kernel in rest if kernel[0].startswith(SEE_NO_SIGN_OF_ZERO)]
+        others = [kernel for kernel in rest if kernel not in clamping + walking]
         self.assertFalse("\n".join(offences(others, decides_by_maximum)))
         self.assertFalse("\n".join(offences(clamping, decides_by_more_than_clamps)))
+        self.assertFalse("\n".join(offences(walking, decides_by_more_than_relu)))
 
     def test_inner_loops_keep_to_their_budget(self):
         budget = json.loads(BUDGET.read_text(encoding="utf-8"))
@@ -177,6 +189,28 @@ $k$__internal_0_$__cuda_sm3x_div_rn_noftz_f32_slowpath:
             self.assertEqual(1, len(offences(self.listing(planted), flushes)), planted)
         for planted in ("FMNMX R1, R1, 15, PT", "FMNMX.NAN R1, RZ, R2, !PT", "FMNMX.NAN R1, R2, R3, PT"):
             self.assertEqual(1, len(offences(self.listing(planted), decides_by_maximum)), planted)
+        for planted in ("FMNMX R1, RZ, R2, !PT", "FMNMX.NAN R1, R2, R3, PT"):
+            self.assertEqual(1, len(offences(self.listing(planted), decides_by_more_than_relu)), planted)
+        relu = self.listing("FMNMX.NAN R1, RZ, R2, !PT")
+        self.assertEqual([], offences(relu, decides_by_more_than_relu))
+
+    def test_what_only_parted_threads_reach_is_found(self):
+        votes = """//--------------------- .text.k --------------------------
+k:
+        /*0000*/                   BRA.DIV UR4, `(.L_x_2) ;
+        /*0010*/                   VOTE.ANY P0, P0 ;
+.L_x_1:
+        /*0020*/               @P0 BRA `(.L_x_3) ;
+        /*0030*/                   EXIT ;
+.L_x_2:
+        /*0040*/                   WARPSYNC.COLLECTIVE R5, `(.L_x_4) ;
+.L_x_4:
+        /*0050*/                   BRA `(.L_x_1) ;
+.L_x_3:
+        /*0060*/                   EXIT ;
+"""
+        code = read_listing(votes.splitlines())["k"]
+        self.assertEqual([False] * 4 + [True] * 2 + [False], [made.strayed for made in code.instructions])
 
     def test_loops_are_found(self):
         found = ratios(self.listing())
