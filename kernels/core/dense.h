@@ -102,7 +102,7 @@ concept LoadsWeights = requires(float const* p, float* to, int at, float (&w)[4]
   { P::kMostSums } -> std::convertible_to<int>;
 };
 inline constexpr int kWeightVector = 4;  // floats that such a pack reads at once
-inline constexpr int kWidestTile = 20;   // outputs whose sums it keeps in registers together
+inline constexpr int kWidestTile = 16;   // outputs whose sums it keeps in registers together
 
 namespace detail {
 

@@ -7,7 +7,7 @@
 
 namespace fairlane {
 
-inline constexpr int kRoundSums = 80;  // of a thread, which has 168 registers
+inline constexpr int kRoundSums = 64;  // of a thread, which has 168 registers
 
 /// Calls the kernel for every window of the lanes, a warp at a time. Weights and scratch lie in
 /// shared memory.
