@@ -1,7 +1,9 @@
 // fairlane verify CONFIG: a verdict for every cell of a domain, proven or shown.
 #include <fmt/format.h>
 
+#include <initializer_list>
 #include <memory>
+#include <utility>
 
 #include "apps/arguments.h"
 #include "apps/commands.h"
@@ -76,10 +78,37 @@ RelaxedBy parse_relaxed(std::string const& text) {
   return {name, static_cast<std::int32_t>(by)};
 }
 
+/// Refuses what the manifest of a directory to check has.
+void take_no_query(VerifyArguments const& arguments) {
+  VerifyArguments const none;
+  for (auto const& [given, name] : std::initializer_list<std::pair<bool, char const*>>{
+           {!arguments.config.path.empty(), "CONFIG"},
+           {!arguments.region.ranges.empty(), "--range"},
+           {!arguments.region.tuples.empty(), "--tuple"},
+           {arguments.region.rows, "--rows"},
+           {arguments.cells != none.cells, "--cells"},
+           {arguments.semantics != none.semantics, "--semantics"},
+           {!arguments.relaxed.empty(), "--relax"},
+           {!arguments.where.empty(), "--where"},
+           {!arguments.margin.empty(), "--margin"},
+           {!arguments.boxes.empty(), "--boxes"},
+           {!arguments.quantify.empty(), "--quantify"}}) {
+    if (given) {
+      throw usage_error(
+          fmt::format("--check DIR takes no {}: the directory's manifest.json has it", name));
+    }
+  }
+  for (auto const& [given, name] :
+       std::initializer_list<std::pair<bool, char const*>>{{arguments.fairify_csv, "--fairify-csv"},
+                                                           {!arguments.vnnlib.empty(), "--vnnlib"},
+                                                           {arguments.overwrite, "--overwrite"}}) {
+    if (given) throw usage_error(fmt::format("--check DIR takes no {}: it writes nothing", name));
+  }
+}
+
 ExitCode run_recheck(VerifyArguments const& arguments) {
   Console const console(arguments.console);
-  if (!arguments.config.path.empty())
-    throw usage_error("--check DIR takes no CONFIG: the directory's manifest.json has it");
+  take_no_query(arguments);
   RecheckOptions options;
   options.model = arguments.config.model.options();
   options.threads = arguments.config.execution().threads;

@@ -81,21 +81,20 @@ TEST(CheckedShares, TellWhateverIsNotSo) {
     ComparedFolder folder(wide);
     Forgery const forgery(folder.verified("counted", 1.0F, counted(400)));
     std::string const summary = forgery.text("summary.json");
-    for (auto const& [key, by] :
+    for (Lie const& lie :
          {Lie{"fair", 0.2}, Lie{"unfair", 0.2}, Lie{"undecided", 0.01}, Lie{"groups", 1.0}}) {
-      SCOPED_TRACE(key);
+      SCOPED_TRACE(lie.key);
       forgery.set("summary.json", summary);
       forgery.change_json("summary.json", [&](Json& json) {
         Json& shares = json["shares"];
-        auto const whole = [](Json& value, double more) { value = value.get<double>() + more; };
-        double const exact = 1.0 - shares["undecided"].get<double>();
-        whole(shares[key], by);
-        // A lie about what is certain that adds up.
-        if (std::string(key) == "fair" || std::string(key) == "unfair") {
-          ASSERT_GT(exact, 0.5);
-          char const* const other = std::string(key) == "fair" ? "unfair" : "fair";
-          whole(shares[other], -by);
-        }
+        auto const add = [&](std::string const& key, double more) {
+          shares[key] = shares[key].get<double>() + more;
+        };
+        ASSERT_LT(shares["undecided"].get<double>(), 0.5);
+        add(lie.key, lie.by);
+        // Of what is certain a lie that adds up.
+        if (std::string_view(lie.key) == "fair") add("unfair", -lie.by);
+        if (std::string_view(lie.key) == "unfair") add("fair", -lie.by);
       });
       forgery.sign();
       EXPECT_GT(forgery.check().result.failed, 0);
