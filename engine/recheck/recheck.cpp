@@ -307,7 +307,7 @@ void Recheck::check_summary() {
 
 void Recheck::check_shares(Json const& shares) {
   CheckedNeighbours const neighbours(domain_);
-  auto const& variants = query_.variants.front();
+  auto const& variants = query_.variants[static_cast<std::size_t>(cells_.variants(0))];
   double const all = domain_.groups(domain_.whole());
   std::int64_t const parameters = network_ != nullptr ? network_->parameters() : 1;
   std::int64_t const most = std::clamp<std::int64_t>(
