@@ -79,9 +79,11 @@ OWN_HEADERS = (
                                   "engine/verify/deciders/*")),
     ("engine/verify/*", (*JOB, "engine/search/*", "engine/results/*", "engine/count/region.h",
                          "engine/count/binomial_interval.h", "engine/check/*", "engine/verify/*")),
-    # Shares with what it checks how a query is read and cut into cells, but nothing that proves.
+    # Shares with what it checks readers, how a query is cut into cells and the interval of a share, but
+    # nothing that proves.
     ("engine/recheck/*", (*JOB, "engine/results/*", "engine/check/*", "engine/verify/boxes/*",
-                          "engine/verify/certificate.h", "engine/verify/recorded_query.h", "engine/recheck/*")),
+                          "engine/verify/certificate.h", "engine/verify/recorded_query.h",
+                          "engine/verify/against.h", "engine/count/binomial_interval.h", "engine/recheck/*")),
     ("engine/audit/*", (*JOB, "engine/search/*", "engine/results/*", "engine/count/*", "engine/plausibility/*",
                         "engine/report/*", "engine/audit/*")),
     ("engine/pictures/*", ("base/*", "engine/pictures/*")),

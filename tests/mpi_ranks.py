@@ -4,8 +4,12 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 
 FAIRLANE = pathlib.Path(os.environ.get("FAIRLANE_BINARY", "build/cpu/fairlane")).resolve()
+
+# Of this test alone: jobs that begin and end at the same time trip over each other's folders.
+SESSIONS = tempfile.TemporaryDirectory(prefix="mpi-")
 
 # Open MPI refuses to run as root, and more ranks than cores, unless told that this is meant.
 # One machine's ranks need no network.
@@ -16,7 +20,7 @@ RANKS = {
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_btl": "self,vader",
-    "OMPI_MCA_orte_tmpdir_base": os.environ.get("TMPDIR", "/tmp"),
+    "OMPI_MCA_orte_tmpdir_base": SESSIONS.name,
     "NO_COLOR": "1",
 }
 

@@ -58,8 +58,9 @@ struct RecheckResult {
   double seconds = 0.0;
 };
 
-/// Checks a finished directory of `verify`. Of what found the proofs it shares the readers and how
-/// a domain is cut into cells, but no bound, no evaluation and no search. Throws Error(kNoInput |
+/// Checks a finished directory of `verify`. Of what found the proofs it shares the readers, how a
+/// domain is cut into cells and the interval of a share, but no bound, no evaluation and no search.
+/// Throws Error(kNoInput |
 /// kData | kOutput), kIntegrity for files that are damaged or inputs that have changed, kUnavailable
 /// for a network whose proofs it cannot check.
 RecheckResult recheck(std::string const& dir, RecheckOptions const& options);

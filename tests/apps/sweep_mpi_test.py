@@ -10,11 +10,11 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from mpi_ranks import RANKS  # noqa: E402
+
 BINARY = pathlib.Path(os.environ["FAIRLANE_BINARY"])
 SUBJECT = pathlib.Path(os.environ["FAIRLANE_SOURCE_DIR"], "configs", "tiny.yaml").resolve()
-# More ranks than processors, also as root: that is all right in a test.
-SURROUNDINGS = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-                "OMPI_MCA_rmaps_base_oversubscribe": "1"}
 PLAN = """\
 subjects: [{subject}]
 protected: all
@@ -59,7 +59,7 @@ class SweepMpi(unittest.TestCase):
         self.fairlane("run", "plan.yaml", "--out", "one")
         for ranks in (2, 4):
             out = f"ranks-{ranks}"
-            done = subprocess.run(self.mpirun(ranks, "--out", out), cwd=self.folder, env=SURROUNDINGS,
+            done = subprocess.run(self.mpirun(ranks, "--out", out), cwd=self.folder, env=RANKS,
                                   capture_output=True, text=True, timeout=200, check=False)
             self.assertEqual(0, done.returncode, done.stderr)
             self.assertIn("35 of 35 cells", done.stdout)
@@ -70,7 +70,7 @@ class SweepMpi(unittest.TestCase):
 
     def test_a_rank_that_is_killed_is_no_loss(self):
         self.fairlane("run", "plan.yaml", "--out", "one")
-        process = subprocess.Popen(self.mpirun(3, "--out", "out"), cwd=self.folder, env=SURROUNDINGS,
+        process = subprocess.Popen(self.mpirun(3, "--out", "out"), cwd=self.folder, env=RANKS,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
@@ -92,7 +92,7 @@ class SweepMpi(unittest.TestCase):
 
     def test_an_error_ends_all_ranks(self):
         (self.folder / "plan.yaml").write_text("subject: []\n", encoding="utf-8")
-        done = subprocess.run(self.mpirun(3), cwd=self.folder, env=SURROUNDINGS, capture_output=True, text=True,
+        done = subprocess.run(self.mpirun(3), cwd=self.folder, env=RANKS, capture_output=True, text=True,
                               timeout=100, check=False)
         self.assertEqual(78, done.returncode, done.stderr)
         self.assertEqual(1, done.stderr.count("fairlane: error:"), done.stderr)
