@@ -128,9 +128,13 @@ std::string recheck_text(RecheckResult const& result) {
     facts.add("shares", fmt::format("held against {} groups{}", with_commas(result.share_groups),
                                     result.all_share_groups ? ": all that exist" : " drawn anew"));
   }
+  if (!result.against.empty()) {
+    facts.add("against",
+              fmt::format("{}  (its proofs were checked, too)", escaped(result.against)));
+  }
   if (!result.not_checked.empty()) {
-    facts.add("not checked",
-              fmt::format("{}  (of summary.json)", fmt::join(result.not_checked, ", ")));
+    facts.add("not checked", fmt::format("{}  (of summary.json; name its directory: --against DIR)",
+                                         fmt::join(result.not_checked, ", ")));
   }
   facts.add("unproven", with_commas(result.unproven) +
                             (result.unproven > 0 ? "  (leaves; try a larger --effort)" : ""));
@@ -152,6 +156,7 @@ std::string recheck_json(RecheckResult const& result) {
   if (result.share_groups > 0) {
     json["shares"] = {{"groups", result.share_groups}, {"all", result.all_share_groups}};
   }
+  if (!result.against.empty()) json["against"] = result.against;
   json["not_checked"] = result.not_checked;
   json["failed"] = result.failed;
   json["failures"] = result.failures;

@@ -347,6 +347,7 @@ void Recheck::check_against(Json const& against) {
   for (std::string const& problem : against_problems(dir_, options_.against, subject_, cells_,
                                                      query, against, certificate_.cells))
     fail(problem);
+  result_.against = options_.against;
   RecheckOptions options = options_;
   options.against.clear();
   RecheckResult const earlier = recheck(options_.against, options);

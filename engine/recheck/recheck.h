@@ -39,6 +39,8 @@ struct RecheckOptions {
 /// float32_only  examples that real numbers do not confirm
 /// share_groups  that the summary's shares were held against, one by one: all of the region, or
 ///               drawn anew; 0: it has no shares
+/// against       the directory with which it was compared, whose leaves are among those; empty: nobody
+///               looked
 /// not_checked   parts of the summary that were not looked at again: against
 struct RecheckResult {
   std::int64_t cells = 0;
@@ -52,6 +54,7 @@ struct RecheckResult {
   std::int64_t failed = 0;
   std::int64_t share_groups = 0;
   bool all_share_groups = false;
+  std::string against;
   std::vector<std::string> not_checked;
   std::vector<std::string> failures;  // the first 20: file:line or cell, what
   std::vector<std::string> open;      // the first 20 unproven leaves
