@@ -215,7 +215,10 @@ def parse():
     parser.add_argument("--profile", type=int, metavar="N", help="of each case, the N lines of source that cost most")
     parser.add_argument("--out", metavar="FOLDER", help="keeps configurations, the last run and what ptxas made there")
     parser.add_argument("--json", metavar="FILE", help="writes everything there, too")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.profile and not arguments.objects:
+        parser.error("--profile is of machine instructions: name their objects by --objects")
+    return arguments
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ struct RecheckProgress {
 
 /// threads  0: all cores
 /// effort   boxes that a leaf may be split into before it is left unproven
-/// against  the directory with which the verification was compared, which is checked as well; empty:
-///          what it says of that is not looked at
+/// against  the directory with which the verification was compared, which is checked as well;
+///          empty: what it says of that is not looked at
 struct RecheckOptions {
   ModelOptions model;
   int threads = 0;
@@ -39,8 +39,8 @@ struct RecheckOptions {
 /// float32_only  examples that real numbers do not confirm
 /// share_groups  that the summary's shares were held against, one by one: all of the region, or
 ///               drawn anew; 0: it has no shares
-/// against       the directory with which it was compared, whose leaves are among those; empty: nobody
-///               looked
+/// against       the directory with which it was compared, whose leaves are among those; empty:
+///               nobody looked
 /// not_checked   parts of the summary that were not looked at again: against
 struct RecheckResult {
   std::int64_t cells = 0;
@@ -62,10 +62,10 @@ struct RecheckResult {
 };
 
 /// Checks a finished directory of `verify`. Of what found the proofs it shares the readers, how a
-/// domain is cut into cells and the interval of a share, but no bound, no evaluation and no search.
-/// Throws Error(kNoInput |
-/// kData | kOutput), kIntegrity for files that are damaged or inputs that have changed, kUnavailable
-/// for a network whose proofs it cannot check.
+/// domain is cut into cells and the interval of a share, but no bound, no evaluation, no search.
+/// Throws Error(kNoInput | kData | kOutput), kIntegrity for files that are damaged or inputs that
+/// have changed, kUnavailable for a network whose proofs it cannot check, and kUsage for an
+/// `against` with which it was not compared.
 RecheckResult recheck(std::string const& dir, RecheckOptions const& options);
 
 }  // namespace fairlane

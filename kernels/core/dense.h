@@ -84,8 +84,8 @@ enum class Finish { kNone, kRelu, kReluGradient, kLogits };
 ///                                 what is read at once
 /// load_side<kOf>(p, x), store_side<kOf>(x, p)  a lane's values of as many packs as x has, of kOf
 ///                                 that lie side by side; p: of the first of them
-/// own_side<kOf>(p), store_own(x, own)  the same in two steps, of which the first computes an address
-///                                 that stays one: for rows of which nobody knows how far they lie
+/// own_side<kOf>(p), store_own(x, own)  the same in two steps, the first of which computes an
+///                                 address that stays one: for rows at places that are not known
 /// kMostSums                       sums that its registers hold at once
 /// settle()                        the pack's other threads are here, too: where memory is one
 ///                                 thread's in one layout, and another's in the other

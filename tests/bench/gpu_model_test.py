@@ -16,6 +16,7 @@ from estimate import Estimator, straight_line, without
 from measure import between_setup_and_end, read_instances
 from run_costs import CLASSES, MEASURES, Event, count, difference, read_run, short_name, split_findings
 from sass import Sass, class_of, ptx_of, ptx_target, read_listing, read_ptxas
+from source_lines import UNKNOWN, by_line, places_of, profile_text
 from subjects import random_network
 
 COLUMNS = [*CLASSES, *MEASURES]
@@ -196,6 +197,23 @@ $k0$__internal_0_$__cuda_sm3x_div_rn_noftz_f32_slowpath:
         estimator = Estimator(Constants(), "H200", 700, {"k0": collections.Counter(ffma=10, integer=30)})
         issued, made = estimator.instructions(launch)
         self.assertEqual((40.0, 10.0, 30.0), (issued, made["ffma"], made["integer"]))
+
+    def test_instructions_come_from_lines_of_source(self):
+        ptx = (".version 8.0\n.visible .entry k()\nadd.s32\n.loc 1 20 3\nfma.rn.f32\n"
+               ".loc 2 7 1, function_name $L_x, inlined_at 1 21 5\nfma.rn.f32\n"
+               '.file 1 "/somewhere/walk.h"\n.file 2 "pack.h"\n')
+        places = places_of(ptx)
+        self.assertEqual([UNKNOWN, "walk.h:20", "pack.h:7 < walk.h:21"], [places[i] for i in (2, 4, 6)])
+        listing = ["//----- .text.k -----", "k:"]
+        for address, (line, op) in enumerate([(3, "IADD3 R0, R1"), (5, "FFMA R2, R3"), (7, "FFMA R2, R3")]):
+            listing += [f"//## File \"x\", line {line}", f"        /*{16 * address:04x}*/    {op} ;"]
+        code = read_listing(listing)["k"]
+        executed = collections.namedtuple("Executed", "lines")([[3, 2, 9], [5, 4, 9], [7, 10, 9]])
+        found = by_line(executed, code, places)
+        self.assertEqual({UNKNOWN: {"integer": 2}, "walk.h:20": {"ffma": 4}, "pack.h:7 < walk.h:21": {"ffma": 10}},
+                         {place: dict(classes) for place, classes in found.items()})
+        first = profile_text("k", found, 2, 1).splitlines()[1]
+        self.assertEqual("     62.5 %  pack.h:7 < walk.h:21  (ffma 5)", first)
 
     def test_classes(self):
         named = {"FFMA": "ffma", "IMAD.MOV.U32": "move", "IMAD.WIDE": "imad", "ISETP.GE": "integer",

@@ -24,7 +24,8 @@ struct WalkDevice {
 
 inline constexpr std::int64_t kMostWalkLanes = 1 << 20;  // groups at once, of stored logits
 
-/// most: groups at once, where their logits are stored. notice: as DeviceOptions::notice. Throws Error(kMemory | kUnavailable).
+/// most: groups at once, where their logits are stored. notice: as DeviceOptions::notice. Throws
+/// Error(kMemory | kUnavailable).
 std::unique_ptr<Walker> make_device_walker(PackedSubject const& packed,
                                            std::vector<WalkDevice> const& devices,
                                            std::vector<ValueList> lists, std::int64_t most,
