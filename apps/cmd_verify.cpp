@@ -3,7 +3,6 @@
 
 #include <initializer_list>
 #include <memory>
-#include <utility>
 
 #include "apps/arguments.h"
 #include "apps/commands.h"
@@ -78,31 +77,32 @@ RelaxedBy parse_relaxed(std::string const& text) {
   return {name, static_cast<std::int32_t>(by)};
 }
 
-/// Refuses what the manifest of a directory to check has.
+/// Refuses what says nothing about a directory to check.
 void take_no_query(VerifyArguments const& arguments) {
   VerifyArguments const none;
-  for (auto const& [given, name] : std::initializer_list<std::pair<bool, char const*>>{
-           {!arguments.config.path.empty(), "CONFIG"},
-           {!arguments.region.ranges.empty(), "--range"},
-           {!arguments.region.tuples.empty(), "--tuple"},
-           {arguments.region.rows, "--rows"},
-           {arguments.cells != none.cells, "--cells"},
-           {arguments.semantics != none.semantics, "--semantics"},
-           {!arguments.relaxed.empty(), "--relax"},
-           {!arguments.where.empty(), "--where"},
-           {!arguments.margin.empty(), "--margin"},
-           {!arguments.boxes.empty(), "--boxes"},
-           {!arguments.quantify.empty(), "--quantify"}}) {
-    if (given) {
-      throw usage_error(
-          fmt::format("--check DIR takes no {}: the directory's manifest.json has it", name));
-    }
-  }
-  for (auto const& [given, name] :
-       std::initializer_list<std::pair<bool, char const*>>{{arguments.fairify_csv, "--fairify-csv"},
-                                                           {!arguments.vnnlib.empty(), "--vnnlib"},
-                                                           {arguments.overwrite, "--overwrite"}}) {
-    if (given) throw usage_error(fmt::format("--check DIR takes no {}: it writes nothing", name));
+  constexpr char const* kRecorded = "the directory's manifest.json has it";
+  constexpr char const* kWritten = "it writes nothing";
+  struct Option {
+    bool given;
+    char const* name;
+    char const* why;
+  };
+  for (auto const& [given, name, why] : std::initializer_list<Option>{
+           {!arguments.config.path.empty(), "CONFIG", kRecorded},
+           {!arguments.region.ranges.empty(), "--range", kRecorded},
+           {!arguments.region.tuples.empty(), "--tuple", kRecorded},
+           {arguments.region.rows, "--rows", kRecorded},
+           {arguments.cells != none.cells, "--cells", kRecorded},
+           {arguments.semantics != none.semantics, "--semantics", kRecorded},
+           {!arguments.relaxed.empty(), "--relax", kRecorded},
+           {!arguments.where.empty(), "--where", kRecorded},
+           {!arguments.margin.empty(), "--margin", kRecorded},
+           {!arguments.boxes.empty(), "--boxes", kRecorded},
+           {!arguments.quantify.empty(), "--quantify", kRecorded},
+           {arguments.fairify_csv, "--fairify-csv", kWritten},
+           {!arguments.vnnlib.empty(), "--vnnlib", kWritten},
+           {arguments.overwrite, "--overwrite", kWritten}}) {
+    if (given) throw usage_error(fmt::format("--check DIR takes no {}: {}", name, why));
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "apps/console.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -133,8 +135,10 @@ std::string recheck_text(RecheckResult const& result) {
               fmt::format("{}  (its proofs were checked, too)", escaped(result.against)));
   }
   if (!result.not_checked.empty()) {
-    facts.add("not checked", fmt::format("{}  (of summary.json; name its directory: --against DIR)",
-                                         fmt::join(result.not_checked, ", ")));
+    bool const against = std::ranges::count(result.not_checked, "against") > 0;
+    facts.add("not checked",
+              fmt::format("{}  (of summary.json{})", fmt::join(result.not_checked, ", "),
+                          against ? "; --against DIR names the other directory" : ""));
   }
   facts.add("unproven", with_commas(result.unproven) +
                             (result.unproven > 0 ? "  (leaves; try a larger --effort)" : ""));

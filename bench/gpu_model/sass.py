@@ -124,11 +124,12 @@ def mark_strayed(code):
         while at < len(reached) and not reached[at]:
             reached[at] = True
             made = code.instructions[at]
-            if made.op != "BRA.DIV":
-                open_ends += aims[at]
-            if made.op.split(".")[0] in LEAVES and made.op != "BRA.DIV" and not made.guarded:
-                break
             at += 1
+            if made.op == "BRA.DIV":
+                continue
+            open_ends += aims[at - 1]
+            if made.op.split(".")[0] in LEAVES and not made.guarded:
+                break
     for made, seen in zip(code.instructions, reached):
         made.strayed = not seen
 
@@ -171,6 +172,15 @@ def ptx_target(ptx):
     return " ".join(found.groups()) if found else ""
 
 
+def executed(kernel, code):
+    """Each instruction of a kernel and how often it ran: as often as its line of PTX, but for what is slow
+    or strayed."""
+    times = collections.Counter()
+    for line, count, _ in kernel.lines:
+        times[line] = max(times[line], count)
+    return [(made, times[made.line]) for made in code.instructions if not made.slow and not made.strayed]
+
+
 class Sass:
     """What ptxas makes of the PTX in objects: the PTX that the simulator executes.
 
@@ -204,13 +214,9 @@ class Sass:
         return {kernel.symbol: self.mix(kernel) for kernel in run.kernels if kernel.symbol in self.code}
 
     def mix(self, kernel):
-        executed = collections.Counter()
-        for line, times, _ in kernel.lines:
-            executed[line] = max(executed[line], times)
         sums = collections.Counter()
-        for made in self.code[kernel.symbol].instructions:
-            if not made.slow and not made.strayed:
-                sums[class_of(made.op)] += executed[made.line]
+        for made, times in executed(kernel, self.code[kernel.symbol]):
+            sums[class_of(made.op)] += times
         wanted, found = (sum(of[c] for c in ANCHORS) for of in (kernel.ptx, sums))
         if 0 < wanted < found:
             sums = collections.Counter({c: n * wanted // found for c, n in sums.items()})

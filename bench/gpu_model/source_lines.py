@@ -5,7 +5,7 @@ Needs objects with line numbers (CMake: FAIRLANE_GPUSIM_LINES); without them eve
 import collections
 import re
 
-from sass import class_of
+from sass import class_of, executed
 
 FILE = re.compile(r'\s*\.file\s+(\d+)\s+"(?:.*/)?([^"/]+)"', re.ASCII)
 PLACE = re.compile(r"\s*\.loc\s+(\d+) (\d+)", re.ASCII)
@@ -31,14 +31,10 @@ def places_of(ptx):
 
 def by_line(kernel, code, places):
     """{place: {class: executed instructions}} of a kernel in a run."""
-    executed = collections.Counter()
-    for line, times, _ in kernel.lines:
-        executed[line] = max(executed[line], times)
     found = collections.defaultdict(collections.Counter)
-    for made in code.instructions:
-        if made.slow or made.strayed or executed[made.line] == 0:
-            continue
-        found[places[made.line - 1]][class_of(made.op)] += executed[made.line]
+    for made, times in executed(kernel, code):
+        if times > 0:
+            found[places[made.line - 1]][class_of(made.op)] += times
     return found
 
 

@@ -18,17 +18,11 @@ constexpr std::int64_t kDrawsForOne = 64;  // where few groups exist
 }  // namespace
 
 void GroupTeller::add(std::vector<std::int32_t> const& entries, GroupTally& tally) const {
-  std::vector<std::int32_t> row(domain_.attributes());
-  bool const exists = !existence_.constrained() || std::ranges::any_of(variants_, [&](int v) {
-    domain_.row(entries, v, row.data());
-    return existence_.exists(row.data());
-  });
-  if (!exists) return;
   GroupBox point;
   for (std::int32_t const entry : entries) point.push_back({entry, entry});
+  if (existence_.possible(point, variants_).empty()) return;
   ++tally.groups;
-  tally.not_fair +=
-      groups_.are_fair(point, variants_, existence_.constrained() ? &existence_ : nullptr) ? 0 : 1;
+  tally.not_fair += groups_.are_fair(point, variants_, &existence_) ? 0 : 1;
 }
 
 GroupTally GroupTeller::count(std::int64_t first, std::int64_t last) const {

@@ -334,6 +334,7 @@ void Recheck::check_shares(Json const& shares) {
         tally.not_fair += found.not_fair;
       });
   result_.share_groups = tally.groups;
+  if (tally.groups == 0 && !result_.all_share_groups) result_.not_checked.emplace_back("shares");
   for (std::string const& problem : share_problems(shares, all, tally, result_.all_share_groups))
     fail(fmt::format("{}/summary.json: {}", shown(dir_), problem));
 }

@@ -234,9 +234,10 @@ class DeviceWalker final : public Walker {
     if (chip_ == nullptr)
       plan_ = std::make_unique<WalkPlan>(packed, std::move(lists), packed.get().variants);
     Walk const& walk = plan_->get();
-    if (chip_ != nullptr)
-      most = std::min<std::int64_t>(kMostOnChip, (kMostCounted - 1) / packed.get().variants);
-    std::int64_t const wanted = std::min(std::max(most / walk.groups, kLeastWalkLanes), walk.heads);
+    std::int64_t const at_once =
+        chip_ == nullptr ? most : std::min(kMostOnChip, (kMostCounted - 1) / packed.get().variants);
+    std::int64_t const wanted =
+        std::min(std::max(at_once / walk.groups, kLeastWalkLanes), walk.heads);
     std::uint64_t room = ~std::uint64_t{0};
     for (auto const& on : devices)
       room = std::min(room, on.device->properties().free_memory / kMemoryShare);

@@ -48,6 +48,12 @@ class ComparedFolder {
   RunConfig config_;
 };
 
+VerifyOptions compared_with(std::string const& earlier) {
+  VerifyOptions options;
+  options.against = earlier;
+  return options;
+}
+
 VerifyOptions counted(std::int64_t boxes) {
   VerifyOptions options;
   options.quantify = boxes;
@@ -113,9 +119,7 @@ TEST(CheckedShares, TellWhateverIsNotSo) {
 TEST(CheckedAgainst, LooksAtBothVerifications) {
   ComparedFolder folder;
   std::string const before = folder.verified("before", 1.0F);
-  VerifyOptions options;
-  options.against = before;
-  Forgery const forgery(folder.verified("after", 0.1F, options));
+  Forgery const forgery(folder.verified("after", 0.1F, compared_with(before)));
   Checked const alone = forgery.check();
   EXPECT_TRUE(alone.accepted()) << alone.text();
   EXPECT_EQ(alone.result.not_checked, std::vector<std::string>{"against"});
@@ -128,9 +132,7 @@ TEST(CheckedAgainst, LooksAtBothVerifications) {
 TEST(CheckedAgainst, TellsWhateverIsNotSo) {
   ComparedFolder folder;
   std::string const before = folder.verified("before", 1.0F);
-  VerifyOptions options;
-  options.against = before;
-  Forgery const forgery(folder.verified("after", 0.1F, options));
+  Forgery const forgery(folder.verified("after", 0.1F, compared_with(before)));
   std::string const summary = forgery.text("summary.json");
   std::string const list = forgery.text("against.csv");
   ASSERT_GT(lines_of(list).size(), 2U);
