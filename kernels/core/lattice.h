@@ -209,10 +209,10 @@ struct MovePrediction {
     for (int i = 0; i < kMoveAttributes - 1; ++i) {
       int const c = draw.column[i];
       std::int32_t const by = draw.by[i];
-      if (by == 0) continue;
-      auto const beyond = by > 0 ? P::less_i(P::splat_i(s.high[c] - by), code(c))
-                                 : P::less_i(code(c), P::splat_i(s.low[c] - by));
-      outside = P::lor(outside, beyond);
+      if (c < 0) continue;
+      I const x = code(c);
+      outside = P::lor(outside, P::lor(P::less_i(P::splat_i(s.high[c] - by), x),
+                                       P::less_i(x, P::splat_i(s.low[c] - by))));
       shift(c, P::splat(static_cast<float>(by)));
     }
     LatticeMove<P> out{zero, zero};
@@ -385,31 +385,41 @@ template <Pack P>
 FL_HOST_DEVICE void plan_trials(Subject const& s, MoveTable const& table, PlanLanes const& lanes,
                                 long first) {
   constexpr int kN = P::kLanes;
+  constexpr int kTogether = kN > 1 ? 16 : 1;  // draws whose predictions do not wait for each other
   TrialPlans<P> plans(table.tested, table.trials);
-  std::int32_t solved[kN];
-  std::int32_t move_class[kN];
-  float rates[kN];
+  std::int32_t solved[kTogether][kN];
+  std::int32_t move_class[kTogether][kN];
+  float rates[kTogether][kN];
+  std::uint64_t promising[kTogether];
   MovePrediction<P> prediction(s, lanes, first);
-  for (int d = 0; d < table.count; ++d) {
-    MoveDraw const& draw = table.draws[d];
+  for (int at = 0; at < table.count; at += kTogether) {
     auto const worst = P::load(plans.worst);
-    if (!P::any(P::splat(draw.bound) > worst)) break;
-    LatticeMove<P> const move = prediction.move(draw);
-    auto const moves = P::less_i(P::splat_i(kMoveCentres - 1), move.move_class);
-    auto const rate = P::lookup(table.rate, move.move_class) * P::splat(draw.weight);
-    std::uint64_t bits = P::mask_bits(P::land(moves, rate > worst));
-    if (bits != 0 && s.feasible.finding_rules > 0)
-      bits &= P::mask_bits(prediction.may_find(draw, move.solved));
-    if (bits == 0) continue;
-    P::store_i(move.solved, solved);
-    P::store_i(move.move_class, move_class);
-    P::store(rate, rates);
-    KeyChange const change(lanes, draw, 0);
-    for (; bits != 0; bits &= bits - 1) {
-      int const i = lowest_bit(bits);
-      std::uint32_t const trial = TrialWord::pack(d, solved[i], move_class[i]);
-      plans.add(i, TrialPlan::order_of(rates[i], trial),
-                hash_after(lanes, draw, change, solved[i], first + i));
+    if (!P::any(P::splat(table.draws[at].bound) > worst)) break;
+    int const n = table.count - at < kTogether ? table.count - at : kTogether;
+    for (int k = 0; k < n; ++k) {
+      MoveDraw const& draw = table.draws[at + k];
+      LatticeMove<P> const move = prediction.move(draw);
+      auto const moves = P::less_i(P::splat_i(kMoveCentres - 1), move.move_class);
+      auto const rate = P::lookup(table.rate, move.move_class) * P::splat(draw.weight);
+      promising[k] = P::mask_bits(P::land(moves, rate > worst));
+      P::store_i(move.solved, solved[k]);
+      P::store_i(move.move_class, move_class[k]);
+      P::store(rate, rates[k]);
+    }
+    for (int k = 0; k < n; ++k) {
+      std::uint64_t bits = promising[k];
+      if (bits == 0) continue;
+      MoveDraw const& draw = table.draws[at + k];
+      if (s.feasible.finding_rules > 0)
+        bits &= P::mask_bits(prediction.may_find(draw, P::load_i(solved[k])));
+      KeyChange const change(lanes, draw, 0);
+      for (; bits != 0; bits &= bits - 1) {
+        int const i = lowest_bit(bits);
+        if (!(rates[k][i] > plans.worst[i])) continue;
+        std::uint32_t const trial = TrialWord::pack(at + k, solved[k][i], move_class[k][i]);
+        plans.add(i, TrialPlan::order_of(rates[k][i], trial),
+                  hash_after(lanes, draw, change, solved[k][i], first + i));
+      }
     }
   }
   plans.settle();

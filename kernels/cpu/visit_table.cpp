@@ -11,6 +11,7 @@
 
 #include "base/divisor.h"
 #include "base/error.h"
+#include "base/large_pages.h"
 #include "base/thread_pool.h"
 
 #if defined(__SANITIZE_THREAD__)
@@ -75,9 +76,7 @@ ZeroedMemory::ZeroedMemory(std::size_t bytes) : bytes_(bytes) {
     throw Error(ExitCode::kMemory, "out of memory: " + std::to_string(bytes >> 20) +
                                        " MiB for the record of visited inputs; lower memory_limit");
   }
-#ifdef MADV_HUGEPAGE
-  madvise(data_, bytes, MADV_HUGEPAGE);
-#endif
+  use_large_pages(data_, bytes);
 }
 
 ZeroedMemory::~ZeroedMemory() {
@@ -265,9 +264,12 @@ void VisitTable::rehash(std::uint64_t capacity) {
     return;
   }
   // Where homes are hashes, their order stays, so that threads hardly meet.
-  constexpr std::int64_t kPiece = 1 << 12;  // slots
+  constexpr std::int64_t kPiece = 1 << 12;           // slots
+  constexpr std::uint64_t kWorthThreads = 1U << 20;  // new slots, whose pages come meanwhile
   ThreadPool pool;
-  int const threads = 1 + pool.reserve(threads_ - 1);  // where memory is short, none may start
+  int threads = 1;
+  if (capacity_ >= kWorthThreads)
+    threads += pool.reserve(threads_ - 1);  // where memory is short, none may start
   pool.share(threads, 0, static_cast<std::int64_t>(old_capacity), kPiece,
              [&](int, std::int64_t first, std::int64_t count) {
                for (std::int64_t i = first; i < first + count; ++i) move_in(old[i]);

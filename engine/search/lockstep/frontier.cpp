@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "base/large_pages.h"
+
 namespace fairlane {
 namespace {
 
@@ -30,6 +32,20 @@ constexpr std::array<double, kOriginKinds> kHoped = {1.0, 1.0, 0.5, 0.25, 0.1, 0
                                                      0.1, 0.1, 0.1, 0.1,  0.1};
 constexpr double kHopedTests = 64.0;  // that this is worth
 
+/// Bytes that hold every code of the domain.
+int code_bytes_of(PackedSubject const& packed) {
+  Subject const& s = packed.get();
+  std::int32_t lowest = 0;
+  std::int32_t highest = 0;
+  for (int c = 0; c < s.columns; ++c) {
+    for (std::int32_t const end : {s.low[c], s.high[c]}) {  // lists ascend
+      lowest = std::min(lowest, packed.code_at(c, end));
+      highest = std::max(highest, packed.code_at(c, end));
+    }
+  }
+  return OriginQueue::bytes_for(lowest, highest);
+}
+
 double pow2_ceil_log(double count) { return std::ceil(std::log2(std::max(count, 1.0))); }
 
 }  // namespace
@@ -46,7 +62,10 @@ Frontier::Frontier(PackedSubject const& subject, std::uint64_t seed, Size const&
   constexpr double kBitsPerTest = 16.0;
   log2_bits_ =
       std::clamp(static_cast<int>(pow2_ceil_log(size.tests * kBitsPerTest)), kLeastBits, kMostBits);
-  tested_.resize((std::size_t{1} << log2_bits_) / 64);
+  std::size_t const tested_words = (std::size_t{1} << log2_bits_) / 64;
+  tested_.reserve(tested_words);
+  use_large_pages(tested_.data(), tested_words * sizeof(std::uint64_t));
+  tested_.resize(tested_words);
   Subject const& s = subject.get();
   for (int i = 0; i < s.movable_count; ++i) {
     int const c = s.movable[i];
@@ -56,9 +75,10 @@ Frontier::Frontier(PackedSubject const& subject, std::uint64_t seed, Size const&
     halves_.push_back({attribute, subject.code_at(c, std::min(middle + 1, s.high[c]))});
   }
   cells_.resize(kCells);
+  int const code_bytes = code_bytes_of(subject);
   std::size_t const hits = std::max(size.hit_bytes / (width() * sizeof(std::int32_t)), kLeastRoom);
   for (std::size_t kind = 0; kind < kOriginKinds; ++kind)
-    queues_.push_back({OriginQueue(width(), is_idi(kind) ? hits : kLeastRoom), 0, {}});
+    queues_.push_back({OriginQueue(width(), is_idi(kind) ? hits : kLeastRoom, code_bytes), 0, {}});
 }
 
 int Frontier::threads_for(std::int64_t lanes) const {
@@ -97,7 +117,7 @@ void Frontier::add_hit(std::int32_t const* row) {
   std::size_t const number = queue.waiting.size();
   bool const has_room = number < queue.waiting.room();
   if (has_room) queue.waiting.extend(1);
-  if (auto const place = place_of(kKind, number)) put(kKind, *place, row, 0);
+  if (auto const place = place_of(kKind, number)) queue.waiting.put(*place, row, cell_of(row));
   if (!has_room) ++queue.replaceable;
 }
 
@@ -162,7 +182,7 @@ void Frontier::take_rows() {
   std::int32_t* const to = wave_.rows.data() + static_cast<std::size_t>(wave_.starts) * width();
   share(wave_.kinds.size(), [&](std::size_t i) {
     auto const& queue = queues_[wave_.kinds[i]].waiting;
-    std::copy_n(queue.taken_row(slots_of_wave_[i]), width(), to + i * width());
+    queue.get_taken(slots_of_wave_[i], to + i * width());
   });
   for (std::size_t i = 0; i < wave_.kinds.size(); ++i)
     queues_[wave_.kinds[i]].waiting.release(slots_of_wave_[i]);
@@ -247,7 +267,8 @@ void Frontier::write(CheckpointWriter& state) const {
     constexpr std::size_t kTogether = 1024;  // rows
     std::vector<std::int32_t> rows;
     for (std::size_t place = 0; place < queue.size(); ++place) {
-      rows.insert(rows.end(), queue.row(place), queue.row(place) + width());
+      rows.resize(rows.size() + width());
+      queue.get(place, &rows[rows.size() - width()]);
       if (place + 1 < queue.size() && (place + 1) % kTogether != 0) continue;
       state.write(rows);
       rows.clear();
@@ -275,16 +296,19 @@ bool Frontier::read(CheckpointReader const& state) {
   for (std::size_t kind = 0; kind < kOriginKinds; ++kind) {
     Queue& queue = queues_[kind];
     auto const rows = state.values<std::int32_t>(queue_section(kind));
-    queue.waiting = OriginQueue(width(), queue.waiting.room());
+    queue.waiting.clear();
     queue.waiting.extend(rows.size() / width());
-    share(queue.waiting.size(), [&](std::size_t i) { put(kind, i, &rows[i * width()], 0); });
+    share(queue.waiting.size(), [&](std::size_t i) {
+      std::int32_t const* const row = &rows[i * width()];
+      queue.waiting.put(i, row, cell_of(row));
+    });
     queue.yield = {yields.at(2 * kind), yields.at(2 * kind + 1)};
     queue.replaceable = static_cast<std::uint64_t>(counts.at(4 + kind));
   }
   starts_ = {yields.at(2 * kOriginKinds), yields.at(2 * kOriginKinds + 1)};
   moves_.restore(state.values<double>(kMoves));
   effort_.restore(state.values<double>(kEffort));
-  tested_ = state.values<std::uint64_t>(kTested);
+  std::ranges::copy(state.values<std::uint64_t>(kTested), tested_.begin());
   cells_ = state.values<std::uint32_t>(kOrigins);
   waves_ = static_cast<std::uint32_t>(counts.at(0));
   next_start_ = counts.at(1);

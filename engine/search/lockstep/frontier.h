@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -128,6 +129,21 @@ class Frontier {
   /// What a test of a wave is for the queues: the kind of origin that its row becomes, or kNothing.
   using Fate = std::uint8_t;
 
+  /// A test's bit of tested_, its place among the wave's fates, and whether the bit was set before.
+  struct TestedBit {
+    std::uint64_t bit;
+    std::uint32_t test;
+    bool known;
+  };
+
+  /// What a thread lists of the wave's tests, and marks.
+  /// bits   [threads] for those who look after them, a range of bits each
+  /// added  own bits that were not set before
+  struct MarkedPart {
+    std::vector<std::vector<TestedBit>> bits;
+    std::vector<std::uint32_t> added;
+  };
+
   /// A row that takes the place of another hit. word: how it was moved
   struct Replacement {
     std::size_t kind;
@@ -190,6 +206,11 @@ class Frontier {
   std::uint16_t cell_of(std::int32_t const* row) const;
   /// Which of the wave's groups were tested before -> fates_; all count as tested from now on.
   void mark_tested(WaveResults const& results);
+  /// Lists what lanes [begin, end) tested, for those who look after the bits.
+  void list_tests(WaveResults const& results, std::size_t begin, std::size_t end,
+                  MarkedPart& part) const;
+  /// Marks the listed tests' groups, all of whose bits are the caller's. added: gets new bits
+  void mark_listed(std::span<TestedBit> bits, std::vector<std::uint32_t>& added);
   /// Counts lanes [begin, end) of the wave, and finds their fates. tests [end]: out
   Tally count_lanes(WaveResults const& results, std::int64_t begin, std::int64_t end,
                     std::uint32_t* tests);
@@ -204,8 +225,9 @@ class Frontier {
   /// Where row number `number` of a queue goes: behind the last one, while there is room. Then it
   /// takes the place of another hit, or has none.
   std::optional<std::size_t> place_of(std::size_t kind, std::size_t number) const;
-  /// Puts a row, moved as the word says, at its place in a queue. Any thread.
-  void put(std::size_t kind, std::size_t place, std::int32_t const* row, std::uint32_t word);
+  /// Puts a row, moved as the word says, at its place in a queue. Any thread. moved: working memory
+  void put(std::size_t kind, std::size_t place, std::int32_t const* row, std::uint32_t word,
+           std::vector<std::int32_t>& moved);
   void end_wave();
   /// Whether a bit of the tested groups was set; it is from now on.
   bool test_and_set(std::uint64_t bit);

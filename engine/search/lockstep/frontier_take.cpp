@@ -75,13 +75,11 @@ std::optional<std::size_t> Frontier::place_of(std::size_t kind, std::size_t numb
   return drawn;
 }
 
-void Frontier::put(std::size_t kind, std::size_t place, std::int32_t const* row,
-                   std::uint32_t word) {
-  OriginQueue& queue = queues_[kind].waiting;
-  std::int32_t* const to = queue.row(place);
-  std::copy_n(row, width(), to);
-  if (word != 0) move(word, to);
-  queue.cell(place) = cell_of(to);
+void Frontier::put(std::size_t kind, std::size_t place, std::int32_t const* row, std::uint32_t word,
+                   std::vector<std::int32_t>& moved) {
+  moved.assign(row, row + width());
+  if (word != 0) move(word, moved.data());
+  queues_[kind].waiting.put(place, moved.data(), cell_of(moved.data()));
 }
 
 void Frontier::take(WaveResults const& results, std::vector<std::uint32_t>& tests) {
@@ -101,53 +99,67 @@ void Frontier::take(WaveResults const& results, std::vector<std::uint32_t>& test
 }
 
 void Frontier::mark_tested(WaveResults const& results) {
+  constexpr std::size_t kTogether = 512;  // lanes of a part, so that their bits stay in cache
   auto const starts = static_cast<std::size_t>(wave_.starts);
   std::size_t const origins = wave_.kinds.size();
-  auto const trials = static_cast<std::size_t>(results.trials);
-  std::vector<std::uint64_t> start_hashes(starts);
-  share(starts, [&](std::size_t i) { start_hashes[i] = hash_of(&wave_.rows[i * width()]); });
-  fates_.resize(starts + trials * origins);
-  int const parts = threads_for(wave_.count());
-  std::vector<std::vector<std::uint32_t>> set(static_cast<std::size_t>(parts));
-  pool_.run(parts, [&](int part) {
-    struct OwnBit {
-      std::uint64_t bit;
-      std::size_t test;
-    };
-    constexpr std::size_t kTogether = 256;  // lanes, so that their bits fit the nearest cache
-    constexpr std::size_t kAhead = 16;      // bits that come meanwhile
-    std::vector<OwnBit> own;
-    std::vector<std::uint32_t> added;
-    auto const add = [&](std::uint64_t hash, std::size_t test) {
-      std::uint64_t const bit = TestedGroups::bit_of(hash, log2_bits_);
-      auto const owner = bit / 64 * static_cast<std::uint64_t>(parts) >> (log2_bits_ - 6);
-      if (owner == static_cast<std::uint64_t>(part)) own.push_back({bit, test});
-    };
-    auto const mark = [&] {
-      for (std::size_t k = 0; k < own.size(); ++k) {
-        if (k + kAhead < own.size()) __builtin_prefetch(&tested_[own[k + kAhead].bit / 64], 1);
-        bool const known = test_and_set(own[k].bit);
-        fates_[own[k].test] = known ? kKnownGroup : kNewGroup;
-        if (!known) added.push_back(static_cast<std::uint32_t>(own[k].bit));
-      }
-      own.clear();
-    };
-    for (std::size_t i = 0; i < starts; ++i) add(start_hashes[i], i);
-    mark();
-    for (std::size_t first = 0; first < origins; first += kTogether) {
-      for (std::size_t i = first; i < std::min(first + kTogether, origins); ++i) {
-        for (std::size_t test = i; test < trials * origins; test += origins) {
-          if (TrialWord::moves(results.words[test])) add(results.hashes[test], starts + test);
-        }
-      }
-      mark();
-    }
-    set[static_cast<std::size_t>(part)] = std::move(added);
-  });
+  fates_.resize(starts + static_cast<std::size_t>(results.trials) * origins);
   added_.clear();
-  for (auto const& bits : set) added_.insert(added_.end(), bits.begin(), bits.end());
+  auto const parts = static_cast<std::size_t>(threads_for(wave_.count()));
+  std::vector<MarkedPart> marked(parts);
+  for (MarkedPart& part : marked) part.bits.resize(parts);
+  auto const all = static_cast<std::size_t>(wave_.count());
+  for (std::size_t first = 0; first < all; first += parts * kTogether) {
+    auto const some = static_cast<std::int64_t>(std::min(parts * kTogether, all - first));
+    pool_.split(static_cast<int>(parts), some, [&](int part, std::int64_t begin, std::int64_t end) {
+      list_tests(results, first + static_cast<std::size_t>(begin),
+                 first + static_cast<std::size_t>(end), marked[static_cast<std::size_t>(part)]);
+    });
+    pool_.run(static_cast<int>(parts), [&](int owner) {
+      auto const mine = static_cast<std::size_t>(owner);
+      for (MarkedPart& part : marked) mark_listed(part.bits[mine], marked[mine].added);
+    });
+    // By whoever listed them: neighbouring fates are one thread's.
+    pool_.run(static_cast<int>(parts), [&](int part) {
+      for (auto const& bits : marked[static_cast<std::size_t>(part)].bits) {
+        for (TestedBit const& one : bits) fates_[one.test] = one.known ? kKnownGroup : kNewGroup;
+      }
+    });
+  }
+  for (MarkedPart const& part : marked)
+    added_.insert(added_.end(), part.added.begin(), part.added.end());
   grows_ = true;
   set_bits_ += added_.size();
+}
+
+void Frontier::list_tests(WaveResults const& results, std::size_t begin, std::size_t end,
+                          MarkedPart& part) const {
+  auto const starts = static_cast<std::size_t>(wave_.starts);
+  std::size_t const origins = wave_.kinds.size();
+  std::size_t const tests = static_cast<std::size_t>(results.trials) * origins;
+  for (auto& bits : part.bits) bits.clear();
+  auto const add = [&](std::uint64_t hash, std::size_t test) {
+    std::uint64_t const bit = TestedGroups::bit_of(hash, log2_bits_);
+    part.bits[bit / 64 * part.bits.size() >> (log2_bits_ - 6)].push_back(
+        {bit, static_cast<std::uint32_t>(test), false});
+  };
+  for (std::size_t lane = begin; lane < end; ++lane) {
+    if (lane < starts) {
+      add(hash_of(&wave_.rows[lane * width()]), lane);
+      continue;
+    }
+    for (std::size_t test = lane - starts; test < tests; test += origins) {
+      if (TrialWord::moves(results.words[test])) add(results.hashes[test], starts + test);
+    }
+  }
+}
+
+void Frontier::mark_listed(std::span<TestedBit> bits, std::vector<std::uint32_t>& added) {
+  constexpr std::size_t kAhead = 16;  // bits that come meanwhile
+  for (std::size_t k = 0; k < bits.size(); ++k) {
+    if (k + kAhead < bits.size()) __builtin_prefetch(&tested_[bits[k + kAhead].bit / 64], 1);
+    bits[k].known = test_and_set(bits[k].bit);
+    if (!bits[k].known) added.push_back(static_cast<std::uint32_t>(bits[k].bit));
+  }
 }
 
 void Frontier::Tally::add(Tally const& other) {
@@ -231,8 +243,9 @@ void Frontier::push_rows(WaveResults const& results, std::vector<Tally> const& t
                 push_lanes(results, first, last, next[p], replacements[p]);
               });
   // Several may have one place: the last one keeps it.
+  std::vector<std::int32_t> moved;
   for (auto const& some : replacements)
-    for (Replacement const& one : some) put(one.kind, one.place, one.row, one.word);
+    for (Replacement const& one : some) put(one.kind, one.place, one.row, one.word, moved);
   for (std::size_t kind = 0; kind < kOriginKinds; ++kind) {
     std::size_t const room = queues_[kind].waiting.room();
     if (is_idi(kind) && end[kind] > room) queues_[kind].replaceable += end[kind] - room;
@@ -244,13 +257,14 @@ void Frontier::push_lanes(WaveResults const& results, std::int64_t begin, std::i
                           std::vector<Replacement>& replacements) {
   auto const starts = static_cast<std::size_t>(wave_.starts);
   std::size_t const origins = wave_.kinds.size();
+  std::vector<std::int32_t> moved;
   auto const push = [&](Fate fate, std::int32_t const* row, std::uint32_t word) {
     if (fate >= kOriginKinds) return;
     std::size_t const number = next[fate]++;
     auto const place = place_of(fate, number);
     if (!place) return;
     if (number == *place) {
-      put(fate, *place, row, word);
+      put(fate, *place, row, word, moved);
     } else {
       replacements.push_back({fate, *place, row, word});
     }
