@@ -160,11 +160,11 @@ void LockstepSearch::frontier_phase() {
                 std::ceil(most_evaluations / each)});
   begin_phase(1, static_cast<std::int64_t>(origins), done());
   if (!config_.budget.instances && !config_.budget.seconds) {
-    // A miss of two members is recorded where there are no others.
-    double const recorded = variants() == 2.0 ? 1.0 : 0.5;
-    backend_.reserve(static_cast<double>(backend_.visited()) +
-                     recorded * kUsualTrials *
-                         std::max(origins - static_cast<double>(done()), 0.0) / ranks());
+    // A miss of two members is recorded where there are no others; rarely are there fewer.
+    double const recorded = variants() == 2.0 ? 1.0 : 0.8;
+    double const more = std::min(static_cast<double>(std::max(most_tests - tests, std::int64_t{0})),
+                                 most_evaluations / frontier_size().test_evaluations);
+    backend_.reserve(static_cast<double>(backend_.visited()) + recorded * more / ranks());
   }
   std::int64_t counted = -1;
   char const* reason = "";
