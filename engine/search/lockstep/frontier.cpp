@@ -13,7 +13,7 @@ namespace fairlane {
 namespace {
 
 constexpr std::size_t kLeastRoom = std::size_t{1} << 16;  // rows of a queue
-constexpr std::int64_t kStartShare = 64;  // one lane of so many starts anew in any case
+constexpr double kStartShare = 1.0 / 64;  // of lanes and evaluations that start anew in any case
 constexpr std::size_t kUnknownShare = 8;  // of a wave's origins, of a kind that is not known well
 constexpr std::size_t kFewDraws = 512;    // moves that an origin chooses from, most of them IDIs
 constexpr std::size_t kManyDraws = 1024;  // where most are not, for which good moves are rarer
@@ -146,6 +146,14 @@ std::uint16_t Frontier::cell_of(std::int32_t const* row) const {
   return static_cast<std::uint16_t>(hash_word(hash, halves) >> 48);
 }
 
+std::int64_t Frontier::least_starts(std::int64_t lanes) const {
+  auto const effort = effort_.of_wave(wave_.number);
+  double const origin = size_.evaluations(1.0, effort.trials, effort.gradients);
+  double const start = size_.evaluations(1.0, 1.0, true);
+  double const share = kStartShare * std::min(1.0, origin / start);
+  return std::max(static_cast<std::int64_t>(share * static_cast<double>(lanes)), std::int64_t{1});
+}
+
 void Frontier::draw_origins(std::size_t kind, std::size_t count) {
   constexpr std::size_t kDraws = kPhilox * kDrawnWords;
   constexpr std::size_t kAhead = 8;  // origins whose cells come meanwhile
@@ -199,7 +207,7 @@ Wave const& Frontier::next(StartRow const& start_row) {
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return rate(a) > rate(b); });
     double const of_starts = start_rate();
-    auto const origins = static_cast<std::size_t>(most - most / kStartShare);
+    auto const origins = static_cast<std::size_t>(most - least_starts(most));
     for (std::size_t const kind : order) {
       auto const left = origins - wave_.kinds.size();
       if (kind != static_cast<std::size_t>(OriginKind::kStart) && rate(kind) < of_starts) continue;

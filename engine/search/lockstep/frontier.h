@@ -195,6 +195,8 @@ class Frontier {
   double start_rate() const;
   /// Origins and starts of a wave.
   std::int64_t wave_lanes() const;
+  /// Of a wave, whatever starts have brought.
+  std::int64_t least_starts(std::int64_t lanes) const;
   /// Chooses `count` origins of a kind for the wave: each is of a few that are drawn uniformly the
   /// one in the least visited part of the domain. Their slots -> slots_of_wave_.
   void draw_origins(std::size_t kind, std::size_t count);

@@ -9,19 +9,19 @@ namespace {
 
 constexpr double kRemembered = 0.9;  // of what a wave has told, in the next one
 constexpr double kLeastTrials = 4.0;
-constexpr double kStepShare = 0.125;       // by which the number of trials changes at once
-constexpr std::uint32_t kFirstWaves = 4;   // which are of either kind in turn
-constexpr std::uint32_t kTrialWaves = 64;  // one of so many is the other kind's, to compare
+constexpr double kStepShare = 0.125;      // by which the number of trials changes at once
+constexpr double kTrialShare = 1.0 / 64;  // of all evaluations, for the other kind, to compare
 
 }  // namespace
 
 OriginEffort SearchEffort::of_wave(std::uint32_t number) const {
   bool gradients = true;
   if (skips_gradients_) {
-    bool const known =
-        number > kFirstWaves && arms_[0].evaluations > 0.0 && arms_[1].evaluations > 0.0;
+    bool const known = arms_[0].evaluations > 0.0 && arms_[1].evaluations > 0.0;
     gradients = known ? arms_[0].rate() >= arms_[1].rate() : number % 2 == 1;
-    if (known && number % kTrialWaves == 0) gradients = !gradients;
+    Arm const& other = arms_[gradients ? 1 : 0];
+    if (known && other.spent < kTrialShare * (arms_[0].spent + arms_[1].spent))
+      gradients = !gradients;
   }
   return {gradients, static_cast<int>(std::lround(arms_[gradients ? 0 : 1].trials))};
 }
@@ -30,6 +30,7 @@ void SearchEffort::learn(OriginEffort effort, EffortResult const& result, double
   if (result.evaluations == 0.0) return;
   Arm& arm = arm_of(effort.gradients);
   arm.evaluations = kRemembered * arm.evaluations + result.evaluations;
+  arm.spent += result.evaluations;
   arm.found *= kRemembered;
   double tests = 0.0;
   double found = 0.0;
@@ -48,13 +49,15 @@ void SearchEffort::learn(OriginEffort effort, EffortResult const& result, double
 
 std::vector<double> SearchEffort::state() const {
   std::vector<double> state;
-  for (Arm const& arm : arms_) state.insert(state.end(), {arm.trials, arm.evaluations, arm.found});
+  for (Arm const& arm : arms_) {
+    state.insert(state.end(), {arm.trials, arm.evaluations, arm.found, arm.spent});
+  }
   return state;
 }
 
 void SearchEffort::restore(std::span<double const> state) {
   for (std::size_t a = 0; a < arms_.size(); ++a)
-    arms_[a] = {state[3 * a], state[3 * a + 1], state[3 * a + 2]};
+    arms_[a] = {state[4 * a], state[4 * a + 1], state[4 * a + 2], state[4 * a + 3]};
 }
 
 }  // namespace fairlane

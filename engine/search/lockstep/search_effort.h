@@ -43,11 +43,12 @@ class SearchEffort {
   void restore(std::span<double const> state);
 
  private:
-  /// Waves with or without gradients; the most recent ones weigh most.
+  /// Waves with or without gradients; the most recent ones weigh most. spent: evaluations of all
   struct Arm {
     double trials = kUsualTrials;
     double evaluations = 0.0;
     double found = 0.0;
+    double spent = 0.0;
     double rate() const { return evaluations > 0.0 ? found / evaluations : 0.0; }
   };
   Arm& arm_of(bool gradients) { return arms_[gradients ? 0 : 1]; }
