@@ -107,9 +107,9 @@ struct ScalarPack {
   static FL_HD std::uint64_t mask_bits(M m) { return m ? 1 : 0; }
   static FL_HD F min(F a, F b) { return a < b ? a : b; }
   static FL_HD F max(F a, F b) { return a > b ? a : b; }
-  static FL_HD F relu(F x) { return x < 0.0F ? 0.0F : x; }
-  /// relu whose zeros are all +0, in one instruction of a GPU. It keeps NaN.
-  static FL_HD F relu_to_plus_zero(F x) {
+  /// Keeps NaN. Zeros are all +0, which takes a GPU one instruction and which no label, score or
+  /// comparison of gradients shows: SIMD packs may keep -0.
+  static FL_HD F relu(F x) {
 #ifdef __CUDA_ARCH__
     F y;
     asm("max.NaN.f32 %0, %1, 0f00000000;" : "=f"(y) : "f"(x));

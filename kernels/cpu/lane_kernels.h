@@ -13,7 +13,7 @@
 #include "kernels/core/lattice.h"
 #include "kernels/core/open_units.h"
 #include "kernels/core/visit_flags.h"
-#include "kernels/core/walk.h"
+#include "kernels/core/walk/walk.h"
 
 namespace fairlane {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/core/lattice.h"
-#include "kernels/core/walk_tiles.h"
+#include "kernels/core/walk/walk_tiles.h"
 #include "kernels/cpu/lane_kernels.h"
 
 // Defined before by the file that includes this one: match_visits and list_visits of the

@@ -73,7 +73,7 @@ struct SoloTeam {
   }
 };
 
-/// A thread that walks alone; see kernels/core/walk_members.h. Pieces of one tile come one after
+/// A thread that walks alone; see core/walk/walk_members.h. Pieces of one tile come one after
 /// the other, tile after tile.
 struct WalkSolo : SoleTally {
   using Mixed = std::uint32_t;

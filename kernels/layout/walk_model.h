@@ -1,9 +1,9 @@
-// What a walk on a device keeps on chip (kernels/core/walk_chip.h), and how it is shared out.
+// What a walk on a device keeps on chip (kernels/core/walk/walk_chip.h), and how it is shared out.
 #pragma once
 
 #include <vector>
 
-#include "kernels/core/walk_chip.h"
+#include "kernels/core/walk/walk_chip.h"
 #include "kernels/layout/tile_plan.h"
 #include "kernels/layout/walk_plan.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/core/walk.h"
+#include "kernels/core/walk/walk.h"
 #include "kernels/layout/plan.h"
 
 namespace fairlane {

@@ -1,9 +1,9 @@
-// The kernels of a walk (kernels/core/walk.h) on a device, where a head is one group: its members
+// The kernels of a walk (core/walk/walk.h) on a device, where a head is one group: its members
 // are the variants.
 #pragma once
 
-#include "kernels/core/walk_chip.h"
-#include "kernels/core/walk_tiles.h"
+#include "kernels/core/walk/walk_chip.h"
+#include "kernels/core/walk/walk_tiles.h"
 #include "kernels/device/wide_kernels.h"
 #include "kernels/layout/tile_plan.h"
 

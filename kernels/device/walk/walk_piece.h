@@ -1,7 +1,7 @@
 // What a warp does of a walk on chip: a piece of WalkGroups (kernels/device/walk/walk_kernels.h).
 #pragma once
 
-#include "kernels/core/walk_members.h"
+#include "kernels/core/walk/walk_members.h"
 #include "kernels/device/walk/walk_kernels.h"
 
 namespace fairlane {

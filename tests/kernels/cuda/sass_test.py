@@ -5,12 +5,11 @@ For every kernel of ours and every architecture of the build, as nvdisasm shows 
          by reciprocal, whose operand is none; comparisons with infinity or of a number with itself, which
          ask for infinities and NaN; and the functions of rare cases that ptxas adds to divisions and roots
          (__internal_, __cuda_sm), which treat infinities and NaN so
-  FMNMX  only as a clamp: .NAN, which keeps NaN, with a bound that is a constant. A maximum with RZ would be
-         a relu that turns -0 into +0, and one of two registers might drop a NaN: `x < 0 ? 0 : x` does neither.
+  FMNMX  only as a clamp: .NAN, which keeps NaN, with a bound that is a constant; a relu is one, which turns
+         -0 into +0, as nothing shows. One of two registers might drop a NaN.
          Kernels that ask whether one of two margins is not positive may compare their minimum with 0: a NaN
-         that it drops would not have been below 0 either; one kernel clamps wanted steps, of which those
-         that are no number count as the longest, by every backend's definition of a minimum; and in a walk,
-         whose labels and probabilities do not tell -0 from +0, relu is a maximum that keeps NaN
+         that it drops would not have been below 0 either; and one kernel clamps wanted steps, of which those
+         that are no number count as the longest, by every backend's definition of a minimum
   loops  in inner loops of multiply-adds (at least 32 FFMA, at least 40 % of the instructions), loads for each
          FFMA stay within sass_budget.json: of a kernel's largest loop and of its worst, on any architecture
 Skips where the build has no CUDA or the machine no cuobjdump and nvdisasm.
@@ -38,7 +37,6 @@ LOADS = ("LDS", "LDG", "LD")
 LARGEST, WORST = "largest_loop", "worst_loop"
 COMPARE_MINIMA = ("MarkStale", "MarginRounds")
 CLAMP_NAN_TO_A_BOUND = ("PlanLattice",)
-SEE_NO_SIGN_OF_ZERO = ("WalkGroups",)
 SAME = re.compile(r"(?:[!-]|\.reuse|\|)")
 
 
@@ -73,16 +71,10 @@ def flushes(made):
     return not tests
 
 
-def constant_bounds(made):
-    """Those of the two operands of a minimum or maximum that are constants."""
-    operands = [text.strip() for text in made.operands.split(",")]
-    return [text for text in operands[1:3] if not re.match(r"[-|]*R\d", text)]
-
-
 def clamps(made):
-    """Whether a minimum or maximum has one constant bound, and is no relu."""
-    bounds = constant_bounds(made)
-    return len(bounds) == 1 and not (made.operands.endswith("!PT") and "RZ" in bounds[0])
+    """Whether one of the two operands of a minimum or maximum is a constant."""
+    operands = [text.strip() for text in made.operands.split(",")]
+    return len([text for text in operands[1:3] if not re.match(r"[-|]*R\d", text)]) == 1
 
 
 def decides_by_maximum(made):
@@ -92,10 +84,6 @@ def decides_by_maximum(made):
 
 def decides_by_more_than_clamps(made):
     return made.op.startswith("FMNMX") and not clamps(made)
-
-
-def decides_by_more_than_relu(made):
-    return made.op.startswith("FMNMX") and not (".NAN" in made.op and len(constant_bounds(made)) == 1)
 
 
 def dense_loops(code):
@@ -154,11 +142,9 @@ class Sass(unittest.TestCase):
     def test_no_maximum_decides(self):
         rest = [kernel for kernel in self.kernels if not kernel[0].startswith(COMPARE_MINIMA)]
         clamping = [kernel for kernel in rest if kernel[0].startswith(CLAMP_NAN_TO_A_BOUND)]
-        walking = [kernel for kernel in rest if kernel[0].startswith(SEE_NO_SIGN_OF_ZERO)]
-        others = [kernel for kernel in rest if kernel not in clamping + walking]
+        others = [kernel for kernel in rest if kernel not in clamping]
         self.assertFalse("\n".join(offences(others, decides_by_maximum)))
         self.assertFalse("\n".join(offences(clamping, decides_by_more_than_clamps)))
-        self.assertFalse("\n".join(offences(walking, decides_by_more_than_relu)))
 
     def test_inner_loops_keep_to_their_budget(self):
         budget = json.loads(BUDGET.read_text(encoding="utf-8"))
@@ -187,12 +173,11 @@ $k$__internal_0_$__cuda_sm3x_div_rn_noftz_f32_slowpath:
         self.assertEqual([], offences(clean, flushes) + offences(clean, decides_by_maximum))
         for planted in ("FFMA.FTZ R0, R1, R2, R3", "FSETP.GT.FTZ.AND P0, PT, R1, R2, PT", "FADD.FTZ R0, R1, R2"):
             self.assertEqual(1, len(offences(self.listing(planted), flushes)), planted)
-        for planted in ("FMNMX R1, R1, 15, PT", "FMNMX.NAN R1, RZ, R2, !PT", "FMNMX.NAN R1, R2, R3, PT"):
+        for planted in ("FMNMX R1, R1, 15, PT", "FMNMX R1, RZ, R2, !PT", "FMNMX.NAN R1, R2, R3, PT"):
             self.assertEqual(1, len(offences(self.listing(planted), decides_by_maximum)), planted)
-        for planted in ("FMNMX R1, RZ, R2, !PT", "FMNMX.NAN R1, R2, R3, PT"):
-            self.assertEqual(1, len(offences(self.listing(planted), decides_by_more_than_relu)), planted)
+        self.assertEqual(1, len(offences(self.listing("FMNMX R1, R2, R3, PT"), decides_by_more_than_clamps)))
         relu = self.listing("FMNMX.NAN R1, RZ, R2, !PT")
-        self.assertEqual([], offences(relu, decides_by_more_than_relu))
+        self.assertEqual([], offences(relu, decides_by_maximum))
 
     def test_what_only_parted_threads_reach_is_found(self):
         votes = """//--------------------- .text.k --------------------------

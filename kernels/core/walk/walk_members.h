@@ -1,4 +1,4 @@
-// Labels of all members of a tile of heads (kernels/core/walk.h) where little memory is near: four
+// Labels of all members of a tile of heads (core/walk/walk.h) where little memory is near: four
 // members at a time, from sums of the first layer that all members share to logits, which never
 // leave it.
 //
@@ -7,8 +7,8 @@
 // the next layer leaves it out. Neighbours in a walk have many closed units in common.
 #pragma once
 
-#include "kernels/core/walk_chip.h"
-#include "kernels/core/walk_tiles.h"
+#include "kernels/core/walk/walk_chip.h"
+#include "kernels/core/walk/walk_tiles.h"
 
 namespace fairlane {
 
@@ -224,7 +224,7 @@ struct WalkMembers {
   static FL_HD bool relu(F (&x)[kM], I kept) {
     FL_UNROLL
     for (int j = 0; j < kM; ++j) {
-      x[j] = P::relu_to_plus_zero(x[j]);
+      x[j] = P::relu(x[j]);
       kept = P::or_i(kept, P::bits_of(x[j]));
     }
     return !P::any(P::lnot(LabelSet<P>::equal(kept, P::splat_i(0))));

@@ -1,9 +1,9 @@
 // What a walk keeps near the threads that run it: its network, its members, and working memory (see
-// kernels/core/walk_members.h).
+// kernels/core/walk/walk_members.h).
 #pragma once
 
 #include "kernels/core/subject.h"
-#include "kernels/core/walk.h"
+#include "kernels/core/walk/walk.h"
 
 namespace fairlane {
 

@@ -1,10 +1,10 @@
-// The lane core of a walk (kernels/core/walk.h): logits of all members of a tile of heads, and what
+// The lane core of a walk (core/walk/walk.h): logits of all members of a tile of heads, and what
 // they tell.
 #pragma once
 
 #include "kernels/core/bits.h"
 #include "kernels/core/lane_tiles.h"
-#include "kernels/core/walk.h"
+#include "kernels/core/walk/walk.h"
 
 namespace fairlane {
 
