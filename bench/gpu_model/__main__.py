@@ -19,7 +19,7 @@ from constants import Constants
 from estimate import Estimator, straight_line, without
 from measure import Bench, Failed
 from run_costs import CLASSES, SECTORS, WAVEFRONTS, count
-from sass import NoTool, Sass
+from sass import NoTool, Sass, not_of
 from source_lines import by_line, places_of, profile_text
 from subjects import Absent
 
@@ -36,7 +36,7 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(arguments.out or temporary)
         bench = Bench(arguments.fairlane, folder, listed)
-        sass = read_sass(arguments.objects, folder)
+        sass = read_sass(arguments, folder)
         results, failed = [], False
         for case in listed["cases"]:
             if arguments.only and not any(text in case["name"] for text in arguments.only):
@@ -62,12 +62,17 @@ def main():
     return 1 if failed else 0
 
 
-def read_sass(objects, folder):
+def read_sass(arguments, folder):
     """What ptxas makes of the objects, or None, with the reason on stderr."""
-    if not objects:
+    if not arguments.objects:
         return None
+    objects = sorted(pathlib.Path(arguments.objects).rglob("*.cu.o"))
+    strangers = not_of(arguments.fairlane, objects)
+    if strangers:
+        raise SystemExit(f"gpu_model: {strangers[0]}: its PTX is not what {arguments.fairlane} executes; build both "
+                         "together (target fairlane-gpusim)")
     try:
-        return Sass(sorted(pathlib.Path(objects).rglob("*.cu.o")), folder)
+        return Sass(objects, folder)
     except NoTool as problem:
         print(f"counts stay those of PTX: {problem}", file=sys.stderr)
         return None

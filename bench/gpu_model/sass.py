@@ -166,6 +166,12 @@ def ptx_of(blob):
     return blob[blob.rfind(b"\0", 0, at) + 1:blob.find(b"\0", at)].decode()
 
 
+def not_of(program, objects):
+    """Those of the objects whose PTX is not what a program executes: they were built apart."""
+    blob = pathlib.Path(program).read_bytes()
+    return [path for path in objects if ptx_of(path.read_bytes()).encode() not in blob]
+
+
 def ptx_target(ptx):
     """'9.0 sm_90': version of the language and architecture, on which counts depend."""
     found = re.search(r"\.version (\S+)\s+\.target (\w+)", ptx)

@@ -15,7 +15,7 @@ from constants import Constants
 from estimate import Estimator, straight_line, without
 from measure import between_setup_and_end, read_instances
 from run_costs import CLASSES, MEASURES, Event, count, difference, read_run, short_name, split_findings
-from sass import Sass, class_of, ptx_of, ptx_target, read_listing, read_ptxas
+from sass import Sass, class_of, not_of, ptx_of, ptx_target, read_listing, read_ptxas
 from source_lines import UNKNOWN, by_line, places_of, profile_text
 from subjects import random_network
 
@@ -231,6 +231,16 @@ $k0$__internal_0_$__cuda_sm3x_div_rn_noftz_f32_slowpath:
         self.assertEqual(ptx, ptx_of(b"\x7fELF\0\0" + ptx.encode() + b"\0more"))
         self.assertEqual("9.0 sm_90", ptx_target(ptx))
         self.assertEqual("", ptx_of(b"\x7fELF"))
+
+    def test_objects_of_another_build_are_told(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            objects = [folder / "a.cu.o", folder / "b.cu.o"]
+            for path, kernel_name in zip(objects, ("k0", "k1")):
+                path.write_bytes(b"\x7fELF\0\0\n.version 9.0\n.entry " + kernel_name.encode() + b"\0more")
+            program = folder / "program"
+            program.write_bytes(b"code\0\n.version 9.0\n.entry k0\0code")
+            self.assertEqual(objects[1:], not_of(program, objects))
 
 
 class Subjects(unittest.TestCase):
