@@ -29,7 +29,7 @@ class Walker {
     int parts = 1;
   };
   /// Whether count_open may do better than count. Devices do not yet: their warps find out which
-  /// units are closed (core/walk/walk_members.h), and bounds are computed in the host's packs.
+  /// units are closed (kernels/core/walk/walk_members.h), and bounds are of the host's packs.
   virtual bool proves() const { return false; }
   /// The same as count(), leaving out what is proven to change nothing: units that give 0 for all
   /// inputs of a box, and groups whose members are proven to have one label.

@@ -221,6 +221,8 @@ def parse():
     parser.add_argument("--out", metavar="FOLDER", help="keeps configurations, the last run and what ptxas made there")
     parser.add_argument("--json", metavar="FILE", help="writes everything there, too")
     arguments = parser.parse_args()
+    if not pathlib.Path(arguments.fairlane).is_file():
+        parser.error(f"--fairlane {arguments.fairlane}: no such file")
     if arguments.profile and not arguments.objects:
         parser.error("--profile is of machine instructions: name their objects by --objects")
     return arguments

@@ -41,8 +41,8 @@ struct RecheckOptions {
 ///               drawn anew; 0: it has no shares
 /// against       the directory with which it was compared, whose leaves are among those; empty:
 ///               nobody looked
-/// not_checked   parts of the summary that were not looked at again: against, and shares of a region
-///               of which no draw exists
+/// not_checked   parts of the summary that were not looked at: against, and shares of a region of
+///               which no draw exists
 struct RecheckResult {
   std::int64_t cells = 0;
   std::int64_t fair = 0;

@@ -20,8 +20,8 @@ struct WarpShare {
   static __device__ __forceinline__ void settle() { __syncwarp(); }
 };
 
-/// The threads of a warp; see core/walk/walk_members.h. A warp has words of its own, and the
-/// counters are a block's.
+/// The threads of a warp; see kernels/core/walk/walk_members.h. A warp has words of its own, and
+/// the counters are a block's.
 struct WalkWarp : WarpShare {
   using Word = std::uint32_t;
   using Counter = std::uint32_t;

@@ -73,8 +73,8 @@ struct SoloTeam {
   }
 };
 
-/// A thread that walks alone; see core/walk/walk_members.h. Pieces of one tile come one after
-/// the other, tile after tile.
+/// A thread that walks alone; see kernels/core/walk/walk_members.h. Pieces of one tile come one
+/// after the other, tile after tile.
 struct WalkSolo : SoleTally {
   using Mixed = std::uint32_t;
   static void merge(Mixed* word, int bit, Word bits) {

@@ -147,8 +147,8 @@ std::uint16_t Frontier::cell_of(std::int32_t const* row) const {
 }
 
 std::int64_t Frontier::least_starts(std::int64_t lanes) const {
-  auto const effort = effort_.of_wave(wave_.number);
-  double const origin = size_.evaluations(1.0, effort.trials, effort.gradients);
+  auto const [gradients, trials] = wave_.effort;
+  double const origin = size_.evaluations(1.0, trials, gradients);
   double const start = size_.evaluations(1.0, 1.0, true);
   double const share = kStartShare * std::min(1.0, origin / start);
   return std::max(static_cast<std::int64_t>(share * static_cast<double>(lanes)), std::int64_t{1});
@@ -197,8 +197,9 @@ void Frontier::take_rows() {
 }
 
 Wave const& Frontier::next(StartRow const& start_row) {
+  if (!on_its_way_) wave_.number = ++waves_;
+  wave_.effort = effort_.of_wave(wave_.number);
   if (!on_its_way_) {
-    wave_.number = ++waves_;
     wave_.kinds.clear();
     slots_of_wave_.clear();
     std::int64_t const most = wave_lanes();
@@ -227,7 +228,6 @@ Wave const& Frontier::next(StartRow const& start_row) {
     take_rows();
     on_its_way_ = true;
   }
-  wave_.effort = effort_.of_wave(wave_.number);
   moves_.draw(wave_.number, draws_of_wave(), pool_, threads_);
   return wave_;
 }

@@ -1,6 +1,6 @@
-// Labels of all members of a tile of heads (core/walk/walk.h) where little memory is near: four
-// members at a time, from sums of the first layer that all members share to logits, which never
-// leave it.
+// Labels of all members of a tile of heads (kernels/core/walk/walk.h) where little memory is near:
+// four members at a time, from sums of the first layer that all members share to logits, which
+// never leave it.
 //
 // A unit of relu that gives 0 for all lanes of all four members is closed: it adds nothing to any
 // sum, whose bits stay (but for the sign of a zero, which no label and no probability shows), and

@@ -1,5 +1,5 @@
-// The lane core of a walk (core/walk/walk.h): logits of all members of a tile of heads, and what
-// they tell.
+// The lane core of a walk (kernels/core/walk/walk.h): logits of all members of a tile of heads, and
+// what they tell.
 #pragma once
 
 #include "kernels/core/bits.h"

@@ -1,5 +1,5 @@
-// The kernels of a walk (core/walk/walk.h) on a device, where a head is one group: its members
-// are the variants.
+// The kernels of a walk (kernels/core/walk/walk.h) on a device, where a head is one group: its
+// members are the variants.
 #pragma once
 
 #include "kernels/core/walk/walk_chip.h"
