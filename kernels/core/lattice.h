@@ -13,7 +13,7 @@
 
 namespace fairlane {
 
-inline constexpr int kMostTrials = 16;     // moves that are tested from one origin
+inline constexpr int kMostTrials = 32;     // moves that are tested from one origin
 inline constexpr int kUsualTrials = 8;     // as many as that where nothing is known
 inline constexpr int kMoveAttributes = 3;  // that a move changes at most
 inline constexpr int kMoveDistances = 9;   // classes by the sum of all steps, the last: and more
@@ -274,6 +274,9 @@ struct MovePrediction {
 /// The most promising moves from one origin, best first; of equal ones the earlier draw.
 /// order  a move's rate, then its trial, whose complement is larger for earlier draws; 0: no move
 struct TrialPlan {
+  static constexpr int kTogether = 8;  // that are compared at once
+  static_assert(kMostTrials % kTogether == 0);
+
   std::uint64_t order[kMostTrials];
   std::uint64_t hash[kMostTrials];
 
@@ -293,7 +296,9 @@ struct TrialPlan {
   /// The rate exceeds worst().
   FL_HD void add(int trials, std::uint64_t candidate, std::uint64_t group) {
     bool known = false;
-    for (int t = 0; t < kMostTrials; ++t) known |= hash[t] == group;
+    for (int t = 0; t < trials; t += kTogether) {
+      for (int i = 0; i < kTogether; ++i) known |= hash[t + i] == group;
+    }
     if (known) return;
     int t = trials - 1;
     for (; t > 0 && candidate > order[t - 1]; --t) {

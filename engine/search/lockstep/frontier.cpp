@@ -1,6 +1,7 @@
 #include "engine/search/lockstep/frontier.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <span>
@@ -14,11 +15,10 @@ namespace {
 
 constexpr std::size_t kLeastRoom = std::size_t{1} << 16;  // rows of a queue
 constexpr double kStartShare = 1.0 / 64;  // of lanes and evaluations that start anew in any case
-constexpr std::size_t kUnknownShare = 8;  // of a wave's origins, of a kind that is not known well
 constexpr std::size_t kFewDraws = 512;    // moves that an origin chooses from, most of them IDIs
 constexpr std::size_t kManyDraws = 1024;  // where most are not, for which good moves are rarer
 constexpr double kLittleFound = 0.01;     // IDIs an evaluation, below which there are the most
-// An origin is the one of eight in the least visited cell: two draws of four words.
+// An origin is chosen among eight: two draws of four words.
 constexpr std::size_t kPhilox = 4;
 constexpr std::uint32_t kDrawnWords = 2;
 constexpr std::uint32_t kFirstOriginDraw = 16;  // behind the draws of moves
@@ -28,8 +28,8 @@ constexpr int kMostBits = 30;
 
 /// What origins of a kind are thought to bring before any is known, as hits a test: much, so that
 /// each is tried.
-constexpr std::array<double, kOriginKinds> kHoped = {1.0, 1.0, 0.5, 0.25, 0.1, 0.1,
-                                                     0.1, 0.1, 0.1, 0.1,  0.1};
+constexpr std::array<double, kOriginKinds> kHoped = {0.5, 0.75, 1.0, 0.4, 0.6, 0.9, 0.5, 0.25,
+                                                     0.1, 0.1,  0.1, 0.1, 0.1, 0.1, 0.1};
 constexpr double kHopedTests = 64.0;  // that this is worth
 
 /// Bytes that hold every code of the domain.
@@ -75,6 +75,8 @@ Frontier::Frontier(PackedSubject const& subject, std::uint64_t seed, Size const&
     halves_.push_back({attribute, subject.code_at(c, std::min(middle + 1, s.high[c]))});
   }
   cells_.resize(kCells);
+  constexpr std::size_t kLeastApart = 16;  // waves between families whose lowest bits are the same
+  family_waves_.resize(std::bit_ceil(static_cast<std::size_t>(wave_lanes()) * kLeastApart));
   int const code_bytes = code_bytes_of(subject);
   std::size_t const hits = std::max(size.hit_bytes / (width() * sizeof(std::int32_t)), kLeastRoom);
   for (std::size_t kind = 0; kind < kOriginKinds; ++kind)
@@ -112,12 +114,13 @@ bool Frontier::test_and_set(std::uint64_t bit) {
 void Frontier::add_hit(std::int32_t const* row) {
   if (test_and_set(TestedGroups::bit_of(hash_of(row), log2_bits_))) return;
   ++set_bits_;
-  constexpr auto kKind = static_cast<std::size_t>(OriginKind::kHit);
+  constexpr auto kKind = static_cast<std::size_t>(OriginKind::kHitMost);
   Queue& queue = queues_[kKind];
   std::size_t const number = queue.waiting.size();
   bool const has_room = number < queue.waiting.room();
   if (has_room) queue.waiting.extend(1);
-  if (auto const place = place_of(kKind, number)) queue.waiting.put(*place, row, cell_of(row));
+  if (auto const place = place_of(kKind, number))
+    queue.waiting.put(*place, row, {cell_of(row), static_cast<std::uint32_t>(number)});
   if (!has_room) ++queue.replaceable;
 }
 
@@ -156,33 +159,62 @@ std::int64_t Frontier::least_starts(std::int64_t lanes) const {
 
 void Frontier::draw_origins(std::size_t kind, std::size_t count) {
   constexpr std::size_t kDraws = kPhilox * kDrawnWords;
-  constexpr std::size_t kAhead = 8;  // origins whose cells come meanwhile
+  constexpr std::size_t kAhead = 8;  // origins whose marks come meanwhile
   OriginQueue& queue = queues_[kind].waiting;
-  std::size_t const first = wave_.kinds.size();
   std::size_t const all = queue.size();
+  count = std::min(count, all);
   std::vector<std::uint32_t> drawn(count * kDraws);
   share(count, [&](std::size_t i) {
     std::uint32_t* to = &drawn[i * kDraws];
     for (std::uint32_t draw = 0; draw < kDrawnWords; ++draw) {
-      auto const words = philox<ScalarPack>(static_cast<std::uint32_t>(first + i),
+      auto const words = philox<ScalarPack>(draws_ + static_cast<std::uint32_t>(i),
                                             static_cast<std::uint32_t>(Phase::kFrontier), waves_,
                                             kFirstOriginDraw + draw, seed_);
       for (std::uint32_t const word : words.w)
         *to++ = below<ScalarPack>(word, static_cast<std::uint32_t>(all - i));
     }
   });
+  draws_ += static_cast<std::uint32_t>(count);
+  auto const last_wave = [&](OriginMark mark) -> std::uint32_t& {
+    return family_waves_[mark.family & (family_waves_.size() - 1)];
+  };
   for (std::size_t i = 0; i < count; ++i) {
     auto const of = [&](std::size_t origin) {
       return std::span(drawn).subspan(origin * kDraws, kDraws);
     };
     if (i + kAhead < count) {
-      for (std::uint32_t const place : of(i + kAhead)) queue.prefetch_cell(place);
+      for (std::uint32_t const place : of(i + kAhead)) queue.prefetch_mark(place);
     }
-    std::size_t const chosen = *std::ranges::min_element(
-        of(i), {}, [&](std::uint32_t place) { return cells_[queue.cell(place)]; });
-    ++cells_[queue.cell(chosen)];
+    std::size_t const chosen = *std::ranges::min_element(of(i), {}, [&](std::uint32_t place) {
+      OriginMark const mark = queue.mark(place);
+      return std::pair(last_wave(mark) == waves_, cells_[mark.cell]);
+    });
+    OriginMark const mark = queue.mark(chosen);
+    if (std::exchange(last_wave(mark), waves_) == waves_) continue;
+    ++cells_[mark.cell];
     slots_of_wave_.push_back(queue.take(chosen));
     wave_.kinds.push_back(static_cast<std::uint8_t>(kind));
+  }
+}
+
+void Frontier::choose_origins(std::size_t count) {
+  std::array<std::size_t, kOriginKinds> order{};
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return rate(a) > rate(b); });
+  double const of_starts = start_rate();
+  auto const left = [&] { return count - wave_.kinds.size(); };
+  auto const draw = [&](std::size_t kind, std::size_t most) {
+    if (kind != static_cast<std::size_t>(OriginKind::kStart) && rate(kind) < of_starts) return;
+    draw_origins(kind, std::min(most, left()));
+  };
+  for (std::size_t const kind : order) {
+    bool const known =
+        queues_[kind].yield.evaluations > kHopedTests * kUsualTrials * size_.test_evaluations;
+    draw(kind, known ? left() * 3 / 4 + 1 : count / 4 + 1);
+  }
+  for (std::size_t const kind : order) {
+    if (is_idi(kind)) draw(kind, left());
   }
 }
 
@@ -202,23 +234,9 @@ Wave const& Frontier::next(StartRow const& start_row) {
   if (!on_its_way_) {
     wave_.kinds.clear();
     slots_of_wave_.clear();
+    draws_ = 0;
     std::int64_t const most = wave_lanes();
-    std::array<std::size_t, kOriginKinds> order{};
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return rate(a) > rate(b); });
-    double const of_starts = start_rate();
-    auto const origins = static_cast<std::size_t>(most - least_starts(most));
-    for (std::size_t const kind : order) {
-      auto const left = origins - wave_.kinds.size();
-      if (kind != static_cast<std::size_t>(OriginKind::kStart) && rate(kind) < of_starts) continue;
-      // What is only hoped for gets a share, but for the neighbourhood of new IDIs.
-      bool const known =
-          kind <= static_cast<std::size_t>(OriginKind::kHit) ||
-          queues_[kind].yield.evaluations > kHopedTests * kUsualTrials * size_.test_evaluations;
-      auto const share = known ? left : std::min(left, origins / kUnknownShare + 1);
-      draw_origins(kind, std::min(queued(kind), share));
-    }
+    choose_origins(static_cast<std::size_t>(most - least_starts(most)));
     wave_.starts = most - static_cast<std::int64_t>(wave_.kinds.size());
     wave_.rows.resize(static_cast<std::size_t>(most) * width());
     share(static_cast<std::size_t>(wave_.starts), [&](std::size_t i) {
@@ -248,12 +266,13 @@ LatticeStep Frontier::step() const {
 namespace {
 
 // Sections of a state.
-constexpr char const* kQueue = "frontier.queue";      // int32 [..][attributes] of each kind
-constexpr char const* kYields = "frontier.yields";    // double [kinds + 1][2] evaluations, found
-constexpr char const* kMoves = "frontier.moves";      // double, see MoveDraws::state
-constexpr char const* kEffort = "frontier.effort";    // double, see SearchEffort::state
-constexpr char const* kTested = "frontier.tested";    // uint64 bits
-constexpr char const* kOrigins = "frontier.cells";    // uint32 origins in each cell
+constexpr char const* kQueue = "frontier.queue";        // int32 [..][attributes] of each kind
+constexpr char const* kFamilies = "frontier.families";  // uint32 [..] the same
+constexpr char const* kYields = "frontier.yields";      // double [kinds + 1][2] evaluations, found
+constexpr char const* kMoves = "frontier.moves";        // double, see MoveDraws::state
+constexpr char const* kEffort = "frontier.effort";      // double, see SearchEffort::state
+constexpr char const* kTested = "frontier.tested";      // uint64 bits
+constexpr char const* kOrigins = "frontier.cells";      // uint32 origins in each cell
 constexpr char const* kCounts = "frontier.counts";    // int64: waves, next start, set bits, starts
                                                       // of the wave on its way, -1: there is none;
                                                       // replaceable of each kind
@@ -261,6 +280,7 @@ constexpr char const* kWaveRows = "frontier.wave";    // int32 of the wave on it
 constexpr char const* kWaveKinds = "frontier.kinds";  // uint8 the same
 
 std::string queue_section(std::size_t kind) { return kQueue + std::to_string(kind); }
+std::string families_section(std::size_t kind) { return kFamilies + std::to_string(kind); }
 
 }  // namespace
 
@@ -281,6 +301,11 @@ void Frontier::write(CheckpointWriter& state) const {
       state.write(rows);
       rows.clear();
     }
+    state.section(families_section(kind));
+    std::vector<std::uint32_t> families(queue.size());
+    for (std::size_t place = 0; place < queue.size(); ++place)
+      families[place] = queue.mark(place).family;
+    state.write(families);
     add(queues_[kind].yield);
   }
   add(starts_);
@@ -304,11 +329,12 @@ bool Frontier::read(CheckpointReader const& state) {
   for (std::size_t kind = 0; kind < kOriginKinds; ++kind) {
     Queue& queue = queues_[kind];
     auto const rows = state.values<std::int32_t>(queue_section(kind));
+    auto const families = state.values<std::uint32_t>(families_section(kind));
     queue.waiting.clear();
     queue.waiting.extend(rows.size() / width());
     share(queue.waiting.size(), [&](std::size_t i) {
       std::int32_t const* const row = &rows[i * width()];
-      queue.waiting.put(i, row, cell_of(row));
+      queue.waiting.put(i, row, {cell_of(row), families.at(i)});
     });
     queue.yield = {yields.at(2 * kind), yields.at(2 * kind + 1)};
     queue.replaceable = static_cast<std::uint64_t>(counts.at(4 + kind));

@@ -22,11 +22,16 @@
 
 namespace fairlane {
 
-/// Where an origin comes from; each has a queue.
+/// Where an origin comes from; each has a queue. IDIs that were no origins before are told apart by
+/// how many of the tests from the same origin met IDIs: fewer than three quarters, more, all.
 enum class OriginKind : std::uint8_t {
-  kDeep,  // an IDI that was no origin before, as TrialOutcome has it
-  kHit,   // another one; one that was an origin once; twice; more often
-  kSecond,
+  kDeepSome,  // as TrialOutcome has it
+  kDeepMost,
+  kDeepAll,
+  kHitSome,  // other IDIs
+  kHitMost,
+  kHitAll,
+  kSecond,  // one that was an origin once; twice; more often
   kThird,
   kOften,
   kNear0,  // a miss, by TrialOutcome
@@ -36,7 +41,7 @@ enum class OriginKind : std::uint8_t {
   kNear4,
   kStart,  // where a start's step towards the boundary has ended
 };
-inline constexpr std::size_t kOriginKinds = 11;
+inline constexpr std::size_t kOriginKinds = 15;
 /// Whether such origins are IDIs.
 inline bool is_idi(std::size_t kind) {
   return kind <= static_cast<std::size_t>(OriginKind::kOften);
@@ -144,12 +149,18 @@ class Frontier {
     std::vector<std::uint32_t> added;
   };
 
-  /// A row that takes the place of another hit. word: how it was moved
+  /// A row of a wave's lane, and how it was moved.
+  struct LaneRow {
+    std::size_t lane;
+    std::int32_t const* row;
+    std::uint32_t word;
+  };
+
+  /// A row that takes the place of another hit.
   struct Replacement {
     std::size_t kind;
     std::size_t place;
-    std::int32_t const* row;
-    std::uint32_t word;
+    LaneRow from;
   };
 
   /// What lanes of a wave count for: whoever counts which of them, the sums are the same.
@@ -197,9 +208,13 @@ class Frontier {
   std::int64_t wave_lanes() const;
   /// Of a wave, whatever starts have brought.
   std::int64_t least_starts(std::int64_t lanes) const;
-  /// Chooses `count` origins of a kind for the wave: each is of a few that are drawn uniformly the
-  /// one in the least visited part of the domain. Their slots -> slots_of_wave_.
+  /// Chooses up to `count` origins of a kind for the wave: each is of a few that are drawn uniformly
+  /// the one in the least visited part of the domain among those of families that the wave does not
+  /// have, as what they would test is much the same. Their slots -> slots_of_wave_.
   void draw_origins(std::size_t kind, std::size_t count);
+  /// Chooses up to `count` origins for the wave: by what their kinds bring, but no kind gets all, so
+  /// that IDIs of many parts of the domain are found; what is left goes to IDIs of any kind.
+  void choose_origins(std::size_t count);
   /// Moves the chosen origins' rows into the wave.
   void take_rows();
   /// Moves that the wave's origins choose from.
@@ -227,8 +242,8 @@ class Frontier {
   /// Where row number `number` of a queue goes: behind the last one, while there is room. Then it
   /// takes the place of another hit, or has none.
   std::optional<std::size_t> place_of(std::size_t kind, std::size_t number) const;
-  /// Puts a row, moved as the word says, at its place in a queue. Any thread. moved: working memory
-  void put(std::size_t kind, std::size_t place, std::int32_t const* row, std::uint32_t word,
+  /// Puts a row at its place in a queue. Any thread. moved: working memory
+  void put(std::size_t kind, std::size_t place, LaneRow const& from,
            std::vector<std::int32_t>& moved);
   void end_wave();
   /// Whether a bit of the tested groups was set; it is from now on.
@@ -252,6 +267,8 @@ class Frontier {
   SearchEffort effort_;
   MoveDraws moves_;                           // of the wave that is on its way
   std::vector<std::uint32_t> slots_of_wave_;  // the same: of its origins' rows
+  std::uint32_t draws_ = 0;                   // the same: of origins so far
+  std::vector<std::uint32_t> family_waves_;   // by the lowest bits of a family: its last wave
   std::vector<Fate> fates_;                   // the same: [starts], then [trials][origins]
   std::vector<std::uint64_t> tested_;         // bits, see TestedGroups
   int log2_bits_ = 0;

@@ -17,14 +17,14 @@ constexpr std::uint8_t kNothing = kOriginKinds;
 constexpr std::uint8_t kNewGroup = kNothing + 1;  // until what the test met is looked at
 constexpr std::uint8_t kKnownGroup = kNewGroup + 1;
 
-/// What a test of a new group becomes.
+/// What a test of a new group becomes, IDIs where few of the tests beside it met some.
 std::uint8_t fate_of(TrialOutcome outcome) {
   auto const kind = [](OriginKind k) { return static_cast<std::uint8_t>(k); };
   switch (outcome) {
     case TrialOutcome::kHit:
-      return kind(OriginKind::kHit);
+      return kind(OriginKind::kHitSome);
     case TrialOutcome::kDeep:
-      return kind(OriginKind::kDeep);
+      return kind(OriginKind::kDeepSome);
     case TrialOutcome::kNear0:
       return kind(OriginKind::kNear0);
     case TrialOutcome::kNear1:
@@ -42,12 +42,17 @@ std::uint8_t fate_of(TrialOutcome outcome) {
   return kNothing;
 }
 
+/// By how much kinds of IDIs lie behind those of few, where so many of an origin's tests met IDIs.
+std::uint8_t level_of(std::uint32_t met, std::uint32_t tests) {
+  return met == tests ? 2 : 4 * met >= 3 * tests ? 1 : 0;
+}
+
 /// What an origin becomes after its wave: IDIs are origins again.
 std::uint8_t fate_of_origin(std::size_t kind) {
   if (!is_idi(kind)) return kNothing;
-  constexpr auto kHit = static_cast<std::size_t>(OriginKind::kHit);
+  constexpr auto kSecond = static_cast<std::size_t>(OriginKind::kSecond);
   constexpr auto kOften = static_cast<std::size_t>(OriginKind::kOften);
-  return static_cast<std::uint8_t>(std::min(std::max(kind, kHit) + 1, kOften));
+  return static_cast<std::uint8_t>(kind < kSecond ? kSecond : std::min(kind + 1, kOften));
 }
 
 }  // namespace
@@ -75,11 +80,13 @@ std::optional<std::size_t> Frontier::place_of(std::size_t kind, std::size_t numb
   return drawn;
 }
 
-void Frontier::put(std::size_t kind, std::size_t place, std::int32_t const* row, std::uint32_t word,
+void Frontier::put(std::size_t kind, std::size_t place, LaneRow const& from,
                    std::vector<std::int32_t>& moved) {
-  moved.assign(row, row + width());
-  if (word != 0) move(word, moved.data());
-  queues_[kind].waiting.put(place, moved.data(), cell_of(moved.data()));
+  moved.assign(from.row, from.row + width());
+  if (from.word != 0) move(from.word, moved.data());
+  auto const lanes = static_cast<std::uint64_t>(wave_lanes());
+  auto const family = static_cast<std::uint32_t>(wave_.number * lanes + from.lane);
+  queues_[kind].waiting.put(place, moved.data(), {cell_of(moved.data()), family});
 }
 
 void Frontier::take(WaveResults const& results, std::vector<std::uint32_t>& tests) {
@@ -194,12 +201,13 @@ Frontier::Tally Frontier::count_lanes(WaveResults const& results, std::int64_t b
       tally.start_found += hit && !known ? 1 : 0;
       fates_[lane] = !hit    ? static_cast<Fate>(OriginKind::kStart)
                      : known ? kNothing
-                             : static_cast<Fate>(OriginKind::kHit);
+                             : static_cast<Fate>(OriginKind::kHitMost);
       push(fates_[lane]);
       continue;
     }
     std::size_t const kind = wave_.kinds[lane - starts];
     std::uint32_t tested = 0;
+    std::uint32_t idis = 0;
     for (std::size_t t = 0; t < static_cast<std::size_t>(results.trials); ++t) {
       std::size_t const test = t * origins + lane - starts;
       std::uint32_t const word = results.words[test];
@@ -212,11 +220,17 @@ Frontier::Tally Frontier::count_lanes(WaveResults const& results, std::int64_t b
       ++tally.tests[t];
       Fate const met = fate_of(TrialWord::outcome(word));
       moves_.count(word, is_idi(met), tally.moves);
+      idis += is_idi(met) ? 1 : 0;
       fate = fate == kKnownGroup ? kNothing : met;
-      push(fate);
       if (!is_idi(fate)) continue;
       ++tally.found[t];
       ++tally.origin_found[kind];
+    }
+    std::uint8_t const level = level_of(idis, tested);
+    for (std::size_t t = 0; t < static_cast<std::size_t>(results.trials); ++t) {
+      Fate& fate = fates_[starts + t * origins + lane - starts];
+      if (is_idi(fate)) fate = static_cast<Fate>(fate + level);
+      push(fate);
     }
     tests[lane] = std::max(tested, 1U);  // the origin itself
     ++tally.origins[kind];
@@ -245,7 +259,7 @@ void Frontier::push_rows(WaveResults const& results, std::vector<Tally> const& t
   // Several may have one place: the last one keeps it.
   std::vector<std::int32_t> moved;
   for (auto const& some : replacements)
-    for (Replacement const& one : some) put(one.kind, one.place, one.row, one.word, moved);
+    for (Replacement const& one : some) put(one.kind, one.place, one.from, moved);
   for (std::size_t kind = 0; kind < kOriginKinds; ++kind) {
     std::size_t const room = queues_[kind].waiting.room();
     if (is_idi(kind) && end[kind] > room) queues_[kind].replaceable += end[kind] - room;
@@ -258,28 +272,28 @@ void Frontier::push_lanes(WaveResults const& results, std::int64_t begin, std::i
   auto const starts = static_cast<std::size_t>(wave_.starts);
   std::size_t const origins = wave_.kinds.size();
   std::vector<std::int32_t> moved;
-  auto const push = [&](Fate fate, std::int32_t const* row, std::uint32_t word) {
+  auto const push = [&](Fate fate, LaneRow const& from) {
     if (fate >= kOriginKinds) return;
     std::size_t const number = next[fate]++;
     auto const place = place_of(fate, number);
     if (!place) return;
     if (number == *place) {
-      put(fate, *place, row, word, moved);
+      put(fate, *place, from, moved);
     } else {
-      replacements.push_back({fate, *place, row, word});
+      replacements.push_back({fate, *place, from});
     }
   };
   for (auto lane = static_cast<std::size_t>(begin); lane < static_cast<std::size_t>(end); ++lane) {
     std::int32_t const* const row = &wave_.rows[lane * width()];
     if (lane < starts) {
-      push(fates_[lane], results.hit[lane] != 0 ? row : &results.rows[lane * width()], 0);
+      push(fates_[lane], {lane, results.hit[lane] != 0 ? row : &results.rows[lane * width()], 0});
       continue;
     }
     for (std::size_t t = 0; t < static_cast<std::size_t>(results.trials); ++t) {
       std::size_t const test = t * origins + lane - starts;
-      push(fates_[starts + test], row, results.words[test]);
+      push(fates_[starts + test], {lane, row, results.words[test]});
     }
-    push(fate_of_origin(wave_.kinds[lane - starts]), row, 0);
+    push(fate_of_origin(wave_.kinds[lane - starts]), {lane, row, 0});
   }
 }
 

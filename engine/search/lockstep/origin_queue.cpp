@@ -26,20 +26,23 @@ void OriginQueue::use_slot(std::uint32_t slot, Use const& use) const {
 }
 
 void OriginQueue::extend(std::size_t count) {
-  cells_.resize(size() + count);
-  std::size_t const reused = std::min(count, free_.size());
-  slots_.insert(slots_.end(), free_.end() - static_cast<std::ptrdiff_t>(reused), free_.end());
-  free_.resize(free_.size() - reused);
-  while (slots_.size() < cells_.size()) {
+  std::size_t const before = size();
+  places_.resize(before + count);
+  for (std::size_t place = before; place < size(); ++place) {
+    if (!free_.empty()) {
+      places_[place].slot = free_.back();
+      free_.pop_back();
+      continue;
+    }
     if (used_ % kBlock == 0)
       blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(kBlock * row_bytes()));
-    slots_.push_back(used_++);
+    places_[place].slot = used_++;
   }
 }
 
-void OriginQueue::put(std::size_t place, std::int32_t const* row, std::uint16_t cell) {
-  cells_[place] = cell;
-  use_slot(slots_[place], [&]<class Code>(Code* codes) {
+void OriginQueue::put(std::size_t place, std::int32_t const* row, OriginMark mark) {
+  places_[place].mark = mark;
+  use_slot(places_[place].slot, [&]<class Code>(Code* codes) {
     for (std::size_t a = 0; a < width_; ++a) codes[a] = static_cast<Code>(row[a]);
   });
 }
@@ -49,11 +52,9 @@ void OriginQueue::get_taken(std::uint32_t slot, std::int32_t* row) const {
 }
 
 std::uint32_t OriginQueue::take(std::size_t place) {
-  std::uint32_t const slot = slots_[place];
-  slots_[place] = slots_.back();
-  cells_[place] = cells_.back();
-  slots_.pop_back();
-  cells_.pop_back();
+  std::uint32_t const slot = places_[place].slot;
+  places_[place] = places_.back();
+  places_.pop_back();
   return slot;
 }
 

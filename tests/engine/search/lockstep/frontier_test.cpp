@@ -81,6 +81,20 @@ class Frontiers : public ::testing::Test {
     }
   }
 
+  /// What the frontier has saved.
+  static std::unique_ptr<CheckpointReader> state_of(Frontier const& frontier,
+                                                    std::string const& path) {
+    CheckpointWriter state(path, "frontier");
+    frontier.write(state);
+    state.commit();
+    return open_checkpoint(path, "frontier", [](std::string const&) {});
+  }
+  /// Rows of a kind that wait.
+  std::uint64_t waiting(CheckpointReader const& state, OriginKind kind) const {
+    auto const queue = "frontier.queue" + std::to_string(static_cast<int>(kind));
+    return state.size(queue) / (width_ * sizeof(std::int32_t));
+  }
+
   ThreadPool pool_;
   RandomSubject subject_{{.attributes = 6, .widths = {4, 1}, .counts = {2}}};
   PackedSubject packed_{subject_.view, 8};
@@ -104,20 +118,55 @@ TEST_F(Frontiers, GoOnFromTheirState) {
     };
     Frontier frontier = make(2);
     advance(frontier, full ? 120 : 50, outcome);
-    {
-      CheckpointWriter state(path, "frontier");
-      frontier.write(state);
-      state.commit();
-    }
-    auto const state = open_checkpoint(path, "frontier", [](std::string const&) {});
-    auto const hits = "frontier.queue" + std::to_string(static_cast<int>(OriginKind::kHit));
-    std::uint64_t const rows = state->size(hits) / (width_ * sizeof(std::int32_t));
+    auto const state = state_of(frontier, path);
+    std::uint64_t const rows = waiting(*state, OriginKind::kHitAll);
     EXPECT_LE(rows, kRoom);
     EXPECT_EQ(rows > kRoom - kLanes, full);
     Frontier again = make(1);
     ASSERT_TRUE(again.read(*state));
     expect_equal(frontier, again, 20, outcome);
   }
+}
+
+TEST_F(Frontiers, TellIdisApartByTheTestsBesideThem) {
+  Frontier frontier = make(1);
+  Wave const& wave = next(frontier);
+  std::size_t const origins = wave.kinds.size();
+  ASSERT_GE(origins, 4U);
+  auto results =
+      results_of(wave, frontier.step(), width_, [](std::uint32_t) { return TrialOutcome::kFar; });
+  auto const trials = static_cast<std::size_t>(results.trials);
+  ASSERT_EQ(trials % 4, 0U);
+  auto const meet = [&](std::size_t origin, std::size_t first, std::size_t end, TrialOutcome met) {
+    for (std::size_t t = first; t < end; ++t) {
+      std::uint32_t& word = results.words[t * origins + origin];
+      word = (word & ~15U) | static_cast<std::uint32_t>(met);
+    }
+  };
+  std::size_t const most = trials / 4 * 3;
+  meet(0, 0, trials, TrialOutcome::kHit);
+  meet(1, 0, most, TrialOutcome::kHit);
+  meet(2, 0, most - 1, TrialOutcome::kHit);
+  meet(3, 0, 1, TrialOutcome::kHit);
+  meet(3, 1, trials, TrialOutcome::kDeep);
+  std::vector<std::uint32_t> tests;
+  std::ranges::fill(results.hit, std::uint8_t{0});
+  frontier.take(results, tests);
+  TemporaryFolder const folder;
+  auto const state = state_of(frontier, folder.file("state"));
+  EXPECT_EQ(waiting(*state, OriginKind::kHitAll), trials + 1);
+  EXPECT_EQ(waiting(*state, OriginKind::kDeepAll), trials - 1);
+  EXPECT_EQ(waiting(*state, OriginKind::kHitSome), most - 1);
+  EXPECT_EQ(waiting(*state, OriginKind::kHitMost), most);
+  EXPECT_EQ(waiting(*state, OriginKind::kSecond), origins);
+
+  // Of each origin's moves at most one is in a wave.
+  auto const in_next = [&](OriginKind kind) {
+    return std::ranges::count(next(frontier).kinds, static_cast<std::uint8_t>(kind));
+  };
+  EXPECT_EQ(in_next(OriginKind::kDeepAll), 1);
+  EXPECT_LE(in_next(OriginKind::kHitAll), 2);
+  EXPECT_LE(in_next(OriginKind::kHitSome), 1);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ class OriginQueueOf : public ::testing::TestWithParam<int> {};
 TEST_P(OriginQueueOf, TakesRowsAsAListDoes) {
   struct Origin {
     QueueRow row;
-    std::uint16_t cell;
+    OriginMark mark;
   };
   int const code_bytes = GetParam();
   std::int64_t const codes = std::int64_t{1} << (8 * code_bytes);
@@ -30,17 +30,18 @@ TEST_P(OriginQueueOf, TakesRowsAsAListDoes) {
     std::size_t const count = random() % std::min<std::size_t>(3000, kLongest - list.size() + 1);
     queue.extend(count);
     for (std::size_t i = 0; i < count; ++i) {
-      Origin origin{{}, static_cast<std::uint16_t>(random())};
+      Origin origin{{},
+                    {static_cast<std::uint16_t>(random()), static_cast<std::uint32_t>(random())}};
       for (std::int32_t& code : origin.row)
         code = static_cast<std::int32_t>(random() % codes - codes / 2);
-      queue.put(list.size(), origin.row.data(), origin.cell);
+      queue.put(list.size(), origin.row.data(), origin.mark);
       list.push_back(origin);
     }
     ASSERT_EQ(queue.size(), list.size());
     std::vector<std::pair<std::uint32_t, QueueRow>> taken;
     for (std::size_t left = list.empty() ? 0 : random() % list.size(); left > 0; --left) {
       std::size_t const place = random() % list.size();
-      ASSERT_EQ(queue.cell(place), list[place].cell);
+      ASSERT_EQ(queue.mark(place), list[place].mark);
       taken.emplace_back(queue.take(place), list[place].row);
       list[place] = list.back();
       list.pop_back();
