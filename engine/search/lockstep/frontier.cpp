@@ -14,13 +14,14 @@ namespace fairlane {
 namespace {
 
 constexpr std::size_t kLeastRoom = std::size_t{1} << 16;  // rows of a queue
-constexpr double kStartShare = 1.0 / 64;  // of lanes and evaluations that start anew in any case
-constexpr std::size_t kFewDraws = 512;    // moves that an origin chooses from, most of them IDIs
-constexpr std::size_t kManyDraws = 1024;  // where most are not, for which good moves are rarer
-constexpr double kLittleFound = 0.01;     // IDIs an evaluation, below which there are the most
-// An origin is chosen among eight: two draws of four words.
-constexpr std::size_t kPhilox = 4;
-constexpr std::uint32_t kDrawnWords = 2;
+constexpr double kStartShare = 1.0 / 64;   // of lanes and evaluations that start anew in any case
+constexpr std::size_t kUnknownShare = 4;   // of a wave's origins, of a kind that is not known well
+constexpr std::size_t kAnywhereShare = 8;  // of a wave's origins, whatever their kinds bring
+constexpr std::size_t kFewDraws = 512;     // moves that an origin chooses from, most of them IDIs
+constexpr std::size_t kManyDraws = 1024;   // where most are not, for which good moves are rarer
+constexpr double kLittleFound = 0.01;      // IDIs an evaluation, below which there are the most
+constexpr std::size_t kAmong = 8;          // that an origin is chosen from
+constexpr std::size_t kAmongAnywhere = 32;
 constexpr std::uint32_t kFirstOriginDraw = 16;  // behind the draws of moves
 constexpr std::size_t kCells = std::size_t{1} << 16;
 constexpr int kLeastBits = 16;
@@ -157,16 +158,16 @@ std::int64_t Frontier::least_starts(std::int64_t lanes) const {
   return std::max(static_cast<std::int64_t>(share * static_cast<double>(lanes)), std::int64_t{1});
 }
 
-void Frontier::draw_origins(std::size_t kind, std::size_t count) {
-  constexpr std::size_t kDraws = kPhilox * kDrawnWords;
-  constexpr std::size_t kAhead = 8;  // origins whose marks come meanwhile
+void Frontier::draw_origins(std::size_t kind, std::size_t count, std::size_t among) {
+  constexpr std::size_t kPhilox = 4;  // words at once
+  constexpr std::size_t kAhead = 8;   // origins whose marks come meanwhile
   OriginQueue& queue = queues_[kind].waiting;
   std::size_t const all = queue.size();
   count = std::min(count, all);
-  std::vector<std::uint32_t> drawn(count * kDraws);
+  std::vector<std::uint32_t> drawn(count * among);
   share(count, [&](std::size_t i) {
-    std::uint32_t* to = &drawn[i * kDraws];
-    for (std::uint32_t draw = 0; draw < kDrawnWords; ++draw) {
+    std::uint32_t* to = &drawn[i * among];
+    for (std::uint32_t draw = 0; draw < among / kPhilox; ++draw) {
       auto const words = philox<ScalarPack>(draws_ + static_cast<std::uint32_t>(i),
                                             static_cast<std::uint32_t>(Phase::kFrontier), waves_,
                                             kFirstOriginDraw + draw, seed_);
@@ -180,7 +181,7 @@ void Frontier::draw_origins(std::size_t kind, std::size_t count) {
   };
   for (std::size_t i = 0; i < count; ++i) {
     auto const of = [&](std::size_t origin) {
-      return std::span(drawn).subspan(origin * kDraws, kDraws);
+      return std::span(drawn).subspan(origin * among, among);
     };
     if (i + kAhead < count) {
       for (std::uint32_t const place : of(i + kAhead)) queue.prefetch_mark(place);
@@ -203,18 +204,28 @@ void Frontier::choose_origins(std::size_t count) {
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return rate(a) > rate(b); });
   double const of_starts = start_rate();
-  auto const left = [&] { return count - wave_.kinds.size(); };
-  auto const draw = [&](std::size_t kind, std::size_t most) {
-    if (kind != static_cast<std::size_t>(OriginKind::kStart) && rate(kind) < of_starts) return;
-    draw_origins(kind, std::min(most, left()));
+  auto const pays = [&](std::size_t kind) {
+    return kind == static_cast<std::size_t>(OriginKind::kStart) || rate(kind) >= of_starts;
   };
+  auto const draw = [&](std::size_t kind, std::size_t most, std::size_t all, std::size_t among) {
+    draw_origins(kind, std::min(most, all - wave_.kinds.size()), among);
+  };
+  std::size_t const by_yield = count - count / kAnywhereShare;
   for (std::size_t const kind : order) {
     bool const known =
         queues_[kind].yield.evaluations > kHopedTests * kUsualTrials * size_.test_evaluations;
-    draw(kind, known ? left() * 3 / 4 + 1 : count / 4 + 1);
+    if (pays(kind)) draw(kind, known ? by_yield : count / kUnknownShare + 1, by_yield, kAmong);
+  }
+  std::size_t const left = count - wave_.kinds.size();
+  std::size_t waiting = 0;
+  for (std::size_t kind = 0; kind < kOriginKinds; ++kind)
+    waiting += is_new_idi(kind) ? queued(kind) : 0;
+  for (std::size_t const kind : order) {
+    if (is_new_idi(kind) && waiting > 0)
+      draw(kind, queued(kind) * left / waiting, count, kAmongAnywhere);
   }
   for (std::size_t const kind : order) {
-    if (is_idi(kind)) draw(kind, left());
+    if (is_idi(kind) && pays(kind)) draw(kind, count, count, kAmong);
   }
 }
 

@@ -47,6 +47,11 @@ inline bool is_idi(std::size_t kind) {
   return kind <= static_cast<std::size_t>(OriginKind::kOften);
 }
 
+/// The same of those that were no origins before.
+inline bool is_new_idi(std::size_t kind) {
+  return kind < static_cast<std::size_t>(OriginKind::kSecond);
+}
+
 /// One wave: starts first, then origins.
 /// rows   [starts + kinds.size()][attributes]
 /// kinds  of the origins
@@ -208,12 +213,12 @@ class Frontier {
   std::int64_t wave_lanes() const;
   /// Of a wave, whatever starts have brought.
   std::int64_t least_starts(std::int64_t lanes) const;
-  /// Chooses up to `count` origins of a kind for the wave: each is of a few that are drawn uniformly
-  /// the one in the least visited part of the domain among those of families that the wave does not
-  /// have, as what they would test is much the same. Their slots -> slots_of_wave_.
-  void draw_origins(std::size_t kind, std::size_t count);
-  /// Chooses up to `count` origins for the wave: by what their kinds bring, but no kind gets all, so
-  /// that IDIs of many parts of the domain are found; what is left goes to IDIs of any kind.
+  /// Chooses up to `count` origins of a kind for the wave: each is, `among` so many that are drawn
+  /// uniformly, a multiple of four, the one in the least visited part of the domain. Two of a family
+  /// would test much the same, and only one of them may be in a wave. Slots -> slots_of_wave_.
+  void draw_origins(std::size_t kind, std::size_t count, std::size_t among);
+  /// Chooses up to `count` origins for the wave: most by what their kinds bring, others among all new
+  /// IDIs, so that the search does not stay where most are.
   void choose_origins(std::size_t count);
   /// Moves the chosen origins' rows into the wave.
   void take_rows();
