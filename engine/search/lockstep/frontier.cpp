@@ -158,7 +158,7 @@ std::int64_t Frontier::least_starts(std::int64_t lanes) const {
   return std::max(static_cast<std::int64_t>(share * static_cast<double>(lanes)), std::int64_t{1});
 }
 
-void Frontier::draw_origins(std::size_t kind, std::size_t count, std::size_t among) {
+void Frontier::draw_origins(std::size_t kind, std::size_t count, std::size_t among, bool apart) {
   constexpr std::size_t kPhilox = 4;  // words at once
   constexpr std::size_t kAhead = 8;   // origins whose marks come meanwhile
   OriginQueue& queue = queues_[kind].waiting;
@@ -188,10 +188,10 @@ void Frontier::draw_origins(std::size_t kind, std::size_t count, std::size_t amo
     }
     std::size_t const chosen = *std::ranges::min_element(of(i), {}, [&](std::uint32_t place) {
       OriginMark const mark = queue.mark(place);
-      return std::pair(last_wave(mark) == waves_, cells_[mark.cell]);
+      return std::pair(apart && last_wave(mark) == waves_, cells_[mark.cell]);
     });
     OriginMark const mark = queue.mark(chosen);
-    if (std::exchange(last_wave(mark), waves_) == waves_) continue;
+    if (std::exchange(last_wave(mark), waves_) == waves_ && apart) continue;
     ++cells_[mark.cell];
     slots_of_wave_.push_back(queue.take(chosen));
     wave_.kinds.push_back(static_cast<std::uint8_t>(kind));
@@ -208,10 +208,18 @@ void Frontier::choose_origins(std::size_t count) {
     return kind == static_cast<std::size_t>(OriginKind::kStart) || rate(kind) >= of_starts;
   };
   auto const draw = [&](std::size_t kind, std::size_t most, std::size_t all, std::size_t among) {
-    draw_origins(kind, std::min(most, all - wave_.kinds.size()), among);
+    draw_origins(kind, std::min(most, all - wave_.kinds.size()), among, true);
+  };
+  // IDIs of the kinds before end of the order, of any family.
+  auto const fill_up = [&](std::size_t end, std::size_t all) {
+    for (std::size_t const kind : std::span(order).first(end)) {
+      if (is_idi(kind) && pays(kind)) draw_origins(kind, all - wave_.kinds.size(), kAmong, false);
+    }
   };
   std::size_t const by_yield = count - count / kAnywhereShare;
-  for (std::size_t const kind : order) {
+  for (std::size_t place = 0; place < kOriginKinds; ++place) {
+    std::size_t const kind = order[place];
+    if (!is_idi(kind)) fill_up(place, by_yield);
     bool const known =
         queues_[kind].yield.evaluations > kHopedTests * kUsualTrials * size_.test_evaluations;
     if (pays(kind)) draw(kind, known ? by_yield : count / kUnknownShare + 1, by_yield, kAmong);
@@ -224,9 +232,7 @@ void Frontier::choose_origins(std::size_t count) {
     if (is_new_idi(kind) && waiting > 0)
       draw(kind, queued(kind) * left / waiting, count, kAmongAnywhere);
   }
-  for (std::size_t const kind : order) {
-    if (is_idi(kind) && pays(kind)) draw(kind, count, count, kAmong);
-  }
+  fill_up(kOriginKinds, count);
 }
 
 void Frontier::take_rows() {
