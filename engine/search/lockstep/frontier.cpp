@@ -219,9 +219,9 @@ void Frontier::choose_origins(std::size_t count) {
   std::size_t const by_yield = count - count / kAnywhereShare;
   for (std::size_t place = 0; place < kOriginKinds; ++place) {
     std::size_t const kind = order[place];
-    if (!is_idi(kind)) fill_up(place, by_yield);
     bool const known =
         queues_[kind].yield.evaluations > kHopedTests * kUsualTrials * size_.test_evaluations;
+    if (!known && !is_idi(kind)) fill_up(place, by_yield);
     if (pays(kind)) draw(kind, known ? by_yield : count / kUnknownShare + 1, by_yield, kAmong);
   }
   std::size_t const left = count - wave_.kinds.size();

@@ -41,6 +41,18 @@ TrialOutcome any_outcome(std::uint32_t word) {
   return static_cast<TrialOutcome>(word % kOutcomes + 1);
 }
 
+TrialOutcome far(std::uint32_t) { return TrialOutcome::kFar; }
+
+/// Lets an origin's tests [begin, end) meet something else.
+void meet(WaveResults& results, std::size_t origin, std::pair<std::size_t, std::size_t> tests,
+          TrialOutcome met) {
+  std::size_t const origins = results.words.size() / static_cast<std::size_t>(results.trials);
+  for (std::size_t t = tests.first; t < tests.second; ++t) {
+    std::uint32_t& word = results.words[t * origins + origin];
+    word = (word & ~15U) | static_cast<std::uint32_t>(met);
+  }
+}
+
 class Frontiers : public ::testing::Test {
  protected:
   Frontiers() {
@@ -133,40 +145,40 @@ TEST_F(Frontiers, TellIdisApartByTheTestsBesideThem) {
   Wave const& wave = next(frontier);
   std::size_t const origins = wave.kinds.size();
   ASSERT_GE(origins, 4U);
-  auto results =
-      results_of(wave, frontier.step(), width_, [](std::uint32_t) { return TrialOutcome::kFar; });
+  auto results = results_of(wave, frontier.step(), width_, far);
+  std::ranges::fill(results.hit, std::uint8_t{0});
   auto const trials = static_cast<std::size_t>(results.trials);
   ASSERT_EQ(trials % 4, 0U);
-  auto const meet = [&](std::size_t origin, std::size_t first, std::size_t end, TrialOutcome met) {
-    for (std::size_t t = first; t < end; ++t) {
-      std::uint32_t& word = results.words[t * origins + origin];
-      word = (word & ~15U) | static_cast<std::uint32_t>(met);
-    }
-  };
   std::size_t const most = trials / 4 * 3;
-  meet(0, 0, trials, TrialOutcome::kHit);
-  meet(1, 0, most, TrialOutcome::kHit);
-  meet(2, 0, most - 1, TrialOutcome::kHit);
-  meet(3, 0, 1, TrialOutcome::kHit);
-  meet(3, 1, trials, TrialOutcome::kDeep);
+  meet(results, 0, {0, trials}, TrialOutcome::kHit);
+  meet(results, 1, {0, most}, TrialOutcome::kHit);
+  meet(results, 2, {0, most - 1}, TrialOutcome::kHit);
+  meet(results, 3, {0, 1}, TrialOutcome::kHit);
+  meet(results, 3, {1, trials}, TrialOutcome::kDeep);
   std::vector<std::uint32_t> tests;
-  std::ranges::fill(results.hit, std::uint8_t{0});
   frontier.take(results, tests);
   TemporaryFolder const folder;
   auto const state = state_of(frontier, folder.file("state"));
   EXPECT_EQ(waiting(*state, OriginKind::kHitAll), trials + 1);
   EXPECT_EQ(waiting(*state, OriginKind::kDeepAll), trials - 1);
-  EXPECT_EQ(waiting(*state, OriginKind::kHitSome), most - 1);
   EXPECT_EQ(waiting(*state, OriginKind::kHitMost), most);
+  EXPECT_EQ(waiting(*state, OriginKind::kHitSome), most - 1);
   EXPECT_EQ(waiting(*state, OriginKind::kSecond), origins);
+}
 
-  // Of each origin's moves at most one is in a wave.
-  auto const in_next = [&](OriginKind kind) {
-    return std::ranges::count(next(frontier).kinds, static_cast<std::uint8_t>(kind));
+TEST_F(Frontiers, KeepFamiliesApartWhileThereAreEnough) {
+  Frontier frontier = make(1);
+  auto const deep_of_next = [&] {
+    auto results = results_of(next(frontier), frontier.step(), width_, far);
+    meet(results, 0, {0, static_cast<std::size_t>(results.trials)}, TrialOutcome::kDeep);
+    std::vector<std::uint32_t> tests;
+    frontier.take(results, tests);
+    return std::ranges::count(next(frontier).kinds,
+                              static_cast<std::uint8_t>(OriginKind::kDeepAll));
   };
-  EXPECT_EQ(in_next(OriginKind::kDeepAll), 1);
-  EXPECT_LE(in_next(OriginKind::kHitAll), 2);
-  EXPECT_LE(in_next(OriginKind::kHitSome), 1);
+  EXPECT_GT(deep_of_next(), 1);
+  advance(frontier, 30, [](std::uint32_t) { return TrialOutcome::kHit; });
+  EXPECT_EQ(deep_of_next(), 1);
 }
 
 }  // namespace
