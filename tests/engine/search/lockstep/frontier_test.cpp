@@ -169,7 +169,8 @@ TEST_F(Frontiers, TellIdisApartByTheTestsBesideThem) {
 TEST_F(Frontiers, KeepFamiliesApartWhileThereAreEnough) {
   Frontier frontier = make(1);
   auto const deep_of_next = [&] {
-    auto results = results_of(next(frontier), frontier.step(), width_, far);
+    Wave const& wave = next(frontier);
+    auto results = results_of(wave, frontier.step(), width_, far);
     meet(results, 0, {0, static_cast<std::size_t>(results.trials)}, TrialOutcome::kDeep);
     std::vector<std::uint32_t> tests;
     frontier.take(results, tests);
