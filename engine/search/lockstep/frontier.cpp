@@ -230,7 +230,7 @@ void Frontier::choose_origins(std::size_t count) {
     waiting += is_new_idi(kind) ? queued(kind) : 0;
   for (std::size_t const kind : order) {
     if (is_new_idi(kind) && waiting > 0)
-      draw(kind, queued(kind) * left / waiting, count, kAmongAnywhere);
+      draw(kind, queued(kind) * left / waiting + 1, count, kAmongAnywhere);
   }
   fill_up(kOriginKinds, count);
 }
