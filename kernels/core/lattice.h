@@ -273,15 +273,21 @@ struct MovePrediction {
 
 /// The most promising moves from one origin, best first; of equal ones the earlier draw.
 /// order  a move's rate, then its trial, whose complement is larger for earlier draws; 0: no move
+/// hash   of the group that it leads to; kNoGroup: no move
 struct TrialPlan {
-  static constexpr int kTogether = 8;  // that are compared at once
+  static constexpr std::uint64_t kNoGroup = ~std::uint64_t{0};  // 0 is that of the lowest codes
+  static constexpr int kTogether = 8;                           // that are compared at once
   static_assert(kMostTrials % kTogether == 0);
 
   std::uint64_t order[kMostTrials];
   std::uint64_t hash[kMostTrials];
 
   FL_HD void clear() {
-    for (int t = 0; t < kMostTrials; ++t) order[t] = hash[t] = 0;
+    for (int t = 0; t < kMostTrials; ++t) clear(t);
+  }
+  FL_HD void clear(int t) {
+    order[t] = 0;
+    hash[t] = kNoGroup;
   }
   FL_HD std::uint32_t trial(int t) const {
     return order[t] == 0 ? 0 : ~static_cast<std::uint32_t>(order[t]);

@@ -68,7 +68,7 @@ FL_HOST_DEVICE void plan_trials_together(Team const& team, Subject const& s, Mov
     if (c < lanes.words) key[c] = lanes.key[c * lanes.stride + lane];
   });
   team.each(kMostTrials, [&](int t) {
-    for (TrialPlan& plan : board.plan) plan.order[t] = plan.hash[t] = 0;
+    for (TrialPlan& plan : board.plan) plan.clear(t);
   });
   PlanLanes origin = lanes;
   origin.stride = origin.slope_stride = 1;

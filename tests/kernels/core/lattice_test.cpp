@@ -231,6 +231,24 @@ TEST(Lattice, APlanHasTheBestMovesThatAreNotTested) {
   }
 }
 
+TEST(Lattice, APlanMayLeadToTheGroupOfTheLowestCodesWhoseHashIsZero) {
+  std::mt19937 random(4);
+  auto const rate = rates();
+  Origin origin(random);
+  Subject const s = origin.subject();
+  PlanLanes const lanes = origin.lanes();
+  auto const draws = some_draws(random, 300, best_of(rate));
+  MoveTable const table{draws.data(), 300, rate.data(), {}};
+  plan_alone_and_together(s, table, lanes);
+  std::uint32_t const best = origin.trial[0];
+  ASSERT_TRUE(TrialWord::moves(best));
+  KeyChange const change(lanes, draws[static_cast<std::size_t>(TrialWord::draw(best))], 0);
+  origin.key = 0 - change.by(TrialWord::solved(best));
+  plan_alone_and_together(s, table, lanes);
+  EXPECT_EQ(origin.trial[0], best);
+  EXPECT_EQ(origin.trial_hash[0], 0U);
+}
+
 /// "Column 0, and 3 times column 1, which is under test, and column 3 add up to at most so much" of
 /// a finding.
 struct FindingLimit {
