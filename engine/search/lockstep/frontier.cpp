@@ -186,10 +186,16 @@ void Frontier::draw_origins(std::size_t kind, std::size_t count, std::size_t amo
     if (i + kAhead < count) {
       for (std::uint32_t const place : of(i + kAhead)) queue.prefetch_mark(place);
     }
-    std::size_t const chosen = *std::ranges::min_element(of(i), {}, [&](std::uint32_t place) {
+    std::size_t chosen = 0;
+    std::uint64_t least = ~std::uint64_t{0};
+    for (std::uint32_t const place : of(i)) {
       OriginMark const mark = queue.mark(place);
-      return std::pair(apart && last_wave(mark) == waves_, cells_[mark.cell]);
-    });
+      std::uint64_t const sibling = apart && last_wave(mark) == waves_ ? 1 : 0;
+      std::uint64_t const rank = sibling << 32 | cells_[mark.cell];
+      if (rank >= least) continue;
+      least = rank;
+      chosen = place;
+    }
     OriginMark const mark = queue.mark(chosen);
     if (std::exchange(last_wave(mark), waves_) == waves_ && apart) continue;
     ++cells_[mark.cell];
