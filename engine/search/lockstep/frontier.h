@@ -214,11 +214,12 @@ class Frontier {
   /// Of a wave, whatever starts have brought.
   std::int64_t least_starts(std::int64_t lanes) const;
   /// Chooses up to `count` origins of a kind for the wave: each is, `among` so many that are drawn
-  /// uniformly, a multiple of four, the one in the least visited part of the domain. Slots ->
-  /// slots_of_wave_. apart: only of families that the wave has not, as two of one test much the same
+  /// uniformly, a multiple of four, the one in the least visited part of the domain. Their slots
+  /// -> slots_of_wave_. apart: of families that the wave has not, as two of one test much the same
   void draw_origins(std::size_t kind, std::size_t count, std::size_t among, bool apart);
-  /// Chooses up to `count` origins for the wave: most by what their kinds bring, others among all new
-  /// IDIs, so that the search does not stay where most are; families are apart while there are enough.
+  /// Chooses up to `count` origins for the wave: most by what their kinds bring, others among all
+  /// new IDIs, so that the search does not stay where most are. Families are apart while there are
+  /// enough of them.
   void choose_origins(std::size_t count);
   /// Moves the chosen origins' rows into the wave.
   void take_rows();
