@@ -196,8 +196,9 @@ void Frontier::draw_origins(std::size_t kind, std::size_t count, std::size_t amo
       least = rank;
       chosen = place;
     }
+    if (least >> 32 != 0) continue;  // there are siblings alone
     OriginMark const mark = queue.mark(chosen);
-    if (std::exchange(last_wave(mark), waves_) == waves_ && apart) continue;
+    last_wave(mark) = waves_;
     ++cells_[mark.cell];
     slots_of_wave_.push_back(queue.take(chosen));
     wave_.kinds.push_back(static_cast<std::uint8_t>(kind));

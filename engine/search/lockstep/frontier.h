@@ -154,11 +154,11 @@ class Frontier {
     std::vector<std::uint32_t> added;
   };
 
-  /// A row of a wave's lane, and how it was moved.
+  /// A row of a wave's lane, how it was moved, and the lane's family.
   struct LaneRow {
-    std::size_t lane;
     std::int32_t const* row;
     std::uint32_t word;
+    std::uint32_t family;
   };
 
   /// A row that takes the place of another hit.

@@ -84,9 +84,7 @@ void Frontier::put(std::size_t kind, std::size_t place, LaneRow const& from,
                    std::vector<std::int32_t>& moved) {
   moved.assign(from.row, from.row + width());
   if (from.word != 0) move(from.word, moved.data());
-  auto const lanes = static_cast<std::uint64_t>(wave_lanes());
-  auto const family = static_cast<std::uint32_t>(wave_.number * lanes + from.lane);
-  queues_[kind].waiting.put(place, moved.data(), {cell_of(moved.data()), family});
+  queues_[kind].waiting.put(place, moved.data(), {cell_of(moved.data()), from.family});
 }
 
 void Frontier::take(WaveResults const& results, std::vector<std::uint32_t>& tests) {
@@ -271,6 +269,7 @@ void Frontier::push_lanes(WaveResults const& results, std::int64_t begin, std::i
                           std::vector<Replacement>& replacements) {
   auto const starts = static_cast<std::size_t>(wave_.starts);
   std::size_t const origins = wave_.kinds.size();
+  std::uint64_t const first_family = wave_.number * static_cast<std::uint64_t>(wave_lanes());
   std::vector<std::int32_t> moved;
   auto const push = [&](Fate fate, LaneRow const& from) {
     if (fate >= kOriginKinds) return;
@@ -285,15 +284,16 @@ void Frontier::push_lanes(WaveResults const& results, std::int64_t begin, std::i
   };
   for (auto lane = static_cast<std::size_t>(begin); lane < static_cast<std::size_t>(end); ++lane) {
     std::int32_t const* const row = &wave_.rows[lane * width()];
+    auto const family = static_cast<std::uint32_t>(first_family + lane);
     if (lane < starts) {
-      push(fates_[lane], {lane, results.hit[lane] != 0 ? row : &results.rows[lane * width()], 0});
+      push(fates_[lane], {results.hit[lane] != 0 ? row : &results.rows[lane * width()], 0, family});
       continue;
     }
     for (std::size_t t = 0; t < static_cast<std::size_t>(results.trials); ++t) {
       std::size_t const test = t * origins + lane - starts;
-      push(fates_[starts + test], {lane, row, results.words[test]});
+      push(fates_[starts + test], {row, results.words[test], family});
     }
-    push(fate_of_origin(wave_.kinds[lane - starts]), {lane, row, 0});
+    push(fate_of_origin(wave_.kinds[lane - starts]), {row, 0, family});
   }
 }
 
