@@ -24,19 +24,17 @@ inline constexpr int kLongestSolved = 8;        // steps of the attribute that i
 inline constexpr int kMostMoveDraws = 1 << 12;  // of a table
 
 /// Steps of two attributes and a third one to solve for, the same for all origins of a wave.
-/// column  -1: there are not so many
-/// by      steps of the first two
-/// weight  how much more or less likely such steps are to meet an IDI than others of their class
-/// bound   at least weight times the best rate of such a distance and beyond
-struct MoveDraw {
+/// column    -1: there are not so many
+/// by        steps of the first two
+/// distance  their sum, whatever their signs
+/// weight    how much more or less likely such steps are to meet an IDI than others of their class
+/// bound     at least weight times the best rate of such a distance and beyond
+struct alignas(16) MoveDraw {
   std::int32_t column[kMoveAttributes];
   std::int32_t by[kMoveAttributes - 1];
+  std::int32_t distance;
   float weight;
   float bound;
-
-  FL_HD std::int32_t distance() const {
-    return (by[0] < 0 ? -by[0] : by[0]) + (by[1] < 0 ? -by[1] : by[1]);
-  }
 };
 
 /// Groups that were tested before a wave, as bits that a group's hash chooses: some untested ones
@@ -150,8 +148,76 @@ struct LatticeMove {
   typename P::I move_class;
 };
 
-/// What the moves of one pack's origins are predicted from.
+/// What moves ask of a column, at one pack of origins.
+/// down, up          codes to the bounds of its domain, the first at most 0
+/// slope_a, slope_b  change of the sides' margins by a step
+/// closing           1 / (slope_a - slope_b): steps by which the margins come nearer by one; 0 where
+///                   none brings them nearer
 template <Pack P>
+struct MoveColumn {
+  using F = typename P::F;
+  using I = typename P::I;
+
+  I down;
+  I up;
+  F slope_a;
+  F slope_b;
+  F closing;
+};
+
+/// The same from what lanes have, anew for every move.
+template <Pack P>
+struct LaneColumns {
+  Subject const& s;
+  PlanLanes const& lanes;
+  long lane;
+
+  FL_HD MoveColumn<P> operator()(int c) const {
+    auto const x = P::load_i(lanes.x + c * lanes.stride + lane);
+    auto const sign_b = P::load(lanes.sign_b + lane);
+    auto const slope_a = P::load(lanes.slope_a + c * lanes.slope_stride + lane);
+    auto const slope_b = sign_b * P::load(lanes.slope_b + c * lanes.slope_stride + lane);
+    auto const apart = slope_a - slope_b;
+    auto const zero = P::splat(0.0F);
+    auto const closing = P::select(apart == zero, zero, P::divide(P::splat(1.0F), apart));
+    return {P::splat_i(s.low[c]) - x, P::splat_i(s.high[c]) - x, slope_a, slope_b, closing};
+  }
+};
+
+/// The same in memory, for many moves.
+template <Pack P>
+class KeptColumns {
+ public:
+  static constexpr FL_HD long words(int columns) { return long{kWords} * columns; }
+
+  /// memory: words(columns)
+  FL_HD explicit KeptColumns(std::int32_t* memory) : memory_(memory) {}
+  FL_HD void keep(int c, MoveColumn<P> const& column) const {
+    P::store_i(column.down, place(c, 0));
+    P::store_i(column.up, place(c, 1));
+    P::store_i(P::bits_of(column.slope_a), place(c, 2));
+    P::store_i(P::bits_of(column.slope_b), place(c, 3));
+    P::store_i(P::bits_of(column.closing), place(c, 4));
+  }
+  FL_HD MoveColumn<P> operator()(int c) const {
+    return {P::load_i(place(c, 0)), P::load_i(place(c, 1)), P::float_of(P::load_i(place(c, 2))),
+            P::float_of(P::load_i(place(c, 3))), P::float_of(P::load_i(place(c, 4)))};
+  }
+
+ private:
+  static constexpr int kFields = 5;
+  static constexpr int kWords = kFields * P::kLanes;
+
+  FL_HD std::int32_t* place(int c, int field) const {
+    return memory_ + c * kWords + field * P::kLanes;
+  }
+
+  std::int32_t* memory_;
+};
+
+/// What the moves of one pack's origins are predicted from.
+/// Columns: LaneColumns or KeptColumns
+template <Pack P, class Columns>
 struct MovePrediction {
   using F = typename P::F;
   using I = typename P::I;
@@ -159,71 +225,42 @@ struct MovePrediction {
   Subject const& s;
   PlanLanes const& lanes;
   long lane;
-  F a;  // margins after the steps so far
-  F b;
-  F sign_b;
-  F moved;  // by how much the first would change if all steps went one way
-  I most;   // what the sum of the rule for findings may come to, where there is one
+  Columns columns;
+  F margin_a;
+  F margin_b;
+  F gap;
+  I most;  // what the sum of the rule for findings may come to, where there is one
 
-  FL_HD MovePrediction(Subject const& subject, PlanLanes const& from, long first)
-      : s(subject), lanes(from), lane(first) {
-    restart();
-    sign_b = P::load(lanes.sign_b + lane);
+  FL_HD MovePrediction(Subject const& subject, PlanLanes const& from, long first, Columns const& of)
+      : s(subject), lanes(from), lane(first), columns(of) {
+    margin_a = P::load(lanes.margin_a + lane);
+    margin_b = P::load(lanes.margin_b + lane);
+    gap = P::abs(margin_a + margin_b);
     if (s.feasible.finding_rules == 0) return;
     auto const nowhere = [](int) { return P::splat_i(0); };
     most = Feasible<P>::most_after_step(
         s.feasible, [&] { return sum_after(nowhere); }, [&] { return origin_words(); });
   }
-  FL_HD void restart() {
-    a = P::load(lanes.margin_a + lane);
-    b = P::load(lanes.margin_b + lane);
-    moved = P::splat(0.0F);
-  }
-  FL_HD F slope_a(int c) const { return P::load(lanes.slope_a + c * lanes.slope_stride + lane); }
-  FL_HD F slope_b(int c) const {
-    return sign_b * P::load(lanes.slope_b + c * lanes.slope_stride + lane);
-  }
-  FL_HD I code(int c) const { return P::load_i(lanes.x + c * lanes.stride + lane); }
-  FL_HD void shift(int c, F by) {
-    F const change = by * slope_a(c);
-    a = a + change;
-    b = P::fma(by, slope_b(c), b);
-    moved = moved + P::abs(change);
-  }
-  /// The integer step of a column that centres the boundary, inside the domain.
-  FL_HD I solve(int c) const {
-    F const closing = slope_a(c) - slope_b(c);
-    F const longest = P::splat(static_cast<float>(kLongestSolved));
-    F wanted = P::max(P::min(P::divide(b - a, closing), longest), P::splat(0.0F) - longest);
-    wanted = P::select(closing == P::splat(0.0F), P::splat(0.0F), wanted);
-    F const magic = P::splat(12582912.0F);  // 1.5 * 2^23: adding it rounds to an integer
-    I const by = P::bits_of(wanted + magic) - P::bits_of(magic);
-    I const x = code(c);
-    return P::max_i(P::min_i(by, P::splat_i(s.high[c]) - x), P::splat_i(s.low[c]) - x);
-  }
-  FL_HD LatticeMove<P> move(MoveDraw const& draw) {
-    restart();
-    F const gap = P::abs(a + b);
+  FL_HD LatticeMove<P> move(MoveDraw const& draw) const {
     I const zero = P::splat_i(0);
+    Margins at{margin_a, margin_b, P::splat(0.0F)};
     auto outside = P::less_i(zero, zero);
     for (int i = 0; i < kMoveAttributes - 1; ++i) {
-      int const c = draw.column[i];
-      std::int32_t const by = draw.by[i];
-      if (c < 0) continue;
-      I const x = code(c);
-      outside = P::lor(outside, P::lor(P::less_i(P::splat_i(s.high[c] - by), x),
-                                       P::less_i(x, P::splat_i(s.low[c] - by))));
-      shift(c, P::splat(static_cast<float>(by)));
+      if (draw.column[i] < 0) continue;
+      MoveColumn<P> const column = columns(draw.column[i]);
+      I const by = P::splat_i(draw.by[i]);
+      outside = P::lor(outside, P::lor(P::less_i(column.up, by), P::less_i(by, column.down)));
+      at.shift(column, P::to_float(by));
     }
     LatticeMove<P> out{zero, zero};
-    int const last = draw.column[kMoveAttributes - 1];
-    if (last >= 0) {
-      out.solved = solve(last);
-      shift(last, P::to_float(out.solved));
+    if (int const last = draw.column[kMoveAttributes - 1]; last >= 0) {
+      MoveColumn<P> const column = columns(last);
+      out.solved = solve(column, at);
+      at.shift(column, P::to_float(out.solved));
     }
-    I const far = P::splat_i(draw.distance()) + P::max_i(out.solved, zero - out.solved);
+    I const far = P::splat_i(draw.distance) + P::max_i(out.solved, zero - out.solved);
     I const distance = P::min_i(far, P::splat_i(kMoveDistances - 1));
-    out.move_class = P::select_i(outside, zero, distance * P::splat_i(kMoveCentres) + centre(gap));
+    out.move_class = P::select_i(outside, zero, distance * P::splat_i(kMoveCentres) + centre(at));
     return out;
   }
   /// Where a move leads to what may be a finding, and no further away from the plausible than is
@@ -236,6 +273,45 @@ struct MovePrediction {
       return draw.column[kMoveAttributes - 1] == column ? by + solved : by;
     });
     return P::lnot(P::less_i(most, sum));
+  }
+
+ private:
+  /// Predicted margins of both sides, after some steps.
+  /// moved  by how much the first would change if all steps went one way
+  struct Margins {
+    F a;
+    F b;
+    F moved;
+
+    FL_HD void shift(MoveColumn<P> const& column, F by) {
+      F const change = by * column.slope_a;
+      a = a + change;
+      b = P::fma(by, column.slope_b, b);
+      moved = moved + P::abs(change);
+    }
+  };
+
+  /// The integer step of a column that centres the boundary, inside the domain.
+  static FL_HD I solve(MoveColumn<P> const& column, Margins const& at) {
+    F const longest = P::splat(static_cast<float>(kLongestSolved));
+    F const wanted =
+        P::max(P::min((at.b - at.a) * column.closing, longest), P::splat(0.0F) - longest);
+    F const magic = P::splat(12582912.0F);  // 1.5 * 2^23: adding it rounds to an integer
+    I const by = P::bits_of(wanted + magic) - P::bits_of(magic);
+    return P::max_i(P::min_i(by, column.up), column.down);
+  }
+  /// Class of the predicted margins.
+  FL_HD I centre(Margins const& at) const {
+    constexpr float kOutside = -0.5F;
+    constexpr float kSafe[] = {0.05F, 0.2F, 0.5F};
+    I const one = P::splat_i(1);
+    F const least = P::min(at.a, at.b);
+    F const scale = P::max(P::abs(at.a + at.b), gap);
+    I centre = P::select_i(least > P::splat(kOutside) * scale, one, P::splat_i(0));
+    centre = P::select_i(least > P::splat(0.0F), centre + one, centre);
+    for (float const safe : kSafe)
+      centre = P::select_i(least > P::splat(safe) * at.moved, centre + one, centre);
+    return centre;
   }
   /// The sum of the rule for findings, `by(c)` codes away in column c.
   template <class By>
@@ -253,21 +329,6 @@ struct MovePrediction {
       word[i] = static_cast<std::int32_t>(hash >> 32);
     }
     return P::i_to_u(P::load_i(word));
-  }
-  /// Class of the predicted margins.
-  FL_HD I centre(F gap) const {
-    constexpr float kOutside = -0.5F;
-    constexpr float kSafe[] = {0.05F, 0.2F, 0.5F};
-    I const one = P::splat_i(1);
-    I const zero = P::splat_i(0);
-    F const least = P::min(a, b);
-    F const scale = P::max(P::abs(a + b), gap);
-    auto const inside = least > P::splat(0.0F);
-    I centre = P::select_i(least > P::splat(kOutside) * scale, one, zero);
-    centre = centre + P::select_i(inside, one, zero);
-    for (float const safe : kSafe)
-      centre = centre + P::select_i(P::land(inside, least > P::splat(safe) * moved), one, zero);
-    return centre;
   }
 };
 
@@ -391,10 +452,10 @@ struct TrialPlans {
   }
 };
 
-/// Chooses the tests of one pack's origins, from `first` on.
-template <Pack P>
+/// Chooses the tests of one pack's origins, from `first` on. Columns: as MovePrediction has them
+template <Pack P, class Columns>
 FL_HOST_DEVICE void plan_trials(Subject const& s, MoveTable const& table, PlanLanes const& lanes,
-                                long first) {
+                                long first, Columns const& columns) {
   constexpr int kN = P::kLanes;
   constexpr int kTogether = kN > 1 ? 16 : 1;  // draws whose predictions do not wait for each other
   TrialPlans<P> plans(table.tested, table.trials);
@@ -402,7 +463,7 @@ FL_HOST_DEVICE void plan_trials(Subject const& s, MoveTable const& table, PlanLa
   std::int32_t move_class[kTogether][kN];
   float rates[kTogether][kN];
   std::uint64_t promising[kTogether];
-  MovePrediction<P> prediction(s, lanes, first);
+  MovePrediction<P, Columns> const prediction(s, lanes, first, columns);
   for (int at = 0; at < table.count; at += kTogether) {
     auto const worst = P::load(plans.worst);
     if (!P::any(P::splat(table.draws[at].bound) > worst)) break;

@@ -2,6 +2,8 @@
 // is defined.
 #pragma once
 
+#include <vector>
+
 #include "kernels/core/lattice.h"
 #include "kernels/core/walk/walk_tiles.h"
 #include "kernels/cpu/lane_kernels.h"
@@ -78,7 +80,13 @@ struct Kernels : LaneTiles<P, kV> {
   }
 
   static void plan_trials(Subject const& s, MoveTable const& table, PlanLanes const& lanes, int n) {
-    for (int at = 0; at < n; at += kN) fairlane::plan_trials<P>(s, table, lanes, at);
+    std::vector<std::int32_t> memory(static_cast<std::size_t>(KeptColumns<P>::words(s.columns)));
+    KeptColumns<P> const columns(memory.data());
+    for (int at = 0; at < n; at += kN) {
+      LaneColumns<P> const now{s, lanes, at};
+      for (int c = 0; c < s.columns; ++c) columns.keep(c, now(c));
+      fairlane::plan_trials<P>(s, table, lanes, at, columns);
+    }
   }
 
   static void walk(Subject const& s, Walk const& w, std::int64_t first, std::int64_t count,

@@ -37,19 +37,15 @@ struct SimdPack {
     return hn::GatherIndex(DF(), table, hn::Mul(index, splat_i(stride)));
   }
   static FL_HD F lookup(float const* table, I index) {
-    constexpr int kRegisters = kLookupValues / kLanes;
-    if constexpr (kRegisters > 4) {
-      return gather(table, index, 1);
-    } else {
-      auto const at = hn::IndicesFromVec(DF(), hn::And(index, splat_i(kLanes - 1)));
-      F value = hn::TableLookupLanes(load(table), at);
-      FL_UNROLL
-      for (int r = 1; r < kRegisters; ++r) {
-        F const here = hn::TableLookupLanes(load(table + r * kLanes), at);
-        value = select(less_i(index, splat_i(r * kLanes)), value, here);
-      }
-      return value;
-    }
+#if HWY_TARGET <= HWY_AVX3
+    static_assert(kLookupValues == 4 * kLanes);
+    auto const in_two = [&](float const* from) {  // by the lowest bits of the index
+      return F{_mm512_permutex2var_ps(load(from).raw, index.raw, load(from + kLanes).raw)};
+    };
+    return select(less_i(index, splat_i(2 * kLanes)), in_two(table), in_two(table + 2 * kLanes));
+#else
+    return gather(table, index, 1);
+#endif
   }
   static FL_HD void store(F x, float* p) { hn::StoreU(x, DF(), p); }
   static FL_HD void store_i(I x, std::int32_t* p) { hn::StoreU(x, DI(), p); }

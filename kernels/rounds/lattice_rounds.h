@@ -71,7 +71,9 @@ struct PlanLattice {
   }
 
   FL_HD void operator()(std::int64_t lane) const {
-    plan_trials<ScalarPack>(c.subject, table, plan_lanes(c, l, behind), lane);
+    PlanLanes const lanes = plan_lanes(c, l, behind);
+    plan_trials<ScalarPack>(c.subject, table, lanes, lane,
+                            LaneColumns<ScalarPack>{c.subject, lanes, lane});
   }
 };
 

@@ -10,7 +10,7 @@ namespace fairlane {
 /// Working memory of a team's choice.
 /// plan         the moves so far are in one of them, the next ones in the other
 /// order, hash  [kMostTaken] of the moves that were predicted together
-/// key          [columns] words of the origin's key; x, slope_a, slope_b  [columns] as PlanLanes
+/// columns      what moves ask of the origin's
 struct TrialBoard {
   static constexpr int kMostTaken = 32;
 
@@ -18,14 +18,13 @@ struct TrialBoard {
   std::uint64_t order[kMostTaken];
   std::uint64_t hash[kMostTaken];
 
-  FL_HD std::uint64_t* key() { return reinterpret_cast<std::uint64_t*>(this + 1); }
-  FL_HD std::int32_t* x(int columns) { return reinterpret_cast<std::int32_t*>(key() + columns); }
-  FL_HD float* slope_a(int columns) { return reinterpret_cast<float*>(x(columns) + columns); }
-  FL_HD float* slope_b(int columns) { return slope_a(columns) + columns; }
+  FL_HD KeptColumns<ScalarPack> columns() {
+    return KeptColumns<ScalarPack>(reinterpret_cast<std::int32_t*>(this + 1));
+  }
   static constexpr FL_HD std::size_t bytes(int columns) {
     constexpr std::size_t kAligned = 16;
-    std::size_t const column = sizeof(std::uint64_t) + sizeof(std::int32_t) + 2 * sizeof(float);
-    std::size_t const used = sizeof(TrialBoard) + static_cast<std::size_t>(columns) * column;
+    auto const words = static_cast<std::size_t>(KeptColumns<ScalarPack>::words(columns));
+    std::size_t const used = sizeof(TrialBoard) + words * sizeof(std::int32_t);
     return (used + kAligned - 1) / kAligned * kAligned;
   }
 };
@@ -33,16 +32,17 @@ struct TrialBoard {
 namespace detail {
 
 /// Predicts draw d; where it may be among the best, its order and hash are at place i of the board.
-/// Whether it may. origin: one lane, in the board
-FL_HD bool predict_trial(Subject const& s, MoveTable const& table, PlanLanes const& origin, int d,
-                         float worst, TrialBoard& board, int i) {
+/// Whether it may.
+FL_HD bool predict_trial(Subject const& s, MoveTable const& table, PlanLanes const& lanes,
+                         long lane, int d, float worst, TrialBoard& board, int i) {
   MoveDraw const draw = table.draws[d];
-  MovePrediction<ScalarPack> prediction(s, origin, 0);
+  MovePrediction<ScalarPack, KeptColumns<ScalarPack>> const prediction(s, lanes, lane,
+                                                                       board.columns());
   LatticeMove<ScalarPack> const move = prediction.move(draw);
   float const rate = table.rate[move.move_class] * draw.weight;
   if (move.move_class < kMoveCentres || !(rate > worst)) return false;
   if (s.feasible.finding_rules > 0 && !prediction.may_find(draw, move.solved)) return false;
-  std::uint64_t const group = hash_after(origin, draw, KeyChange(origin, draw, 0), move.solved, 0);
+  std::uint64_t const group = hash_after(lanes, draw, KeyChange(lanes, draw, 0), move.solved, lane);
   if (table.tested.has(group)) return false;
   board.order[i] = TrialPlan::order_of(rate, TrialWord::pack(d, move.solved, move.move_class));
   board.hash[i] = group;
@@ -57,37 +57,20 @@ template <class Team>
 FL_HOST_DEVICE void plan_trials_together(Team const& team, Subject const& s, MoveTable const& table,
                                          PlanLanes const& lanes, long lane, TrialBoard& board) {
   static_assert(Team::kTake <= TrialBoard::kMostTaken && kMostTrials <= Team::kTake);
-  std::uint64_t* const key = board.key();
-  std::int32_t* const x = board.x(s.columns);
-  float* const slope_a = board.slope_a(s.columns);
-  float* const slope_b = board.slope_b(s.columns);
-  team.each(s.columns, [&](int c) {
-    x[c] = lanes.x[c * lanes.stride + lane];
-    slope_a[c] = lanes.slope_a[c * lanes.slope_stride + lane];
-    slope_b[c] = lanes.slope_b[c * lanes.slope_stride + lane];
-    if (c < lanes.words) key[c] = lanes.key[c * lanes.stride + lane];
-  });
+  LaneColumns<ScalarPack> const columns{s, lanes, lane};
+  team.each(s.columns, [&](int c) { board.columns().keep(c, columns(c)); });
   team.each(kMostTrials, [&](int t) {
     for (TrialPlan& plan : board.plan) plan.clear(t);
   });
-  PlanLanes origin = lanes;
-  origin.stride = origin.slope_stride = 1;
-  origin.x = x;
-  origin.key = key;
-  origin.margin_a = lanes.margin_a + lane;
-  origin.margin_b = lanes.margin_b + lane;
-  origin.sign_b = lanes.sign_b + lane;
-  origin.slope_a = slope_a;
-  origin.slope_b = slope_b;
-  origin.side_a = lanes.side_a + lane;
   int now = 0;
   for (int at = 0; at < table.count; at += Team::kTake) {
     team.sync();  // a thread may still read what others would write
     float const worst = board.plan[now].worst(table.trials);
     if (!(table.draws[at].bound > worst)) break;
     int const n = table.count - at < Team::kTake ? table.count - at : Team::kTake;
-    std::uint32_t promising = team.which(
-        n, [&](int i) { return detail::predict_trial(s, table, origin, at + i, worst, board, i); });
+    std::uint32_t promising = team.which(n, [&](int i) {
+      return detail::predict_trial(s, table, lanes, lane, at + i, worst, board, i);
+    });
     for (; promising != 0; promising &= promising - 1) {
       int const i = lowest_bit(promising);
       std::uint64_t const order = board.order[i];

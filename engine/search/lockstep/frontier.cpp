@@ -176,29 +176,35 @@ void Frontier::draw_origins(std::size_t kind, std::size_t count, std::size_t amo
     }
   });
   draws_ += static_cast<std::uint32_t>(count);
-  auto const last_wave = [&](OriginMark mark) -> std::uint32_t& {
-    return family_waves_[mark.family & (family_waves_.size() - 1)];
+  std::uint32_t* const last_waves = family_waves_.data();
+  std::size_t const families = family_waves_.size() - 1;
+  auto const last_wave = [=](OriginMark mark) { return last_waves + (mark.family & families); };
+  auto const of = [&](std::size_t origin) {
+    return std::span(drawn).subspan(origin * among, among);
   };
   for (std::size_t i = 0; i < count; ++i) {
-    auto const of = [&](std::size_t origin) {
-      return std::span(drawn).subspan(origin * among, among);
-    };
+    if (i + 2 * kAhead < count) {
+      for (std::uint32_t const place : of(i + 2 * kAhead)) queue.prefetch_mark(place);
+    }
     if (i + kAhead < count) {
-      for (std::uint32_t const place : of(i + kAhead)) queue.prefetch_mark(place);
+      for (std::uint32_t const place : of(i + kAhead)) {  // and what is known of these
+        OriginMark const mark = queue.mark(place);
+        __builtin_prefetch(last_wave(mark));
+        __builtin_prefetch(&cells_[mark.cell]);
+      }
     }
     std::size_t chosen = 0;
     std::uint64_t least = ~std::uint64_t{0};
     for (std::uint32_t const place : of(i)) {
       OriginMark const mark = queue.mark(place);
-      std::uint64_t const sibling = apart && last_wave(mark) == waves_ ? 1 : 0;
+      std::uint64_t const sibling = apart && *last_wave(mark) == waves_ ? 1 : 0;
       std::uint64_t const rank = sibling << 32 | cells_[mark.cell];
-      if (rank >= least) continue;
-      least = rank;
-      chosen = place;
+      chosen = rank < least ? place : chosen;
+      least = std::min(rank, least);
     }
     if (least >> 32 != 0) continue;  // there are siblings alone
     OriginMark const mark = queue.mark(chosen);
-    last_wave(mark) = waves_;
+    *last_wave(mark) = waves_;
     ++cells_[mark.cell];
     slots_of_wave_.push_back(queue.take(chosen));
     wave_.kinds.push_back(static_cast<std::uint8_t>(kind));
@@ -224,11 +230,12 @@ void Frontier::choose_origins(std::size_t count) {
     }
   };
   std::size_t const by_yield = count - count / kAnywhereShare;
+  bool filled = false;
   for (std::size_t place = 0; place < kOriginKinds; ++place) {
     std::size_t const kind = order[place];
     bool const known =
         queues_[kind].yield.evaluations > kHopedTests * kUsualTrials * size_.test_evaluations;
-    if (!known && !is_idi(kind)) fill_up(place, by_yield);
+    if (!known && !is_idi(kind) && !std::exchange(filled, true)) fill_up(place, by_yield);
     if (pays(kind)) draw(kind, known ? by_yield : count / kUnknownShare + 1, by_yield, kAmong);
   }
   std::size_t const left = count - wave_.kinds.size();

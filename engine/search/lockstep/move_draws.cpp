@@ -122,6 +122,7 @@ MoveDraw MoveDraws::draw_one(std::uint32_t number, std::uint32_t wave) const {
     auto const by = static_cast<std::int32_t>(size < kOnes ? 1U : size < kTwos ? 2U : longest);
     std::int32_t const step = std::min(by, s.high[c] - s.low[c]);
     move.by[i] = up ? step : -step;
+    move.distance += step;
   }
   return move;
 }
@@ -141,7 +142,7 @@ void MoveDraws::weigh(MoveDraw& move) const {
   for (int i = 0; i + 1 < kMoveAttributes; ++i) {
     if (move.by[i] != 0) move.weight *= weights_[step_place(move.column[i], move.by[i])];
   }
-  auto const distance = static_cast<std::size_t>(move.distance());
+  auto const distance = static_cast<std::size_t>(move.distance);
   move.bound = bound_of(move.weight * best_from_[std::min(distance, best_from_.size() - 1)]);
 }
 

@@ -71,6 +71,11 @@ struct Origin {
   }
 };
 
+MovePrediction<ScalarPack, LaneColumns<ScalarPack>> prediction_of(Subject const& s,
+                                                                  PlanLanes const& lanes) {
+  return {s, lanes, 0, {s, lanes, 0}};
+}
+
 std::vector<float> rates() {
   std::vector<float> rate(kLookupValues);
   for (int d = 1; d < kMoveDistances; ++d) {
@@ -99,9 +104,10 @@ std::vector<MoveDraw> some_draws(std::mt19937& random, int count, std::vector<fl
     std::shuffle(columns.begin(), columns.end(), random);
     auto const step = [&] { return static_cast<std::int32_t>(random() % 7) - 3; };
     auto const weight = static_cast<float>(random() % 8 + 1) / 4.0F;
-    MoveDraw draw{{columns[0], columns[1], columns[2]}, {step(), step()}, weight, 0.0F};
+    MoveDraw draw{{columns[0], columns[1], columns[2]}, {step(), step()}, 0, weight, 0.0F};
+    draw.distance = std::abs(draw.by[0]) + std::abs(draw.by[1]);
     draw.bound =
-        weight * best[static_cast<std::size_t>(std::min(draw.distance(), kMoveDistances - 1))];
+        weight * best[static_cast<std::size_t>(std::min(draw.distance, kMoveDistances - 1))];
     draws.push_back(draw);
   }
   std::ranges::stable_sort(draws, std::ranges::greater(), &MoveDraw::bound);
@@ -124,7 +130,7 @@ TEST(Lattice, TheSolvedStepCentresTheBoundary) {
     Origin origin(random);
     Subject const s = origin.subject();
     PlanLanes const lanes = origin.lanes();
-    MovePrediction<ScalarPack> prediction(s, lanes, 0);
+    auto const prediction = prediction_of(s, lanes);
     for (MoveDraw const& draw : some_draws(random, 20, best)) {
       auto const move = prediction.move(draw);
       if (move.move_class < kMoveCentres) continue;
@@ -151,7 +157,7 @@ TEST(Lattice, TheSolvedStepCentresTheBoundary) {
 
 /// The tests of the only origin, which a team chooses as a thread alone does.
 void plan_alone_and_together(Subject const& s, MoveTable const& table, PlanLanes const& lanes) {
-  plan_trials<ScalarPack>(s, table, lanes, 0);
+  plan_trials<ScalarPack>(s, table, lanes, 0, LaneColumns<ScalarPack>{s, lanes, 0});
   std::vector<std::uint32_t> trial(kMostTrials);
   std::vector<std::uint64_t> hash(kMostTrials);
   PlanLanes again = lanes;
@@ -175,7 +181,7 @@ struct PlannedMove {
 /// far already is left out.
 std::vector<PlannedMove> best_moves(Subject const& s, PlanLanes const& lanes,
                                     MoveTable const& table) {
-  MovePrediction<ScalarPack> prediction(s, lanes, 0);
+  auto const prediction = prediction_of(s, lanes);
   std::vector<PlannedMove> best;
   for (int d = 0; d < table.count; ++d) {
     MoveDraw const& draw = table.draws[d];
@@ -291,7 +297,7 @@ TEST(Lattice, APlanHasOnlyMovesToWhatMayBeAFinding) {
     Subject s = origin.subject();
     auto const draws = some_draws(random, 300, best);
     std::vector<MoveDraw> allowed;
-    MovePrediction<ScalarPack> prediction(s, lanes, 0);
+    auto const prediction = prediction_of(s, lanes);
     for (MoveDraw const& draw : draws)
       if (limit.allows(origin, side, draw, prediction.move(draw).solved)) allowed.push_back(draw);
     left_out += draws.size() - allowed.size();

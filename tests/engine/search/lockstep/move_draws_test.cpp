@@ -45,7 +45,7 @@ TEST(MoveDraws, ChangeDifferentColumnsWithinTheirRangeBestFirst) {
       auto const& c = draw.column;
       ASSERT_TRUE(c[0] != c[1] && c[1] != c[2] && c[0] != c[2]);
       for (int const column : c) ASSERT_TRUE(column >= 1 && column <= 4);
-      ASSERT_GE(draw.distance(), 1);
+      ASSERT_GE(draw.distance, 1);
       for (int i = 0; i < 2; ++i)
         ASSERT_LE(std::abs(draw.by[i]), domain.high[static_cast<std::size_t>(c[i])]);
       ASSERT_GE(table.draws[std::max(d - 1, 0)].bound, draw.bound);
@@ -75,7 +75,7 @@ TEST(MoveDraws, StepsThatHitWeighMore) {
   float most_other = 0.0F;
   for (int d = 0; d < learned.count; ++d) {
     MoveDraw const& draw = learned.draws[d];
-    if (draw.distance() > 1) continue;
+    if (draw.distance > 1) continue;
     float& bound = steps(draw, 1, 1) ? least_good : most_other;
     bound = steps(draw, 1, 1) ? std::min(bound, draw.weight) : std::max(bound, draw.weight);
   }
