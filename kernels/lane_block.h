@@ -154,8 +154,8 @@ class LaneBlock {
   /// Whether the last test or step met an IDI.
   virtual bool hit(int lane) const = 0;
   /// After the rounds of a LatticeStep: every lane's tests. words, hashes [trials][size], trials
-  /// `stride` apart: TrialWord and the hash of the group that was tested
-  virtual void trials(std::uint32_t* words, std::uint64_t* hashes, std::size_t stride) const = 0;
+  /// `stride` apart: TrialWord and TestedGroups::high_bits() of the group that was tested
+  virtual void trials(std::uint32_t* words, std::uint32_t* hashes, std::size_t stride) const = 0;
   /// row [attributes] in dataset order.
   virtual void row(int lane, std::int32_t* row) const = 0;
 };

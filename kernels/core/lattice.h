@@ -24,12 +24,14 @@ inline constexpr int kLongestSolved = 8;        // steps of the attribute that i
 inline constexpr int kMostMoveDraws = 1 << 12;  // of a table
 
 /// Steps of two attributes and a third one to solve for, the same for all origins of a wave.
-/// column    -1: there are not so many
-/// by        steps of the first two
+/// column    kNoColumn: there are not so many
+/// by        steps of the first two; 0 where there is no column
 /// distance  their sum, whatever their signs
 /// weight    how much more or less likely such steps are to meet an IDI than others of their class
 /// bound     at least weight times the best rate of such a distance and beyond
 struct alignas(16) MoveDraw {
+  static constexpr std::int32_t kNoColumn = -1;
+
   std::int32_t column[kMoveAttributes];
   std::int32_t by[kMoveAttributes - 1];
   std::int32_t distance;
@@ -37,23 +39,29 @@ struct alignas(16) MoveDraw {
   float bound;
 };
 
-/// Groups that were tested before a wave, as bits that a group's hash chooses: some untested ones
-/// are taken for tested, none the other way round. bits: null where nothing is known
+/// Groups that were tested before a wave, as bits that the highest bits of a group's hash choose:
+/// some untested ones are taken for tested, none the other way round. bits: null where nothing is
+/// known
 struct TestedGroups {
-  std::uint64_t const* bits = nullptr;
-  int log2_bits = 6;
+  static constexpr int kMostBits = 32;
 
-  static FL_HD std::uint64_t bit_of(std::uint64_t hash, int log2_bits) {
-    return hash >> (64 - log2_bits);
+  std::uint64_t const* bits = nullptr;
+  int log2_bits = 6;  // at most kMostBits
+
+  static FL_HD std::uint32_t high_bits(std::uint64_t hash) {
+    return static_cast<std::uint32_t>(hash >> (64 - kMostBits));
+  }
+  static FL_HD std::uint64_t bit_of(std::uint32_t high_bits, int log2_bits) {
+    return std::uint64_t{high_bits} >> (kMostBits - log2_bits);
   }
   FL_HD void prefetch([[maybe_unused]] std::uint64_t hash) const {
 #ifndef __CUDA_ARCH__
-    if (bits != nullptr) __builtin_prefetch(&bits[bit_of(hash, log2_bits) / 64]);
+    if (bits != nullptr) __builtin_prefetch(&bits[bit_of(high_bits(hash), log2_bits) / 64]);
 #endif
   }
   FL_HD bool has(std::uint64_t hash) const {
     if (bits == nullptr) return false;
-    std::uint64_t const bit = bit_of(hash, log2_bits);
+    std::uint64_t const bit = bit_of(high_bits(hash), log2_bits);
     return (bits[bit / 64] >> (bit % 64) & 1U) != 0;
   }
 };
@@ -118,7 +126,8 @@ struct TrialWord {
 /// margin_a, margin_b  of the two sides between which the boundary shall lie
 /// sign_b              -1 where slope_b is that of the other label's margin, 1 elsewhere
 /// slope_a, slope_b    [columns] gradients of the sides' margins, `slope_stride` apart
-/// trial, trial_hash   out: [trials] TrialWord and group hash of every test, `trial_stride` apart
+/// trial, trial_hash   out: [trials] TrialWord and the group hash's high_bits() of every test,
+///                     `trial_stride` apart
 /// side_a              the members whose tests are visits
 struct PlanLanes {
   long stride = 0;
@@ -135,7 +144,7 @@ struct PlanLanes {
   long slope_stride = 0;
   long trial_stride = 0;
   std::uint32_t* trial = nullptr;
-  std::uint64_t* trial_hash = nullptr;
+  std::uint32_t* trial_hash = nullptr;
   std::int32_t const* side_a = nullptr;
 };
 
@@ -148,7 +157,7 @@ struct LatticeMove {
   typename P::I move_class;
 };
 
-/// What moves ask of a column, at one pack of origins.
+/// What moves ask of a column, at one pack of origins; 0 of kNoColumn, which never moves.
 /// down, up          codes to the bounds of its domain, the first at most 0
 /// slope_a, slope_b  change of the sides' margins by a step
 /// closing           1 / (slope_a - slope_b): steps by which the margins come nearer by one; 0 where
@@ -173,12 +182,13 @@ struct LaneColumns {
   long lane;
 
   FL_HD MoveColumn<P> operator()(int c) const {
+    auto const zero = P::splat(0.0F);
+    if (c == MoveDraw::kNoColumn) return {P::splat_i(0), P::splat_i(0), zero, zero, zero};
     auto const x = P::load_i(lanes.x + c * lanes.stride + lane);
     auto const sign_b = P::load(lanes.sign_b + lane);
     auto const slope_a = P::load(lanes.slope_a + c * lanes.slope_stride + lane);
     auto const slope_b = sign_b * P::load(lanes.slope_b + c * lanes.slope_stride + lane);
     auto const apart = slope_a - slope_b;
-    auto const zero = P::splat(0.0F);
     auto const closing = P::select(apart == zero, zero, P::divide(P::splat(1.0F), apart));
     return {P::splat_i(s.low[c]) - x, P::splat_i(s.high[c]) - x, slope_a, slope_b, closing};
   }
@@ -188,9 +198,10 @@ struct LaneColumns {
 template <Pack P>
 class KeptColumns {
  public:
-  static constexpr FL_HD long words(int columns) { return long{kWords} * columns; }
+  static constexpr int kLeast = MoveDraw::kNoColumn;
+  static constexpr FL_HD long words(int columns) { return long{kWords} * (columns - kLeast); }
 
-  /// memory: words(columns)
+  /// memory: words(columns), for columns from kLeast on
   FL_HD explicit KeptColumns(std::int32_t* memory) : memory_(memory) {}
   FL_HD void keep(int c, MoveColumn<P> const& column) const {
     P::store_i(column.down, place(c, 0));
@@ -209,7 +220,7 @@ class KeptColumns {
   static constexpr int kWords = kFields * P::kLanes;
 
   FL_HD std::int32_t* place(int c, int field) const {
-    return memory_ + c * kWords + field * P::kLanes;
+    return memory_ + (c - kLeast) * kWords + field * P::kLanes;
   }
 
   std::int32_t* memory_;
@@ -246,22 +257,18 @@ struct MovePrediction {
     Margins at{margin_a, margin_b, P::splat(0.0F)};
     auto outside = P::less_i(zero, zero);
     for (int i = 0; i < kMoveAttributes - 1; ++i) {
-      if (draw.column[i] < 0) continue;
       MoveColumn<P> const column = columns(draw.column[i]);
       I const by = P::splat_i(draw.by[i]);
       outside = P::lor(outside, P::lor(P::less_i(column.up, by), P::less_i(by, column.down)));
       at.shift(column, P::to_float(by));
     }
-    LatticeMove<P> out{zero, zero};
-    if (int const last = draw.column[kMoveAttributes - 1]; last >= 0) {
-      MoveColumn<P> const column = columns(last);
-      out.solved = solve(column, at);
-      at.shift(column, P::to_float(out.solved));
-    }
-    I const far = P::splat_i(draw.distance) + P::max_i(out.solved, zero - out.solved);
+    MoveColumn<P> const last = columns(draw.column[kMoveAttributes - 1]);
+    I const solved = solve(last, at);
+    at.shift(last, P::to_float(solved));
+    I const far = P::splat_i(draw.distance) + P::max_i(solved, zero - solved);
     I const distance = P::min_i(far, P::splat_i(kMoveDistances - 1));
-    out.move_class = P::select_i(outside, zero, distance * P::splat_i(kMoveCentres) + centre(at));
-    return out;
+    I const move_class = distance * P::splat_i(kMoveCentres) + centre(at);
+    return {solved, P::select_i(outside, zero, move_class)};
   }
   /// Where a move leads to what may be a finding, and no further away from the plausible than is
   /// drawn for the origin.
@@ -353,6 +360,7 @@ struct TrialPlan {
   FL_HD std::uint32_t trial(int t) const {
     return order[t] == 0 ? 0 : ~static_cast<std::uint32_t>(order[t]);
   }
+  FL_HD std::uint32_t high_bits(int t) const { return TestedGroups::high_bits(hash[t]); }
   static FL_HD std::uint64_t order_of(float rate, std::uint32_t trial) {
     return static_cast<std::uint64_t>(ScalarPack::bits_of(rate)) << 32 | (trial ^ 0xFFFFFFFFU);
   }
@@ -386,7 +394,7 @@ struct KeyChange {
   FL_HD KeyChange(PlanLanes const& lanes, MoveDraw const& draw, int w)
       : drawn(step(lanes, draw.column[0], draw.by[0], w) +
               step(lanes, draw.column[1], draw.by[1], w)),
-        each(step(lanes, draw.column[2], draw.column[2] < 0 ? 0 : 1, w)) {}
+        each(step(lanes, draw.column[2], draw.column[2] == MoveDraw::kNoColumn ? 0 : 1, w)) {}
 
   FL_HD std::uint64_t by(std::int32_t solved) const {
     return drawn + static_cast<std::uint64_t>(std::int64_t{solved}) * each;
@@ -498,7 +506,7 @@ FL_HOST_DEVICE void plan_trials(Subject const& s, MoveTable const& table, PlanLa
   for (int t = 0; t < table.trials; ++t) {
     for (int i = 0; i < kN; ++i) {
       lanes.trial[t * lanes.trial_stride + first + i] = plans.plan[i].trial(t);
-      lanes.trial_hash[t * lanes.trial_stride + first + i] = plans.plan[i].hash[t];
+      lanes.trial_hash[t * lanes.trial_stride + first + i] = plans.plan[i].high_bits(t);
     }
   }
 }

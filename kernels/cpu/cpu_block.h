@@ -97,7 +97,7 @@ class CpuBlock final : public LaneBlock {
   std::uint32_t iteration(int lane) const override { return lanes_.iteration[lane]; }
   std::uint32_t renewals(int lane) const override { return lanes_.renewals[lane]; }
   bool hit(int lane) const override { return lanes_.hit[lane] != 0; }
-  void trials(std::uint32_t* words, std::uint64_t* hashes, std::size_t stride) const override;
+  void trials(std::uint32_t* words, std::uint32_t* hashes, std::size_t stride) const override;
   void row(int lane, std::int32_t* row) const override;
 
  private:

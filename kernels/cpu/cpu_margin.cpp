@@ -81,7 +81,7 @@ void CpuBlock::step(LatticeStep const& how, int rounds) {
   }
 }
 
-void CpuBlock::trials(std::uint32_t* words, std::uint64_t* hashes, std::size_t stride) const {
+void CpuBlock::trials(std::uint32_t* words, std::uint32_t* hashes, std::size_t stride) const {
   for (int t = 0; t < trials_; ++t) {
     std::size_t const at = static_cast<std::size_t>(t) * stride;
     std::copy_n(lattice_.trial + t * lattice_.stride, size_, words + at);

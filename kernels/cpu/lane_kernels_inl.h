@@ -84,7 +84,7 @@ struct Kernels : LaneTiles<P, kV> {
     KeptColumns<P> const columns(memory.data());
     for (int at = 0; at < n; at += kN) {
       LaneColumns<P> const now{s, lanes, at};
-      for (int c = 0; c < s.columns; ++c) columns.keep(c, now(c));
+      for (int c = columns.kLeast; c < s.columns; ++c) columns.keep(c, now(c));
       fairlane::plan_trials<P>(s, table, lanes, at, columns);
     }
   }

@@ -58,7 +58,7 @@ class DeviceBlock final : public LaneBlock {
   void step(LatticeStep const& how, int rounds) override;
   void step(OddsStep const& how) override;
   int rounds_at_once() const override;
-  void trials(std::uint32_t* words, std::uint64_t* hashes, std::size_t stride) const override;
+  void trials(std::uint32_t* words, std::uint32_t* hashes, std::size_t stride) const override;
 
  private:
   /// A copy of an array over lanes on the host, brought over when it is asked for after a change.

@@ -130,16 +130,16 @@ void DeviceBlock::step(LatticeStep const&, int rounds) {
   }
 }
 
-void DeviceBlock::trials(std::uint32_t* words, std::uint64_t* hashes, std::size_t stride) const {
+void DeviceBlock::trials(std::uint32_t* words, std::uint32_t* hashes, std::size_t stride) const {
   auto const n = static_cast<std::size_t>(size_);
   auto const from_stride = static_cast<std::size_t>(lattice_.stride);
   auto const tests = static_cast<std::size_t>(trials_);
   std::vector<std::uint32_t> all_words(tests * from_stride);
-  std::vector<std::uint64_t> all_hashes(all_words.size());
+  std::vector<std::uint32_t> all_hashes(all_words.size());
   share_.device.download(all_words.data(), lattice_.trial,
                          all_words.size() * sizeof(std::uint32_t));
   share_.device.download(all_hashes.data(), lattice_.trial_hash,
-                         all_hashes.size() * sizeof(std::uint64_t));
+                         all_hashes.size() * sizeof(std::uint32_t));
   for (std::size_t t = 0; t < tests; ++t) {
     std::copy_n(&all_words[t * from_stride], n, words + t * stride);
     std::copy_n(&all_hashes[t * from_stride], n, hashes + t * stride);

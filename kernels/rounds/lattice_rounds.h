@@ -12,7 +12,7 @@ namespace fairlane {
 /// lanes with its stride.
 /// side_a, side_b      members on both sides; margin_a, margin_b their margins
 /// sign_b              as SidePair has it
-/// trial, trial_hash   [kMostTrials] TrialWord and group hash of every test, `stride` apart
+/// trial, trial_hash   [kMostTrials] as PlanLanes has them, `stride` apart
 struct LatticeLanes {
   long stride = 0;
   std::int32_t* side_a = nullptr;
@@ -21,7 +21,7 @@ struct LatticeLanes {
   float* margin_b = nullptr;
   float* sign_b = nullptr;
   std::uint32_t* trial = nullptr;
-  std::uint64_t* trial_hash = nullptr;
+  std::uint32_t* trial_hash = nullptr;
 };
 
 /// After MarginTiles: every lane's input becomes an origin, between whose outermost members the

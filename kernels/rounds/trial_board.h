@@ -58,7 +58,9 @@ FL_HOST_DEVICE void plan_trials_together(Team const& team, Subject const& s, Mov
                                          PlanLanes const& lanes, long lane, TrialBoard& board) {
   static_assert(Team::kTake <= TrialBoard::kMostTaken && kMostTrials <= Team::kTake);
   LaneColumns<ScalarPack> const columns{s, lanes, lane};
-  team.each(s.columns, [&](int c) { board.columns().keep(c, columns(c)); });
+  constexpr int kLeast = KeptColumns<ScalarPack>::kLeast;
+  team.each(s.columns - kLeast,
+            [&](int i) { board.columns().keep(i + kLeast, columns(i + kLeast)); });
   team.each(kMostTrials, [&](int t) {
     for (TrialPlan& plan : board.plan) plan.clear(t);
   });
@@ -90,7 +92,7 @@ FL_HOST_DEVICE void plan_trials_together(Team const& team, Subject const& s, Mov
   }
   team.each(table.trials, [&](int t) {
     lanes.trial[t * lanes.trial_stride + lane] = board.plan[now].trial(t);
-    lanes.trial_hash[t * lanes.trial_stride + lane] = board.plan[now].hash[t];
+    lanes.trial_hash[t * lanes.trial_stride + lane] = board.plan[now].high_bits(t);
   });
 }
 

@@ -26,6 +26,7 @@ constexpr std::uint32_t kFirstOriginDraw = 16;  // behind the draws of moves
 constexpr std::size_t kCells = std::size_t{1} << 16;
 constexpr int kLeastBits = 16;
 constexpr int kMostBits = 30;
+static_assert(kMostBits <= TestedGroups::kMostBits);
 
 /// What origins of a kind are thought to bring before any is known, as hits a test: much, so that
 /// each is tried.
@@ -98,10 +99,11 @@ std::int64_t Frontier::wave_lanes() const {
   return std::max((lanes + kShare - 1) / kShare, std::int64_t{1}) * kShare;
 }
 
-std::uint64_t Frontier::hash_of(std::int32_t const* row) const {
+std::uint32_t Frontier::hash_of(std::int32_t const* row) const {
   std::vector<std::uint64_t> key(static_cast<std::size_t>(packed_.keys().words));
   packed_.group_key(row, key.data());
-  return std::accumulate(key.begin(), key.end(), std::uint64_t{0}, hash_word);
+  return TestedGroups::high_bits(
+      std::accumulate(key.begin(), key.end(), std::uint64_t{0}, hash_word));
 }
 
 bool Frontier::test_and_set(std::uint64_t bit) {

@@ -75,7 +75,7 @@ struct WaveResults {
   std::vector<std::int32_t> rows;
   int trials = 0;
   std::vector<std::uint32_t> words;
-  std::vector<std::uint64_t> hashes;
+  std::vector<std::uint32_t> hashes;
 };
 
 /// The queues of origins, what each kind has brought so far, and what is known of moves and groups.
@@ -254,7 +254,8 @@ class Frontier {
   void end_wave();
   /// Whether a bit of the tested groups was set; it is from now on.
   bool test_and_set(std::uint64_t bit);
-  std::uint64_t hash_of(std::int32_t const* row) const;
+  /// As TestedGroups::high_bits() has it.
+  std::uint32_t hash_of(std::int32_t const* row) const;
   /// Moves a row as a test did.
   void move(std::uint32_t word, std::int32_t* row) const;
 

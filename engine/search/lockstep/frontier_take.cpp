@@ -142,7 +142,7 @@ void Frontier::list_tests(WaveResults const& results, std::size_t begin, std::si
   std::size_t const origins = wave_.kinds.size();
   std::size_t const tests = static_cast<std::size_t>(results.trials) * origins;
   for (auto& bits : part.bits) bits.clear();
-  auto const add = [&](std::uint64_t hash, std::size_t test) {
+  auto const add = [&](std::uint32_t hash, std::size_t test) {
     std::uint64_t const bit = TestedGroups::bit_of(hash, log2_bits_);
     part.bits[bit / 64 * part.bits.size() >> (log2_bits_ - 6)].push_back(
         {bit, static_cast<std::uint32_t>(test), false});

@@ -100,7 +100,7 @@ MoveDraw MoveDraws::draw_one(std::uint32_t number, std::uint32_t wave) const {
   MoveDraw move{};
   std::uint32_t const first = below<ScalarPack>(words[0], movable);
   move.column[0] = s.movable[first];
-  move.column[1] = move.column[2] = -1;
+  move.column[1] = move.column[2] = MoveDraw::kNoColumn;
   if (movable > 1) {
     std::uint32_t second = below<ScalarPack>(words[1], movable - 1);
     second += second >= first ? 1 : 0;
@@ -118,7 +118,7 @@ MoveDraw MoveDraws::draw_one(std::uint32_t number, std::uint32_t wave) const {
     std::uint32_t const longest = take(2) + 1;
     bool const up = take(1) != 0;
     int const c = move.column[i];
-    if (c < 0 || (i == 1 && second_stays)) continue;
+    if (c == MoveDraw::kNoColumn || (i == 1 && second_stays)) continue;
     auto const by = static_cast<std::int32_t>(size < kOnes ? 1U : size < kTwos ? 2U : longest);
     std::int32_t const step = std::min(by, s.high[c] - s.low[c]);
     move.by[i] = up ? step : -step;

@@ -156,7 +156,7 @@ void LockstepSearch::share_wave(Wave const& wave, WaveResults& results) {
     auto const hit = from.take<std::uint8_t>();
     auto const rows = from.take<std::int32_t>();
     auto const words = from.take<std::uint32_t>();
-    auto const hashes = from.take<std::uint64_t>();
+    auto const hashes = from.take<std::uint32_t>();
     std::size_t start = 0;
     std::size_t trial = 0;
     each_lane(

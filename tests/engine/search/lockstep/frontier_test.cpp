@@ -31,7 +31,7 @@ WaveResults results_of(Wave const& wave, LatticeStep const& step, std::size_t wi
     int const draw = static_cast<int>(words[0] % static_cast<std::uint32_t>(step.table.count));
     results.words.push_back(TrialWord::pack(draw, 0, kMoveCentres + 3) |
                             static_cast<std::uint32_t>(outcome(words[1])));
-    results.hashes.push_back(std::uint64_t{words[2]} << 32 | words[3]);
+    results.hashes.push_back(words[2]);
   }
   return results;
 }
