@@ -8,7 +8,7 @@
 #include <span>
 
 #include "apps/arguments.h"
-#include "apps/commands.h"
+#include "apps/commands/commands.h"
 #include "apps/console.h"
 #include "base/text.h"
 

@@ -243,7 +243,8 @@ def with_rules(page):
     return ROW.sub(lambda row: f"| `{row[1]}` | {row[2]} | {rules.get(row[1], row[3])} |", page)
 
 
-TYPE = re.compile(r"^(?:namespace ([\w:]+) \{|(?:struct|class|enum class|union) (\w+)\b[^;\n]*)$", re.MULTILINE)
+TYPE = re.compile(r"^(?:namespace ([\w:]+) \{|(?:struct|class|enum class|union) (?:alignas\(.*\) )?"
+                  r"(\w+)\b[^;\n]*)$", re.MULTILINE)
 
 
 def twins(files):
@@ -286,6 +287,8 @@ class Tree(unittest.TestCase):
         self.assertEqual([], twins(found))
         header = "namespace fairlane {\nstruct Interval {\n};\n}\n"
         self.assertEqual(["fairlane::Interval: a.h, b.h"], twins([("a.h", header), ("b.h", header)]))
+        aligned = header.replace("Interval", "alignas(kPair * sizeof(float)) Interval")
+        self.assertEqual(["fairlane::Interval: a.h, b.h"], twins([("a.h", header), ("b.h", aligned)]))
         self.assertEqual([], twins([("a.h", header), ("b.h", header.replace("fairlane", "fairlane::onnx"))]))
         self.assertEqual([], twins([("a.h", header), ("b.h", "namespace fairlane {\nstruct Interval;\n}\n")]))
 
@@ -394,8 +397,8 @@ class Rules(unittest.TestCase):
             ("models/network.cpp", "<zlib.h>"),
             ("engine/search.cpp", "<torch/script.h>"),
             ("engine/search.cpp", "<spdlog/spdlog.h>"),
-            ("apps/cmd_run.cpp", "<CLI/CLI.hpp>"),
-            ("apps/cmd_run.cpp", "<spdlog/spdlog.h>"),
+            ("apps/commands/run.cpp", "<CLI/CLI.hpp>"),
+            ("apps/commands/run.cpp", "<spdlog/spdlog.h>"),
             ("engine/results/manifest.cpp", "<nlohmann/json.hpp>"),
             ("engine/search.cpp", "<gtest/gtest.h>"),
             ("apps/run.cpp", '"kernels/cpu/backend.h"'),

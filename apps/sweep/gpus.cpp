@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "apps/config_options.h"
+#include "apps/commands/config_options.h"
 #include "apps/console.h"
 #include "base/child_process.h"
 #include "base/error.h"

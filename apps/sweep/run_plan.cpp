@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "apps/commands/ranks_frame.h"
 #include "apps/progress.h"
-#include "apps/ranks_frame.h"
 #include "apps/sweep/gpus.h"
 #include "apps/sweep/live_view.h"
 #include "apps/sweep/machine.h"

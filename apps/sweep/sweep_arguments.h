@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/config_options.h"
+#include "apps/commands/config_options.h"
 #include "apps/console.h"
 #include "base/error.h"
 #include "engine/sweep/cell.h"

@@ -1,6 +1,6 @@
 #include "apps/text/command_summary.h"
 
-#include "apps/commands.h"
+#include "apps/commands/commands.h"
 
 namespace fairlane {
 

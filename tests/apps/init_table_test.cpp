@@ -1,5 +1,5 @@
 // fairlane init TABLE: the domain file of a raw table without a model.
-#include "apps/init_table.h"
+#include "apps/commands/init_table.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

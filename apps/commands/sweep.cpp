@@ -8,8 +8,8 @@
 
 #include "apps/arguments.h"
 #include "apps/cli.h"
-#include "apps/commands.h"
-#include "apps/ranks_frame.h"
+#include "apps/commands/commands.h"
+#include "apps/commands/ranks_frame.h"
 #include "apps/sweep/gpus.h"
 #include "apps/sweep/sweep_arguments.h"
 #include "apps/sweep/work.h"

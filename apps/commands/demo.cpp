@@ -8,7 +8,7 @@
 #include <set>
 
 #include "apps/arguments.h"
-#include "apps/commands.h"
+#include "apps/commands/commands.h"
 #include "apps/console.h"
 #include "apps/demo/demo_census.h"
 #include "apps/demo/embedded.h"

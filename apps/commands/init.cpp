@@ -8,14 +8,14 @@
 #include <optional>
 
 #include "apps/arguments.h"
-#include "apps/commands.h"
-#include "apps/config_options.h"
+#include "apps/commands/commands.h"
+#include "apps/commands/config_options.h"
+#include "apps/commands/init_table.h"
 #include "apps/console.h"
 #include "apps/files.h"
 #include "apps/init/column_list.h"
 #include "apps/init/init_proposal.h"
 #include "apps/init/written_files.h"
-#include "apps/init_table.h"
 #include "base/json.h"
 #include "base/text.h"
 

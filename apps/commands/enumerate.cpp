@@ -4,12 +4,12 @@
 #include <memory>
 
 #include "apps/arguments.h"
-#include "apps/commands.h"
-#include "apps/config_options.h"
+#include "apps/commands/commands.h"
+#include "apps/commands/config_options.h"
+#include "apps/commands/ranks_frame.h"
+#include "apps/commands/region_options.h"
 #include "apps/console.h"
 #include "apps/progress.h"
-#include "apps/ranks_frame.h"
-#include "apps/region_options.h"
 #include "apps/text/count_text.h"
 #include "base/text.h"
 #include "engine/count/enumerate.h"

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "apps/arguments.h"
-#include "apps/commands.h"
+#include "apps/commands/commands.h"
 #include "apps/console.h"
 #include "apps/files.h"
 #include "base/error.h"

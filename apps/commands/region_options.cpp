@@ -1,4 +1,4 @@
-#include "apps/region_options.h"
+#include "apps/commands/region_options.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "apps/ranks_frame.h"
+#include "apps/commands/ranks_frame.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "apps/config_options.h"
+#include "apps/commands/config_options.h"
 
 #include <fmt/format.h>
 

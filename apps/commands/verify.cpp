@@ -5,11 +5,11 @@
 #include <memory>
 
 #include "apps/arguments.h"
-#include "apps/commands.h"
-#include "apps/config_options.h"
+#include "apps/commands/commands.h"
+#include "apps/commands/config_options.h"
+#include "apps/commands/region_options.h"
 #include "apps/console.h"
 #include "apps/progress.h"
-#include "apps/region_options.h"
 #include "apps/text/verify_text.h"
 #include "base/error.h"
 #include "base/json.h"

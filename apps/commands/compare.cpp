@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "apps/arguments.h"
-#include "apps/commands.h"
-#include "apps/config_options.h"
+#include "apps/commands/commands.h"
+#include "apps/commands/config_options.h"
 #include "apps/console.h"
 #include "apps/progress.h"
 #include "apps/text/compare_text.h"

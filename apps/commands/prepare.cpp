@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "apps/arguments.h"
-#include "apps/commands.h"
+#include "apps/commands/commands.h"
+#include "apps/commands/decoded_results.h"
 #include "apps/console.h"
-#include "apps/decoded_results.h"
 #include "apps/files.h"
 #include "base/json.h"
 #include "base/text.h"

@@ -1,8 +1,8 @@
 // fairlane manual: the manual page, made from the commands themselves.
-#include "apps/arguments.h"
-#include "apps/commands.h"
-#include "apps/console.h"
 #include "apps/text/manual.h"
+#include "apps/arguments.h"
+#include "apps/commands/commands.h"
+#include "apps/console.h"
 
 namespace fairlane {
 

@@ -2,8 +2,8 @@
 #include <memory>
 
 #include "apps/arguments.h"
-#include "apps/commands.h"
-#include "apps/config_options.h"
+#include "apps/commands/commands.h"
+#include "apps/commands/config_options.h"
 #include "apps/console.h"
 #include "apps/progress.h"
 #include "apps/text/train_text.h"

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "apps/arguments.h"
-#include "apps/commands.h"
+#include "apps/commands/commands.h"
 #include "apps/console.h"
 #include "apps/text/completion.h"
 

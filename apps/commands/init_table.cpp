@@ -1,4 +1,4 @@
-#include "apps/init_table.h"
+#include "apps/commands/init_table.h"
 
 #include <fmt/format.h>
 

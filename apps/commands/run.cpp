@@ -6,11 +6,11 @@
 #include <optional>
 
 #include "apps/arguments.h"
-#include "apps/commands.h"
-#include "apps/config_options.h"
+#include "apps/commands/commands.h"
+#include "apps/commands/config_options.h"
+#include "apps/commands/ranks_frame.h"
 #include "apps/console.h"
 #include "apps/progress.h"
-#include "apps/ranks_frame.h"
 #include "apps/text/summary_text.h"
 #include "base/files.h"
 #include "base/text.h"

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "apps/arguments.h"
-#include "apps/commands.h"
-#include "apps/config_options.h"
+#include "apps/commands/commands.h"
+#include "apps/commands/config_options.h"
 #include "apps/console.h"
 #include "apps/files.h"
 #include "base/error.h"

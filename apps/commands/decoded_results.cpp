@@ -1,4 +1,4 @@
-#include "apps/decoded_results.h"
+#include "apps/commands/decoded_results.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "apps/arguments.h"
-#include "apps/commands.h"
-#include "apps/config_options.h"
+#include "apps/commands/commands.h"
+#include "apps/commands/config_options.h"
 #include "apps/console.h"
 #include "apps/files.h"
 #include "apps/text/audit_text.h"

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "apps/arguments.h"
-#include "apps/commands.h"
-#include "apps/config_options.h"
+#include "apps/commands/commands.h"
+#include "apps/commands/config_options.h"
 #include "apps/console.h"
 #include "apps/files.h"
 #include "apps/init/column_list.h"
@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kMostSeconds = 1e7;
+constexpr double kLongestAudit = 1e7;
 constexpr std::size_t kLongestFile = std::size_t{1} << 26;
 
 struct AuditArguments {
@@ -216,7 +216,7 @@ ExitCode run_audit(AuditArguments arguments) {
   options.favourable = arguments.favourable;
   options.overwrite = arguments.overwrite;
   if (!arguments.time.empty())
-    options.seconds = parse_number("--time", arguments.time, 0.0, kMostSeconds);
+    options.seconds = parse_number("--time", arguments.time, 0.0, kLongestAudit);
   if (!arguments.fail_above.empty()) options.policy = parse_policy(arguments.fail_above);
   std::string const named = arguments.table.empty() ? arguments.config.path : arguments.table;
   if (arguments.config.out.empty())
