@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "kernels/core/philox.h"
 
 namespace fairlane {

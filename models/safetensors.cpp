@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/json.h"
-#include "base/strict_json.h"
+#include "base/formats/json.h"
+#include "base/formats/strict_json.h"
 #include "base/text.h"
 
 namespace fairlane {

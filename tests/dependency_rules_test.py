@@ -109,17 +109,17 @@ LIBRARIES = {
     "boost/math/": ("engine/count/binomial_interval.cpp",),
     "CLI/": ("apps/arguments.cpp",),
     "spdlog/": ("apps/console.cpp",),
-    "yaml-cpp/": ("base/strict_yaml.cpp",),
+    "yaml-cpp/": ("base/formats/strict_yaml.cpp",),
     "hdf5": ("models/keras/h5_writer.cpp",),  # writes; models/keras/hdf5_file.cpp reads by itself
     "H5": (),
     "openssl/": ("base/sha256.cpp",),
-    "zlib.h": ("base/zip_archive.cpp",),
+    "zlib.h": ("base/formats/zip_archive.cpp",),
     "torch/": TORCH,
     "ATen/": TORCH,
     "c10/": TORCH,
     "opencv2/": ("models/torch/plugin/forest.*",),
     "nanoflann.hpp": ("engine/learning/nearest_neighbours.cpp",),
-    "nlohmann/": ("base/json.cpp", "base/strict_json.cpp"),
+    "nlohmann/": ("base/formats/json.cpp", "base/formats/strict_json.cpp"),
     "fmt/": ("base/*", "models/*", "engine/*", "apps/*"),
     "arrow/": ("engine/tables/plugin/*",),
     "parquet/": ("engine/tables/plugin/*",),
@@ -203,7 +203,7 @@ def violations(root):
 THREAD = re.compile(r"\bstd::(?:jthread|thread|async)\b(?!::)")
 # Everything else has its threads from a pool. Beside it: the line that a terminal shows, and a
 # library of its own.
-THREAD_STARTERS = ("base/thread_pool.h", "apps/progress.h", "apps/progress.cpp", "models/torch/plugin/*")
+THREAD_STARTERS = ("base/threads/thread_pool.h", "apps/progress.h", "apps/progress.cpp", "models/torch/plugin/*")
 
 
 def thread_starters(files):
@@ -437,7 +437,7 @@ class Rules(unittest.TestCase):
             ("base/sha256.cpp", "<openssl/evp.h>"),
             ("engine/write.cpp", "<sys/stat.h>"),
             ("apps/arguments.cpp", "<CLI/CLI.hpp>"),
-            ("base/strict_yaml.cpp", "<yaml-cpp/yaml.h>"),
+            ("base/formats/strict_yaml.cpp", "<yaml-cpp/yaml.h>"),
             ("tests/kernels/a_test.cpp", "<gtest/gtest.h>"),
             ("tests/kernels/a_test.cpp", '"kernels/cpu/backend.h"'),
         ):

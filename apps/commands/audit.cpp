@@ -14,7 +14,7 @@
 #include "apps/progress.h"
 #include "apps/text/audit_text.h"
 #include "base/files.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/text.h"
 #include "engine/audit/audit.h"
 #include "engine/report/policy_words.h"

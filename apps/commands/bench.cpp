@@ -12,7 +12,7 @@
 #include "apps/files.h"
 #include "base/error.h"
 #include "base/files.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/text.h"
 #include "bench/bench.h"
 #include "engine/subject/subject.h"

@@ -7,7 +7,7 @@
 #include "apps/commands/commands.h"
 #include "apps/commands/config_options.h"
 #include "apps/console.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/check/check.h"
 
 namespace fairlane {

@@ -10,7 +10,7 @@
 #include "apps/progress.h"
 #include "apps/text/compare_text.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/text.h"
 #include "engine/compare/compare.h"
 #include "engine/compare/mann_whitney.h"

@@ -15,7 +15,7 @@
 #include "apps/files.h"
 #include "apps/text/words.h"
 #include "base/files.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/text.h"
 #include "engine/config/config_yaml.h"
 #include "engine/results/run.h"

@@ -10,9 +10,9 @@
 #include "apps/commands/commands.h"
 #include "apps/console.h"
 #include "apps/sweep/machine.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/text.h"
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "kernels/backend.h"
 #include "kernels/devices.h"
 

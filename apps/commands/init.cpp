@@ -16,7 +16,7 @@
 #include "apps/init/column_list.h"
 #include "apps/init/init_proposal.h"
 #include "apps/init/written_files.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/text.h"
 
 namespace fairlane {

@@ -12,7 +12,7 @@
 #include "apps/init/written_files.h"
 #include "apps/text/words.h"
 #include "base/files.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/text.h"
 #include "models/data/csv_scanner.h"
 #include "models/data/domain_yaml.h"

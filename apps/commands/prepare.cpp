@@ -9,7 +9,7 @@
 #include "apps/commands/decoded_results.h"
 #include "apps/console.h"
 #include "apps/files.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/text.h"
 #include "models/data/csv_scanner.h"
 #include "models/data/decode_table.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/stopwatch.h"
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "engine/ranks/mpi_link.h"
 #include "engine/subject/subject.h"
 #include "kernels/devices.h"

@@ -9,7 +9,7 @@
 #include "apps/console.h"
 #include "apps/files.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/text.h"
 #include "engine/digest/results_digest.h"
 #include "engine/report/html_parts.h"

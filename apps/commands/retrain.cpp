@@ -7,7 +7,7 @@
 #include "apps/console.h"
 #include "apps/progress.h"
 #include "apps/text/retrain_text.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/retrain/retrain.h"
 
 namespace fairlane {

@@ -12,7 +12,7 @@
 #include "apps/progress.h"
 #include "apps/text/verify_text.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/text.h"
 #include "engine/recheck/recheck.h"
 #include "engine/verify/verify.h"

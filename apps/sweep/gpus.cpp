@@ -11,7 +11,7 @@
 #include "apps/console.h"
 #include "base/child_process.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "kernels/devices.h"
 
 namespace fairlane {

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "base/text.h"
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "bench/bench.h"
 #include "kernels/backend.h"
 #include "kernels/devices.h"

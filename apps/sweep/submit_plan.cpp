@@ -7,7 +7,7 @@
 #include "apps/sweep/sweep_arguments.h"
 #include "base/child_process.h"
 #include "base/files.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/text.h"
 #include "engine/sweep/cluster_submit.h"
 

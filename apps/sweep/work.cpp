@@ -12,7 +12,7 @@
 
 #include "apps/console.h"
 #include "apps/sweep/machine.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/text.h"
 
 namespace fairlane {

@@ -8,7 +8,7 @@
 
 #include "apps/console.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/text.h"
 
 namespace fairlane {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 
 namespace fairlane {
 

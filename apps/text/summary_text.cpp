@@ -8,7 +8,7 @@
 #include "apps/text/count_text.h"
 #include "apps/text/verify_text.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/text.h"
 #include "engine/results/summary.h"
 #include "engine/verify/verify_report.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "models/data/domain.h"
 
 namespace fairlane {

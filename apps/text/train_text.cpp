@@ -6,7 +6,7 @@
 
 #include "apps/console.h"
 #include "apps/text/summary_text.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/text.h"
 
 namespace fairlane {

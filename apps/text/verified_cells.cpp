@@ -12,7 +12,7 @@
 #include "apps/text/words.h"
 #include "base/error.h"
 #include "base/files.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/text.h"
 
 namespace fairlane {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "apps/console.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/text.h"
 
 namespace fairlane {

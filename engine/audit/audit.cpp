@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/number_text.h"
 #include "base/stopwatch.h"
 #include "base/text.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/audit/row_audit.h"
 #include "engine/plausibility/plausibility.h"
 #include "engine/subject/subject.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/config/run_config.h"
 #include "engine/plausibility/plausibility.h"
 #include "engine/subject/subject.h"

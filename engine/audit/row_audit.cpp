@@ -11,7 +11,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "engine/count/binomial_interval.h"
 #include "engine/subject/row_labels.h"
 #include "kernels/core/labels.h"

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "engine/compare/compare_report.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/compare/curve_report.h"
 #include "engine/compare/mann_whitney.h"
 #include "engine/record/findings.h"

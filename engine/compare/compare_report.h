@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/compare/compare.h"
 #include "engine/pictures/compare_chart.h"
 

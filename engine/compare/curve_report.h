@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/compare/compare.h"
 #include "engine/pictures/curve_chart.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "base/strict_yaml.h"
+#include "base/formats/strict_yaml.h"
 
 namespace fairlane {
 

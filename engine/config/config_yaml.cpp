@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/strict_yaml.h"
+#include "base/formats/strict_yaml.h"
 #include "base/text.h"
 #include "engine/config/config_keys.h"
 #include "models/data/domain_yaml.h"

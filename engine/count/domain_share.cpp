@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/stopwatch.h"
 #include "engine/count/binomial_interval.h"
 #include "engine/count/enumerate.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/results/summary.h"
 #include "engine/subject/subject.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "engine/count/enumeration_report.h"

@@ -1,5 +1,5 @@
 #include "engine/count/enumeration_report.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/text.h"
 #include "engine/results/summary.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/stopwatch.h"
 #include "engine/count/set_search.h"
 #include "engine/count/share_estimate.h"

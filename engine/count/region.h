@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/subject/subject.h"
 #include "kernels/layout/walk_plan.h"
 

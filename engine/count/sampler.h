@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "engine/config/run_config.h"
 #include "engine/count/binomial_interval.h"
 #include "engine/count/group_counts.h"

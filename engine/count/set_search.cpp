@@ -4,7 +4,7 @@
 #include <atomic>
 #include <numeric>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 
 namespace fairlane {
 namespace {

@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/shared_stack.h"
 #include "base/stopwatch.h"
-#include "base/workers.h"
+#include "base/threads/shared_stack.h"
+#include "base/threads/workers.h"
 #include "engine/count/walk_sharing.h"
 #include "engine/count/walk_skip.h"
 #include "engine/job/job.h"

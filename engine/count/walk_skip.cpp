@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/stopwatch.h"
-#include "base/workers.h"
+#include "base/threads/workers.h"
 #include "kernels/core/philox.h"
 #include "kernels/walker.h"
 

@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/ordered_pipeline.h"
 #include "base/text.h"
+#include "base/threads/ordered_pipeline.h"
 #include "engine/results/instances_reader.h"
 #include "models/data/csv_scanner.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/config/run_config.h"
 #include "engine/digest/best_findings.h"
 #include "engine/digest/results_digest.h"

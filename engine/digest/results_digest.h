@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 
 namespace fairlane {
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/digest/results_digest.h"
 #include "engine/results/instance_files.h"
 

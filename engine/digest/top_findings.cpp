@@ -13,9 +13,9 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/ordered_pipeline.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "base/threads/ordered_pipeline.h"
 #include "engine/digest/best_findings.h"
 #include "engine/digest/findings.h"
 #include "engine/digest/results_digest.h"

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/config/words.h"
 #include "engine/results/manifest.h"
 #include "models/data/domain.h"

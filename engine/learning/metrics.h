@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 
 namespace fairlane {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "engine/plausibility/chow_liu.h"
 #include "engine/plausibility/gower.h"
 #include "engine/plausibility/nearest_rows.h"

@@ -1,7 +1,7 @@
 // Plausibility in JSON, as audit.json has it.
 #pragma once
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/plausibility/plausibility.h"
 
 namespace fairlane {

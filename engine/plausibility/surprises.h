@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "engine/plausibility/chow_liu.h"
 #include "engine/plausibility/distinct_rows.h"
 

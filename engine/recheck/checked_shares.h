@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/recheck/checked_existence.h"
 #include "engine/recheck/checked_groups.h"
 #include "engine/verify/boxes/box_domain.h"

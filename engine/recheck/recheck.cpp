@@ -12,11 +12,11 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/sha256.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "engine/check/check.h"
 #include "engine/recheck/checked_against.h"
 #include "engine/recheck/checked_cells.h"

@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 
 namespace fairlane {
 namespace {

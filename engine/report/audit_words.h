@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 
 namespace fairlane::report {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/report/results_words.h"
 
 namespace fairlane::report {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/report/html_parts.h"
 
 namespace fairlane::report {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/report/audit_words.h"
 #include "engine/report/html_parts.h"
 

@@ -11,9 +11,9 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/ordered_pipeline.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "base/threads/ordered_pipeline.h"
 #include "engine/results/instance_columns.h"
 #include "engine/results/instance_files.h"
 #include "engine/results/instance_words.h"

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "engine/config/config_json.h"

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/text.h"
 #include "engine/results/manifest.h"
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 
 namespace fairlane {
 namespace {

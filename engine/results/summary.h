@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/config/run_config.h"
 #include "engine/record/findings.h"
 #include "engine/search/search.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/config/run_config.h"
 #include "engine/learning/metrics.h"
 #include "engine/results/summary.h"

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/config/run_config.h"
 #include "engine/results/summary.h"
 #include "engine/subject/subject.h"

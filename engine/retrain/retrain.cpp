@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "engine/config/config_json.h"

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "engine/subject/kept_rows.h"
 #include "kernels/devices.h"
 #include "kernels/layout/plan.h"

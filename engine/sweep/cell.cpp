@@ -8,7 +8,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "engine/config/config_json.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/sweep/sweep_command.h"
 
 namespace fairlane {

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/files.h"
-#include "base/strict_yaml.h"
+#include "base/formats/strict_yaml.h"
 #include "base/text.h"
 #include "engine/config/config_values.h"
 #include "engine/search/method.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/sweep/figures.h"
 #include "engine/sweep/plan.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/subject/subject.h"
 #include "engine/verify/box_queue.h"
 #include "engine/verify/boxes/cells.h"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "engine/job/checkpoint.h"
 #include "engine/verify/boxes/cells.h"
 #include "engine/verify/boxes/proof_tree.h"

@@ -1,7 +1,7 @@
 // What a manifest records of a verification's query.
 #pragma once
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/verify/verify.h"
 
 namespace fairlane {

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "engine/check/double_evaluator.h"

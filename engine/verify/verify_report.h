@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/subject/subject.h"
 #include "engine/verify/box_queue.h"
 #include "engine/verify/certain_shares.h"

@@ -12,7 +12,7 @@
 #include "base/divisor.h"
 #include "base/error.h"
 #include "base/large_pages.h"
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define FL_THREAD_SANITIZER true

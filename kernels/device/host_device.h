@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "kernels/device/device.h"
 #include "kernels/device/walk/walk_piece.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/strict_yaml.h"
+#include "base/formats/strict_yaml.h"
 #include "models/data/domain.h"
 
 namespace fairlane {

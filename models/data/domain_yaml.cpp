@@ -10,7 +10,7 @@
 #include <unordered_set>
 
 #include "base/files.h"
-#include "base/strict_yaml.h"
+#include "base/formats/strict_yaml.h"
 #include "base/text.h"
 #include "models/data/constraints_yaml.h"
 #include "models/data/encoding_yaml.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/strict_yaml.h"
+#include "base/formats/strict_yaml.h"
 #include "models/data/encoding.h"
 
 namespace fairlane {

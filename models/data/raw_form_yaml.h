@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/strict_yaml.h"
+#include "base/formats/strict_yaml.h"
 #include "models/data/domain.h"
 
 namespace fairlane {

@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "models/exec/child.h"
 
 namespace fairlane {

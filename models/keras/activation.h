@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "kernels/core/views.h"
 
 namespace fairlane {

@@ -4,10 +4,10 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/json.h"
-#include "base/strict_json.h"
+#include "base/formats/json.h"
+#include "base/formats/strict_json.h"
+#include "base/formats/zip_archive.h"
 #include "base/text.h"
-#include "base/zip_archive.h"
 #include "models/keras/network.h"
 
 namespace fairlane {

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/json.h"
-#include "base/strict_json.h"
+#include "base/formats/json.h"
+#include "base/formats/strict_json.h"
 #include "base/text.h"
 #include "models/keras/activation.h"
 #include "models/keras/members.h"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/byte_cursor.h"
+#include "base/formats/byte_cursor.h"
 
 namespace fairlane::hdf5 {
 

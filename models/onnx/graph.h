@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/protobuf_wire.h"
+#include "base/formats/protobuf_wire.h"
 
 namespace fairlane::onnx {
 

@@ -5,10 +5,10 @@
 #include <bit>
 #include <limits>
 
-#include "base/byte_cursor.h"
 #include "base/crc32c.h"
 #include "base/error.h"
-#include "base/protobuf_wire.h"
+#include "base/formats/byte_cursor.h"
+#include "base/formats/protobuf_wire.h"
 #include "base/text.h"
 
 namespace fairlane {

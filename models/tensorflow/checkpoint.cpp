@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/protobuf_wire.h"
+#include "base/formats/protobuf_wire.h"
 #include "base/text.h"
 #include "models/layer_chain.h"
 #include "models/network.h"

@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "kernels/core/trees.h"
 
 namespace fairlane {

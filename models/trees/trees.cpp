@@ -11,8 +11,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/json_field.h"
-#include "base/strict_json.h"
+#include "base/formats/json_field.h"
+#include "base/formats/strict_json.h"
 #include "base/text.h"
 #include "models/network.h"
 #include "models/trees/lightgbm_text.h"

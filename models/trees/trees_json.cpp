@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "base/json_field.h"
+#include "base/formats/json_field.h"
 #include "base/text.h"
 #include "models/network.h"
 #include "models/trees/builder.h"

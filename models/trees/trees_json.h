@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/json_field.h"
+#include "base/formats/json_field.h"
 #include "models/trees/trees.h"
 
 namespace fairlane {

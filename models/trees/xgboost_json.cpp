@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/json_field.h"
+#include "base/formats/json_field.h"
 #include "base/text.h"
 #include "models/network.h"
 #include "models/trees/builder.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "tests/apps/command_line.h"
 #include "tests/checkout.h"
 

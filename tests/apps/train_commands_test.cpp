@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "models/keras/h5.h"
 #include "models/train/forest.h"
 #include "tests/apps/command_line.h"

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <set>
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "engine/search/genetic/expga_breeding.h"
 #include "engine/search/genetic/expga_fitness.h"
 #include "engine/search/genetic/lime.h"

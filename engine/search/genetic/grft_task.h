@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "engine/search/genetic/grft_operators.h"
 #include "engine/search/genetic/grft_tester.h"
 #include "engine/search/search_task.h"

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "kernels/backend.h"
 
 namespace fairlane {

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "engine/job/checkpoint.h"
 #include "engine/search/lockstep/move_draws.h"
 #include "engine/search/lockstep/origin_queue.h"

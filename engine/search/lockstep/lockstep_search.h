@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/workers.h"
+#include "base/threads/workers.h"
 #include "engine/ranks/ranks.h"
 #include "engine/search/lockstep/frontier.h"
 #include "engine/search/lockstep/step_adaptation.h"

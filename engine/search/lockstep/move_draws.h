@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "kernels/core/lattice.h"
 
 namespace fairlane {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <set>
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "engine/record/row_codec.h"
 #include "engine/search/search_task.h"
 #include "engine/search/symbolic/decision_tree.h"

@@ -8,6 +8,31 @@
 
 namespace fairlane {
 
+/// Calls add(level, inputs) for the levels whose sums differ from those of the member before, from
+/// `level` or above on down to the last: the level's inputs are listed, and in m.in have the
+/// member's values; those that are 0 of one-hot columns are left out.
+template <Pack P, int kV, class Add>
+FL_HOST_DEVICE void for_each_level(Subject const& s, Walk const& w, Scratch const& m, int member,
+                                   int level, Add const& add) {
+  bool const skips = s.encoding != nullptr;
+  while (level > 0 && member % w.level[level - 1].stride == 0) --level;
+  for (; level < s.columns - w.first; ++level) {
+    auto const& here = w.level[level];
+    float const* value = here.value;
+    if (value != nullptr) value += member / here.stride % here.size * here.width;
+    InputList inputs{m.list, 0};
+    for (int i = 0; i < here.width; ++i) {
+      int const k = here.first + i;
+      if (value != nullptr) {
+        if (skips && value[i] == 0.0F) continue;
+        FirstLayer<P, kV>::spread(value[i], m.in + k * kV * P::kLanes);
+      }
+      m.list[inputs.size++] = k;
+    }
+    add(level, inputs);
+  }
+}
+
 /// P: the pack; kV: packs per tile.
 template <Pack P, int kV>
 struct WalkTiles {
@@ -25,24 +50,9 @@ struct WalkTiles {
     auto const& layer = net.layer[0];
     long const units = static_cast<long>(layer.forward.outputs) * kTile;
     int const last = s.columns - w.first - 1;
-    bool const skips = s.encoding != nullptr;
     FirstLayer<P, kV>::sums(s, w.first, w.first_input, m.in, sums);
     for (int member = 0; member < w.members; ++member) {
-      int level = last;
-      while (level > 0 && member % w.level[level - 1].stride == 0) --level;
-      for (; level <= last; ++level) {
-        auto const& here = w.level[level];
-        float const* value = here.value;
-        if (value != nullptr) value += member / here.stride % here.size * here.width;
-        InputList inputs{m.list, 0};
-        for (int i = 0; i < here.width; ++i) {
-          int const k = here.first + i;
-          if (value != nullptr) {
-            if (skips && value[i] == 0.0F) continue;
-            FirstLayer<P, kV>::spread(value[i], m.in + k * kTile);
-          }
-          m.list[inputs.size++] = k;
-        }
+      for_each_level<P, kV>(s, w, m, member, last, [&](int level, InputList inputs) {
         float const* const before = sums + level * units;
         if (level == last) {
           layer_forward<P, kV, Start::kSums>(layer, inputs, m.in, before, net.layers == 1, m.a);
@@ -50,7 +60,7 @@ struct WalkTiles {
           dense<P, kV, Finish::kNone, Start::kSums>(layer.forward, inputs, m.in, before,
                                                     sums + (level + 1) * units);
         }
-      }
+      });
       float const* const z = upper_layers<P, kV>(net, m.a, m.b);
       int const floats = net.outputs() * kTile;
       for (int i = 0; i < floats; i += kN) P::store(P::load(z + i), logits + i);
@@ -94,27 +104,13 @@ struct OpenTiles {
     auto const& first = net.layer[0].forward;
     long const units = static_cast<long>(first.outputs) * kN;
     int const last = s.columns - w.first - 1;
-    bool const skips = s.encoding != nullptr;
     dense<P, 1, Finish::kNone, Start::kBias, kFirst>(first, InputRange{0, w.first_input}, m.in,
                                                      first.bias, sums);
     logits += begin * net.outputs() * stride;
     int place = 0;
     for (int member = begin; member < end; ++member) {
-      int level = member == begin ? 0 : last;
-      while (level > 0 && member % w.level[level - 1].stride == 0) --level;
-      for (; level <= last; ++level) {
-        auto const& here = w.level[level];
-        float const* value = here.value;
-        if (value != nullptr) value += member / here.stride % here.size * here.width;
-        InputList inputs{m.list, 0};
-        for (int i = 0; i < here.width; ++i) {
-          int const k = here.first + i;
-          if (value != nullptr) {
-            if (skips && value[i] == 0.0F) continue;
-            P::store(P::splat(value[i]), m.in + k * kN);
-          }
-          m.list[inputs.size++] = k;
-        }
+      int const from = member == begin ? 0 : last;
+      for_each_level<P, 1>(s, w, m, member, from, [&](int level, InputList inputs) {
         float const* const before = sums + level * units;
         if (level == last) {
           dense<P, 1, Finish::kRelu, Start::kSums, kFirst, kM * kN>(first, inputs, m.in, before,
@@ -123,7 +119,7 @@ struct OpenTiles {
           dense<P, 1, Finish::kNone, Start::kSums, kFirst>(first, inputs, m.in, before,
                                                            sums + (level + 1) * units);
         }
-      }
+      });
       if (++place < kM && member + 1 < end) continue;
       float const* const z = upper(net, m.a, m.b);
       for (int p = 0; p < place; ++p) {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <thread>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/stopwatch.h"
 #include "engine/audit/audit.h"
 #include "kernels/core/scorer.h"

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "engine/count/enumerate.h"
 #include "engine/count/estimate.h"
 #include "engine/subject/subject.h"

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "base/shared_stack.h"
-#include "base/workers.h"
+#include "base/threads/shared_stack.h"
+#include "base/threads/workers.h"
 #include "engine/count/enumerate.h"
 #include "engine/count/walk_skip.h"
 #include "models/data/domain_yaml.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/sha256.h"
 #include "engine/count/region.h"
 #include "engine/recheck/recheck.h"

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "tests/checkout.h"
 
 namespace fairlane {

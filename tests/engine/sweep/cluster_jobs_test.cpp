@@ -9,7 +9,7 @@
 
 #include "base/child_process.h"
 #include "base/error.h"
-#include "base/strict_yaml.h"
+#include "base/formats/strict_yaml.h"
 #include "base/text.h"
 #include "tests/models/temporary.h"
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "base/zip_archive.h"
+#include "base/formats/zip_archive.h"
 #include "models/network.h"
 #include "models/network_file.h"
 #include "tests/models/expect_error.h"

@@ -1,7 +1,7 @@
 // Writes Keras 3 archives: a configuration, and weights numbered by layer.
 #pragma once
 
-#include "tests/base/zip_writer.h"
+#include "tests/base/formats/zip_writer.h"
 #include "tests/models/keras/h5_writer.h"
 #include "tests/models/temporary.h"
 

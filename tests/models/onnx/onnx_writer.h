@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/network.h"
-#include "tests/base/protobuf_writer.h"
+#include "tests/base/formats/protobuf_writer.h"
 
 namespace fairlane {
 

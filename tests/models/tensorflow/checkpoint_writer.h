@@ -7,7 +7,7 @@
 
 #include "base/crc32c.h"
 #include "models/network.h"
-#include "tests/base/protobuf_writer.h"
+#include "tests/base/formats/protobuf_writer.h"
 #include "tests/models/temporary.h"
 
 namespace fairlane {

@@ -1,5 +1,5 @@
 // Threads that go from task to task, and the pipeline on them.
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "base/ordered_pipeline.h"
+#include "base/threads/ordered_pipeline.h"
 
 namespace fairlane {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/zip_archive.h"
+#include "base/formats/zip_archive.h"
 
 #include <fmt/format.h>
 #include <zlib.h>
@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/byte_cursor.h"
 #include "base/error.h"
+#include "base/formats/byte_cursor.h"
 #include "base/text.h"
 
 namespace fairlane {

@@ -1,4 +1,4 @@
-#include "base/strict_json.h"
+#include "base/formats/strict_json.h"
 
 #include <fmt/format.h>
 

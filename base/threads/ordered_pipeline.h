@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 
 namespace fairlane {
 

@@ -1,4 +1,4 @@
-#include "base/json_field.h"
+#include "base/formats/json_field.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "base/json.h"
+#include "base/formats/json.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/strict_json.h"
+#include "base/formats/strict_json.h"
 
 namespace fairlane {
 namespace {

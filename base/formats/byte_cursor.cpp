@@ -1,4 +1,4 @@
-#include "base/byte_cursor.h"
+#include "base/formats/byte_cursor.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Threads that rest together, and numbers that they share out.
-#include "base/workers.h"
+#include "base/threads/workers.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-#include "tests/base/protobuf_writer.h"
+#include "tests/base/formats/protobuf_writer.h"
 
 namespace fairlane {
 

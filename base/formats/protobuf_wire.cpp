@@ -1,4 +1,4 @@
-#include "base/protobuf_wire.h"
+#include "base/formats/protobuf_wire.h"
 
 #include <fmt/format.h>
 
