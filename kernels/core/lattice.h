@@ -149,12 +149,16 @@ struct PlanLanes {
 };
 
 /// A draw at the origins of one pack.
-/// solved      steps of the third attribute
-/// move_class  below kMoveCentres where it leaves the domain or goes nowhere
+/// solved  steps of the third attribute
+/// least   the smaller one of the predicted margins of the two sides
+/// moved   by how much the first would change if all steps went one way
+/// near    where it stays in the domain, and is not predicted to miss by far
 template <Pack P>
 struct LatticeMove {
   typename P::I solved;
-  typename P::I move_class;
+  typename P::F least;
+  typename P::F moved;
+  typename P::M near;
 };
 
 /// What moves ask of a column, at one pack of origins; 0 of kNoColumn, which never moves.
@@ -265,10 +269,21 @@ struct MovePrediction {
     MoveColumn<P> const last = columns(draw.column[kMoveAttributes - 1]);
     I const solved = solve(last, at);
     at.shift(last, P::to_float(solved));
-    I const far = P::splat_i(draw.distance) + P::max_i(solved, zero - solved);
+    constexpr float kFar = -0.5F;
+    F const least = P::min(at.a, at.b);
+    F const scale = P::max(P::abs(at.a + at.b), gap);
+    return {solved, least, at.moved, P::land(P::lnot(outside), least > P::splat(kFar) * scale)};
+  }
+  /// Class of a move that is near; below kMoveCentres where it goes nowhere.
+  static FL_HD I class_of(MoveDraw const& draw, I solved, F least, F moved) {
+    constexpr float kSafe[] = {0.05F, 0.2F, 0.5F};
+    I const one = P::splat_i(1);
+    I const far = P::max_i(solved, P::splat_i(0) - solved) + P::splat_i(draw.distance);
     I const distance = P::min_i(far, P::splat_i(kMoveDistances - 1));
-    I const move_class = distance * P::splat_i(kMoveCentres) + centre(at);
-    return {solved, P::select_i(outside, zero, move_class)};
+    I centre = P::select_i(least > P::splat(0.0F), P::splat_i(2), one);
+    for (float const safe : kSafe)
+      centre = P::select_i(least > P::splat(safe) * moved, centre + one, centre);
+    return distance * P::splat_i(kMoveCentres) + centre;
   }
   /// Where a move leads to what may be a finding, and no further away from the plausible than is
   /// drawn for the origin.
@@ -306,19 +321,6 @@ struct MovePrediction {
     F const magic = P::splat(12582912.0F);  // 1.5 * 2^23: adding it rounds to an integer
     I const by = P::bits_of(wanted + magic) - P::bits_of(magic);
     return P::max_i(P::min_i(by, column.up), column.down);
-  }
-  /// Class of the predicted margins.
-  FL_HD I centre(Margins const& at) const {
-    constexpr float kOutside = -0.5F;
-    constexpr float kSafe[] = {0.05F, 0.2F, 0.5F};
-    I const one = P::splat_i(1);
-    F const least = P::min(at.a, at.b);
-    F const scale = P::max(P::abs(at.a + at.b), gap);
-    I centre = P::select_i(least > P::splat(kOutside) * scale, one, P::splat_i(0));
-    centre = P::select_i(least > P::splat(0.0F), centre + one, centre);
-    for (float const safe : kSafe)
-      centre = P::select_i(least > P::splat(safe) * at.moved, centre + one, centre);
-    return centre;
   }
   /// The sum of the rule for findings, `by(c)` codes away in column c.
   template <class By>
@@ -468,36 +470,43 @@ FL_HOST_DEVICE void plan_trials(Subject const& s, MoveTable const& table, PlanLa
   constexpr int kTogether = kN > 1 ? 16 : 1;  // draws whose predictions do not wait for each other
   TrialPlans<P> plans(table.tested, table.trials);
   std::int32_t solved[kTogether][kN];
-  std::int32_t move_class[kTogether][kN];
-  float rates[kTogether][kN];
-  std::uint64_t promising[kTogether];
+  float least[kTogether][kN];
+  float moved[kTogether][kN];
+  std::uint64_t near[kTogether];
   MovePrediction<P, Columns> const prediction(s, lanes, first, columns);
   for (int at = 0; at < table.count; at += kTogether) {
     auto const worst = P::load(plans.worst);
     if (!P::any(P::splat(table.draws[at].bound) > worst)) break;
     int const n = table.count - at < kTogether ? table.count - at : kTogether;
     for (int k = 0; k < n; ++k) {
-      MoveDraw const& draw = table.draws[at + k];
-      LatticeMove<P> const move = prediction.move(draw);
-      auto const moves = P::less_i(P::splat_i(kMoveCentres - 1), move.move_class);
-      auto const rate = P::lookup(table.rate, move.move_class) * P::splat(draw.weight);
-      promising[k] = P::mask_bits(P::land(moves, rate > worst));
+      LatticeMove<P> const move = prediction.move(table.draws[at + k]);
       P::store_i(move.solved, solved[k]);
-      P::store_i(move.move_class, move_class[k]);
-      P::store(rate, rates[k]);
+      P::store(move.least, least[k]);
+      P::store(move.moved, moved[k]);
+      near[k] = P::mask_bits(move.near);
     }
     for (int k = 0; k < n; ++k) {
-      std::uint64_t bits = promising[k];
-      if (bits == 0) continue;
+      if (near[k] == 0) continue;
       MoveDraw const& draw = table.draws[at + k];
-      if (s.feasible.finding_rules > 0)
-        bits &= P::mask_bits(prediction.may_find(draw, P::load_i(solved[k])));
+      auto const last_step = P::load_i(solved[k]);
+      auto const move_class =
+          prediction.class_of(draw, last_step, P::load(least[k]), P::load(moved[k]));
+      auto const moves = P::less_i(P::splat_i(kMoveCentres - 1), move_class);
+      auto const rate = P::lookup(table.rate, move_class) * P::splat(draw.weight);
+      std::uint64_t bits = near[k] & P::mask_bits(P::land(moves, rate > worst));
+      if (bits != 0 && s.feasible.finding_rules > 0)
+        bits &= P::mask_bits(prediction.may_find(draw, last_step));
+      if (bits == 0) continue;
+      std::int32_t classes[kN];
+      float rates[kN];
+      P::store_i(move_class, classes);
+      P::store(rate, rates);
       KeyChange const change(lanes, draw, 0);
       for (; bits != 0; bits &= bits - 1) {
         int const i = lowest_bit(bits);
-        if (!(rates[k][i] > plans.worst[i])) continue;
-        std::uint32_t const trial = TrialWord::pack(at + k, solved[k][i], move_class[k][i]);
-        plans.add(i, TrialPlan::order_of(rates[k][i], trial),
+        if (!(rates[i] > plans.worst[i])) continue;
+        std::uint32_t const trial = TrialWord::pack(at + k, solved[k][i], classes[i]);
+        plans.add(i, TrialPlan::order_of(rates[i], trial),
                   hash_after(lanes, draw, change, solved[k][i], first + i));
       }
     }

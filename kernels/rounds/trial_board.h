@@ -39,12 +39,13 @@ FL_HD bool predict_trial(Subject const& s, MoveTable const& table, PlanLanes con
   MovePrediction<ScalarPack, KeptColumns<ScalarPack>> const prediction(s, lanes, lane,
                                                                        board.columns());
   LatticeMove<ScalarPack> const move = prediction.move(draw);
-  float const rate = table.rate[move.move_class] * draw.weight;
-  if (move.move_class < kMoveCentres || !(rate > worst)) return false;
+  std::int32_t const move_class = prediction.class_of(draw, move.solved, move.least, move.moved);
+  float const rate = table.rate[move_class] * draw.weight;
+  if (!move.near || move_class < kMoveCentres || !(rate > worst)) return false;
   if (s.feasible.finding_rules > 0 && !prediction.may_find(draw, move.solved)) return false;
   std::uint64_t const group = hash_after(lanes, draw, KeyChange(lanes, draw, 0), move.solved, lane);
   if (table.tested.has(group)) return false;
-  board.order[i] = TrialPlan::order_of(rate, TrialWord::pack(d, move.solved, move.move_class));
+  board.order[i] = TrialPlan::order_of(rate, TrialWord::pack(d, move.solved, move_class));
   board.hash[i] = group;
   return true;
 }

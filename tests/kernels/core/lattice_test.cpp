@@ -77,7 +77,8 @@ MovePrediction<ScalarPack, LaneColumns<ScalarPack>> prediction_of(Subject const&
 }
 
 std::vector<float> rates() {
-  std::vector<float> rate(kLookupValues);
+  // What is predicted to miss by far, or goes nowhere, is no move, whatever its rate.
+  std::vector<float> rate(kLookupValues, 1.0F);
   for (int d = 1; d < kMoveDistances; ++d) {
     for (int centre = 1; centre < kMoveCentres; ++centre) {
       rate[static_cast<std::size_t>(d * kMoveCentres + centre)] =
@@ -87,12 +88,16 @@ std::vector<float> rates() {
   return rate;
 }
 
-/// Of each distance and beyond.
+/// Of moves of each distance and beyond.
 std::vector<float> best_of(std::vector<float> const& rate) {
   std::vector<float> best(kMoveDistances);
-  for (std::size_t d = 0; d < best.size(); ++d)
-    best[d] =
-        *std::max_element(rate.begin() + static_cast<std::ptrdiff_t>(d * kMoveCentres), rate.end());
+  for (int from = 0; from < kMoveDistances; ++from) {
+    float& most = best[static_cast<std::size_t>(from)];
+    for (int d = std::max(from, 1); d < kMoveDistances; ++d) {
+      for (int centre = 1; centre < kMoveCentres; ++centre)
+        most = std::max(most, rate[static_cast<std::size_t>(d * kMoveCentres + centre)]);
+    }
+  }
   return best;
 }
 
@@ -133,7 +138,7 @@ TEST(Lattice, TheSolvedStepCentresTheBoundary) {
     auto const prediction = prediction_of(s, lanes);
     for (MoveDraw const& draw : some_draws(random, 20, best)) {
       auto const move = prediction.move(draw);
-      if (move.move_class < kMoveCentres) continue;
+      if (!move.near) continue;
       auto const imbalance = [&](std::int32_t solved) {
         double a = origin.margin_a;
         double b = origin.margin_b;
@@ -186,8 +191,9 @@ std::vector<PlannedMove> best_moves(Subject const& s, PlanLanes const& lanes,
   for (int d = 0; d < table.count; ++d) {
     MoveDraw const& draw = table.draws[d];
     auto const move = prediction.move(draw);
-    if (move.move_class < kMoveCentres) continue;
-    PlannedMove const planned{table.rate[move.move_class] * draw.weight,
+    int const move_class = prediction.class_of(draw, move.solved, move.least, move.moved);
+    if (!move.near || move_class < kMoveCentres) continue;
+    PlannedMove const planned{table.rate[move_class] * draw.weight,
                               hash_after(lanes, draw, KeyChange(lanes, draw, 0), move.solved, 0)};
     bool const is_there = std::ranges::any_of(
         best, [&](PlannedMove const& other) { return other.group == planned.group; });
@@ -221,6 +227,7 @@ TEST(Lattice, APlanHasTheBestMovesThatAreNotTested) {
         EXPECT_GE(t, wanted.size());
         continue;
       }
+      ASSERT_GT(TrialWord::move_class(word) % kMoveCentres, 0);
       float const weight = draws[static_cast<std::size_t>(TrialWord::draw(word))].weight;
       ASSERT_EQ(rate[static_cast<std::size_t>(TrialWord::move_class(word))] * weight,
                 wanted.at(t).rate);
