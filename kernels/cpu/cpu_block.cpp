@@ -72,6 +72,8 @@ CpuBlock::CpuBlock(PackedSubject const& subject, LaneKernels const& kernels, Cpu
   random_ = LaneArray<std::uint32_t>(4, stride);
   index_ = LaneArray<std::int32_t>(1, stride);
   moved_ = LaneArray<std::int32_t>(1, stride);
+  auto const move_words = KeptColumns<ScalarPack>::words(subject_.columns);
+  columns_ = LaneArray<std::int32_t>(static_cast<int>(move_words), kernels.tile_lanes);
   home_ = LaneArray<std::uint64_t>(1, stride);
   flags_ = LaneArray<std::uint32_t>(1, stride);
   if (phase == Phase::kLocal && subject_.variants > 2) {

@@ -185,6 +185,7 @@ class CpuBlock final : public LaneBlock {
   LaneArray<std::uint32_t> random_;      // [4] words of the round
   LaneArray<std::int32_t> index_;        // movable attribute that was drawn
   LaneArray<std::int32_t> moved_;        // by how much its column moved
+  LaneArray<std::int32_t> columns_;      // what moves of a tile's origins are predicted from
   LaneArray<std::uint64_t> home_;        // where the record's search starts
   LaneArray<std::uint32_t> flags_;       // VisitFlag bits of listed lanes
   LaneArray<std::uint64_t> marked_key_;  // [words] of marked lanes

@@ -61,7 +61,8 @@ void CpuBlock::begin(LatticeStep const& how) {
     std::fill_n(lanes_.gradient, subject_.columns * 2 * lanes_.stride, 0.0F);
   }
   trials_ = how.table.trials;
-  kernels_.plan_trials(subject_, how.table, plan_lanes(context_, lattice_, size_), size_);
+  kernels_.plan_trials(subject_, how.table, plan_lanes(context_, lattice_, size_), size_,
+                       columns_.data());
   trial_ = 0;
 }
 

@@ -165,8 +165,9 @@ struct LaneKernels {
   void (*perturb_by_odds)(Subject const&, std::int32_t step, StepOdds odds,
                           std::uint32_t const* words, std::int32_t* x, long stride, int n,
                           std::int32_t* choice, std::int32_t* moved);
-  /// Chooses the tests of n origins.
-  void (*plan_trials)(Subject const&, MoveTable const&, PlanLanes const&, int n);
+  /// Chooses the tests of n origins. memory: KeptColumns::words() for each lane of a tile
+  void (*plan_trials)(Subject const&, MoveTable const&, PlanLanes const&, int n,
+                      std::int32_t* memory);
   /// Looks inputs [first, last) up in the lines of a visit table at their homes; `first` is a
   /// multiple of a register's inputs. Arrays are read and written up to a tile past `last`.
   void (*match_visits)(VisitSlots const&, int first, int last, VisitQuery const&,

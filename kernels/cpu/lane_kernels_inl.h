@@ -2,8 +2,6 @@
 // is defined.
 #pragma once
 
-#include <vector>
-
 #include "kernels/core/lattice.h"
 #include "kernels/core/walk/walk_tiles.h"
 #include "kernels/cpu/lane_kernels.h"
@@ -79,9 +77,9 @@ struct Kernels : LaneTiles<P, kV> {
     }
   }
 
-  static void plan_trials(Subject const& s, MoveTable const& table, PlanLanes const& lanes, int n) {
-    std::vector<std::int32_t> memory(static_cast<std::size_t>(KeptColumns<P>::words(s.columns)));
-    KeptColumns<P> const columns(memory.data());
+  static void plan_trials(Subject const& s, MoveTable const& table, PlanLanes const& lanes, int n,
+                          std::int32_t* memory) {
+    KeptColumns<P> const columns(memory);
     for (int at = 0; at < n; at += kN) {
       LaneColumns<P> const now{s, lanes, at};
       for (int c = columns.kLeast; c < s.columns; ++c) columns.keep(c, now(c));
