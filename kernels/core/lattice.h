@@ -164,7 +164,7 @@ struct LatticeMove {
 /// What moves ask of a column, at one pack of origins; 0 of kNoColumn, which never moves.
 /// down, up          codes to the bounds of its domain, the first at most 0
 /// slope_a, slope_b  change of the sides' margins by a step
-/// closing           1 / (slope_a - slope_b): steps that bring the margins nearer by one; 0: none do
+/// closing           1 / (slope_a - slope_b): steps that bring the margins nearer by 1; 0: none do
 template <Pack P>
 struct MoveColumn {
   using F = typename P::F;
