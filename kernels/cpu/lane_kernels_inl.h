@@ -2,7 +2,7 @@
 // is defined.
 #pragma once
 
-#include "kernels/core/lattice.h"
+#include "kernels/core/trial_plan.h"
 #include "kernels/core/walk/walk_tiles.h"
 #include "kernels/cpu/lane_kernels.h"
 

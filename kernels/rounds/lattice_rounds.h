@@ -2,7 +2,6 @@
 // has its decisions, search_rounds.h says what a stage is.
 #pragma once
 
-#include "kernels/core/lattice.h"
 #include "kernels/rounds/margin_rounds.h"
 #include "kernels/rounds/trial_board.h"
 

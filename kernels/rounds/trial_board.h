@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/core/bits.h"
-#include "kernels/core/lattice.h"
+#include "kernels/core/trial_plan.h"
 
 namespace fairlane {
 

@@ -1,5 +1,5 @@
 // Moves of several attributes against a plain reading of what they are.
-#include "kernels/core/lattice.h"
+#include "kernels/core/trial_plan.h"
 
 #include <gtest/gtest.h>
 
