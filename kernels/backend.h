@@ -31,6 +31,8 @@ class Backend : public VisitRecord, public RowDescriber {
   /// Blocks worth running at once, and lanes in each, for `lanes` lanes in all.
   virtual int concurrency() const = 0;
   virtual int block_lanes(std::int64_t lanes) const = 0;
+  /// Whether blocks run on their callers' threads, not on devices that these wait for.
+  virtual bool on_host() const = 0;
   /// A block of that capacity, or of less where memory is short.
   virtual std::unique_ptr<LaneBlock> make_block(int capacity, Phase phase) = 0;
   /// Lays a walk over all combinations of the lists (WalkPlan) out for this device. Throws

@@ -19,7 +19,8 @@ from subjects import configuration
 
 MOST_SEEDS = 1 << 22  # from which origins are looked for
 WAVE_TESTS = 8         # of an origin, where nothing is known of more
-WAVES = 512            # that a frontier's search has: local.num times global.num tests
+WAVES = 768            # that a frontier's search has: local.num times global.num tests
+GROWING = 32           # of them, the first ones: each has more origins than the one before
 
 
 class Failed(Exception):
@@ -129,7 +130,10 @@ class Bench:
             if local:
                 keys.update({"global": {"num": here, "seeds": origins, "max_iter": 1}, "local": {"num": number}})
                 if case["phase"] == "waves":
-                    keys.update({"local": {"num": WAVE_TESTS * WAVES}, "budget": {"iterations": WAVE_TESTS * here * number}})
+                    # The last one of the longer run has as many origins as it shall; either ends within its last.
+                    before = number * (number - 1) / 2
+                    keys.update({"local": {"num": WAVE_TESTS * WAVES * GROWING // more},
+                                 "budget": {"iterations": round(WAVE_TESTS * here / more * (before + number / 2))}})
             else:
                 keys.update({"global": {"num": here, "seeding": "uniform", "max_iter": number},
                              "local": {"num": 0}})

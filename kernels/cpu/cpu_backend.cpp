@@ -41,6 +41,7 @@ class CpuBackend final : public Backend {
   PackedSubject const& subject() const override { return *subject_; }
   Arithmetic arithmetic() const override { return Arithmetic::kExact; }
   int concurrency() const override { return options_.threads; }
+  bool on_host() const override { return true; }
 
   int block_lanes(std::int64_t lanes) const override {
     if (options_.lanes > 0) return options_.lanes;

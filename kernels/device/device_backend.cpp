@@ -117,6 +117,7 @@ class DeviceBackend final : public Backend {
     return fast ? Arithmetic::kFast : Arithmetic::kExact;
   }
   int concurrency() const override { return static_cast<int>(members_.size()); }
+  bool on_host() const override { return false; }
 
   int block_lanes(std::int64_t lanes) const override {
     if (options_.lanes > 0) return static_cast<int>(std::min(options_.lanes, kMostLanes));

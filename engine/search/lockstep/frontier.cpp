@@ -23,6 +23,7 @@ constexpr double kLittleFound = 0.01;      // IDIs an evaluation, below which th
 constexpr std::size_t kAmong = 8;          // that an origin is chosen from
 constexpr std::size_t kAmongAnywhere = 32;
 constexpr std::uint32_t kFirstOriginDraw = 16;  // behind the draws of moves
+constexpr std::size_t kPlaceBits = 8;           // of an origin, to tell places apart
 constexpr std::size_t kCells = std::size_t{1} << 16;
 constexpr int kLeastBits = 16;
 constexpr int kMostBits = 30;
@@ -48,19 +49,27 @@ int code_bytes_of(PackedSubject const& packed) {
   return OriginQueue::bytes_for(lowest, highest);
 }
 
+/// So many lanes or a few more, so that threads have whole packs.
+std::int64_t whole(double lanes) {
+  constexpr std::int64_t kShare = 16;
+  auto const least = static_cast<std::int64_t>(lanes);
+  return std::max((least + kShare - 1) / kShare, std::int64_t{1}) * kShare;
+}
+
 double pow2_ceil_log(double count) { return std::ceil(std::log2(std::max(count, 1.0))); }
 
 }  // namespace
 
 Frontier::Frontier(PackedSubject const& subject, std::uint64_t seed, Size const& size,
-                   ThreadPool& pool, int threads)
+                   StartRow start_row, ThreadPool& pool)
     : packed_(subject),
       seed_(seed),
       size_(size),
+      start_row_(std::move(start_row)),
       pool_(pool),
-      threads_(threads),
+      courses_{Course(subject.get(), seed), Course(subject.get(), seed)},
       effort_(size.skips_gradients),
-      moves_(subject.get(), seed) {
+      outcomes_(subject.get()) {
   constexpr double kBitsPerTest = 16.0;
   log2_bits_ =
       std::clamp(static_cast<int>(pow2_ceil_log(size.tests * kBitsPerTest)), kLeastBits, kMostBits);
@@ -78,25 +87,28 @@ Frontier::Frontier(PackedSubject const& subject, std::uint64_t seed, Size const&
   }
   cells_.resize(kCells);
   constexpr std::size_t kLeastApart = 16;  // waves between families whose lowest bits are the same
-  family_waves_.resize(std::bit_ceil(static_cast<std::size_t>(wave_lanes()) * kLeastApart));
+  family_waves_.resize(std::bit_ceil(static_cast<std::size_t>(most_lanes()) * kLeastApart));
   int const code_bytes = code_bytes_of(subject);
   std::size_t const hits = std::max(size.hit_bytes / (width() * sizeof(std::int32_t)), kLeastRoom);
   for (std::size_t kind = 0; kind < kOriginKinds; ++kind)
     queues_.push_back({OriginQueue(width(), is_idi(kind) ? hits : kLeastRoom, code_bytes), 0, {}});
 }
 
-int Frontier::threads_for(std::int64_t lanes) const {
+int Frontier::threads_for(std::int64_t lanes, int threads) {
   constexpr std::int64_t kWorthAThread = 64;
-  return static_cast<int>(std::clamp<std::int64_t>(lanes / kWorthAThread, 1, threads_));
+  return static_cast<int>(std::clamp<std::int64_t>(lanes / kWorthAThread, 1, threads));
 }
 
-std::int64_t Frontier::wave_lanes() const {
-  constexpr double kWaves = 512.0;
+std::int64_t Frontier::most_lanes() const {
+  constexpr double kWaves = 768.0;
   constexpr double kMost = 1 << 20;
-  constexpr std::int64_t kShare = 64;  // so that threads have whole packs
-  auto const lanes =
-      static_cast<std::int64_t>(std::min(size_.tests / (kUsualTrials * kWaves), kMost));
-  return std::max((lanes + kShare - 1) / kShare, std::int64_t{1}) * kShare;
+  return whole(std::min(size_.tests / (kUsualTrials * kWaves), kMost));
+}
+
+std::int64_t Frontier::lanes_of(std::uint32_t wave) const {
+  constexpr double kGrowing = 32.0;  // waves: little is known when the first ones are chosen
+  double const share = std::min(wave / kGrowing, 1.0);
+  return whole(share * static_cast<double>(most_lanes()));
 }
 
 std::uint32_t Frontier::hash_of(std::int32_t const* row) const {
@@ -152,53 +164,78 @@ std::uint16_t Frontier::cell_of(std::int32_t const* row) const {
   return static_cast<std::uint16_t>(hash_word(hash, halves) >> 48);
 }
 
-std::int64_t Frontier::least_starts(std::int64_t lanes) const {
-  auto const [gradients, trials] = wave_.effort;
+std::int64_t Frontier::least_starts(OriginEffort effort, std::int64_t lanes) const {
+  auto const [gradients, trials] = effort;
   double const origin = size_.evaluations(1.0, trials, gradients);
   double const start = size_.evaluations(1.0, 1.0, true);
   double const share = kStartShare * std::min(1.0, origin / start);
   return std::max(static_cast<std::int64_t>(share * static_cast<double>(lanes)), std::int64_t{1});
 }
 
-void Frontier::draw_origins(std::size_t kind, std::size_t count, std::size_t among, bool apart) {
-  constexpr std::size_t kPhilox = 4;  // words at once
-  constexpr std::size_t kAhead = 8;   // origins whose marks come meanwhile
-  OriginQueue& queue = queues_[kind].waiting;
-  std::size_t const all = queue.size();
-  count = std::min(count, all);
-  std::vector<std::uint32_t> drawn(count * among);
-  share(count, [&](std::size_t i) {
-    std::uint32_t* to = &drawn[i * among];
-    for (std::uint32_t draw = 0; draw < among / kPhilox; ++draw) {
-      auto const words = philox<ScalarPack>(draws_ + static_cast<std::uint32_t>(i),
-                                            static_cast<std::uint32_t>(Phase::kFrontier), waves_,
-                                            kFirstOriginDraw + draw, seed_);
-      for (std::uint32_t const word : words.w)
-        *to++ = below<ScalarPack>(word, static_cast<std::uint32_t>(all - i));
+void Frontier::draw_candidates(OriginQueue const& queue, std::size_t count, std::size_t among,
+                               int threads) {
+  constexpr std::int64_t kAhead = 8;  // choices whose marks come meanwhile
+  candidates_.resize(count * among);
+  auto const of = [&](std::int64_t choice) {
+    return std::span(candidates_).subspan(static_cast<std::size_t>(choice) * among, among);
+  };
+  auto const draw = [&](std::int64_t choice) {
+    auto const number = static_cast<std::uint32_t>(choice);
+    std::uint32_t block = kFirstOriginDraw;
+    std::uint32_t taken = 0;
+    RandomWords<ScalarPack> random{};
+    for (Candidate& one : of(choice)) {
+      if (taken % 4 == 0)
+        random = philox<ScalarPack>(draws_ + number, static_cast<std::uint32_t>(Phase::kFrontier),
+                                    waves_, block++, seed_);
+      one.place = below<ScalarPack>(random.w[taken++ % 4],
+                                    static_cast<std::uint32_t>(queue.size()) - number);
+      queue.prefetch_mark(one.place);
+    }
+  };
+  auto const all = static_cast<std::int64_t>(count);
+  pool_.split(threads_for(all, threads), all, [&](int, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end + kAhead; ++i) {
+      if (i < end) draw(i);
+      if (i < begin + kAhead) continue;
+      for (Candidate& one : of(i - kAhead)) one.mark = queue.mark(one.place);
     }
   });
   draws_ += static_cast<std::uint32_t>(count);
+}
+
+void Frontier::draw_origins(Wave& wave, std::size_t kind, std::size_t count, Choice const& choice,
+                            int threads) {
+  constexpr std::size_t kAhead = 8;  // origins of whose marks it comes what is known
+  OriginQueue& queue = queues_[kind].waiting;
+  auto const [among, apart] = choice;
+  count = std::min(count, queue.size());
+  if (count == 0) return;
+  draw_candidates(queue, count, among, threads);
   std::uint32_t* const last_waves = family_waves_.data();
   std::size_t const families = family_waves_.size() - 1;
   auto const last_wave = [=](OriginMark mark) { return last_waves + (mark.family & families); };
-  auto const of = [&](std::size_t origin) {
-    return std::span(drawn).subspan(origin * among, among);
+  auto const of = [&, among = among](std::size_t origin) {
+    return std::span(candidates_).subspan(origin * among, among);
+  };
+  // Places that have another row since the candidates were drawn, and perhaps some that have not.
+  std::size_t const bits = std::bit_ceil(count * kPlaceBits);
+  changed_.assign((bits + 63) / 64, 0);
+  auto const changed = [&](std::uint32_t place) -> std::uint64_t& {
+    return changed_[(place & (bits - 1)) / 64];
   };
   for (std::size_t i = 0; i < count; ++i) {
-    if (i + 2 * kAhead < count) {
-      for (std::uint32_t const place : of(i + 2 * kAhead)) queue.prefetch_mark(place);
-    }
     if (i + kAhead < count) {
-      for (std::uint32_t const place : of(i + kAhead)) {  // and what is known of these
-        OriginMark const mark = queue.mark(place);
-        __builtin_prefetch(last_wave(mark));
-        __builtin_prefetch(&cells_[mark.cell]);
+      for (Candidate const& one : of(i + kAhead)) {
+        __builtin_prefetch(last_wave(one.mark));
+        __builtin_prefetch(&cells_[one.mark.cell]);
       }
     }
     std::size_t chosen = 0;
     std::uint64_t least = ~std::uint64_t{0};
-    for (std::uint32_t const place : of(i)) {
-      OriginMark const mark = queue.mark(place);
+    for (auto const& [place, drawn] : of(i)) {
+      bool const moved = (changed(place) >> (place % 64) & 1U) != 0;
+      OriginMark const mark = moved ? queue.mark(place) : drawn;
       std::uint64_t const sibling = apart && *last_wave(mark) == waves_ ? 1 : 0;
       std::uint64_t const rank = sibling << 32 | cells_[mark.cell];
       chosen = rank < least ? place : chosen;
@@ -209,11 +246,12 @@ void Frontier::draw_origins(std::size_t kind, std::size_t count, std::size_t amo
     *last_wave(mark) = waves_;
     ++cells_[mark.cell];
     slots_of_wave_.push_back(queue.take(chosen));
-    wave_.kinds.push_back(static_cast<std::uint8_t>(kind));
+    changed(static_cast<std::uint32_t>(chosen)) |= std::uint64_t{1} << (chosen % 64);
+    wave.kinds.push_back(static_cast<std::uint8_t>(kind));
   }
 }
 
-void Frontier::choose_origins(std::size_t count) {
+void Frontier::choose_origins(Wave& wave, std::size_t count, int threads) {
   std::array<std::size_t, kOriginKinds> order{};
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -223,12 +261,13 @@ void Frontier::choose_origins(std::size_t count) {
     return kind == static_cast<std::size_t>(OriginKind::kStart) || rate(kind) >= of_starts;
   };
   auto const draw = [&](std::size_t kind, std::size_t most, std::size_t all, std::size_t among) {
-    draw_origins(kind, std::min(most, all - wave_.kinds.size()), among, true);
+    draw_origins(wave, kind, std::min(most, all - wave.kinds.size()), {among, true}, threads);
   };
   // IDIs of the kinds before end of the order, of any family.
   auto const fill_up = [&](std::size_t end, std::size_t all) {
     for (std::size_t const kind : std::span(order).first(end)) {
-      if (is_idi(kind) && pays(kind)) draw_origins(kind, all - wave_.kinds.size(), kAmong, false);
+      if (is_idi(kind) && pays(kind))
+        draw_origins(wave, kind, all - wave.kinds.size(), {kAmong, false}, threads);
     }
   };
   std::size_t const by_yield = count - count / kAnywhereShare;
@@ -240,7 +279,7 @@ void Frontier::choose_origins(std::size_t count) {
     if (!known && !is_idi(kind) && !std::exchange(filled, true)) fill_up(place, by_yield);
     if (pays(kind)) draw(kind, known ? by_yield : count / kUnknownShare + 1, by_yield, kAmong);
   }
-  std::size_t const left = count - wave_.kinds.size();
+  std::size_t const left = count - wave.kinds.size();
   std::size_t waiting = 0;
   for (std::size_t kind = 0; kind < kOriginKinds; ++kind)
     waiting += is_new_idi(kind) ? queued(kind) : 0;
@@ -251,49 +290,63 @@ void Frontier::choose_origins(std::size_t count) {
   fill_up(kOriginKinds, count);
 }
 
-void Frontier::take_rows() {
-  std::int32_t* const to = wave_.rows.data() + static_cast<std::size_t>(wave_.starts) * width();
-  share(wave_.kinds.size(), [&](std::size_t i) {
-    auto const& queue = queues_[wave_.kinds[i]].waiting;
+void Frontier::take_rows(Wave& wave, int threads) {
+  std::int32_t* const to = wave.rows.data() + static_cast<std::size_t>(wave.starts) * width();
+  share(wave.kinds.size(), threads, [&](std::size_t i) {
+    auto const& queue = queues_[wave.kinds[i]].waiting;
     queue.get_taken(slots_of_wave_[i], to + i * width());
   });
-  for (std::size_t i = 0; i < wave_.kinds.size(); ++i)
-    queues_[wave_.kinds[i]].waiting.release(slots_of_wave_[i]);
+  for (std::size_t i = 0; i < wave.kinds.size(); ++i)
+    queues_[wave.kinds[i]].waiting.release(slots_of_wave_[i]);
 }
 
-Wave const& Frontier::next(StartRow const& start_row) {
-  if (!on_its_way_) wave_.number = ++waves_;
-  wave_.effort = effort_.of_wave(wave_.number);
-  if (!on_its_way_) {
-    wave_.kinds.clear();
-    slots_of_wave_.clear();
-    draws_ = 0;
-    std::int64_t const most = wave_lanes();
-    choose_origins(static_cast<std::size_t>(most - least_starts(most)));
-    wave_.starts = most - static_cast<std::int64_t>(wave_.kinds.size());
-    wave_.rows.resize(static_cast<std::size_t>(most) * width());
-    share(static_cast<std::size_t>(wave_.starts), [&](std::size_t i) {
-      start_row(next_start_ + static_cast<std::int64_t>(i), &wave_.rows[i * width()]);
-    });
-    next_start_ += wave_.starts;
-    take_rows();
-    on_its_way_ = true;
-  }
-  moves_.draw(wave_.number, draws_of_wave(), pool_, threads_);
-  return wave_;
-}
-
-std::size_t Frontier::draws_of_wave() const {
-  auto const idis = std::ranges::count_if(wave_.kinds, is_idi);
-  if (static_cast<std::size_t>(idis) * 2 >= wave_.kinds.size()) return kFewDraws;
+std::size_t Frontier::draws_for(std::vector<std::uint8_t> const& kinds) const {
+  auto const idis = std::ranges::count_if(kinds, is_idi);
+  if (static_cast<std::size_t>(idis) * 2 >= kinds.size()) return kFewDraws;
   return effort_.rate() < kLittleFound ? kMostMoveDraws : kManyDraws;
 }
 
+void Frontier::choose(Course& course, int threads) {
+  Wave& wave = course.wave;
+  wave.number = ++waves_;
+  wave.effort = effort_.of_wave(wave.number);
+  wave.kinds.clear();
+  slots_of_wave_.clear();
+  draws_ = 0;
+  std::int64_t const lanes = lanes_of(wave.number);
+  choose_origins(wave, static_cast<std::size_t>(lanes - least_starts(wave.effort, lanes)), threads);
+  wave.starts = lanes - static_cast<std::int64_t>(wave.kinds.size());
+  wave.rows.resize(static_cast<std::size_t>(lanes) * width());
+  share(static_cast<std::size_t>(wave.starts), threads, [&](std::size_t i) {
+    start_row_(next_start_ + static_cast<std::int64_t>(i), &wave.rows[i * width()]);
+  });
+  next_start_ += wave.starts;
+  take_rows(wave, threads);
+  wave.draws = draws_for(wave.kinds);
+  course.outcomes = outcomes_;
+  draw_moves(course, threads);
+}
+
+void Frontier::draw_moves(Course& course, int threads) {
+  course.moves.draw(course.wave.number, course.wave.draws, course.outcomes, pool_, threads);
+  course.stage = Course::Stage::kChosen;
+}
+
+void Frontier::plan(int threads) {
+  for (std::size_t const next : {due_, 1 - due_}) {
+    Course& course = courses_[next];
+    if (course.stage == Course::Stage::kChosen) continue;
+    if (course.stage == Course::Stage::kTested) learn(course, threads);
+    choose(course, threads);
+  }
+}
+
 LatticeStep Frontier::step() const {
-  MoveTable table = moves_.table();
+  Wave const& wave = due().wave;
+  MoveTable table = due().moves.table();
   table.tested = {tested_.data(), log2_bits_};
-  table.trials = wave_.effort.trials;
-  return {table, wave_.number, added_, grows_, wave_.effort.gradients};
+  table.trials = wave.effort.trials;
+  return {table, wave.number, added_, grows_, wave.effort.gradients};
 }
 
 namespace {
@@ -302,18 +355,19 @@ namespace {
 constexpr char const* kQueue = "frontier.queue";        // int32 [..][attributes] of each kind
 constexpr char const* kFamilies = "frontier.families";  // uint32 [..] the same
 constexpr char const* kYields = "frontier.yields";      // double [kinds + 1][2] evaluations, found
-constexpr char const* kMoves = "frontier.moves";        // double, see MoveDraws::state
+constexpr char const* kMoves = "frontier.moves";        // double, see MoveOutcomes::state
 constexpr char const* kEffort = "frontier.effort";      // double, see SearchEffort::state
 constexpr char const* kTested = "frontier.tested";      // uint64 bits
 constexpr char const* kOrigins = "frontier.cells";      // uint32 origins in each cell
-constexpr char const* kCounts = "frontier.counts";    // int64: waves, next start, set bits, starts
-                                                      // of the wave on its way, -1: there is none;
-                                                      // replaceable of each kind
-constexpr char const* kWaveRows = "frontier.wave";    // int32 of the wave on its way
-constexpr char const* kWaveKinds = "frontier.kinds";  // uint8 the same
+constexpr char const* kCounts = "frontier.counts";      // int64: waves, next start, set bits;
+                                                        // replaceable of each kind
+// And of the wave that is due, 0, and of the one behind it, 1:
+constexpr char const* kWave = "frontier.wave";           // int64: starts, trials, gradients, draws
+constexpr char const* kWaveRows = "frontier.wave_rows";  // int32
+constexpr char const* kWaveKinds = "frontier.wave_kinds";  // uint8
+constexpr char const* kWaveMoves = "frontier.wave_moves";  // double, see MoveOutcomes::state
 
-std::string queue_section(std::size_t kind) { return kQueue + std::to_string(kind); }
-std::string families_section(std::size_t kind) { return kFamilies + std::to_string(kind); }
+std::string section(char const* name, std::size_t number) { return name + std::to_string(number); }
 
 }  // namespace
 
@@ -324,7 +378,7 @@ void Frontier::write(CheckpointWriter& state) const {
   };
   for (std::size_t kind = 0; kind < kOriginKinds; ++kind) {
     OriginQueue const& queue = queues_[kind].waiting;
-    state.section(queue_section(kind));
+    state.section(section(kQueue, kind));
     constexpr std::size_t kTogether = 1024;  // rows
     std::vector<std::int32_t> rows;
     for (std::size_t place = 0; place < queue.size(); ++place) {
@@ -334,7 +388,7 @@ void Frontier::write(CheckpointWriter& state) const {
       state.write(rows);
       rows.clear();
     }
-    state.section(families_section(kind));
+    state.section(section(kFamilies, kind));
     std::vector<std::uint32_t> families(queue.size());
     for (std::size_t place = 0; place < queue.size(); ++place)
       families[place] = queue.mark(place).family;
@@ -343,16 +397,22 @@ void Frontier::write(CheckpointWriter& state) const {
   }
   add(starts_);
   state.add(kYields, yields);
-  state.add(kMoves, moves_.state());
+  state.add(kMoves, outcomes_.state());
   state.add(kEffort, effort_.state());
   state.add(kTested, tested_);
   state.add(kOrigins, cells_);
-  std::vector<std::int64_t> counts{waves_, next_start_, static_cast<std::int64_t>(set_bits_),
-                                   on_its_way_ ? wave_.starts : -1};
+  std::vector<std::int64_t> counts{waves_, next_start_, static_cast<std::int64_t>(set_bits_)};
   for (Queue const& queue : queues_) counts.push_back(static_cast<std::int64_t>(queue.replaceable));
   state.add(kCounts, counts);
-  state.add(kWaveRows, wave_.rows);
-  state.add(kWaveKinds, wave_.kinds);
+  for (std::size_t next = 0; next < courses_.size(); ++next) {
+    auto const& [stage, wave, outcomes, moves, results, fates] = courses_[(due_ + next) % 2];
+    state.add(section(kWave, next),
+              std::vector<std::int64_t>{wave.starts, wave.effort.trials, wave.effort.gradients,
+                                        static_cast<std::int64_t>(wave.draws)});
+    state.add(section(kWaveRows, next), wave.rows);
+    state.add(section(kWaveKinds, next), wave.kinds);
+    state.add(section(kWaveMoves, next), outcomes.state());
+  }
 }
 
 bool Frontier::read(CheckpointReader const& state) {
@@ -361,33 +421,39 @@ bool Frontier::read(CheckpointReader const& state) {
   auto const yields = state.values<double>(kYields);
   for (std::size_t kind = 0; kind < kOriginKinds; ++kind) {
     Queue& queue = queues_[kind];
-    auto const rows = state.values<std::int32_t>(queue_section(kind));
-    auto const families = state.values<std::uint32_t>(families_section(kind));
+    auto const rows = state.values<std::int32_t>(section(kQueue, kind));
+    auto const families = state.values<std::uint32_t>(section(kFamilies, kind));
     queue.waiting.clear();
     queue.waiting.extend(rows.size() / width());
-    share(queue.waiting.size(), [&](std::size_t i) {
+    for (std::size_t i = 0; i < queue.waiting.size(); ++i) {
       std::int32_t const* const row = &rows[i * width()];
       queue.waiting.put(i, row, {cell_of(row), families.at(i)});
-    });
+    }
     queue.yield = {yields.at(2 * kind), yields.at(2 * kind + 1)};
-    queue.replaceable = static_cast<std::uint64_t>(counts.at(4 + kind));
+    queue.replaceable = static_cast<std::uint64_t>(counts.at(3 + kind));
   }
   starts_ = {yields.at(2 * kOriginKinds), yields.at(2 * kOriginKinds + 1)};
-  moves_.restore(state.values<double>(kMoves));
+  outcomes_.restore(state.values<double>(kMoves));
   effort_.restore(state.values<double>(kEffort));
   std::ranges::copy(state.values<std::uint64_t>(kTested), tested_.begin());
   cells_ = state.values<std::uint32_t>(kOrigins);
   waves_ = static_cast<std::uint32_t>(counts.at(0));
   next_start_ = counts.at(1);
   set_bits_ = static_cast<std::uint64_t>(counts.at(2));
-  on_its_way_ = counts.at(3) >= 0;
-  if (on_its_way_) {
-    wave_ = {waves_,
-             {},
-             counts.at(3),
-             state.values<std::int32_t>(kWaveRows),
-             state.values<std::uint8_t>(kWaveKinds)};
+  for (std::size_t next = 0; next < courses_.size(); ++next) {
+    Course& course = courses_[next];
+    auto const effort = state.values<std::int64_t>(section(kWave, next));
+    course.wave = {waves_ - 1 + static_cast<std::uint32_t>(next),
+                   {effort.at(2) != 0, static_cast<int>(effort.at(1))},
+                   static_cast<std::size_t>(effort.at(3)),
+                   effort.at(0),
+                   state.values<std::int32_t>(section(kWaveRows, next)),
+                   state.values<std::uint8_t>(section(kWaveKinds, next))};
+    course.outcomes.restore(state.values<double>(section(kWaveMoves, next)));
+    draw_moves(course, 1);
   }
+  due_ = 0;
+  grows_ = false;
   return true;
 }
 

@@ -2,7 +2,9 @@
 // worth testing, and new starts where they are worth more.
 //
 // The frontier advances in waves. Which origins a wave has, and what its tests add, depend on the
-// run's seed and on earlier waves alone, so that neither threads nor devices can change them.
+// run's seed and on earlier waves alone, so that neither threads nor devices can change them. A wave
+// is chosen by what is known one wave before it is due: so that can be done beside the tests of the
+// wave before. That a group was tested is known at once.
 #pragma once
 
 #include <array>
@@ -53,11 +55,14 @@ inline bool is_new_idi(std::size_t kind) {
 }
 
 /// One wave: starts first, then origins.
-/// rows   [starts + kinds.size()][attributes]
-/// kinds  of the origins
+/// effort  of its origins
+/// draws   moves that these choose from
+/// rows    [starts + kinds.size()][attributes]
+/// kinds   of the origins
 struct Wave {
   std::uint32_t number = 0;
   OriginEffort effort;
+  std::size_t draws = 0;
   std::int64_t starts = 0;
   std::vector<std::int32_t> rows;
   std::vector<std::uint8_t> kinds;
@@ -105,21 +110,26 @@ class Frontier {
   /// Rows of start number n, 0, 1, ...: writes row [attributes]. Any thread.
   using StartRow = std::function<void(std::int64_t n, std::int32_t* row)>;
 
-  /// Its own work is shared by so many threads at most. subject, pool: outlive it
-  Frontier(PackedSubject const& subject, std::uint64_t seed, Size const& size, ThreadPool& pool,
-           int threads);
+  /// subject, pool: outlive it
+  Frontier(PackedSubject const& subject, std::uint64_t seed, Size const& size, StartRow start_row,
+           ThreadPool& pool);
 
-  /// An IDI that is known. row [attributes]
+  /// An IDI that is known before the first plan. row [attributes]
   void add_hit(std::int32_t const* row);
 
-  /// The next wave; the one that is on its way where its results were never taken.
-  Wave const& next(StartRow const& start_row);
-  /// Moves for the wave's origins; valid until its results are taken.
+  /// Learns from the results that were taken last, and chooses the wave after the one that is due;
+  /// at first both. Does nothing the second time. Any thread, also beside the tests of the wave
+  /// that is due; shared by so many threads.
+  void plan(int threads);
+  /// The wave that is due, and moves for its origins: those of a plan, until its results are taken.
+  Wave const& wave() const { return due().wave; }
   LatticeStep step() const;
-  /// The results of the wave that is on its way. tests: gets how many tests each start and origin
-  /// made, behind what it holds
-  void take(WaveResults const& results, std::vector<std::uint32_t>& tests);
+  /// The results of that wave; then the next one is due. Shared by so many threads. results: gets
+  /// other results' memory. tests: gets how many tests each start and origin made, behind what it
+  /// holds
+  void take(WaveResults& results, std::vector<std::uint32_t>& tests, int threads);
 
+  /// After a plan.
   void write(CheckpointWriter& state) const;
   /// Takes over what write() has left; false where there is nothing.
   bool read(CheckpointReader const& state);
@@ -138,6 +148,23 @@ class Frontier {
 
   /// What a test of a wave is for the queues: the kind of origin that its row becomes, or kNothing.
   using Fate = std::uint8_t;
+
+  /// A wave from its choice until it is learned from.
+  /// outcomes  those of moves when it was chosen
+  /// moves     that its origins choose from
+  /// results   and their fates, [starts], then [trials][origins], once they are taken
+  struct Course {
+    enum class Stage : std::uint8_t { kNone, kChosen, kTested };
+
+    Course(Subject const& subject, std::uint64_t seed) : outcomes(subject), moves(subject, seed) {}
+
+    Stage stage = Stage::kNone;
+    Wave wave;
+    MoveOutcomes outcomes;
+    MoveDraws moves;
+    WaveResults results;
+    std::vector<Fate> fates;
+  };
 
   /// A test's bit of tested_, its place among the wave's fates, and whether the bit was set before.
   struct TestedBit {
@@ -194,89 +221,117 @@ class Frontier {
     std::int32_t first;
   };
 
-  /// Threads for so many lanes.
-  int threads_for(std::int64_t lanes) const;
-  /// Calls work(i) for i below count, on several threads where there is enough to do.
+  Course const& due() const { return courses_[due_]; }
+  /// Calls work(i) for i below count, on several of so many threads where there is enough to do.
   template <class Work>
-  void share(std::size_t count, Work const& work) {
+  void share(std::size_t count, int threads, Work const& work) {
     auto const all = static_cast<std::int64_t>(count);
-    pool_.split(threads_for(all), all, [&](int, std::int64_t begin, std::int64_t end) {
+    pool_.split(threads_for(all, threads), all, [&](int, std::int64_t begin, std::int64_t end) {
       for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
         work(i);
     });
   }
+  /// Of so many threads, those that so many lanes are worth.
+  static int threads_for(std::int64_t lanes, int threads);
   std::size_t width() const { return static_cast<std::size_t>(packed_.get().columns); }
   std::size_t queued(std::size_t kind) const { return queues_[kind].waiting.size(); }
   double rate(std::size_t kind) const;
   double start_rate() const;
-  /// Origins and starts of a wave.
-  std::int64_t wave_lanes() const;
+  /// Origins and starts of a wave; of any at most.
+  std::int64_t lanes_of(std::uint32_t wave) const;
+  std::int64_t most_lanes() const;
+  /// Part of the domain that a row lies in, by the halves of its attributes' ranges.
+  std::uint16_t cell_of(std::int32_t const* row) const;
+  /// Whether a bit of the tested groups was set; it is from now on.
+  bool test_and_set(std::uint64_t bit);
+  /// As TestedGroups::high_bits() has it.
+  std::uint32_t hash_of(std::int32_t const* row) const;
+
+  /// Chooses the next wave.
+  void choose(Course& course, int threads);
+  /// Draws the moves of a wave, by the outcomes that its course has.
+  void draw_moves(Course& course, int threads);
+  /// Moves that a wave of these origins chooses from.
+  std::size_t draws_for(std::vector<std::uint8_t> const& kinds) const;
   /// Of a wave, whatever starts have brought.
-  std::int64_t least_starts(std::int64_t lanes) const;
-  /// Chooses up to `count` origins of a kind for the wave: each is, `among` so many that are drawn
-  /// uniformly, a multiple of four, the one in the least visited part of the domain. Their slots
-  /// -> slots_of_wave_. apart: of families that the wave has not, as two of one test much the same
-  void draw_origins(std::size_t kind, std::size_t count, std::size_t among, bool apart);
+  std::int64_t least_starts(OriginEffort effort, std::int64_t lanes) const;
   /// Chooses up to `count` origins for the wave: most by what their kinds bring, others among all
   /// new IDIs, so that the search does not stay where most are. Families are apart while there are
   /// enough of them.
-  void choose_origins(std::size_t count);
+  void choose_origins(Wave& wave, std::size_t count, int threads);
+  /// How origins of a kind are chosen.
+  /// among  so many that are drawn uniformly, a multiple of four, each is the one in the least
+  ///        visited part of the domain
+  /// apart  of families that the wave has not, as two of one test much the same
+  struct Choice {
+    std::size_t among;
+    bool apart;
+  };
+  /// An origin that may be chosen, and its mark when that was drawn.
+  struct Candidate {
+    std::uint32_t place = 0;
+    OriginMark mark;
+  };
+  /// Draws so many of a queue's origins for each of `count` choices, of which every one leaves one
+  /// origin less -> candidates_
+  void draw_candidates(OriginQueue const& queue, std::size_t count, std::size_t among, int threads);
+  /// Chooses up to `count` origins of a kind for the wave. Their slots -> slots_of_wave_
+  void draw_origins(Wave& wave, std::size_t kind, std::size_t count, Choice const& choice,
+                    int threads);
   /// Moves the chosen origins' rows into the wave.
-  void take_rows();
-  /// Moves that the wave's origins choose from.
-  std::size_t draws_of_wave() const;
-  /// Part of the domain that a row lies in, by the halves of its attributes' ranges.
-  std::uint16_t cell_of(std::int32_t const* row) const;
-  /// Which of the wave's groups were tested before -> fates_; all count as tested from now on.
-  void mark_tested(WaveResults const& results);
-  /// Lists what lanes [begin, end) tested, for those who look after the bits.
-  void list_tests(WaveResults const& results, std::size_t begin, std::size_t end,
-                  MarkedPart& part) const;
+  void take_rows(Wave& wave, int threads);
+
+  /// Which of a wave's groups were tested before -> its fates; all count as tested from now on.
+  /// tests [lanes]: out
+  void mark_tested(Course& course, std::uint32_t* tests, int threads);
+  /// Lists what lanes [begin, end) tested, for those who look after the bits. tests [end]: out
+  void list_tests(Course const& course, std::size_t begin, std::size_t end, MarkedPart& part,
+                  std::uint32_t* tests) const;
   /// Marks the listed tests' groups, all of whose bits are the caller's. added: gets new bits
   void mark_listed(std::span<TestedBit> bits, std::vector<std::uint32_t>& added);
-  /// Counts lanes [begin, end) of the wave, and finds their fates. tests [end]: out
-  Tally count_lanes(WaveResults const& results, std::int64_t begin, std::int64_t end,
-                    std::uint32_t* tests);
-  void learn(Tally const& tally);
-  /// Puts the rows of the wave's lanes into the queues. tallies: of neighbouring ranges
-  void push_rows(WaveResults const& results, std::vector<Tally> const& tallies);
+
+  /// What a tested wave adds to all that is known.
+  void learn(Course& course, int threads);
+  /// Counts lanes [begin, end) of a wave, and finds their fates.
+  static Tally count_lanes(Course& course, std::int64_t begin, std::int64_t end);
+  void learn_yields(Wave const& wave, Tally const& tally);
+  /// Puts the rows of a wave's lanes into the queues. tallies: of neighbouring ranges
+  void push_rows(Course const& course, std::vector<Tally> const& tallies);
   /// The same for lanes [begin, end), whose first row for a queue is its row number next [kinds];
   /// but for replacements, which are made in order. -> replacements
-  void push_lanes(WaveResults const& results, std::int64_t begin, std::int64_t end,
+  void push_lanes(Course const& course, std::int64_t begin, std::int64_t end,
                   std::array<std::size_t, kOriginKinds> next,
                   std::vector<Replacement>& replacements);
   /// Where row number `number` of a queue goes: behind the last one, while there is room. Then it
   /// takes the place of another hit, or has none.
   std::optional<std::size_t> place_of(std::size_t kind, std::size_t number) const;
-  /// Puts a row at its place in a queue. Any thread. moved: working memory
-  void put(std::size_t kind, std::size_t place, LaneRow const& from,
+  /// Puts a row, moved as the wave's test did, at its place in a queue. Any thread.
+  /// moved: working memory
+  void put(std::size_t kind, std::size_t place, LaneRow const& from, MoveDraws const& moves,
            std::vector<std::int32_t>& moved);
-  void end_wave();
-  /// Whether a bit of the tested groups was set; it is from now on.
-  bool test_and_set(std::uint64_t bit);
-  /// As TestedGroups::high_bits() has it.
-  std::uint32_t hash_of(std::int32_t const* row) const;
   /// Moves a row as a test did.
-  void move(std::uint32_t word, std::int32_t* row) const;
+  void move(MoveDraws const& moves, std::uint32_t word, std::int32_t* row) const;
+  void forget_some();
 
   PackedSubject const& packed_;
   std::uint64_t seed_;
   Size size_;
+  StartRow start_row_;
   ThreadPool& pool_;
-  int threads_;
   std::vector<Half> halves_;   // [movable]
   std::vector<Queue> queues_;  // [kinds]
   Yield starts_;
   std::int64_t next_start_ = 0;
   std::uint32_t waves_ = 0;
-  Wave wave_;
-  bool on_its_way_ = false;
+  std::array<Course, 2> courses_;
+  std::size_t due_ = 0;  // the one that comes next
   SearchEffort effort_;
-  MoveDraws moves_;                           // of the wave that is on its way
-  std::vector<std::uint32_t> slots_of_wave_;  // the same: of its origins' rows
+  MoveOutcomes outcomes_;
+  std::vector<std::uint32_t> slots_of_wave_;  // of the rows of the wave that is being chosen
   std::uint32_t draws_ = 0;                   // the same: of origins so far
+  std::vector<Candidate> candidates_;         // the same: [choices][among] of one kind
+  std::vector<std::uint64_t> changed_;        // the same: bits of places, see draw_origins
   std::vector<std::uint32_t> family_waves_;   // by the lowest bits of a family: its last wave
-  std::vector<Fate> fates_;                   // the same: [starts], then [trials][origins]
   std::vector<std::uint64_t> tested_;         // bits, see TestedGroups
   int log2_bits_ = 0;
   std::vector<std::uint32_t> added_;  // bits that the wave before has set

@@ -10,6 +10,7 @@ namespace fairlane {
 namespace {
 
 constexpr double kNameableOrigins = 1LL << 32;  // that finders can name
+constexpr int kWorkersOfPlanner = 4;            // of which one at first plans
 
 /// Attributes that are neither under test nor changed by a search.
 std::vector<std::size_t> immutable_attributes(PackedSubject const& packed) {
@@ -45,8 +46,19 @@ Frontier::Size LockstepSearch::frontier_size() const {
 }
 
 void LockstepSearch::new_frontier() {
-  frontier_.emplace(backend_.subject(), config_.seed, frontier_size(), workers_.pool(),
-                    options_.threads > 0 ? options_.threads : backend_.concurrency());
+  frontier_.emplace(backend_.subject(), config_.seed, frontier_size(), start_rows(),
+                    workers_.pool());
+}
+
+Frontier::StartRow LockstepSearch::start_rows() const {
+  return [this, immutable = immutable_attributes(backend_.subject())](std::int64_t n,
+                                                                      std::int32_t* row) {
+    seeds_.uniform_row(seeds_.count() + n, row);
+    if (immutable.empty()) return;
+    std::vector<std::int32_t> seed(static_cast<std::size_t>(attributes_));
+    seeds_.rows(n % seeds_.count(), 1, seed.data());
+    for (std::size_t const a : immutable) row[a] = seed[a];
+  };
 }
 
 void LockstepSearch::place_wave(Wave const& wave, std::int64_t first, LaneBlock& block,
@@ -75,7 +87,7 @@ void LockstepSearch::run_origins(LaneBlock& block, std::int64_t begin, WaveResul
   block.trials(&results.words[at], &results.hashes[at], origins);
 }
 
-WaveResults const& LockstepSearch::run_wave(Wave const& wave, std::int64_t first) {
+void LockstepSearch::run_wave(Wave const& wave, std::int64_t first) {
   WaveResults& results = wave_results_;
   results.hit.resize(static_cast<std::size_t>(wave.starts));
   results.rows.resize(results.hit.size() * static_cast<std::size_t>(attributes_));
@@ -93,35 +105,62 @@ WaveResults const& LockstepSearch::run_wave(Wave const& wave, std::int64_t first
   }
   WorkList members(done, 0, wave.count());
   int const lanes = backend_.block_lanes(own);
-  auto const workers = static_cast<std::size_t>(backend_.concurrency());
-  wave_blocks_.resize(workers);
-  workers_.run(static_cast<int>(workers), [&](int worker) {
-    auto& block = wave_blocks_[static_cast<std::size_t>(worker)];
-    if (!block || block->capacity() < lanes) {
-      block.reset();
-      block = backend_.make_block(lanes, Phase::kLocal);
-    }
-    int const most = std::min(lanes, block->capacity());
-    while (!workers_.failed()) {
-      auto const taken = members.take(most);
-      if (taken.count == 0) return;
-      std::int64_t const begin = taken.first;
-      std::int64_t const end = begin + taken.count;
-      // A chunk may hold starts, then origins.
-      std::int64_t const starts_end = std::clamp(wave.starts, begin, end);
-      auto const run = [&](std::int64_t from, std::int64_t to, auto const& work) {
-        int const placed = static_cast<int>(to - from);
-        if (placed == 0) return;
-        place_wave(wave, first, *block, from, placed);
-        work();
-        block->retain(std::vector<std::uint8_t>(static_cast<std::size_t>(placed)));
-      };
-      run(begin, starts_end, [&] { run_starts(*block, begin, results); });
-      run(starts_end, end, [&] { run_origins(*block, starts_end - wave.starts, results); });
-    }
-  });
+  int const workers = backend_.concurrency();
+  wave_blocks_.resize(static_cast<std::size_t>(workers));
+  auto const run_lanes = [&](int worker) {
+    run_members(wave, first, members, lanes, wave_blocks_[static_cast<std::size_t>(worker)]);
+  };
+  if (backend_.on_host()) {
+    // Those who plan go on as the others do; there are no more threads than workers.
+    int const planners = std::max(1, workers / kWorkersOfPlanner);
+    workers_.run(workers - planners + 1, [&](int worker) {
+      if (worker > 0) return run_lanes(worker);
+      frontier_->plan(planners);
+      workers_.pool().run(planners,
+                          [&](int planner) { run_lanes(planner == 0 ? 0 : workers - planner); });
+    });
+  } else {
+    workers_.run(workers + 1, [&](int worker) {
+      if (worker > 0) return run_lanes(worker - 1);
+      frontier_->plan(frontier_threads());
+    });
+  }
   share_wave(wave, results);
-  return results;
+}
+
+void LockstepSearch::run_members(Wave const& wave, std::int64_t first, WorkList& members, int lanes,
+                                 std::unique_ptr<LaneBlock>& block) {
+  if (!block || block->capacity() < lanes) {
+    block.reset();
+    block = backend_.make_block(lanes, Phase::kLocal);
+  }
+  std::int64_t const most = together(wave.count(), std::min(lanes, block->capacity()));
+  while (!workers_.failed()) {
+    auto const taken = members.take(most);
+    if (taken.count == 0) return;
+    std::int64_t const begin = taken.first;
+    std::int64_t const end = begin + taken.count;
+    // A piece may hold starts, then origins.
+    std::int64_t const starts_end = std::clamp(wave.starts, begin, end);
+    auto const run = [&](std::int64_t from, std::int64_t to, auto const& work) {
+      int const placed = static_cast<int>(to - from);
+      if (placed == 0) return;
+      place_wave(wave, first, *block, from, placed);
+      work();
+      block->retain(std::vector<std::uint8_t>(static_cast<std::size_t>(placed)));
+    };
+    run(begin, starts_end, [&] { run_starts(*block, begin, wave_results_); });
+    run(starts_end, end, [&] { run_origins(*block, starts_end - wave.starts, wave_results_); });
+  }
+}
+
+std::int64_t LockstepSearch::together(std::int64_t lanes, int most) const {
+  constexpr std::int64_t kPieces = 8;  // of each worker
+  constexpr std::int64_t kWhole = 32;  // lanes, whole packs of any instruction set
+  std::int64_t const workers = backend_.concurrency();
+  if (!backend_.on_host() || workers == 1) return most;
+  std::int64_t const piece = lanes / (workers * kPieces);
+  return std::clamp<std::int64_t>((piece + kWhole - 1) / kWhole * kWhole, 1, most);
 }
 
 void LockstepSearch::frontier_phase() {
@@ -130,16 +169,8 @@ void LockstepSearch::frontier_phase() {
     new_frontier();
     for (std::size_t i = 0; i < origins_.seed.size(); ++i)
       frontier_->add_hit(&origins_.rows[i * width]);
+    frontier_->plan(frontier_threads());
   }
-  // Uniform inputs, but for what nothing may change: that is a seed's.
-  auto const immutable = immutable_attributes(backend_.subject());
-  auto const start_row = [&](std::int64_t n, std::int32_t* row) {
-    seeds_.uniform_row(seeds_.count() + n, row);
-    if (immutable.empty()) return;
-    std::vector<std::int32_t> seed(width);
-    seeds_.rows(n % seeds_.count(), 1, seed.data());
-    for (std::size_t const a : immutable) row[a] = seed[a];
-  };
   std::int64_t tests = 0;
   double evaluations = 0.0;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
@@ -177,8 +208,9 @@ void LockstepSearch::frontier_phase() {
       break;
     }
     std::int64_t const first = done();
-    Wave const& wave = frontier_->next(start_row);
-    frontier_->take(run_wave(wave, first), steps_);
+    Wave const& wave = frontier_->wave();
+    run_wave(wave, first);
+    frontier_->take(wave_results_, steps_, frontier_threads());
     renewals_.resize(static_cast<std::size_t>(first + wave.starts), 1);
     renewals_.resize(steps_.size(), wave.effort.gradients ? 1 : 0);
     local_done_.resize(steps_.size(), 1);

@@ -57,8 +57,8 @@ std::uint8_t fate_of_origin(std::size_t kind) {
 
 }  // namespace
 
-void Frontier::move(std::uint32_t word, std::int32_t* row) const {
-  MoveDraw const& draw = moves_.of(word);
+void Frontier::move(MoveDraws const& moves, std::uint32_t word, std::int32_t* row) const {
+  MoveDraw const& draw = moves.of(word);
   for (int i = 0; i < kMoveAttributes; ++i) {
     std::int32_t const by = i < kMoveAttributes - 1 ? draw.by[i] : TrialWord::solved(word);
     if (by == 0) continue;
@@ -80,44 +80,38 @@ std::optional<std::size_t> Frontier::place_of(std::size_t kind, std::size_t numb
   return drawn;
 }
 
-void Frontier::put(std::size_t kind, std::size_t place, LaneRow const& from,
+void Frontier::put(std::size_t kind, std::size_t place, LaneRow const& from, MoveDraws const& moves,
                    std::vector<std::int32_t>& moved) {
   moved.assign(from.row, from.row + width());
-  if (from.word != 0) move(from.word, moved.data());
+  if (from.word != 0) move(moves, from.word, moved.data());
   queues_[kind].waiting.put(place, moved.data(), {cell_of(moved.data()), from.family});
 }
 
-void Frontier::take(WaveResults const& results, std::vector<std::uint32_t>& tests) {
-  mark_tested(results);
+void Frontier::take(WaveResults& results, std::vector<std::uint32_t>& tests, int threads) {
+  Course& course = courses_[due_];
+  std::swap(course.results, results);
   std::size_t const before = tests.size();
-  tests.resize(before + static_cast<std::size_t>(wave_.count()));
-  std::vector<Tally> tallies(static_cast<std::size_t>(threads_for(wave_.count())));
-  pool_.split(static_cast<int>(tallies.size()), wave_.count(),
-              [&](int part, std::int64_t begin, std::int64_t end) {
-                tallies[static_cast<std::size_t>(part)] =
-                    count_lanes(results, begin, end, &tests[before]);
-              });
-  push_rows(results, tallies);
-  for (std::size_t part = 1; part < tallies.size(); ++part) tallies[0].add(tallies[part]);
-  learn(tallies[0]);
-  end_wave();
+  tests.resize(before + static_cast<std::size_t>(course.wave.count()));
+  mark_tested(course, &tests[before], threads);
+  course.stage = Course::Stage::kTested;
+  due_ = 1 - due_;
 }
 
-void Frontier::mark_tested(WaveResults const& results) {
+void Frontier::mark_tested(Course& course, std::uint32_t* tests, int threads) {
   constexpr std::size_t kTogether = 512;  // lanes of a part, so that their bits stay in cache
-  auto const starts = static_cast<std::size_t>(wave_.starts);
-  std::size_t const origins = wave_.kinds.size();
-  fates_.resize(starts + static_cast<std::size_t>(results.trials) * origins);
+  Wave const& wave = course.wave;
+  course.fates.resize(static_cast<std::size_t>(wave.starts) + course.results.words.size());
   added_.clear();
-  auto const parts = static_cast<std::size_t>(threads_for(wave_.count()));
+  auto const parts = static_cast<std::size_t>(threads_for(wave.count(), threads));
   std::vector<MarkedPart> marked(parts);
   for (MarkedPart& part : marked) part.bits.resize(parts);
-  auto const all = static_cast<std::size_t>(wave_.count());
+  auto const all = static_cast<std::size_t>(wave.count());
   for (std::size_t first = 0; first < all; first += parts * kTogether) {
     auto const some = static_cast<std::int64_t>(std::min(parts * kTogether, all - first));
     pool_.split(static_cast<int>(parts), some, [&](int part, std::int64_t begin, std::int64_t end) {
-      list_tests(results, first + static_cast<std::size_t>(begin),
-                 first + static_cast<std::size_t>(end), marked[static_cast<std::size_t>(part)]);
+      list_tests(course, first + static_cast<std::size_t>(begin),
+                 first + static_cast<std::size_t>(end), marked[static_cast<std::size_t>(part)],
+                 tests);
     });
     pool_.run(static_cast<int>(parts), [&](int owner) {
       auto const mine = static_cast<std::size_t>(owner);
@@ -126,7 +120,8 @@ void Frontier::mark_tested(WaveResults const& results) {
     // By whoever listed them: neighbouring fates are one thread's.
     pool_.run(static_cast<int>(parts), [&](int part) {
       for (auto const& bits : marked[static_cast<std::size_t>(part)].bits) {
-        for (TestedBit const& one : bits) fates_[one.test] = one.known ? kKnownGroup : kNewGroup;
+        for (TestedBit const& one : bits)
+          course.fates[one.test] = one.known ? kKnownGroup : kNewGroup;
       }
     });
   }
@@ -134,13 +129,19 @@ void Frontier::mark_tested(WaveResults const& results) {
     added_.insert(added_.end(), part.added.begin(), part.added.end());
   grows_ = true;
   set_bits_ += added_.size();
+  // Once half of the bits are set, every other move would be left out for nothing.
+  if (set_bits_ > (std::uint64_t{1} << log2_bits_) / 2) {
+    std::fill(tested_.begin(), tested_.end(), 0);
+    set_bits_ = 0;
+    grows_ = false;
+  }
 }
 
-void Frontier::list_tests(WaveResults const& results, std::size_t begin, std::size_t end,
-                          MarkedPart& part) const {
-  auto const starts = static_cast<std::size_t>(wave_.starts);
-  std::size_t const origins = wave_.kinds.size();
-  std::size_t const tests = static_cast<std::size_t>(results.trials) * origins;
+void Frontier::list_tests(Course const& course, std::size_t begin, std::size_t end,
+                          MarkedPart& part, std::uint32_t* tests) const {
+  WaveResults const& results = course.results;
+  auto const starts = static_cast<std::size_t>(course.wave.starts);
+  std::size_t const origins = course.wave.kinds.size();
   for (auto& bits : part.bits) bits.clear();
   auto const add = [&](std::uint32_t hash, std::size_t test) {
     std::uint64_t const bit = TestedGroups::bit_of(hash, log2_bits_);
@@ -148,13 +149,18 @@ void Frontier::list_tests(WaveResults const& results, std::size_t begin, std::si
         {bit, static_cast<std::uint32_t>(test), false});
   };
   for (std::size_t lane = begin; lane < end; ++lane) {
+    tests[lane] = 1;  // of the start or the origin itself
     if (lane < starts) {
-      add(hash_of(&wave_.rows[lane * width()]), lane);
+      add(hash_of(&course.wave.rows[lane * width()]), lane);
       continue;
     }
-    for (std::size_t test = lane - starts; test < tests; test += origins) {
-      if (TrialWord::moves(results.words[test])) add(results.hashes[test], starts + test);
+    std::uint32_t tested = 0;
+    for (std::size_t test = lane - starts; test < results.words.size(); test += origins) {
+      if (!TrialWord::moves(results.words[test])) continue;
+      add(results.hashes[test], starts + test);
+      ++tested;
     }
+    tests[lane] = std::max(tested, 1U);
   }
 }
 
@@ -178,38 +184,37 @@ void Frontier::Tally::add(Tally const& other) {
   add_to(origin_found, other.origin_found);
   start_found += other.start_found;
   add_to(pushed, other.pushed);
-  add_to(moves.tried, other.moves.tried);
-  add_to(moves.hits, other.moves.hits);
+  moves.add(other.moves);
 }
 
-Frontier::Tally Frontier::count_lanes(WaveResults const& results, std::int64_t begin,
-                                      std::int64_t end, std::uint32_t* tests) {
-  auto const starts = static_cast<std::size_t>(wave_.starts);
-  std::size_t const origins = wave_.kinds.size();
+Frontier::Tally Frontier::count_lanes(Course& course, std::int64_t begin, std::int64_t end) {
+  WaveResults const& results = course.results;
+  std::vector<Fate>& fates = course.fates;
+  auto const starts = static_cast<std::size_t>(course.wave.starts);
+  std::size_t const origins = course.wave.kinds.size();
   Tally tally;
-  tally.moves = moves_.new_tally();
+  tally.moves = course.moves.new_tally();
   auto const push = [&](std::uint8_t fate) {
     if (fate < kOriginKinds) ++tally.pushed[fate];
   };
   for (auto lane = static_cast<std::size_t>(begin); lane < static_cast<std::size_t>(end); ++lane) {
     if (lane < starts) {
-      bool const known = fates_[lane] == kKnownGroup;
+      bool const known = fates[lane] == kKnownGroup;
       bool const hit = results.hit[lane] != 0;
-      tests[lane] = 1;
       tally.start_found += hit && !known ? 1 : 0;
-      fates_[lane] = !hit    ? static_cast<Fate>(OriginKind::kStart)
-                     : known ? kNothing
-                             : static_cast<Fate>(OriginKind::kHitMost);
-      push(fates_[lane]);
+      fates[lane] = !hit    ? static_cast<Fate>(OriginKind::kStart)
+                    : known ? kNothing
+                            : static_cast<Fate>(OriginKind::kHitMost);
+      push(fates[lane]);
       continue;
     }
-    std::size_t const kind = wave_.kinds[lane - starts];
+    std::size_t const kind = course.wave.kinds[lane - starts];
     std::uint32_t tested = 0;
     std::uint32_t idis = 0;
     for (std::size_t t = 0; t < static_cast<std::size_t>(results.trials); ++t) {
       std::size_t const test = t * origins + lane - starts;
       std::uint32_t const word = results.words[test];
-      Fate& fate = fates_[starts + test];
+      Fate& fate = fates[starts + test];
       if (!TrialWord::moves(word)) {
         fate = kNothing;
         continue;
@@ -217,7 +222,7 @@ Frontier::Tally Frontier::count_lanes(WaveResults const& results, std::int64_t b
       ++tested;
       ++tally.tests[t];
       Fate const met = fate_of(TrialWord::outcome(word));
-      moves_.count(word, is_idi(met), tally.moves);
+      course.moves.count(word, is_idi(met), tally.moves);
       idis += is_idi(met) ? 1 : 0;
       fate = fate == kKnownGroup ? kNothing : met;
       if (!is_idi(fate)) continue;
@@ -226,19 +231,18 @@ Frontier::Tally Frontier::count_lanes(WaveResults const& results, std::int64_t b
     }
     std::uint8_t const level = level_of(idis, tested);
     for (std::size_t t = 0; t < static_cast<std::size_t>(results.trials); ++t) {
-      Fate& fate = fates_[starts + t * origins + lane - starts];
+      Fate& fate = fates[starts + t * origins + lane - starts];
       if (is_idi(fate)) fate = static_cast<Fate>(fate + level);
       push(fate);
     }
-    tests[lane] = std::max(tested, 1U);  // the origin itself
     ++tally.origins[kind];
-    tally.origin_tests[kind] += tests[lane];
+    tally.origin_tests[kind] += std::max(tested, 1U);
     push(fate_of_origin(kind));
   }
   return tally;
 }
 
-void Frontier::push_rows(WaveResults const& results, std::vector<Tally> const& tallies) {
+void Frontier::push_rows(Course const& course, std::vector<Tally> const& tallies) {
   std::vector<std::array<std::size_t, kOriginKinds>> next(tallies.size());
   std::array<std::size_t, kOriginKinds> end{};
   for (std::size_t kind = 0; kind < kOriginKinds; ++kind) {
@@ -249,27 +253,29 @@ void Frontier::push_rows(WaveResults const& results, std::vector<Tally> const& t
     queue.extend(std::min(end[kind], queue.room()) - queue.size());
   }
   std::vector<std::vector<Replacement>> replacements(tallies.size());
-  pool_.split(static_cast<int>(tallies.size()), wave_.count(),
+  pool_.split(static_cast<int>(tallies.size()), course.wave.count(),
               [&](int part, std::int64_t first, std::int64_t last) {
                 auto const p = static_cast<std::size_t>(part);
-                push_lanes(results, first, last, next[p], replacements[p]);
+                push_lanes(course, first, last, next[p], replacements[p]);
               });
   // Several may have one place: the last one keeps it.
   std::vector<std::int32_t> moved;
   for (auto const& some : replacements)
-    for (Replacement const& one : some) put(one.kind, one.place, one.from, moved);
+    for (Replacement const& one : some) put(one.kind, one.place, one.from, course.moves, moved);
   for (std::size_t kind = 0; kind < kOriginKinds; ++kind) {
     std::size_t const room = queues_[kind].waiting.room();
     if (is_idi(kind) && end[kind] > room) queues_[kind].replaceable += end[kind] - room;
   }
 }
 
-void Frontier::push_lanes(WaveResults const& results, std::int64_t begin, std::int64_t end,
+void Frontier::push_lanes(Course const& course, std::int64_t begin, std::int64_t end,
                           std::array<std::size_t, kOriginKinds> next,
                           std::vector<Replacement>& replacements) {
-  auto const starts = static_cast<std::size_t>(wave_.starts);
-  std::size_t const origins = wave_.kinds.size();
-  std::uint64_t const first_family = wave_.number * static_cast<std::uint64_t>(wave_lanes());
+  Wave const& wave = course.wave;
+  WaveResults const& results = course.results;
+  auto const starts = static_cast<std::size_t>(wave.starts);
+  std::size_t const origins = wave.kinds.size();
+  std::uint64_t const first_family = wave.number * static_cast<std::uint64_t>(most_lanes());
   std::vector<std::int32_t> moved;
   auto const push = [&](Fate fate, LaneRow const& from) {
     if (fate >= kOriginKinds) return;
@@ -277,29 +283,44 @@ void Frontier::push_lanes(WaveResults const& results, std::int64_t begin, std::i
     auto const place = place_of(fate, number);
     if (!place) return;
     if (number == *place) {
-      put(fate, *place, from, moved);
+      put(fate, *place, from, course.moves, moved);
     } else {
       replacements.push_back({fate, *place, from});
     }
   };
   for (auto lane = static_cast<std::size_t>(begin); lane < static_cast<std::size_t>(end); ++lane) {
-    std::int32_t const* const row = &wave_.rows[lane * width()];
+    std::int32_t const* const row = &wave.rows[lane * width()];
     auto const family = static_cast<std::uint32_t>(first_family + lane);
     if (lane < starts) {
-      push(fates_[lane], {results.hit[lane] != 0 ? row : &results.rows[lane * width()], 0, family});
+      push(course.fates[lane],
+           {results.hit[lane] != 0 ? row : &results.rows[lane * width()], 0, family});
       continue;
     }
     for (std::size_t t = 0; t < static_cast<std::size_t>(results.trials); ++t) {
       std::size_t const test = t * origins + lane - starts;
-      push(fates_[starts + test], {row, results.words[test], family});
+      push(course.fates[starts + test], {row, results.words[test], family});
     }
-    push(fate_of_origin(wave_.kinds[lane - starts]), {row, 0, family});
+    push(fate_of_origin(wave.kinds[lane - starts]), {row, 0, family});
   }
 }
 
-void Frontier::learn(Tally const& tally) {
+void Frontier::learn(Course& course, int threads) {
+  Wave const& wave = course.wave;
+  std::vector<Tally> tallies(static_cast<std::size_t>(threads_for(wave.count(), threads)));
+  pool_.split(static_cast<int>(tallies.size()), wave.count(),
+              [&](int part, std::int64_t begin, std::int64_t end) {
+                tallies[static_cast<std::size_t>(part)] = count_lanes(course, begin, end);
+              });
+  push_rows(course, tallies);
+  for (std::size_t part = 1; part < tallies.size(); ++part) tallies[0].add(tallies[part]);
+  learn_yields(wave, tallies[0]);
+  tallies[0].moves.add_to(outcomes_);
+  forget_some();
+}
+
+void Frontier::learn_yields(Wave const& wave, Tally const& tally) {
   auto const number = [](std::uint64_t count) { return static_cast<double>(count); };
-  bool const gradients = wave_.effort.gradients;
+  bool const gradients = wave.effort.gradients;
   EffortResult spent;
   std::ranges::transform(tally.tests, spent.tests.begin(), number);
   std::ranges::transform(tally.found, spent.found.begin(), number);
@@ -310,28 +331,20 @@ void Frontier::learn(Tally const& tally) {
     queues_[kind].yield.found += number(tally.origin_found[kind]);
     spent.evaluations += evaluations;
   }
-  double const starts = number(static_cast<std::uint64_t>(wave_.starts));
+  double const starts = number(static_cast<std::uint64_t>(wave.starts));
   starts_.evaluations += size_.evaluations(starts, starts, true);
   starts_.found += number(tally.start_found);
-  effort_.learn(wave_.effort, spent, size_.test_evaluations);
-  moves_.learn(tally.moves);
+  effort_.learn(wave.effort, spent, size_.test_evaluations);
 }
 
-void Frontier::end_wave() {
-  on_its_way_ = false;
+void Frontier::forget_some() {
   for (auto& queue : queues_) {
     queue.yield.evaluations *= kRemembered;
     queue.yield.found *= kRemembered;
   }
   starts_.evaluations *= kRemembered;
   starts_.found *= kRemembered;
-  moves_.end_wave();
-  // Once half of the bits are set, every other move would be left out for nothing.
-  if (set_bits_ > (std::uint64_t{1} << log2_bits_) / 2) {
-    std::fill(tested_.begin(), tested_.end(), 0);
-    set_bits_ = 0;
-    grows_ = false;
-  }
+  outcomes_.end_wave();
 }
 
 }  // namespace fairlane

@@ -88,8 +88,20 @@ class LockstepSearch : public SearchTask {
   /// the order in which they are taken.
   void frontier_phase();
   void new_frontier();
-  /// The wave's lanes run -> wave_results_.
-  WaveResults const& run_wave(Wave const& wave, std::int64_t first);
+  /// Uniform inputs, but for what nothing may change: that is a seed's.
+  Frontier::StartRow start_rows() const;
+  /// The wave's lanes run -> wave_results_; meanwhile the frontier plans.
+  void run_wave(Wave const& wave, std::int64_t first);
+  /// Those that `members` hands out, in a worker's block of at least so many lanes.
+  void run_members(Wave const& wave, std::int64_t first, WorkList& members, int lanes,
+                   std::unique_ptr<LaneBlock>& block);
+  /// Of so many, those that a worker takes at once, at most `most`: few, where one comes late, as it
+  /// plans before.
+  std::int64_t together(std::int64_t lanes, int most) const;
+  /// For the frontier's own work.
+  int frontier_threads() const {
+    return options_.threads > 0 ? options_.threads : backend_.concurrency();
+  }
   /// Places members [begin, begin + count) of a wave whose first one has number `first`.
   void place_wave(Wave const& wave, std::int64_t first, LaneBlock& block, std::int64_t begin,
                   int count) const;

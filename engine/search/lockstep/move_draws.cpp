@@ -50,21 +50,56 @@ std::size_t step_place(int column, std::int32_t by) {
          static_cast<std::size_t>((by > 0 ? kStepSizes : 0) + size);
 }
 
-}  // namespace
-
-MoveDraws::MoveDraws(Subject const& subject, std::uint64_t seed)
-    : subject_(subject),
-      seed_(seed),
-      places_(kBoundRanks),
-      weights_(kMoveClasses + static_cast<std::size_t>(subject.columns) * kStepsOfColumn) {
-  outcomes_.tried.resize(weights_.size());
-  outcomes_.hits.resize(weights_.size());
+/// All that is counted.
+std::size_t outcome_count(Subject const& subject) {
+  return kMoveClasses + static_cast<std::size_t>(subject.columns) * kStepsOfColumn;
 }
 
-void MoveDraws::draw(std::uint32_t wave, std::size_t count, ThreadPool& pool, int threads) {
+}  // namespace
+
+MoveOutcomes::MoveOutcomes(Subject const& subject)
+    : tried(outcome_count(subject)), hits(tried.size()) {}
+
+void MoveOutcomes::end_wave() {
+  for (auto* values : {&tried, &hits})
+    for (double& value : *values) value *= kMovesRemembered;
+}
+
+std::vector<double> MoveOutcomes::state() const {
+  std::vector<double> state = tried;
+  state.insert(state.end(), hits.begin(), hits.end());
+  return state;
+}
+
+void MoveOutcomes::restore(std::span<double const> state) {
+  for (auto* values : {&tried, &hits}) {
+    std::copy_n(state.begin(), values->size(), values->begin());
+    state = state.subspan(values->size());
+  }
+}
+
+void MoveDraws::Tally::add(Tally const& other) {
+  for (std::size_t at = 0; at < tried.size(); ++at) {
+    tried[at] += other.tried[at];
+    hits[at] += other.hits[at];
+  }
+}
+
+void MoveDraws::Tally::add_to(MoveOutcomes& outcomes) const {
+  for (std::size_t at = 0; at < tried.size(); ++at) {
+    outcomes.tried[at] += tried[at];
+    outcomes.hits[at] += hits[at];
+  }
+}
+
+MoveDraws::MoveDraws(Subject const& subject, std::uint64_t seed)
+    : subject_(subject), seed_(seed), places_(kBoundRanks), weights_(outcome_count(subject)) {}
+
+void MoveDraws::draw(std::uint32_t wave, std::size_t count, MoveOutcomes const& outcomes,
+                     ThreadPool& pool, int threads) {
   constexpr std::int64_t kPiece = 256;  // that is worth a thread
-  learn_rates();
-  learn_weights();
+  learn_rates(outcomes);
+  learn_weights(outcomes);
   unsorted_.resize(count);
   pool.share(threads, 0, static_cast<std::int64_t>(count), kPiece,
              [&](int, std::int64_t first, std::int64_t some) {
@@ -127,8 +162,8 @@ MoveDraw MoveDraws::draw_one(std::uint32_t number, std::uint32_t wave) const {
   return move;
 }
 
-void MoveDraws::learn_weights() {
-  auto const& [tried, hits] = outcomes_;
+void MoveDraws::learn_weights(MoveOutcomes const& outcomes) {
+  auto const& [tried, hits] = outcomes;
   double const all = std::accumulate(tried.begin() + kMoveClasses, tried.end(), 1.0);
   double const mean = std::accumulate(hits.begin() + kMoveClasses, hits.end(), 0.5) / all;
   for (std::size_t at = kMoveClasses; at < weights_.size(); ++at) {
@@ -146,7 +181,7 @@ void MoveDraws::weigh(MoveDraw& move) const {
   move.bound = bound_of(move.weight * best_from_[std::min(distance, best_from_.size() - 1)]);
 }
 
-void MoveDraws::learn_rates() {
+void MoveDraws::learn_rates(MoveOutcomes const& outcomes) {
   rates_.resize(kLookupValues);
   best_from_.fill(0.0F);
   for (std::size_t d = kMoveDistances; d-- > 0;) {
@@ -155,7 +190,7 @@ void MoveDraws::learn_rates() {
       std::size_t const at = d * kMoveCentres + centre;
       double const first = kFirstRate[d] * kFirstShare[centre] * kFirstTests;
       rates_[at] =
-          static_cast<float>((outcomes_.hits[at] + first) / (outcomes_.tried[at] + kFirstTests));
+          static_cast<float>((outcomes.hits[at] + first) / (outcomes.tried[at] + kFirstTests));
       if (centre == 0) rates_[at] = 0.0F;  // what is predicted to miss by far is not tested
       best_from_[d] = std::max(best_from_[d], rates_[at]);
     }
@@ -184,31 +219,6 @@ void MoveDraws::count(std::uint32_t word, bool hit, Tally& tally) const {
   MoveDraw const& draw = of(word);
   for (int i = 0; i + 1 < kMoveAttributes; ++i) {
     if (draw.by[i] != 0) add(step_place(draw.column[i], draw.by[i]));
-  }
-}
-
-void MoveDraws::learn(Tally const& tally) {
-  for (std::size_t at = 0; at < weights_.size(); ++at) {
-    outcomes_.tried[at] += tally.tried[at];
-    outcomes_.hits[at] += tally.hits[at];
-  }
-}
-
-void MoveDraws::end_wave() {
-  for (auto* values : {&outcomes_.tried, &outcomes_.hits})
-    for (double& value : *values) value *= kMovesRemembered;
-}
-
-std::vector<double> MoveDraws::state() const {
-  std::vector<double> state = outcomes_.tried;
-  state.insert(state.end(), outcomes_.hits.begin(), outcomes_.hits.end());
-  return state;
-}
-
-void MoveDraws::restore(std::span<double const> state) {
-  for (auto* values : {&outcomes_.tried, &outcomes_.hits}) {
-    std::copy_n(state.begin(), values->size(), values->begin());
-    state = state.subspan(values->size());
   }
 }
 

@@ -12,21 +12,40 @@
 
 namespace fairlane {
 
-/// Draws moves for a wave, and learns from its tests: the share of hits by distance and predicted
-/// margins, and for each step of each attribute.
+/// What tests of moves have met: how many of them an IDI, by distance and predicted margins, and for
+/// each step of each attribute. Recent waves weigh most.
+/// tried, hits  [kMoveClasses], then by steps, see step_place
+struct MoveOutcomes {
+  std::vector<double> tried;
+  std::vector<double> hits;
+
+  explicit MoveOutcomes(Subject const& subject);
+  void end_wave();
+
+  /// What is to be saved, and back.
+  std::vector<double> state() const;
+  void restore(std::span<double const> state);
+};
+
+/// A wave's moves.
 class MoveDraws {
  public:
-  /// What tests of a wave met: counts, so that they add up to the same in any order.
+  /// What tests of the wave met: counts, so that they add up to the same in any order.
+  /// tried, hits  as MoveOutcomes has them
   struct Tally {
-    std::vector<std::uint32_t> tried;  // [kMoveClasses], then by steps, see step_place
-    std::vector<std::uint32_t> hits;   // the same
+    std::vector<std::uint32_t> tried;
+    std::vector<std::uint32_t> hits;
+
+    void add(Tally const& other);
+    void add_to(MoveOutcomes& outcomes) const;
   };
 
   /// subject outlives it.
   MoveDraws(Subject const& subject, std::uint64_t seed);
 
   /// So many moves of a wave, at most kMostMoveDraws, by at most so many threads.
-  void draw(std::uint32_t wave, std::size_t count, ThreadPool& pool, int threads);
+  void draw(std::uint32_t wave, std::size_t count, MoveOutcomes const& outcomes, ThreadPool& pool,
+            int threads);
   /// They and their rates; valid until the next ones are drawn. Without tested groups and trials.
   MoveTable table() const;
   /// The draw of a test.
@@ -36,29 +55,17 @@ class MoveDraws {
   Tally new_tally() const;
   /// Counts a test of the wave.
   void count(std::uint32_t word, bool hit, Tally& tally) const;
-  void learn(Tally const& tally);
-  void end_wave();
-
-  /// What is to be saved, and back.
-  std::vector<double> state() const;
-  void restore(std::span<double const> state);
 
  private:
-  /// Tests of moves and how many met an IDI, as a Tally has them; recent waves weigh most.
-  struct Outcomes {
-    std::vector<double> tried;
-    std::vector<double> hits;
-  };
   MoveDraw draw_one(std::uint32_t number, std::uint32_t wave) const;
-  void learn_rates();
-  void learn_weights();
+  void learn_rates(MoveOutcomes const& outcomes);
+  void learn_weights(MoveOutcomes const& outcomes);
   void weigh(MoveDraw& move) const;
   /// Descending by bound, of equal ones the earlier draw first.
   void sort_draws();
 
   Subject const& subject_;
   std::uint64_t seed_;
-  Outcomes outcomes_;
   std::vector<MoveDraw> draws_;
   std::vector<MoveDraw> unsorted_;
   std::vector<std::uint32_t> places_;              // of a bound's draws, by its rank

@@ -51,7 +51,10 @@ void LockstepSearch::write_state(CheckpointWriter& state) {
     state.add(kDown, adaptation_->down());
     state.add(kShare, adaptation_->share());
   }
-  if (frontier_) frontier_->write(state);
+  if (frontier_) {
+    frontier_->plan(frontier_threads());
+    frontier_->write(state);
+  }
   write_visits(state);
 }
 

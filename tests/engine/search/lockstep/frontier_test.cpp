@@ -59,37 +59,46 @@ class Frontiers : public ::testing::Test {
     for (int i = 0; i < 20; ++i) hits_.push_back(subject_.row());
   }
   Frontier make(int threads) {
-    Frontier frontier(packed_, kSeed, {1e6, 2.0, 0.0, 4.0, false, 0}, pool_, threads);
+    Frontier frontier(
+        packed_, kSeed, {1e6, 2.0, 0.0, 4.0, false, 0},
+        [this](std::int64_t n, std::int32_t* row) {
+          for (std::size_t a = 0; a < width_; ++a) row[a] = static_cast<std::int32_t>(n) % 5;
+        },
+        pool_);
     for (naive::Row const& row : hits_) frontier.add_hit(row.data());
+    frontier.plan(threads);
     return frontier;
   }
-  Wave const& next(Frontier& frontier) const {
-    return frontier.next([&](std::int64_t n, std::int32_t* row) {
-      for (std::size_t a = 0; a < width_; ++a) row[a] = static_cast<std::int32_t>(n) % 5;
-    });
+  /// The wave that is due has these results.
+  static void take(Frontier& frontier, WaveResults results, int threads) {
+    auto const lanes = static_cast<std::size_t>(frontier.wave().count());
+    std::vector<std::uint32_t> tests;
+    frontier.take(results, tests, threads);
+    EXPECT_EQ(tests.size(), lanes);
   }
+  /// So many waves; before or beside the tests of each it is planned.
   template <class Outcome>
-  void advance(Frontier& frontier, int waves, Outcome const& outcome) const {
+  void advance(Frontier& frontier, int threads, int waves, Outcome const& outcome) const {
     for (int i = 0; i < waves; ++i) {
-      Wave const& wave = next(frontier);
-      std::vector<std::uint32_t> tests;
-      frontier.take(results_of(wave, frontier.step(), width_, outcome), tests);
-      EXPECT_EQ(tests.size(), static_cast<std::size_t>(wave.count()));
+      auto const results = results_of(frontier.wave(), frontier.step(), width_, outcome);
+      frontier.plan(threads);
+      take(frontier, results, threads);
     }
+    frontier.plan(threads);
   }
-  /// Both go the same way from here.
+  /// Both go the same way from here, by one thread and by several.
   template <class Outcome>
   void expect_equal(Frontier& a, Frontier& b, int waves, Outcome const& outcome) const {
     for (int i = 0; i < waves; ++i) {
-      Wave const& wave = next(a);
-      Wave const& same = next(b);
+      Wave const& wave = a.wave();
+      Wave const& same = b.wave();
       ASSERT_EQ(wave.number, same.number);
       ASSERT_EQ(wave.starts, same.starts);
       ASSERT_EQ(wave.kinds, same.kinds);
       ASSERT_EQ(wave.rows, same.rows);
       ASSERT_EQ(wave.effort.trials, same.effort.trials);
-      advance(a, 1, outcome);
-      advance(b, 1, outcome);
+      advance(a, 1, 1, outcome);
+      advance(b, 3, 1, outcome);
     }
   }
 
@@ -100,6 +109,11 @@ class Frontiers : public ::testing::Test {
     frontier.write(state);
     state.commit();
     return open_checkpoint(path, "frontier", [](std::string const&) {});
+  }
+  /// Of a saved wave, the one that is due or the one behind it: how many origins have a kind.
+  static std::int64_t chosen(CheckpointReader const& state, int next, OriginKind kind) {
+    auto const kinds = state.values<std::uint8_t>("frontier.wave_kinds" + std::to_string(next));
+    return std::ranges::count(kinds, static_cast<std::uint8_t>(kind));
   }
   /// Rows of a kind that wait.
   std::uint64_t waiting(CheckpointReader const& state, OriginKind kind) const {
@@ -129,20 +143,21 @@ TEST_F(Frontiers, GoOnFromTheirState) {
       return full ? TrialOutcome::kHit : any_outcome(word);
     };
     Frontier frontier = make(2);
-    advance(frontier, full ? 120 : 50, outcome);
+    advance(frontier, 2, full ? 200 : 90, outcome);
     auto const state = state_of(frontier, path);
     std::uint64_t const rows = waiting(*state, OriginKind::kHitAll);
     EXPECT_LE(rows, kRoom);
     EXPECT_EQ(rows > kRoom - kLanes, full);
     Frontier again = make(1);
     ASSERT_TRUE(again.read(*state));
+    EXPECT_EQ(again.wave().number, frontier.wave().number);
     expect_equal(frontier, again, 20, outcome);
   }
 }
 
 TEST_F(Frontiers, TellIdisApartByTheTestsBesideThem) {
   Frontier frontier = make(1);
-  Wave const& wave = next(frontier);
+  Wave const& wave = frontier.wave();
   std::size_t const origins = wave.kinds.size();
   ASSERT_GE(origins, 4U);
   auto results = results_of(wave, frontier.step(), width_, far);
@@ -155,27 +170,29 @@ TEST_F(Frontiers, TellIdisApartByTheTestsBesideThem) {
   meet(results, 2, {0, most - 1}, TrialOutcome::kHit);
   meet(results, 3, {0, 1}, TrialOutcome::kHit);
   meet(results, 3, {1, trials}, TrialOutcome::kDeep);
-  std::vector<std::uint32_t> tests;
-  frontier.take(results, tests);
+  take(frontier, results, 1);
+  frontier.plan(1);
   TemporaryFolder const folder;
   auto const state = state_of(frontier, folder.file("state"));
-  EXPECT_EQ(waiting(*state, OriginKind::kHitAll), trials + 1);
-  EXPECT_EQ(waiting(*state, OriginKind::kDeepAll), trials - 1);
-  EXPECT_EQ(waiting(*state, OriginKind::kHitMost), most);
-  EXPECT_EQ(waiting(*state, OriginKind::kHitSome), most - 1);
-  EXPECT_EQ(waiting(*state, OriginKind::kSecond), origins);
+  auto const come = [&](OriginKind kind) {
+    return waiting(*state, kind) + static_cast<std::uint64_t>(chosen(*state, 1, kind));
+  };
+  EXPECT_EQ(come(OriginKind::kHitAll), trials + 1);
+  EXPECT_EQ(come(OriginKind::kDeepAll), trials - 1);
+  EXPECT_EQ(come(OriginKind::kHitMost), most);
+  EXPECT_EQ(come(OriginKind::kHitSome), most - 1);
+  EXPECT_EQ(come(OriginKind::kSecond), origins);
 }
 
 TEST_F(Frontiers, KeepFamiliesApartWhileThereAreEnough) {
   auto const deep_of_next = [&](Frontier frontier, int waves) {
-    advance(frontier, waves, [](std::uint32_t) { return TrialOutcome::kHit; });
-    Wave const& wave = next(frontier);
-    auto results = results_of(wave, frontier.step(), width_, far);
+    advance(frontier, 1, waves, [](std::uint32_t) { return TrialOutcome::kHit; });
+    auto results = results_of(frontier.wave(), frontier.step(), width_, far);
     meet(results, 0, {0, static_cast<std::size_t>(results.trials)}, TrialOutcome::kDeep);
-    std::vector<std::uint32_t> tests;
-    frontier.take(results, tests);
-    return std::ranges::count(next(frontier).kinds,
-                              static_cast<std::uint8_t>(OriginKind::kDeepAll));
+    take(frontier, results, 1);
+    frontier.plan(1);
+    TemporaryFolder const folder;
+    return chosen(*state_of(frontier, folder.file("state")), 1, OriginKind::kDeepAll);
   };
   EXPECT_GT(deep_of_next(make(1), 0), 1);
   EXPECT_EQ(deep_of_next(make(1), 30), 1);

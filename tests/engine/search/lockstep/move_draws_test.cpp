@@ -35,9 +35,10 @@ TEST(MoveDraws, ChangeDifferentColumnsWithinTheirRangeBestFirst) {
   Subject const s = domain.subject();
   ThreadPool pool;
   MoveDraws moves(s, 7);
+  MoveOutcomes outcomes(s);
   for (std::uint32_t wave = 1; wave <= 5; ++wave) {
     std::size_t const count = wave == 5 ? kMostMoveDraws : 700;
-    moves.draw(wave, count, pool, 2);
+    moves.draw(wave, count, outcomes, pool, 2);
     MoveTable const table = moves.table();
     EXPECT_EQ(table.count, static_cast<std::int32_t>(count));
     for (int d = 0; d < table.count; ++d) {
@@ -59,16 +60,17 @@ TEST(MoveDraws, StepsThatHitWeighMore) {
   Subject const s = domain.subject();
   ThreadPool pool;
   MoveDraws moves(s, 7);
-  moves.draw(1, 700, pool, 2);
+  MoveOutcomes outcomes(s);
+  moves.draw(1, 700, outcomes, pool, 2);
   MoveTable const table = moves.table();
   MoveDraws::Tally tally = moves.new_tally();
   for (int d = 0; d < table.count; ++d) {
     std::uint32_t const word = TrialWord::pack(d, 0, kMoveCentres + 3);
     moves.count(word, steps(moves.of(word), 1, 1), tally);
   }
-  moves.learn(tally);
+  tally.add_to(outcomes);
   float const before = table.rate[kMoveCentres + 3];
-  moves.draw(2, 700, pool, 2);
+  moves.draw(2, 700, outcomes, pool, 2);
   MoveTable const learned = moves.table();
   EXPECT_LT(learned.rate[kMoveCentres + 3], before);
   float least_good = 1e9F;
@@ -88,16 +90,18 @@ TEST(MoveDraws, AreSaved) {
   Subject const s = domain.subject();
   ThreadPool pool;
   MoveDraws moves(s, 7);
-  moves.draw(1, 700, pool, 2);
+  MoveOutcomes outcomes(s);
+  moves.draw(1, 700, outcomes, pool, 2);
   MoveDraws::Tally tally = moves.new_tally();
   for (int d = 0; d < 700; ++d)
     moves.count(TrialWord::pack(d, 0, kMoveCentres + d % 40), d % 3 == 0, tally);
-  moves.learn(tally);
-  moves.end_wave();
+  tally.add_to(outcomes);
+  outcomes.end_wave();
+  MoveOutcomes saved(s);
+  saved.restore(outcomes.state());
   MoveDraws again(s, 7);
-  again.restore(moves.state());
-  moves.draw(2, 700, pool, 2);
-  again.draw(2, 700, pool, 2);
+  moves.draw(2, 700, outcomes, pool, 2);
+  again.draw(2, 700, saved, pool, 2);
   MoveTable const a = moves.table();
   MoveTable const b = again.table();
   EXPECT_TRUE(std::equal(a.rate, a.rate + kMoveClasses, b.rate));
