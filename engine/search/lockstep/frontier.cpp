@@ -19,6 +19,7 @@ constexpr std::size_t kUnknownShare = 4;   // of a wave's origins, of a kind tha
 constexpr std::size_t kAnywhereShare = 8;  // of a wave's origins, whatever their kinds bring
 constexpr std::size_t kFewDraws = 512;     // moves that an origin chooses from, most of them IDIs
 constexpr std::size_t kManyDraws = 1024;   // where most are not, for which good moves are rarer
+constexpr std::size_t kDrawsOfLane = 16;   // that a lane is worth
 constexpr double kLittleFound = 0.01;      // IDIs an evaluation, below which there are the most
 constexpr std::size_t kAmong = 8;          // that an origin is chosen from
 constexpr std::size_t kAmongAnywhere = 32;
@@ -172,83 +173,104 @@ std::int64_t Frontier::least_starts(OriginEffort effort, std::int64_t lanes) con
   return std::max(static_cast<std::int64_t>(share * static_cast<double>(lanes)), std::int64_t{1});
 }
 
-void Frontier::draw_candidates(OriginQueue const& queue, std::size_t count, std::size_t among,
-                               int threads) {
-  constexpr std::int64_t kAhead = 8;  // choices whose marks come meanwhile
-  candidates_.resize(count * among);
-  auto const of = [&](std::int64_t choice) {
-    return std::span(candidates_).subspan(static_cast<std::size_t>(choice) * among, among);
+std::uint64_t Frontier::rank_of(OriginMark mark, bool apart) const {
+  bool const sibling = apart && family_wave(mark) == waves_;
+  return std::uint64_t{sibling ? 1U : 0U} << 32 | cells_[mark.cell];
+}
+
+void Frontier::draw_candidates(OriginQueue const& queue, std::size_t all, Range choices,
+                               Choice const& choice, int threads) {
+  constexpr std::int64_t kAhead = 8;  // choices that come meanwhile, and what is known of them
+  std::size_t const among = choice.among;
+  candidates_.resize(choices.count * among);
+  auto const of = [&](std::int64_t i) {
+    return std::span(candidates_).subspan(static_cast<std::size_t>(i) * among, among);
   };
-  auto const draw = [&](std::int64_t choice) {
-    auto const number = static_cast<std::uint32_t>(choice);
+  auto const draw = [&](std::int64_t i) {
+    auto const number = static_cast<std::uint32_t>(choices.first) + static_cast<std::uint32_t>(i);
     std::uint32_t block = kFirstOriginDraw;
     std::uint32_t taken = 0;
     RandomWords<ScalarPack> random{};
-    for (Candidate& one : of(choice)) {
+    for (Candidate& one : of(i)) {
       if (taken % 4 == 0)
         random = philox<ScalarPack>(draws_ + number, static_cast<std::uint32_t>(Phase::kFrontier),
                                     waves_, block++, seed_);
-      one.place = below<ScalarPack>(random.w[taken++ % 4],
-                                    static_cast<std::uint32_t>(queue.size()) - number);
+      one.place =
+          below<ScalarPack>(random.w[taken++ % 4], static_cast<std::uint32_t>(all) - number);
       queue.prefetch_mark(one.place);
     }
   };
-  auto const all = static_cast<std::int64_t>(count);
-  pool_.split(threads_for(all, threads), all, [&](int, std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end + kAhead; ++i) {
-      if (i < end) draw(i);
-      if (i < begin + kAhead) continue;
-      for (Candidate& one : of(i - kAhead)) one.mark = queue.mark(one.place);
+  auto const look = [&](std::int64_t i) {
+    for (Candidate& one : of(i)) {
+      one.mark = queue.mark(one.place);
+      __builtin_prefetch(&family_wave(one.mark));
+      __builtin_prefetch(&cells_[one.mark.cell]);
+    }
+  };
+  auto const put_best_first = [&](std::int64_t i) {
+    Candidate* const first = of(i).data();
+    Candidate* best = first;
+    std::uint64_t least = ~std::uint64_t{0};
+    for (Candidate& one : of(i)) {
+      std::uint64_t const rank = rank_of(one.mark, choice.apart);
+      best = rank < least ? &one : best;
+      least = std::min(rank, least);
+    }
+    std::swap(*first, *best);
+  };
+  auto const count = static_cast<std::int64_t>(choices.count);
+  pool_.split(threads_for(count, threads), count, [&](int, std::int64_t begin, std::int64_t end) {
+    auto const if_own = [&](std::int64_t i, auto const& work) {
+      if (i >= begin && i < end) work(i);
+    };
+    for (std::int64_t i = begin; i < end + 2 * kAhead; ++i) {
+      if_own(i, draw);
+      if_own(i - kAhead, look);
+      if_own(i - 2 * kAhead, put_best_first);
     }
   });
-  draws_ += static_cast<std::uint32_t>(count);
 }
 
 void Frontier::draw_origins(Wave& wave, std::size_t kind, std::size_t count, Choice const& choice,
                             int threads) {
-  constexpr std::size_t kAhead = 8;  // origins of whose marks it comes what is known
+  constexpr std::size_t kTogether = 4096;  // choices
   OriginQueue& queue = queues_[kind].waiting;
-  auto const [among, apart] = choice;
-  count = std::min(count, queue.size());
-  if (count == 0) return;
-  draw_candidates(queue, count, among, threads);
-  std::uint32_t* const last_waves = family_waves_.data();
-  std::size_t const families = family_waves_.size() - 1;
-  auto const last_wave = [=](OriginMark mark) { return last_waves + (mark.family & families); };
-  auto const of = [&, among = among](std::size_t origin) {
-    return std::span(candidates_).subspan(origin * among, among);
-  };
-  // Places that have another row since the candidates were drawn, and perhaps some that have not.
-  std::size_t const bits = std::bit_ceil(count * kPlaceBits);
-  changed_.assign((bits + 63) / 64, 0);
+  std::size_t const all = queue.size();
+  count = std::min(count, all);
+  // Bits of places that have another row since they were drawn, and of some that have not.
+  std::size_t const bits = std::bit_ceil(std::min(count, kTogether) * kPlaceBits);
   auto const changed = [&](std::uint32_t place) -> std::uint64_t& {
     return changed_[(place & (bits - 1)) / 64];
   };
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i + kAhead < count) {
-      for (Candidate const& one : of(i + kAhead)) {
-        __builtin_prefetch(last_wave(one.mark));
-        __builtin_prefetch(&cells_[one.mark.cell]);
+  auto const is_changed = [&](std::uint32_t place) {
+    return (changed(place) >> (place % 64) & 1U) != 0;
+  };
+  for (std::size_t first = 0; first < count; first += kTogether) {
+    std::size_t const some = std::min(kTogether, count - first);
+    draw_candidates(queue, all, {first, some}, choice, threads);
+    changed_.assign((bits + 63) / 64, 0);
+    for (std::size_t i = 0; i < some; ++i) {
+      auto const candidates = std::span(candidates_).subspan(i * choice.among, choice.among);
+      Candidate chosen = candidates.front();
+      std::uint64_t least = rank_of(chosen.mark, choice.apart);
+      if (is_changed(chosen.place) || least >> 32 != 0) {
+        least = ~std::uint64_t{0};
+        for (Candidate one : candidates) {
+          if (is_changed(one.place)) one.mark = queue.mark(one.place);
+          std::uint64_t const rank = rank_of(one.mark, choice.apart);
+          if (rank < least) chosen = one;
+          least = std::min(rank, least);
+        }
+        if (least >> 32 != 0) continue;  // there are siblings alone
       }
+      family_wave(chosen.mark) = waves_;
+      ++cells_[chosen.mark.cell];
+      slots_of_wave_.push_back(queue.take(chosen.place));
+      changed(chosen.place) |= std::uint64_t{1} << (chosen.place % 64);
+      wave.kinds.push_back(static_cast<std::uint8_t>(kind));
     }
-    std::size_t chosen = 0;
-    std::uint64_t least = ~std::uint64_t{0};
-    for (auto const& [place, drawn] : of(i)) {
-      bool const moved = (changed(place) >> (place % 64) & 1U) != 0;
-      OriginMark const mark = moved ? queue.mark(place) : drawn;
-      std::uint64_t const sibling = apart && *last_wave(mark) == waves_ ? 1 : 0;
-      std::uint64_t const rank = sibling << 32 | cells_[mark.cell];
-      chosen = rank < least ? place : chosen;
-      least = std::min(rank, least);
-    }
-    if (least >> 32 != 0) continue;  // there are siblings alone
-    OriginMark const mark = queue.mark(chosen);
-    *last_wave(mark) = waves_;
-    ++cells_[mark.cell];
-    slots_of_wave_.push_back(queue.take(chosen));
-    changed(static_cast<std::uint32_t>(chosen)) |= std::uint64_t{1} << (chosen % 64);
-    wave.kinds.push_back(static_cast<std::uint8_t>(kind));
   }
+  draws_ += static_cast<std::uint32_t>(count);
 }
 
 void Frontier::choose_origins(Wave& wave, std::size_t count, int threads) {
@@ -300,10 +322,13 @@ void Frontier::take_rows(Wave& wave, int threads) {
     queues_[wave.kinds[i]].waiting.release(slots_of_wave_[i]);
 }
 
-std::size_t Frontier::draws_for(std::vector<std::uint8_t> const& kinds) const {
-  auto const idis = std::ranges::count_if(kinds, is_idi);
-  if (static_cast<std::size_t>(idis) * 2 >= kinds.size()) return kFewDraws;
-  return effort_.rate() < kLittleFound ? kMostMoveDraws : kManyDraws;
+std::size_t Frontier::draws_for(Wave const& wave) const {
+  auto const idis = std::ranges::count_if(wave.kinds, is_idi);
+  bool const mostly_idis = static_cast<std::size_t>(idis) * 2 >= wave.kinds.size();
+  std::size_t const draws = mostly_idis                     ? kFewDraws
+                            : effort_.rate() < kLittleFound ? kMostMoveDraws
+                                                            : kManyDraws;
+  return std::min(draws, static_cast<std::size_t>(wave.count()) * kDrawsOfLane);
 }
 
 void Frontier::choose(Course& course, int threads) {
@@ -322,7 +347,7 @@ void Frontier::choose(Course& course, int threads) {
   });
   next_start_ += wave.starts;
   take_rows(wave, threads);
-  wave.draws = draws_for(wave.kinds);
+  wave.draws = draws_for(wave);
   course.outcomes = outcomes_;
   draw_moves(course, threads);
 }

@@ -121,6 +121,8 @@ class Frontier {
   /// at first both. Does nothing the second time. Any thread, also beside the tests of the wave
   /// that is due; shared by so many threads.
   void plan(int threads);
+  /// Origins and starts of a wave at most.
+  std::int64_t most_lanes() const;
   /// The wave that is due, and moves for its origins: those of a plan, until its results are taken.
   Wave const& wave() const { return due().wave; }
   LatticeStep step() const;
@@ -237,9 +239,7 @@ class Frontier {
   std::size_t queued(std::size_t kind) const { return queues_[kind].waiting.size(); }
   double rate(std::size_t kind) const;
   double start_rate() const;
-  /// Origins and starts of a wave; of any at most.
   std::int64_t lanes_of(std::uint32_t wave) const;
-  std::int64_t most_lanes() const;
   /// Part of the domain that a row lies in, by the halves of its attributes' ranges.
   std::uint16_t cell_of(std::int32_t const* row) const;
   /// Whether a bit of the tested groups was set; it is from now on.
@@ -251,8 +251,8 @@ class Frontier {
   void choose(Course& course, int threads);
   /// Draws the moves of a wave, by the outcomes that its course has.
   void draw_moves(Course& course, int threads);
-  /// Moves that a wave of these origins chooses from.
-  std::size_t draws_for(std::vector<std::uint8_t> const& kinds) const;
+  /// Moves that a wave's origins choose from.
+  std::size_t draws_for(Wave const& wave) const;
   /// Of a wave, whatever starts have brought.
   std::int64_t least_starts(OriginEffort effort, std::int64_t lanes) const;
   /// Chooses up to `count` origins for the wave: most by what their kinds bring, others among all
@@ -272,9 +272,23 @@ class Frontier {
     std::uint32_t place = 0;
     OriginMark mark;
   };
-  /// Draws so many of a queue's origins for each of `count` choices, of which every one leaves one
-  /// origin less -> candidates_
-  void draw_candidates(OriginQueue const& queue, std::size_t count, std::size_t among, int threads);
+  /// The wave that a family was in last, or another one with the same lowest bits.
+  std::uint32_t const& family_wave(OriginMark mark) const {
+    return family_waves_[mark.family & (family_waves_.size() - 1)];
+  }
+  std::uint32_t& family_wave(OriginMark mark) {
+    return family_waves_[mark.family & (family_waves_.size() - 1)];
+  }
+  /// Less is better: families that the wave has come last, where they are to be apart.
+  std::uint64_t rank_of(OriginMark mark, bool apart) const;
+  struct Range {
+    std::size_t first;
+    std::size_t count;
+  };
+  /// Draws candidates for some of the choices among `all` of a queue, of which every choice leaves
+  /// one less -> candidates_, the best one of each choice first
+  void draw_candidates(OriginQueue const& queue, std::size_t all, Range choices,
+                       Choice const& choice, int threads);
   /// Chooses up to `count` origins of a kind for the wave. Their slots -> slots_of_wave_
   void draw_origins(Wave& wave, std::size_t kind, std::size_t count, Choice const& choice,
                     int threads);
@@ -329,7 +343,7 @@ class Frontier {
   MoveOutcomes outcomes_;
   std::vector<std::uint32_t> slots_of_wave_;  // of the rows of the wave that is being chosen
   std::uint32_t draws_ = 0;                   // the same: of origins so far
-  std::vector<Candidate> candidates_;         // the same: [choices][among] of one kind
+  std::vector<Candidate> candidates_;         // the same: [choices][among] of some choices
   std::vector<std::uint64_t> changed_;        // the same: bits of places, see draw_origins
   std::vector<std::uint32_t> family_waves_;   // by the lowest bits of a family: its last wave
   std::vector<std::uint64_t> tested_;         // bits, see TestedGroups

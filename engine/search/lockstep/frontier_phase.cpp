@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kNameableOrigins = 1LL << 32;  // that finders can name
 constexpr int kWorkersOfPlanner = 4;            // of which one at first plans
+constexpr std::int64_t kWholePacks = 32;        // lanes, on any instruction set
 
 /// Attributes that are neither under test nor changed by a search.
 std::vector<std::size_t> immutable_attributes(PackedSubject const& packed) {
@@ -104,11 +105,20 @@ void LockstepSearch::run_wave(Wave const& wave, std::int64_t first) {
     }
   }
   WorkList members(done, 0, wave.count());
-  int const lanes = backend_.block_lanes(own);
   int const workers = backend_.concurrency();
+  auto const lanes_for = [&](std::int64_t count) {
+    return backend_.block_lanes(std::max(count, workers * kWholePacks));
+  };
+  int const lanes = lanes_for(own);
+  int const room = std::max(lanes, lanes_for(frontier_->most_lanes() / ranks()));
   wave_blocks_.resize(static_cast<std::size_t>(workers));
   auto const run_lanes = [&](int worker) {
-    run_members(wave, first, members, lanes, wave_blocks_[static_cast<std::size_t>(worker)]);
+    auto& block = wave_blocks_[static_cast<std::size_t>(worker)];
+    if (!block || block->capacity() < lanes) {
+      block.reset();
+      block = backend_.make_block(room, Phase::kLocal);
+    }
+    run_members(wave, first, members, together(own, std::min(lanes, block->capacity())), *block);
   };
   if (backend_.on_host()) {
     // Those who plan go on as the others do; there are no more threads than workers.
@@ -128,15 +138,10 @@ void LockstepSearch::run_wave(Wave const& wave, std::int64_t first) {
   share_wave(wave, results);
 }
 
-void LockstepSearch::run_members(Wave const& wave, std::int64_t first, WorkList& members, int lanes,
-                                 std::unique_ptr<LaneBlock>& block) {
-  if (!block || block->capacity() < lanes) {
-    block.reset();
-    block = backend_.make_block(lanes, Phase::kLocal);
-  }
-  std::int64_t const most = together(wave.count(), std::min(lanes, block->capacity()));
+void LockstepSearch::run_members(Wave const& wave, std::int64_t first, WorkList& members,
+                                 std::int64_t together, LaneBlock& block) {
   while (!workers_.failed()) {
-    auto const taken = members.take(most);
+    auto const taken = members.take(together);
     if (taken.count == 0) return;
     std::int64_t const begin = taken.first;
     std::int64_t const end = begin + taken.count;
@@ -145,22 +150,21 @@ void LockstepSearch::run_members(Wave const& wave, std::int64_t first, WorkList&
     auto const run = [&](std::int64_t from, std::int64_t to, auto const& work) {
       int const placed = static_cast<int>(to - from);
       if (placed == 0) return;
-      place_wave(wave, first, *block, from, placed);
+      place_wave(wave, first, block, from, placed);
       work();
-      block->retain(std::vector<std::uint8_t>(static_cast<std::size_t>(placed)));
+      block.retain(std::vector<std::uint8_t>(static_cast<std::size_t>(placed)));
     };
-    run(begin, starts_end, [&] { run_starts(*block, begin, wave_results_); });
-    run(starts_end, end, [&] { run_origins(*block, starts_end - wave.starts, wave_results_); });
+    run(begin, starts_end, [&] { run_starts(block, begin, wave_results_); });
+    run(starts_end, end, [&] { run_origins(block, starts_end - wave.starts, wave_results_); });
   }
 }
 
 std::int64_t LockstepSearch::together(std::int64_t lanes, int most) const {
   constexpr std::int64_t kPieces = 8;  // of each worker
-  constexpr std::int64_t kWhole = 32;  // lanes, whole packs of any instruction set
   std::int64_t const workers = backend_.concurrency();
   if (!backend_.on_host() || workers == 1) return most;
   std::int64_t const piece = lanes / (workers * kPieces);
-  return std::clamp<std::int64_t>((piece + kWhole - 1) / kWhole * kWhole, 1, most);
+  return std::clamp<std::int64_t>((piece + kWholePacks - 1) / kWholePacks * kWholePacks, 1, most);
 }
 
 void LockstepSearch::frontier_phase() {

@@ -92,9 +92,9 @@ class LockstepSearch : public SearchTask {
   Frontier::StartRow start_rows() const;
   /// The wave's lanes run -> wave_results_; meanwhile the frontier plans.
   void run_wave(Wave const& wave, std::int64_t first);
-  /// Those that `members` hands out, in a worker's block of at least so many lanes.
-  void run_members(Wave const& wave, std::int64_t first, WorkList& members, int lanes,
-                   std::unique_ptr<LaneBlock>& block);
+  /// Those that `members` hands out, so many at once, in a worker's block.
+  void run_members(Wave const& wave, std::int64_t first, WorkList& members, std::int64_t together,
+                   LaneBlock& block);
   /// Of so many, those that a worker takes at once, at most `most`: few, where one comes late, as it
   /// plans before.
   std::int64_t together(std::int64_t lanes, int most) const;
