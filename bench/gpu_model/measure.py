@@ -20,7 +20,7 @@ from subjects import configuration
 MOST_SEEDS = 1 << 22  # from which origins are looked for
 WAVE_TESTS = 8         # of an origin, where nothing is known of more
 WAVES = 768            # that a frontier's search has: local.num times global.num tests
-GROWING = 32           # of them, the first ones: each has more origins than the one before
+GROWING = 8            # of them, the first ones: each has more origins than the one before
 
 
 class Failed(Exception):

@@ -107,7 +107,7 @@ std::int64_t Frontier::most_lanes() const {
 }
 
 std::int64_t Frontier::lanes_of(std::uint32_t wave) const {
-  constexpr double kGrowing = 32.0;  // waves: little is known when the first ones are chosen
+  constexpr double kGrowing = 8.0;  // waves: little is known when the first ones are chosen
   double const share = std::min(wave / kGrowing, 1.0);
   return whole(share * static_cast<double>(most_lanes()));
 }
@@ -174,7 +174,8 @@ std::int64_t Frontier::least_starts(OriginEffort effort, std::int64_t lanes) con
 }
 
 std::uint64_t Frontier::rank_of(OriginMark mark, bool apart) const {
-  bool const sibling = apart && family_wave(mark) == waves_;
+  std::uint32_t const last = family_wave(mark);
+  bool const sibling = apart && last != 0 && last + 1 >= waves_;  // two waves are on their way
   return std::uint64_t{sibling ? 1U : 0U} << 32 | cells_[mark.cell];
 }
 

@@ -262,7 +262,8 @@ class Frontier {
   /// How origins of a kind are chosen.
   /// among  so many that are drawn uniformly, a multiple of four, each is the one in the least
   ///        visited part of the domain
-  /// apart  of families that the wave has not, as two of one test much the same
+  /// apart  of families that neither the wave nor the one before has, as two of one test much the
+  ///        same
   struct Choice {
     std::size_t among;
     bool apart;
@@ -272,14 +273,14 @@ class Frontier {
     std::uint32_t place = 0;
     OriginMark mark;
   };
-  /// The wave that a family was in last, or another one with the same lowest bits.
+  /// The wave that a family was in last, or another one with the same lowest bits; 0: none.
   std::uint32_t const& family_wave(OriginMark mark) const {
     return family_waves_[mark.family & (family_waves_.size() - 1)];
   }
   std::uint32_t& family_wave(OriginMark mark) {
     return family_waves_[mark.family & (family_waves_.size() - 1)];
   }
-  /// Less is better: families that the wave has come last, where they are to be apart.
+  /// Less is better: families that are on their way come last, where they are to be apart.
   std::uint64_t rank_of(OriginMark mark, bool apart) const;
   struct Range {
     std::size_t first;
