@@ -24,7 +24,8 @@ constexpr double kLittleFound = 0.01;      // IDIs an evaluation, below which th
 constexpr std::size_t kAmong = 8;          // that an origin is chosen from
 constexpr std::size_t kAmongAnywhere = 32;
 constexpr std::uint32_t kFirstOriginDraw = 16;  // behind the draws of moves
-constexpr std::size_t kPlaceBits = 8;           // of an origin, to tell places apart
+constexpr std::uint32_t kNoWave = 1U << 31;
+constexpr std::size_t kPlaceBits = 8;  // of an origin, to tell places apart
 constexpr std::size_t kCells = std::size_t{1} << 16;
 constexpr int kLeastBits = 16;
 constexpr int kMostBits = 30;
@@ -88,7 +89,8 @@ Frontier::Frontier(PackedSubject const& subject, std::uint64_t seed, Size const&
   }
   cells_.resize(kCells);
   constexpr std::size_t kLeastApart = 16;  // waves between families whose lowest bits are the same
-  family_waves_.resize(std::bit_ceil(static_cast<std::size_t>(most_lanes()) * kLeastApart));
+  family_waves_.resize(std::bit_ceil(static_cast<std::size_t>(most_lanes()) * kLeastApart),
+                       kNoWave);
   int const code_bytes = code_bytes_of(subject);
   std::size_t const hits = std::max(size.hit_bytes / (width() * sizeof(std::int32_t)), kLeastRoom);
   for (std::size_t kind = 0; kind < kOriginKinds; ++kind)
@@ -173,98 +175,96 @@ std::int64_t Frontier::least_starts(OriginEffort effort, std::int64_t lanes) con
   return std::max(static_cast<std::int64_t>(share * static_cast<double>(lanes)), std::int64_t{1});
 }
 
-std::uint64_t Frontier::rank_of(OriginMark mark, bool apart) const {
-  std::uint32_t const last = family_wave(mark);
-  bool const sibling = apart && last != 0 && last + 1 >= waves_;  // two waves are on their way
-  return std::uint64_t{sibling ? 1U : 0U} << 32 | cells_[mark.cell];
-}
-
 void Frontier::draw_candidates(OriginQueue const& queue, std::size_t all, Range choices,
                                Choice const& choice, int threads) {
-  constexpr std::int64_t kAhead = 8;  // choices that come meanwhile, and what is known of them
+  constexpr std::size_t kAhead = 8;   // choices that come meanwhile, and what is known of them
+  constexpr std::size_t kPhilox = 4;  // words at once
   std::size_t const among = choice.among;
   candidates_.resize(choices.count * among);
-  auto const of = [&](std::int64_t i) {
-    return std::span(candidates_).subspan(static_cast<std::size_t>(i) * among, among);
-  };
-  auto const draw = [&](std::int64_t i) {
-    auto const number = static_cast<std::uint32_t>(choices.first) + static_cast<std::uint32_t>(i);
-    std::uint32_t block = kFirstOriginDraw;
-    std::uint32_t taken = 0;
-    RandomWords<ScalarPack> random{};
-    for (Candidate& one : of(i)) {
-      if (taken % 4 == 0)
-        random = philox<ScalarPack>(draws_ + number, static_cast<std::uint32_t>(Phase::kFrontier),
-                                    waves_, block++, seed_);
-      one.place =
-          below<ScalarPack>(random.w[taken++ % 4], static_cast<std::uint32_t>(all) - number);
-      queue.prefetch_mark(one.place);
+  best_.resize(choices.count);
+  Candidate* const candidates = candidates_.data();
+  Ranking const ranking = this->ranking(choice.apart);
+  auto const draw = [=, this, &queue](std::size_t i) {
+    auto const number = static_cast<std::uint32_t>(choices.first + i);
+    Candidate* to = candidates + i * among;
+    for (std::uint32_t block = 0; block < among / kPhilox; ++block) {
+      auto const random =
+          philox<ScalarPack>(draws_ + number, static_cast<std::uint32_t>(Phase::kFrontier), waves_,
+                             kFirstOriginDraw + block, seed_);
+      for (std::uint32_t const word : random.w) {
+        to->place = below<ScalarPack>(word, static_cast<std::uint32_t>(all) - number);
+        queue.prefetch_mark(to->place);
+        ++to;
+      }
     }
   };
-  auto const look = [&](std::int64_t i) {
-    for (Candidate& one : of(i)) {
+  auto const look = [=, &queue](std::size_t i) {
+    for (Candidate& one : std::span(candidates + i * among, among)) {
       one.mark = queue.mark(one.place);
-      __builtin_prefetch(&family_wave(one.mark));
-      __builtin_prefetch(&cells_[one.mark.cell]);
+      ranking.prefetch(one.mark);
     }
   };
-  auto const put_best_first = [&](std::int64_t i) {
-    Candidate* const first = of(i).data();
-    Candidate* best = first;
+  auto const find_best = [=, best = best_.data()](std::size_t i) {
+    std::size_t place = 0;
     std::uint64_t least = ~std::uint64_t{0};
-    for (Candidate& one : of(i)) {
-      std::uint64_t const rank = rank_of(one.mark, choice.apart);
-      best = rank < least ? &one : best;
+    for (std::size_t k = i * among; k < (i + 1) * among; ++k) {
+      std::uint64_t const rank = ranking(candidates[k].mark);
+      place = rank < least ? k : place;
       least = std::min(rank, least);
     }
-    std::swap(*first, *best);
+    best[i] = {candidates[place], Ranking::is_sibling(least)};
   };
   auto const count = static_cast<std::int64_t>(choices.count);
-  pool_.split(threads_for(count, threads), count, [&](int, std::int64_t begin, std::int64_t end) {
-    auto const if_own = [&](std::int64_t i, auto const& work) {
-      if (i >= begin && i < end) work(i);
-    };
-    for (std::int64_t i = begin; i < end + 2 * kAhead; ++i) {
-      if_own(i, draw);
-      if_own(i - kAhead, look);
-      if_own(i - 2 * kAhead, put_best_first);
+  pool_.split(threads_for(count, threads), count, [&](int, std::int64_t first, std::int64_t last) {
+    auto const begin = static_cast<std::size_t>(first);
+    auto const end = static_cast<std::size_t>(last);
+    for (std::size_t i = begin; i < end + 2 * kAhead; ++i) {
+      if (i < end) draw(i);
+      if (i >= begin + kAhead && i < end + kAhead) look(i - kAhead);
+      if (i >= begin + 2 * kAhead) find_best(i - 2 * kAhead);
     }
   });
 }
 
 void Frontier::draw_origins(Wave& wave, std::size_t kind, std::size_t count, Choice const& choice,
                             int threads) {
-  constexpr std::size_t kTogether = 4096;  // choices
+  constexpr std::size_t kInVain = 16;  // after so many in a row there are hardly other families
+  // Choices that do not know of each other's at first.
+  std::size_t const together =
+      std::clamp(static_cast<std::size_t>(most_lanes()) / 8, std::size_t{32}, std::size_t{4096});
+  std::size_t in_vain = 0;
   OriginQueue& queue = queues_[kind].waiting;
   std::size_t const all = queue.size();
   count = std::min(count, all);
+  Ranking const ranking = this->ranking(choice.apart);
   // Bits of places that have another row since they were drawn, and of some that have not.
-  std::size_t const bits = std::bit_ceil(std::min(count, kTogether) * kPlaceBits);
+  std::size_t const bits = std::bit_ceil(std::min(count, together) * kPlaceBits);
   auto const changed = [&](std::uint32_t place) -> std::uint64_t& {
     return changed_[(place & (bits - 1)) / 64];
   };
   auto const is_changed = [&](std::uint32_t place) {
     return (changed(place) >> (place % 64) & 1U) != 0;
   };
-  for (std::size_t first = 0; first < count; first += kTogether) {
-    std::size_t const some = std::min(kTogether, count - first);
+  for (std::size_t first = 0; first < count && in_vain < kInVain; first += together) {
+    std::size_t const some = std::min(together, count - first);
     draw_candidates(queue, all, {first, some}, choice, threads);
     changed_.assign((bits + 63) / 64, 0);
-    for (std::size_t i = 0; i < some; ++i) {
-      auto const candidates = std::span(candidates_).subspan(i * choice.among, choice.among);
-      Candidate chosen = candidates.front();
-      std::uint64_t least = rank_of(chosen.mark, choice.apart);
-      if (is_changed(chosen.place) || least >> 32 != 0) {
-        least = ~std::uint64_t{0};
-        for (Candidate one : candidates) {
+    for (std::size_t i = 0; i < some && in_vain < kInVain; ++i) {
+      auto [chosen, sibling] = best_[i];
+      ++in_vain;
+      if (sibling) continue;  // there are siblings alone
+      if (is_changed(chosen.place) || Ranking::is_sibling(ranking(chosen.mark))) {
+        std::uint64_t least = ~std::uint64_t{0};
+        for (Candidate one : std::span(candidates_).subspan(i * choice.among, choice.among)) {
           if (is_changed(one.place)) one.mark = queue.mark(one.place);
-          std::uint64_t const rank = rank_of(one.mark, choice.apart);
+          std::uint64_t const rank = ranking(one.mark);
           if (rank < least) chosen = one;
           least = std::min(rank, least);
         }
-        if (least >> 32 != 0) continue;  // there are siblings alone
+        if (Ranking::is_sibling(least)) continue;
       }
-      family_wave(chosen.mark) = waves_;
+      in_vain = 0;
+      family_waves_[ranking.family_place(chosen.mark)] = waves_;
       ++cells_[chosen.mark.cell];
       slots_of_wave_.push_back(queue.take(chosen.place));
       changed(chosen.place) |= std::uint64_t{1} << (chosen.place % 64);

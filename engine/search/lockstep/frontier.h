@@ -273,21 +273,41 @@ class Frontier {
     std::uint32_t place = 0;
     OriginMark mark;
   };
-  /// The wave that a family was in last, or another one with the same lowest bits; 0: none.
-  std::uint32_t const& family_wave(OriginMark mark) const {
-    return family_waves_[mark.family & (family_waves_.size() - 1)];
+  /// The best candidate of a choice, and whether even that is of a family that comes last.
+  struct Best {
+    Candidate candidate;
+    bool sibling = false;
+  };
+  /// Ranks origins for the wave that is being chosen: less is better.
+  struct Ranking {
+    std::uint32_t const* family_waves;
+    std::size_t families;  // a power of two
+    std::uint32_t const* cells;
+    std::uint32_t wave;
+    std::uint32_t apart;  // waves, from this one back, whose families come last
+
+    std::size_t family_place(OriginMark mark) const { return mark.family & (families - 1); }
+    void prefetch(OriginMark mark) const {
+      __builtin_prefetch(family_waves + family_place(mark));
+      __builtin_prefetch(cells + mark.cell);
+    }
+    std::uint64_t operator()(OriginMark mark) const {
+      std::uint64_t const sibling = wave - family_waves[family_place(mark)] < apart ? 1 : 0;
+      return sibling << 32 | cells[mark.cell];
+    }
+    static bool is_sibling(std::uint64_t rank) { return rank >> 32 != 0; }
+  };
+  Ranking ranking(bool apart) const {
+    constexpr std::uint32_t kOnTheirWay = 2;
+    return {family_waves_.data(), family_waves_.size(), cells_.data(), waves_,
+            apart ? kOnTheirWay : 0};
   }
-  std::uint32_t& family_wave(OriginMark mark) {
-    return family_waves_[mark.family & (family_waves_.size() - 1)];
-  }
-  /// Less is better: families that are on their way come last, where they are to be apart.
-  std::uint64_t rank_of(OriginMark mark, bool apart) const;
   struct Range {
     std::size_t first;
     std::size_t count;
   };
   /// Draws candidates for some of the choices among `all` of a queue, of which every choice leaves
-  /// one less -> candidates_, the best one of each choice first
+  /// one less -> candidates_, best_
   void draw_candidates(OriginQueue const& queue, std::size_t all, Range choices,
                        Choice const& choice, int threads);
   /// Chooses up to `count` origins of a kind for the wave. Their slots -> slots_of_wave_
@@ -345,6 +365,7 @@ class Frontier {
   std::vector<std::uint32_t> slots_of_wave_;  // of the rows of the wave that is being chosen
   std::uint32_t draws_ = 0;                   // the same: of origins so far
   std::vector<Candidate> candidates_;         // the same: [choices][among] of some choices
+  std::vector<Best> best_;                    // the same: [choices]
   std::vector<std::uint64_t> changed_;        // the same: bits of places, see draw_origins
   std::vector<std::uint32_t> family_waves_;   // by the lowest bits of a family: its last wave
   std::vector<std::uint64_t> tested_;         // bits, see TestedGroups
