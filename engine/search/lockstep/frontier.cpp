@@ -264,7 +264,8 @@ void Frontier::draw_origins(Wave& wave, std::size_t kind, std::size_t count, Cho
         if (Ranking::is_sibling(least)) continue;
       }
       in_vain = 0;
-      family_waves_[ranking.family_place(chosen.mark)] = waves_;
+      family_waves_[ranking.family_place(chosen.mark.family)] = waves_;
+      families_of_wave_.push_back(chosen.mark.family);
       ++cells_[chosen.mark.cell];
       slots_of_wave_.push_back(queue.take(chosen.place));
       changed(chosen.place) |= std::uint64_t{1} << (chosen.place % 64);
@@ -338,6 +339,7 @@ void Frontier::choose(Course& course, int threads) {
   wave.effort = effort_.of_wave(wave.number);
   wave.kinds.clear();
   slots_of_wave_.clear();
+  families_of_wave_.clear();
   draws_ = 0;
   std::int64_t const lanes = lanes_of(wave.number);
   choose_origins(wave, static_cast<std::size_t>(lanes - least_starts(wave.effort, lanes)), threads);
@@ -387,6 +389,7 @@ constexpr char const* kTested = "frontier.tested";      // uint64 bits
 constexpr char const* kOrigins = "frontier.cells";      // uint32 origins in each cell
 constexpr char const* kCounts = "frontier.counts";      // int64: waves, next start, set bits;
                                                         // replaceable of each kind
+constexpr char const* kLastFamilies = "frontier.last_families";  // uint32 of the wave chosen last
 // And of the wave that is due, 0, and of the one behind it, 1:
 constexpr char const* kWave = "frontier.wave";           // int64: starts, trials, gradients, draws
 constexpr char const* kWaveRows = "frontier.wave_rows";  // int32
@@ -430,6 +433,7 @@ void Frontier::write(CheckpointWriter& state) const {
   std::vector<std::int64_t> counts{waves_, next_start_, static_cast<std::int64_t>(set_bits_)};
   for (Queue const& queue : queues_) counts.push_back(static_cast<std::int64_t>(queue.replaceable));
   state.add(kCounts, counts);
+  state.add(kLastFamilies, families_of_wave_);
   for (std::size_t next = 0; next < courses_.size(); ++next) {
     auto const& [stage, wave, outcomes, moves, results, fates] = courses_[(due_ + next) % 2];
     state.add(section(kWave, next),
@@ -478,6 +482,9 @@ bool Frontier::read(CheckpointReader const& state) {
     course.outcomes.restore(state.values<double>(section(kWaveMoves, next)));
     draw_moves(course, 1);
   }
+  families_of_wave_ = state.values<std::uint32_t>(kLastFamilies);
+  for (std::uint32_t const family : families_of_wave_)
+    family_waves_[ranking(true).family_place(family)] = waves_;
   due_ = 0;
   grows_ = false;
   return true;

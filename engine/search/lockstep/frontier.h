@@ -286,13 +286,13 @@ class Frontier {
     std::uint32_t wave;
     std::uint32_t apart;  // waves, from this one back, whose families come last
 
-    std::size_t family_place(OriginMark mark) const { return mark.family & (families - 1); }
+    std::size_t family_place(std::uint32_t family) const { return family & (families - 1); }
     void prefetch(OriginMark mark) const {
-      __builtin_prefetch(family_waves + family_place(mark));
+      __builtin_prefetch(family_waves + family_place(mark.family));
       __builtin_prefetch(cells + mark.cell);
     }
     std::uint64_t operator()(OriginMark mark) const {
-      std::uint64_t const sibling = wave - family_waves[family_place(mark)] < apart ? 1 : 0;
+      std::uint64_t const sibling = wave - family_waves[family_place(mark.family)] < apart ? 1 : 0;
       return sibling << 32 | cells[mark.cell];
     }
     static bool is_sibling(std::uint64_t rank) { return rank >> 32 != 0; }
@@ -362,13 +362,14 @@ class Frontier {
   std::size_t due_ = 0;  // the one that comes next
   SearchEffort effort_;
   MoveOutcomes outcomes_;
-  std::vector<std::uint32_t> slots_of_wave_;  // of the rows of the wave that is being chosen
-  std::uint32_t draws_ = 0;                   // the same: of origins so far
-  std::vector<Candidate> candidates_;         // the same: [choices][among] of some choices
-  std::vector<Best> best_;                    // the same: [choices]
-  std::vector<std::uint64_t> changed_;        // the same: bits of places, see draw_origins
-  std::vector<std::uint32_t> family_waves_;   // by the lowest bits of a family: its last wave
-  std::vector<std::uint64_t> tested_;         // bits, see TestedGroups
+  std::vector<std::uint32_t> slots_of_wave_;     // of the rows of the wave that is being chosen
+  std::vector<std::uint32_t> families_of_wave_;  // the same: of its origins
+  std::uint32_t draws_ = 0;                      // the same: of origins so far
+  std::vector<Candidate> candidates_;            // the same: [choices][among] of some choices
+  std::vector<Best> best_;                       // the same: [choices]
+  std::vector<std::uint64_t> changed_;           // the same: bits of places, see draw_origins
+  std::vector<std::uint32_t> family_waves_;      // by the lowest bits of a family: its last wave
+  std::vector<std::uint64_t> tested_;            // bits, see TestedGroups
   int log2_bits_ = 0;
   std::vector<std::uint32_t> added_;  // bits that the wave before has set
   bool grows_ = false;                // and it cleared none
