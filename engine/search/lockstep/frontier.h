@@ -2,9 +2,9 @@
 // worth testing, and new starts where they are worth more.
 //
 // The frontier advances in waves. Which origins a wave has, and what its tests add, depend on the
-// run's seed and on earlier waves alone, so that neither threads nor devices can change them. A wave
-// is chosen by what is known one wave before it is due: so that can be done beside the tests of the
-// wave before. That a group was tested is known at once.
+// run's seed and on earlier waves alone, so that neither threads nor devices can change them. A
+// wave is chosen by what is known one wave before it is due, and so beside the tests of the wave
+// before. That a group was tested is known at once.
 #pragma once
 
 #include <array>

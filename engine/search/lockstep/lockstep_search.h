@@ -95,8 +95,8 @@ class LockstepSearch : public SearchTask {
   /// Those that `members` hands out, so many at once, in a worker's block.
   void run_members(Wave const& wave, std::int64_t first, WorkList& members, std::int64_t together,
                    LaneBlock& block);
-  /// Of so many, those that a worker takes at once, at most `most`: few, where one comes late, as it
-  /// plans before.
+  /// Of so many lanes, those that a worker takes at once, at most `most`: few, where one comes
+  /// late, as it plans before.
   std::int64_t together(std::int64_t lanes, int most) const;
   /// For the frontier's own work.
   int frontier_threads() const {

@@ -12,8 +12,8 @@
 
 namespace fairlane {
 
-/// What tests of moves have met: how many of them an IDI, by distance and predicted margins, and for
-/// each step of each attribute. Recent waves weigh most.
+/// What tests of moves have met: how many of them an IDI, by distance and predicted margins, and
+/// for each step of each attribute. Recent waves weigh most.
 /// tried, hits  [kMoveClasses], then by steps, see step_place
 struct MoveOutcomes {
   std::vector<double> tried;
