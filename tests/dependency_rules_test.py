@@ -264,7 +264,7 @@ def twins(files):
 # class, and the plug-in, whose face is plugin_api.h.
 FACED = ("base/", "engine/", "models/")
 PARTS = ("engine/search/lockstep/*_phase.cpp", "engine/search/lockstep/saved_state.cpp",
-         "engine/search/lockstep/frontier_take.cpp",
+         "engine/search/lockstep/frontier_*.cpp",
          "engine/search/lockstep/shared_search.cpp",
          "engine/search/genetic/*_phase.cpp", "*/plugin/plugin.cpp")
 
