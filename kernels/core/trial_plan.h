@@ -1,5 +1,5 @@
-// Which moves (kernels/core/lattice.h) are tested: the most promising ones of each origin, to groups
-// that were not tested yet.
+// Which moves (kernels/core/lattice.h) are tested: the most promising ones of each origin, to
+// groups that were not tested yet.
 #pragma once
 
 #include "kernels/core/bits.h"

@@ -14,7 +14,7 @@ namespace fairlane {
 namespace {
 
 constexpr std::size_t kLeastRoom = std::size_t{1} << 16;  // rows of a queue
-constexpr std::uint32_t kNoWave = 1U << 31;
+constexpr std::uint32_t kNoWave = 1U << 31;               // far from all that there are
 constexpr std::size_t kCells = std::size_t{1} << 16;
 constexpr int kLeastBits = 16;
 constexpr int kMostBits = 30;
@@ -211,17 +211,18 @@ void Frontier::write(CheckpointWriter& state) const {
   state.add(kCounts, counts);
   state.add(kLastFamilies, families_of_wave_);
   for (std::size_t next = 0; next < courses_.size(); ++next) {
-    auto const& [stage, wave, outcomes, moves, results, fates] = courses_[(due_ + next) % 2];
+    Course const& course = courses_[(due_ + next) % 2];
+    Wave const& wave = course.wave;
     state.add(section(kWave, next),
               std::vector<std::int64_t>{wave.starts, wave.effort.trials, wave.effort.gradients,
                                         static_cast<std::int64_t>(wave.draws)});
     state.add(section(kWaveRows, next), wave.rows);
     state.add(section(kWaveKinds, next), wave.kinds);
-    state.add(section(kWaveMoves, next), outcomes.state());
+    state.add(section(kWaveMoves, next), course.outcomes.state());
   }
 }
 
-bool Frontier::read(CheckpointReader const& state) {
+bool Frontier::read(CheckpointReader const& state, int threads) {
   auto const counts = state.values<std::int64_t>(kCounts);
   if (counts.empty()) return false;
   auto const yields = state.values<double>(kYields);
@@ -231,10 +232,10 @@ bool Frontier::read(CheckpointReader const& state) {
     auto const families = state.values<std::uint32_t>(section(kFamilies, kind));
     queue.waiting.clear();
     queue.waiting.extend(rows.size() / width());
-    for (std::size_t i = 0; i < queue.waiting.size(); ++i) {
+    share(queue.waiting.size(), threads, [&](std::size_t i) {
       std::int32_t const* const row = &rows[i * width()];
       queue.waiting.put(i, row, {cell_of(row), families.at(i)});
-    }
+    });
     queue.yield = {yields.at(2 * kind), yields.at(2 * kind + 1)};
     queue.replaceable = static_cast<std::uint64_t>(counts.at(3 + kind));
   }
@@ -256,7 +257,7 @@ bool Frontier::read(CheckpointReader const& state) {
                    state.values<std::int32_t>(section(kWaveRows, next)),
                    state.values<std::uint8_t>(section(kWaveKinds, next))};
     course.outcomes.restore(state.values<double>(section(kWaveMoves, next)));
-    draw_moves(course, 1);
+    draw_moves(course, threads);
   }
   families_of_wave_ = state.values<std::uint32_t>(kLastFamilies);
   for (std::uint32_t const family : families_of_wave_)

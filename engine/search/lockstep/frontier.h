@@ -133,8 +133,8 @@ class Frontier {
 
   /// After a plan.
   void write(CheckpointWriter& state) const;
-  /// Takes over what write() has left; false where there is nothing.
-  bool read(CheckpointReader const& state);
+  /// Takes over what write() has left, by so many threads; false where there is nothing.
+  bool read(CheckpointReader const& state, int threads);
 
  private:
   /// What origins of a kind have cost and brought; recent waves weigh most.
@@ -302,6 +302,8 @@ class Frontier {
     return {family_waves_.data(), family_waves_.size(), cells_.data(), waves_,
             apart ? kOnTheirWay : 0};
   }
+  /// The first one of the best.
+  static Best best_of(std::span<Candidate const> candidates, Ranking const& ranking);
   struct Range {
     std::size_t first;
     std::size_t count;

@@ -1,5 +1,5 @@
-// Which origins a frontier's wave has. Candidates are drawn, looked at and ranked by several threads;
-// what one choice changes for the next ones is seen to in order.
+// Which origins a frontier's wave has. Candidates are drawn and ranked by several threads; what one
+// choice changes for the next ones is seen to in order.
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -53,6 +53,17 @@ std::int64_t Frontier::least_starts(OriginEffort effort, std::int64_t lanes) con
   return std::max(static_cast<std::int64_t>(share * static_cast<double>(lanes)), std::int64_t{1});
 }
 
+Frontier::Best Frontier::best_of(std::span<Candidate const> candidates, Ranking const& ranking) {
+  std::size_t place = 0;
+  std::uint64_t least = ~std::uint64_t{0};
+  for (std::size_t k = 0; k < candidates.size(); ++k) {
+    std::uint64_t const rank = ranking(candidates[k].mark);
+    place = rank < least ? k : place;
+    least = std::min(rank, least);
+  }
+  return {candidates[place], Ranking::is_sibling(least)};
+}
+
 void Frontier::draw_candidates(OriginQueue const& queue, std::size_t all, Range choices,
                                Choice const& choice, int threads) {
   constexpr std::size_t kAhead = 8;   // choices that come meanwhile, and what is known of them
@@ -83,14 +94,7 @@ void Frontier::draw_candidates(OriginQueue const& queue, std::size_t all, Range 
     }
   };
   auto const find_best = [=, best = best_.data()](std::size_t i) {
-    std::size_t place = 0;
-    std::uint64_t least = ~std::uint64_t{0};
-    for (std::size_t k = i * among; k < (i + 1) * among; ++k) {
-      std::uint64_t const rank = ranking(candidates[k].mark);
-      place = rank < least ? k : place;
-      least = std::min(rank, least);
-    }
-    best[i] = {candidates[place], Ranking::is_sibling(least)};
+    best[i] = best_of(std::span(candidates + i * among, among), ranking);
   };
   auto const count = static_cast<std::int64_t>(choices.count);
   pool_.split(threads_for(count, threads), count, [&](int, std::int64_t first, std::int64_t last) {
@@ -128,20 +132,17 @@ void Frontier::draw_origins(Wave& wave, std::size_t kind, std::size_t count, Cho
     draw_candidates(queue, all, {first, some}, choice, threads);
     changed_.assign((bits + 63) / 64, 0);
     for (std::size_t i = 0; i < some && in_vain < kInVain; ++i) {
-      auto [chosen, sibling] = best_[i];
-      ++in_vain;
-      if (sibling) continue;  // there are siblings alone
-      if (is_changed(chosen.place) || Ranking::is_sibling(ranking(chosen.mark))) {
-        std::uint64_t least = ~std::uint64_t{0};
-        for (Candidate one : std::span(candidates_).subspan(i * choice.among, choice.among)) {
+      Best best = best_[i];
+      auto const& [chosen, sibling] = best;
+      if (!sibling && (is_changed(chosen.place) || Ranking::is_sibling(ranking(chosen.mark)))) {
+        auto const candidates = std::span(candidates_).subspan(i * choice.among, choice.among);
+        for (Candidate& one : candidates) {
           if (is_changed(one.place)) one.mark = queue.mark(one.place);
-          std::uint64_t const rank = ranking(one.mark);
-          if (rank < least) chosen = one;
-          least = std::min(rank, least);
         }
-        if (Ranking::is_sibling(least)) continue;
+        best = best_of(candidates, ranking);
       }
-      in_vain = 0;
+      in_vain = sibling ? in_vain + 1 : 0;
+      if (sibling) continue;  // there are siblings alone
       family_waves_[ranking.family_place(chosen.mark.family)] = waves_;
       families_of_wave_.push_back(chosen.mark.family);
       ++cells_[chosen.mark.cell];

@@ -139,9 +139,9 @@ void LockstepSearch::run_wave(Wave const& wave, std::int64_t first) {
 }
 
 void LockstepSearch::run_members(Wave const& wave, std::int64_t first, WorkList& members,
-                                 std::int64_t together, LaneBlock& block) {
+                                 std::int64_t most, LaneBlock& block) {
   while (!workers_.failed()) {
-    auto const taken = members.take(together);
+    auto const taken = members.take(most);
     if (taken.count == 0) return;
     std::int64_t const begin = taken.first;
     std::int64_t const end = begin + taken.count;

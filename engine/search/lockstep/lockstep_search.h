@@ -93,7 +93,7 @@ class LockstepSearch : public SearchTask {
   /// The wave's lanes run -> wave_results_; meanwhile the frontier plans.
   void run_wave(Wave const& wave, std::int64_t first);
   /// Those that `members` hands out, so many at once, in a worker's block.
-  void run_members(Wave const& wave, std::int64_t first, WorkList& members, std::int64_t together,
+  void run_members(Wave const& wave, std::int64_t first, WorkList& members, std::int64_t most,
                    LaneBlock& block);
   /// Of so many lanes, those that a worker takes at once, at most `most`: few, where one comes
   /// late, as it plans before.

@@ -74,7 +74,7 @@ void LockstepSearch::read_state(CheckpointReader const& state) {
   renewals_ = state.values<std::uint32_t>(kRenewals);
   if (method_.frontier) {
     new_frontier();
-    if (!frontier_->read(state)) frontier_.reset();
+    if (!frontier_->read(state, frontier_threads())) frontier_.reset();
   }
   if (state.size(kShare) > 0) {
     adaptation_.emplace(new_adaptation());

@@ -149,7 +149,7 @@ TEST_F(Frontiers, GoOnFromTheirState) {
     EXPECT_LE(rows, kRoom);
     EXPECT_EQ(rows > kRoom - kLanes, full);
     Frontier again = make(1);
-    ASSERT_TRUE(again.read(*state));
+    ASSERT_TRUE(again.read(*state, 1));
     EXPECT_EQ(again.wave().number, frontier.wave().number);
     expect_equal(frontier, again, 20, outcome);
   }
