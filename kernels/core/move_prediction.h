@@ -82,7 +82,7 @@ class KeptColumns {
   static constexpr int kWords = kFields * P::kLanes;
 
   FL_HD std::int32_t* place(int c, int field) const {
-    return memory_ + (c - kLeast) * kWords + field * P::kLanes;
+    return memory_ + (long{c} - kLeast) * kWords + field * P::kLanes;
   }
 
   std::int32_t* memory_;

@@ -117,10 +117,16 @@ struct TrialPlans {
     if (waiting == kMostWaiting) settle();
   }
   FL_HD void settle() {
+    int untested = 0;
     for (int i = 0; i < waiting; ++i) {
+      Candidate const one = candidate[i];
+      candidate[untested] = one;
+      untested += tested.has(one.hash) ? 0 : 1;
+    }
+    for (int i = 0; i < untested; ++i) {
       Candidate const& one = candidate[i];
       TrialPlan& mine = plan[one.lane];
-      if (one.order < mine.order[trials - 1] || tested.has(one.hash)) continue;
+      if (one.order < mine.order[trials - 1]) continue;
       mine.add(trials, one.order, one.hash);
       worst[one.lane] = mine.worst(trials);
     }
@@ -128,58 +134,94 @@ struct TrialPlans {
   }
 };
 
+/// Some of a table's draws at one pack's origins: predicted, rated and offered to the plans, each in
+/// a loop of its own over what the one before has left, which has no branch that must be guessed.
+/// solved, least, moved  [draw] as LatticeMove has them
+/// draw, lanes           [left] what is left, and at which origins
+/// move_class, rate      [left] of what rate() has left
+template <Pack P>
+struct MoveBatch {
+  static constexpr int kDraws = P::kLanes > 1 ? 16 : 1;
+
+  std::int32_t solved[kDraws][P::kLanes];
+  float least[kDraws][P::kLanes];
+  float moved[kDraws][P::kLanes];
+  int draw[kDraws];
+  std::uint64_t lanes[kDraws];
+  std::int32_t move_class[kDraws][P::kLanes];
+  float rate[kDraws][P::kLanes];
+
+  /// Returns how many of n draws are near somewhere.
+  template <class Columns>
+  FL_HD int predict(MovePrediction<P, Columns> const& prediction, MoveDraw const* draws, int n) {
+    int left = 0;
+    for (int k = 0; k < n; ++k) {
+      LatticeMove<P> const move = prediction.move(draws[k]);
+      P::store_i(move.solved, solved[k]);
+      P::store(move.least, least[k]);
+      P::store(move.moved, moved[k]);
+      lanes[left] = P::mask_bits(move.near);
+      draw[left] = k;
+      left += lanes[left] != 0 ? 1 : 0;
+    }
+    return left;
+  }
+  /// Returns how many of `near` draws meet an IDI more often than `worst` somewhere.
+  template <class Columns>
+  FL_HD int rate_all(MovePrediction<P, Columns> const& prediction, MoveDraw const* draws, int near,
+                     float const* rates, typename P::F worst) {
+    int left = 0;
+    for (int j = 0; j < near; ++j) {
+      int const k = draw[j];
+      auto const last_step = P::load_i(solved[k]);
+      auto const of =
+          prediction.class_of(draws[k], last_step, P::load(least[k]), P::load(moved[k]));
+      auto const moves = P::less_i(P::splat_i(kMoveCentres - 1), of);
+      auto const how_often = P::lookup(rates, of) * P::splat(draws[k].weight);
+      std::uint64_t better = lanes[j] & P::mask_bits(P::land(moves, how_often > worst));
+      if (prediction.s.feasible.finding_rules > 0 && better != 0)
+        better &= P::mask_bits(prediction.may_find(draws[k], last_step));
+      P::store_i(of, move_class[left]);
+      P::store(how_often, rate[left]);
+      lanes[left] = better;
+      draw[left] = k;
+      left += better != 0 ? 1 : 0;
+    }
+    return left;
+  }
+};
+
 /// Chooses the tests of one pack's origins, from `first` on. Columns: as MovePrediction has them
 template <Pack P, class Columns>
 FL_HOST_DEVICE void plan_trials(Subject const& s, MoveTable const& table, PlanLanes const& lanes,
                                 long first, Columns const& columns) {
-  constexpr int kN = P::kLanes;
-  constexpr int kTogether = kN > 1 ? 16 : 1;  // draws whose predictions do not wait for each other
   TrialPlans<P> plans(table.tested, table.trials);
-  std::int32_t solved[kTogether][kN];
-  float least[kTogether][kN];
-  float moved[kTogether][kN];
-  std::uint64_t near[kTogether];
   MovePrediction<P, Columns> const prediction(s, lanes, first, columns);
-  for (int at = 0; at < table.count; at += kTogether) {
+  MoveBatch<P> batch;
+  for (int at = 0; at < table.count; at += batch.kDraws) {
     auto const worst = P::load(plans.worst);
     if (!P::any(P::splat(table.draws[at].bound) > worst)) break;
-    int const n = table.count - at < kTogether ? table.count - at : kTogether;
-    for (int k = 0; k < n; ++k) {
-      LatticeMove<P> const move = prediction.move(table.draws[at + k]);
-      P::store_i(move.solved, solved[k]);
-      P::store(move.least, least[k]);
-      P::store(move.moved, moved[k]);
-      near[k] = P::mask_bits(move.near);
-    }
-    for (int k = 0; k < n; ++k) {
-      if (near[k] == 0) continue;
-      MoveDraw const& draw = table.draws[at + k];
-      auto const last_step = P::load_i(solved[k]);
-      auto const move_class =
-          prediction.class_of(draw, last_step, P::load(least[k]), P::load(moved[k]));
-      auto const moves = P::less_i(P::splat_i(kMoveCentres - 1), move_class);
-      auto const rate = P::lookup(table.rate, move_class) * P::splat(draw.weight);
-      std::uint64_t bits = near[k] & P::mask_bits(P::land(moves, rate > worst));
-      if (bits != 0 && s.feasible.finding_rules > 0)
-        bits &= P::mask_bits(prediction.may_find(draw, last_step));
-      if (bits == 0) continue;
-      std::int32_t classes[kN];
-      float rates[kN];
-      P::store_i(move_class, classes);
-      P::store(rate, rates);
-      KeyChange const change(lanes, draw, 0);
-      for (; bits != 0; bits &= bits - 1) {
+    MoveDraw const* const draws = table.draws + at;
+    int const n = table.count - at < batch.kDraws ? table.count - at : batch.kDraws;
+    int const near = batch.predict(prediction, draws, n);
+    int const better = batch.rate_all(prediction, draws, near, table.rate, worst);
+    for (int j = 0; j < better; ++j) {
+      int const k = batch.draw[j];
+      KeyChange const change(lanes, draws[k], 0);
+      for (std::uint64_t bits = batch.lanes[j]; bits != 0; bits &= bits - 1) {
         int const i = lowest_bit(bits);
-        if (!(rates[i] > plans.worst[i])) continue;
-        std::uint32_t const trial = TrialWord::pack(at + k, solved[k][i], classes[i]);
-        plans.add(i, TrialPlan::order_of(rates[i], trial),
-                  hash_after(lanes, draw, change, solved[k][i], first + i));
+        float const rate = batch.rate[j][i];
+        if (!(rate > plans.worst[i])) continue;
+        std::int32_t const solved = batch.solved[k][i];
+        std::uint32_t const trial = TrialWord::pack(at + k, solved, batch.move_class[j][i]);
+        plans.add(i, TrialPlan::order_of(rate, trial),
+                  hash_after(lanes, draws[k], change, solved, first + i));
       }
     }
   }
   plans.settle();
   for (int t = 0; t < table.trials; ++t) {
-    for (int i = 0; i < kN; ++i) {
+    for (int i = 0; i < P::kLanes; ++i) {
       lanes.trial[t * lanes.trial_stride + first + i] = plans.plan[i].trial(t);
       lanes.trial_hash[t * lanes.trial_stride + first + i] = plans.plan[i].high_bits(t);
     }
