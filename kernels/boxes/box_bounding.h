@@ -49,8 +49,8 @@ struct BoxBounding {
   /// Intervals of kCount of a layer's sums from w.centre, radius and reach. Returns where they are
   /// finite.
   template <int kCount>
-  static FL_HD M enclose_outputs(BoxLayer const& layer, BoxLanes const& b, Work const& w,
-                                 int first) {
+  static FL_HD M enclose_outputs(BoxLayer const& layer, LiveUnits<P> const& inputs,
+                                 BoxLanes const& b, Work const& w, int first) {
     F sum[kCount];
     F spread[kCount];
     F size[kCount];
@@ -59,19 +59,20 @@ struct BoxBounding {
       spread[i] = P::splat(0.0);
       size[i] = P::splat(layer.bias_magnitudes[first + i]);
     }
-    for (int k = 0; k < layer.inputs; ++k) {
-      F const centre = Rows::get(w.centre, k);
-      F const radius = Rows::get(w.radius, k);
-      F const reach = Rows::get(w.reach, k);
+    for (int i = 0; i < inputs.count; ++i) {
+      int const k = inputs[i];
+      F const centre = Rows::get(w.centre, i);
+      F const radius = Rows::get(w.radius, i);
+      F const reach = Rows::get(w.reach, i);
       double const* const weight = layer.weights + static_cast<long>(k) * layer.outputs + first;
       double const* const magnitude =
           layer.magnitudes + static_cast<long>(k) * layer.outputs + first;
       FL_UNROLL
-      for (int i = 0; i < kCount; ++i) {
-        F const x = P::splat(weight[i]);
-        sum[i] = P::fma(x, centre, sum[i]);
-        spread[i] = P::fma(P::abs(x), radius, spread[i]);
-        size[i] = P::fma(P::splat(magnitude[i]), reach, size[i]);
+      for (int o = 0; o < kCount; ++o) {
+        F const x = P::splat(weight[o]);
+        sum[o] = P::fma(x, centre, sum[o]);
+        spread[o] = P::fma(P::abs(x), radius, spread[o]);
+        size[o] = P::fma(P::splat(magnitude[o]), reach, size[o]);
       }
     }
     M finite = size[0] < P::splat(BoxError::kLargest);
@@ -93,21 +94,23 @@ struct BoxBounding {
     BoxLayer const& layer = n.layer[l];
     F const largest = P::splat(BoxError::kLargest);
     F most = P::splat(0.0);
-    for (int k = 0; k < layer.inputs; ++k) {
-      F const low = input_low(n, b, w, l, k);
-      F const high = input_high(n, b, w, l, k);
+    LiveUnits<P> const inputs = Rows::live_inputs(n, w, l);
+    for (int i = 0; i < inputs.count; ++i) {
+      F const low = input_low(n, b, w, l, inputs[i]);
+      F const high = input_high(n, b, w, l, inputs[i]);
       F const centre = low + (high - low) * P::splat(0.5);
-      Rows::put(w.centre, k, centre);
-      Rows::put(w.radius, k, P::max(high - centre, centre - low));
+      Rows::put(w.centre, i, centre);
+      Rows::put(w.radius, i, P::max(high - centre, centre - low));
       F const reach = P::max(P::abs(low), P::abs(high));
-      Rows::put(w.reach, k, reach);
+      Rows::put(w.reach, i, reach);
       most = P::max(reach, most);
     }
     M finite = P::lnot(most > largest);
     int o = 0;
     for (; o + kBlock <= layer.outputs; o += kBlock)
-      finite = P::land(finite, enclose_outputs<kBlock>(layer, b, w, o));
-    for (; o < layer.outputs; ++o) finite = P::land(finite, enclose_outputs<1>(layer, b, w, o));
+      finite = P::land(finite, enclose_outputs<kBlock>(layer, inputs, b, w, o));
+    for (; o < layer.outputs; ++o)
+      finite = P::land(finite, enclose_outputs<1>(layer, inputs, b, w, o));
     return finite;
   }
 
@@ -165,6 +168,15 @@ struct BoxBounding {
       Rows::put(w.range_low, u, least - range_pad);
       Rows::put(w.range_high, u, most + range_pad);
     }
+    Rows::list_live(n, w, l, [&](int o) {
+      int const u = layer.first_unit + o;
+      F const zero = P::splat(0.0);
+      M is_zero = zero == zero;
+      for (double const* rows : {w.below_slope, w.below_offset, w.above_slope, w.above_offset,
+                                 w.range_low, w.range_high})
+        is_zero = P::land(is_zero, Rows::get(rows, u) == zero);
+      return P::lnot(is_zero);
+    });
   }
 
   static void activate_curved(BoxLayer const& layer, BoxLanes const& b, Work const& w, int u) {
@@ -186,9 +198,11 @@ struct BoxBounding {
   static FL_HOST_DEVICE void move_down(BoxNetwork const& n, Work const& w, int l, Lines& lines) {
     for (;; --l) {
       BoxLayer const& layer = n.layer[l];
-      for (int o = 0; o < layer.outputs; ++o) {
-        F const below = Rows::get(w.sums_below, o);
-        F const above = Rows::get(w.sums_above, o);
+      LiveUnits<P> const units = Rows::live_units(n, w, l);
+      for (int i = 0; i < units.count; ++i) {
+        int const o = units[i];
+        F const below = Rows::get(w.sums_below, i);
+        F const above = Rows::get(w.sums_above, i);
         F const bias = P::splat(layer.bias[o]);
         F const error = Rows::get(w.error, layer.first_unit + o);
         lines.add_below(below * bias);
@@ -196,60 +210,62 @@ struct BoxBounding {
         lines.add_above(above * bias);
         lines.add_above(P::abs(above) * error);
       }
-      multiply(layer, w);
+      multiply(n, w, l);
       if (l == 0) return;
-      through_activation(n.layer[l - 1], w, lines);
+      through_activation(n, w, l - 1, lines);
     }
   }
 
-  /// Coefficients of a layer's inputs from those of its sums.
-  static FL_HOST_DEVICE void multiply(BoxLayer const& layer, Work const& w) {
-    constexpr int kBlock = 8;
-    for (int first = 0; first < layer.inputs; first += kBlock) {
-      F below[kBlock];
-      F above[kBlock];
-      for (int i = 0; i < kBlock; ++i) below[i] = above[i] = P::splat(0.0);
-      if (first + kBlock <= layer.inputs) {
-        for (int o = 0; o < layer.outputs; ++o) {
-          F const of_below = Rows::get(w.sums_below, o);
-          F const of_above = Rows::get(w.sums_above, o);
-          double const* const weight =
-              layer.transposed + static_cast<long>(o) * layer.inputs + first;
-          FL_UNROLL
-          for (int i = 0; i < kBlock; ++i) {
-            F const x = P::splat(weight[i]);
-            below[i] = P::fma(of_below, x, below[i]);
-            above[i] = P::fma(of_above, x, above[i]);
-          }
-        }
-        for (int i = 0; i < kBlock; ++i) {
-          Rows::put(w.inputs_below, first + i, below[i]);
-          Rows::put(w.inputs_above, first + i, above[i]);
-        }
-        continue;
-      }
-      for (int k = first; k < layer.inputs; ++k) {
-        F x = P::splat(0.0);
-        F y = P::splat(0.0);
-        for (int o = 0; o < layer.outputs; ++o) {
-          F const weight = P::splat(layer.transposed[static_cast<long>(o) * layer.inputs + k]);
-          x = P::fma(Rows::get(w.sums_below, o), weight, x);
-          y = P::fma(Rows::get(w.sums_above, o), weight, y);
-        }
-        Rows::put(w.inputs_below, k, x);
-        Rows::put(w.inputs_above, k, y);
+  /// Coefficients of kCount of a layer's live inputs, from `first` on, from those of its live sums.
+  template <int kCount>
+  static FL_HD void multiply_inputs(BoxLayer const& layer, LiveUnits<P> const& units,
+                                    LiveUnits<P> const& inputs, Work const& w, int first) {
+    F below[kCount];
+    F above[kCount];
+    int at[kCount];
+    for (int i = 0; i < kCount; ++i) {
+      below[i] = above[i] = P::splat(0.0);
+      at[i] = inputs[first + i];
+    }
+    for (int row = 0; row < units.count; ++row) {
+      F const of_below = Rows::get(w.sums_below, row);
+      F const of_above = Rows::get(w.sums_above, row);
+      double const* const weight = layer.transposed + static_cast<long>(units[row]) * layer.inputs;
+      FL_UNROLL
+      for (int i = 0; i < kCount; ++i) {
+        F const x = P::splat(weight[at[i]]);
+        below[i] = P::fma(of_below, x, below[i]);
+        above[i] = P::fma(of_above, x, above[i]);
       }
     }
+    for (int i = 0; i < kCount; ++i) {
+      Rows::put(w.inputs_below, first + i, below[i]);
+      Rows::put(w.inputs_above, first + i, above[i]);
+    }
+  }
+
+  /// Coefficients of a layer's live inputs from those of its live sums.
+  static FL_HOST_DEVICE void multiply(BoxNetwork const& n, Work const& w, int l) {
+    constexpr int kBlock = 8;
+    LiveUnits<P> const units = Rows::live_units(n, w, l);
+    LiveUnits<P> const inputs = Rows::live_inputs(n, w, l);
+    int first = 0;
+    for (; first + kBlock <= inputs.count; first += kBlock)
+      multiply_inputs<kBlock>(n.layer[l], units, inputs, w, first);
+    for (; first + kBlock / 2 <= inputs.count; first += kBlock / 2)
+      multiply_inputs<kBlock / 2>(n.layer[l], units, inputs, w, first);
+    for (; first < inputs.count; ++first) multiply_inputs<1>(n.layer[l], units, inputs, w, first);
   }
 
   /// Coefficients of a layer's sums from those of its activations.
-  static FL_HOST_DEVICE void through_activation(BoxLayer const& layer, Work const& w,
+  static FL_HOST_DEVICE void through_activation(BoxNetwork const& n, Work const& w, int l,
                                                 Lines& lines) {
     F const zero = P::splat(0.0);
-    for (int o = 0; o < layer.outputs; ++o) {
-      int const u = layer.first_unit + o;
-      F const below = Rows::get(w.inputs_below, o);
-      F const above = Rows::get(w.inputs_above, o);
+    LiveUnits<P> const units = Rows::live_units(n, w, l);
+    for (int i = 0; i < units.count; ++i) {
+      int const u = n.layer[l].first_unit + units[i];
+      F const below = Rows::get(w.inputs_below, i);
+      F const above = Rows::get(w.inputs_above, i);
       F const below_slope = Rows::get(w.below_slope, u);
       F const above_slope = Rows::get(w.above_slope, u);
       F const below_offset = Rows::get(w.below_offset, u);
@@ -258,8 +274,8 @@ struct BoxBounding {
       M const turns_above = above < zero;
       lines.add_below(below * P::select(turns_below, above_offset, below_offset));
       lines.add_above(above * P::select(turns_above, below_offset, above_offset));
-      Rows::put(w.sums_below, o, below * P::select(turns_below, above_slope, below_slope));
-      Rows::put(w.sums_above, o, above * P::select(turns_above, below_slope, above_slope));
+      Rows::put(w.sums_below, i, below * P::select(turns_below, above_slope, below_slope));
+      Rows::put(w.sums_above, i, above * P::select(turns_above, below_slope, above_slope));
     }
   }
 
@@ -295,10 +311,11 @@ struct BoxBounding {
   static FL_HOST_DEVICE Lines sum_lines(BoxNetwork const& n, BoxLanes const& b, Work const& w,
                                         int l, int o, F& least, F& most) {
     BoxLayer const& layer = n.layer[l];
-    for (int k = 0; k < layer.inputs; ++k) {
-      F const weight = P::splat(layer.transposed[static_cast<long>(o) * layer.inputs + k]);
-      Rows::put(w.inputs_below, k, weight);
-      Rows::put(w.inputs_above, k, weight);
+    LiveUnits<P> const inputs = Rows::live_inputs(n, w, l);
+    for (int i = 0; i < inputs.count; ++i) {
+      F const weight = P::splat(layer.transposed[static_cast<long>(o) * layer.inputs + inputs[i]]);
+      Rows::put(w.inputs_below, i, weight);
+      Rows::put(w.inputs_above, i, weight);
     }
     Lines lines;
     F const bias = P::splat(layer.bias[o]);
@@ -308,7 +325,7 @@ struct BoxBounding {
     lines.add_below(Rows::negative(error));
     lines.add_above(error);
     if (l > 0) {
-      through_activation(n.layer[l - 1], w, lines);
+      through_activation(n, w, l - 1, lines);
       move_down(n, w, l - 1, lines);
     }
     finish(n, b, w, lines, least, most);

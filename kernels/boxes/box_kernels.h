@@ -118,10 +118,10 @@ inline int box_rows(BoxNetwork const& n) { return 8 * n.inputs + 2 * n.units + 1
 
 /// Rows of working memory.
 inline int box_work(BoxNetwork const& n) {
-  constexpr int kOfUnit = 7;   // error, two lines, a range
+  constexpr int kOfUnit = 8;   // error, two lines, a range, a number
   constexpr int kOfInput = 4;  // of a layer: sums of rows
   constexpr int kConstants = 16;
-  return kOfUnit * n.units + 2 * kOfInput * n.widest + kConstants;
+  return kOfUnit * n.units + n.layers + 2 * kOfInput * n.widest + kConstants;
 }
 
 /// The arrays of the first block. values [blocks][box_rows(network)][block],

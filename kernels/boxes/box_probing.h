@@ -13,8 +13,10 @@ struct BoxProbing {
   using Rows = BoxRows<P>;
   using Work = typename Rows::Work;
 
-  /// A layer's activations at points, and their slopes in w.reach.
-  static FL_HOST_DEVICE void pass_activation(BoxLayer const& layer, Work const& w, double* values) {
+  /// A layer's activations at points, and their slopes in w.below_slope.
+  static FL_HOST_DEVICE void pass_activation(BoxNetwork const& n, Work const& w, int l,
+                                             double* values) {
+    BoxLayer const& layer = n.layer[l];
     F const zero = P::splat(0.0);
     for (int o = 0; o < layer.outputs; ++o) {
       int const u = layer.first_unit + o;
@@ -27,6 +29,11 @@ struct BoxProbing {
       }
       if constexpr (P::kCurved) pass_curved(layer, w, values, o);
     }
+    // What is straight is 0 where its slope is.
+    Rows::list_live(n, w, l, [&](int o) {
+      F const slope = Rows::get(w.below_slope, layer.first_unit + o);
+      return layer.straight ? P::lnot(slope == zero) : zero == zero;
+    });
   }
 
   static void pass_curved(BoxLayer const& layer, Work const& w, double* values, int o) {
@@ -46,15 +53,15 @@ struct BoxProbing {
     double* to = w.centre;
     for (int l = 0; l < n.layers; ++l) {
       BoxLayer const& layer = n.layer[l];
+      LiveUnits<P> const inputs = Rows::live_inputs(n, w, l);
       for (int o = 0; o < layer.outputs; ++o) {
+        double const* const weight = layer.transposed + static_cast<long>(o) * layer.inputs;
         F sum = P::splat(layer.bias[o]);
-        for (int k = 0; k < layer.inputs; ++k) {
-          sum = P::fma(P::splat(layer.transposed[static_cast<long>(o) * layer.inputs + k]),
-                       Rows::get(from, k), sum);
-        }
+        for (int i = 0; i < inputs.count; ++i)
+          sum = P::fma(P::splat(weight[inputs[i]]), Rows::get(from, inputs[i]), sum);
         Rows::put(to, o, sum);
       }
-      if (l + 1 < n.layers) pass_activation(layer, w, to);
+      if (l + 1 < n.layers) pass_activation(n, w, l, to);
       from = to;
       to = to == w.centre ? w.radius : w.centre;
     }
@@ -63,13 +70,13 @@ struct BoxProbing {
     Rows::put(w.sums_below, 0, P::splat(1.0));
     Rows::put(w.sums_above, 0, P::splat(0.0));
     for (int l = n.layers - 1;; --l) {
-      BoxBounding<P>::multiply(n.layer[l], w);
+      BoxBounding<P>::multiply(n, w, l);
       if (l == 0) break;
-      BoxLayer const& before = n.layer[l - 1];
-      for (int o = 0; o < before.outputs; ++o) {
-        Rows::put(w.sums_below, o,
-                  Rows::get(w.inputs_below, o) * Rows::get(w.below_slope, before.first_unit + o));
-        Rows::put(w.sums_above, o, P::splat(0.0));
+      LiveUnits<P> const units = Rows::live_units(n, w, l - 1);
+      for (int i = 0; i < units.count; ++i) {
+        int const u = n.layer[l - 1].first_unit + units[i];
+        Rows::put(w.sums_below, i, Rows::get(w.inputs_below, i) * Rows::get(w.below_slope, u));
+        Rows::put(w.sums_above, i, P::splat(0.0));
       }
     }
     for (int k = 0; k < n.inputs; ++k) Rows::put(b.below, k, Rows::get(w.inputs_below, k));
