@@ -12,6 +12,8 @@ constexpr std::size_t kMostBins = kBins + 2;  // roundings may lead to one more,
 constexpr double kMostListed = 128.0;         // sums that are exact, of the shortest axes
 constexpr std::size_t kAtOnce = 8;            // bins, so that the compiler uses wide registers
 constexpr double kSlack = 0x1p-40;            // more than sums of contributions are rounded by
+constexpr double kExact = 0x1p53;             // groups, below which counts are exact
+constexpr double kRounding = 0x1p-40;         // of more groups, more than counts are rounded by
 
 /// How many of 0, unit, ..., (entries - 1) * unit are above x: at least so many.
 inline double multiples_above(double x, double unit, double entries) {
@@ -25,22 +27,20 @@ HalfSpaceCounter::HalfSpaceCounter(BoxDomain const& domain)
     : domain_(domain),
       kernels_(box_kernels()),
       groups_(kMostBins + std::max(static_cast<std::size_t>(kernels_.lanes), kAtOnce)),
-      next_(groups_.size()),
-      tail_(groups_.size()) {}
+      next_(groups_.size()) {}
 
 double HalfSpaceCounter::Part::more_than(double x) const {
   if (rises.empty()) return multiples_above(x, unit, entries);
   return static_cast<double>(rises.end() - std::upper_bound(rises.begin(), rises.end(), x));
 }
 
-std::size_t HalfSpaceCounter::list_sums(double& rest) {
+std::size_t HalfSpaceCounter::list_sums() {
   sums_.assign(1, 0.0);
   std::size_t p = 0;
   for (; p + 1 < parts_.size(); ++p) {
     Part const& part = parts_[p];
     std::size_t const before = sums_.size();
     if (static_cast<double>(before) * part.entries > kMostListed) break;
-    rest /= part.entries;
     for (std::int32_t j = 1; j < part.entries; ++j) {  // the first adds 0
       double const rise = part.rise(j);
       for (std::size_t i = 0; i < before; ++i) sums_.push_back(sums_[i] + rise);
@@ -49,21 +49,21 @@ std::size_t HalfSpaceCounter::list_sums(double& rest) {
   return p;
 }
 
-double HalfSpaceCounter::count_last(double need, double bin, std::size_t used) const {
+double HalfSpaceCounter::count_short(double need, double bin, std::size_t used) const {
   Part const& last = parts_.back();
   double total = 0.0;
+  double const entries = last.entries;
   if (!last.rises.empty()) {
     for (std::size_t i = 0; i < used; ++i)
       if (groups_[i] != 0.0)
-        total += groups_[i] * last.more_than(need - static_cast<double>(i) * bin);
+        total += groups_[i] * (entries - last.more_than(need - static_cast<double>(i) * bin));
     return total;
   }
-  double const entries = last.entries;
   std::array<double, kAtOnce> sums{};
   for (std::size_t i = 0; i < used; i += kAtOnce) {
     for (std::size_t k = 0; k < kAtOnce; ++k) {
       auto const at = static_cast<double>(static_cast<std::int32_t>(i + k));
-      sums[k] += groups_[i + k] * multiples_above(need - at * bin, last.unit, entries);
+      sums[k] += groups_[i + k] * (entries - multiples_above(need - at * bin, last.unit, entries));
     }
   }
   for (double const sum : sums) total += sum;
@@ -133,61 +133,50 @@ double HalfSpaceCounter::count(std::span<AxisRange const> box, LinearForm const&
 double HalfSpaceCounter::count_parts(double need, double span) {
   std::ranges::sort(parts_, {}, &Part::entries);
   Part const& last = parts_.back();
-  double rest = last.entries;  // groups of the parts that are still to come, for each sum
-  for (std::size_t p = 0; p + 1 < parts_.size(); ++p) rest *= parts_[p].entries;
+  double all = 1.0;
+  for (Part const& part : parts_) all *= part.entries;
   double const bin = std::min(span - last.span, need) / static_cast<double>(kBins);
   if (!(bin > 0.0)) {
     // All the span is the last part's, but for roundings.
-    double const others = rest / last.entries;
-    return others * last.more_than(need);
+    return all / last.entries * last.more_than(need);
   }
-  // Sums beyond the last bin suffice whatever is still added.
-  double sure = 0.0;
+  // Sums beyond the last bin suffice whatever is still added: only those that do not are kept.
   std::size_t const bins = need / bin < static_cast<double>(kBins)
                                ? static_cast<std::size_t>(need / bin) + 2
                                : kMostBins;
   double const per_rise = (1.0 - kSlack) / bin;
-  std::size_t const listed = list_sums(rest);
+  std::size_t const listed = list_sums();
   std::ranges::fill(groups_, 0.0);
   std::size_t used = 0;
   for (double const sum : sums_) {
     auto const at = static_cast<std::size_t>(static_cast<std::int64_t>(sum * per_rise));
-    if (at >= bins) {
-      sure += rest;
-      continue;
-    }
+    if (at >= bins) continue;
     groups_[at] += 1.0;
     used = std::max(used, at + 1);
   }
   for (std::size_t p = listed; p + 1 < parts_.size(); ++p) {
     Part const& part = parts_[p];
-    rest /= part.entries;
     std::ranges::fill(next_, 0.0);
     auto const shift_of = [&](std::int32_t j) {
       return static_cast<std::size_t>(static_cast<std::int64_t>(part.rise(j) * per_rise));
     };
-    std::size_t tail_from = used;  // of tail_, whose last is 0
-    tail_[used] = 0.0;
     std::size_t reach = 0;
     for (std::int32_t j = 0; j < part.entries;) {
       std::size_t const shift = shift_of(j);
+      if (shift >= bins) break;
       std::int32_t const first = j++;
       while (j < part.entries && shift_of(j) == shift) ++j;
-      double const entries = j - first;
-      std::size_t const kept = shift < bins ? std::min(used, bins - shift) : 0;
-      for (; tail_from > kept; --tail_from)
-        tail_[tail_from - 1] = tail_[tail_from] + groups_[tail_from - 1];
-      if (kept < used) sure += entries * tail_[kept] * rest;
-      if (kept == 0) continue;
-      kernels_.add(groups_.data(), entries, next_.data() + shift, static_cast<int>(kept));
+      std::size_t const kept = std::min(used, bins - shift);
+      kernels_.add(groups_.data(), j - first, next_.data() + shift, static_cast<int>(kept));
       reach = std::max(reach, shift + kept);
     }
     used = reach;
-    // What whole registers have added beyond the last bin is in `sure`.
+    // What whole registers have added beyond the last bin suffices.
     std::fill(next_.begin() + static_cast<std::ptrdiff_t>(bins), next_.end(), 0.0);
     groups_.swap(next_);
   }
-  return sure + count_last(need, bin, used);
+  double const roundings = all < kExact ? 0.0 : kRounding * all;
+  return std::max(all - count_short(need, bin, used) - roundings, 0.0);
 }
 
 }  // namespace fairlane

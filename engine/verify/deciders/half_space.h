@@ -18,8 +18,8 @@ struct LinearForm {
 
 /// Counts groups; one thread's. Sums over the axes with the fewest entries are made one by one, and
 /// put into bins; those of the next ones are added there, each contribution rounded towards fewer
-/// groups; the axis with the most entries is counted by division: what is returned is never more
-/// than the true count, up to roundings of the count itself, a double.
+/// groups above the threshold; the axis with the most entries is counted by division. What is
+/// returned is never more than the true count.
 class HalfSpaceCounter {
  public:
   /// domain  outlives it
@@ -56,11 +56,10 @@ class HalfSpaceCounter {
                double& least, double& size) const;
   /// Groups of all parts together that add more than `need`.
   double count_parts(double need, double span);
-  /// Makes sums_ of the first parts, and takes them from `rest`, the groups of parts to come for
-  /// each sum. Returns of how many parts.
-  std::size_t list_sums(double& rest);
-  /// Groups of the sums in `used` bins that are above `need` with what the last part adds.
-  double count_last(double need, double bin, std::size_t used) const;
+  /// Makes sums_ of the first parts. Returns of how many.
+  std::size_t list_sums();
+  /// Groups of the sums in `used` bins that are not above `need` with what the last part adds.
+  double count_short(double need, double bin, std::size_t used) const;
 
   BoxDomain const& domain_;
   BoxKernels const& kernels_;
@@ -68,7 +67,6 @@ class HalfSpaceCounter {
   std::vector<double> sums_;
   std::vector<double> groups_;  // by the bin of the sum so far
   std::vector<double> next_;
-  std::vector<double> tail_;  // groups of a bin and those above it
 };
 
 }  // namespace fairlane

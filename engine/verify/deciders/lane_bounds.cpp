@@ -54,14 +54,17 @@ void LaneBounds::ask_for_most(int lane, std::span<InputSpread const> spread, dou
 OutputLines LaneBounds::read(int lane) {
   BoxMemory& memory = batch_->memory();
   BoxLanes const& b = memory.get();
+  auto const inputs = static_cast<std::size_t>(network().inputs);
   OutputLines bounds;
   bounds.least = memory.at(b.least, 0, lane);
   bounds.most = memory.at(b.most, 0, lane);
   bounds.below_constant = memory.at(b.below_constant, 0, lane);
   bounds.above_constant = memory.at(b.above_constant, 0, lane);
-  for (int k = 0; k < network().inputs; ++k) {
-    bounds.below.push_back(memory.at(b.below, k, lane));
-    bounds.above.push_back(memory.at(b.above, k, lane));
+  bounds.below.resize(inputs);
+  bounds.above.resize(inputs);
+  for (std::size_t k = 0; k < inputs; ++k) {
+    bounds.below[k] = memory.at(b.below, static_cast<int>(k), lane);
+    bounds.above[k] = memory.at(b.above, static_cast<int>(k), lane);
   }
   for (int const input : domain_.variant_inputs()) {
     auto const k = static_cast<std::size_t>(input);

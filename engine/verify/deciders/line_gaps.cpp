@@ -44,6 +44,7 @@ void LineGaps::find(BoxNetwork const& network, BoxMemory const& memory, int firs
 
 std::vector<double> LineGaps::of(int lane) const {
   std::vector<double> gaps;
+  gaps.reserve(inputs_.size());
   for (Row const& row : inputs_) gaps.push_back(row.gap[lane]);
   return gaps;
 }
