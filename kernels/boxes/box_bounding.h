@@ -194,8 +194,10 @@ struct BoxBounding {
     }
   }
 
-  /// Moves lines in the sums of layer l down to the network's inputs: from w.sums_* to w.inputs_*.
-  static FL_HOST_DEVICE void move_down(BoxNetwork const& n, Work const& w, int l, Lines& lines) {
+  /// Moves lines in the sums of layer l down to what enters layer `to`: from w.sums_* to
+  /// w.inputs_*.
+  static FL_HOST_DEVICE void move_down(BoxNetwork const& n, Work const& w, int l, int to,
+                                       Lines& lines) {
     for (;; --l) {
       BoxLayer const& layer = n.layer[l];
       LiveUnits<P> const units = Rows::live_units(n, w, l);
@@ -211,7 +213,7 @@ struct BoxBounding {
         lines.add_above(P::abs(above) * error);
       }
       multiply(n, w, l);
-      if (l == 0) return;
+      if (l <= to) return;
       through_activation(n, w, l - 1, lines);
     }
   }
@@ -326,21 +328,44 @@ struct BoxBounding {
     lines.add_above(error);
     if (l > 0) {
       through_activation(n, w, l - 1, lines);
-      move_down(n, w, l - 1, lines);
+      move_down(n, w, l - 1, 0, lines);
     }
     finish(n, b, w, lines, least, most);
     return lines;
   }
 
   /// Lines of the output, as of a unit's sum.
+  /// lanes: whose coefficients of the first layer's units are handed out
   static FL_HOST_DEVICE Lines output_lines(BoxNetwork const& n, BoxLanes const& b, Work const& w,
-                                           F& least, F& most) {
+                                           M lanes, F& least, F& most) {
     Rows::put(w.sums_below, 0, P::splat(1.0));
     Rows::put(w.sums_above, 0, P::splat(1.0));
     Lines lines;
-    move_down(n, w, n.layers - 1, lines);
+    move_down(n, w, n.layers - 1, 1, lines);
+    if (n.layers > 1) {
+      put_units(n, b, w, lanes);
+      through_activation(n, w, 0, lines);
+      move_down(n, w, 0, 0, lines);
+    }
     finish(n, b, w, lines, least, most);
     return lines;
+  }
+
+  static FL_HOST_DEVICE void put_units(BoxNetwork const& n, BoxLanes const& b, Work const& w,
+                                       M lanes) {
+    F const zero = P::splat(0.0);
+    for (int o = 0; o < box_hidden(n); ++o) {
+      Rows::put(b.below_units, o, P::select(lanes, zero, Rows::get(b.below_units, o)));
+      Rows::put(b.above_units, o, P::select(lanes, zero, Rows::get(b.above_units, o)));
+    }
+    LiveUnits<P> const units = Rows::live_units(n, w, 0);
+    for (int i = 0; i < units.count; ++i) {
+      int const o = units[i];
+      Rows::put(b.below_units, o,
+                P::select(lanes, Rows::get(w.inputs_below, i), Rows::get(b.below_units, o)));
+      Rows::put(b.above_units, o,
+                P::select(lanes, Rows::get(w.inputs_above, i), Rows::get(b.above_units, o)));
+    }
   }
 
   /// Bounds of a hidden layer's sums by lines, where intervals leave both sides of 0.
@@ -378,7 +403,8 @@ struct BoxBounding {
     int const output = n.last().first_unit;
     F least;
     F most;
-    Lines const lines = output_lines(n, b, w, least, most);
+    M const all = P::lnot(zero > zero);
+    Lines const lines = output_lines(n, b, w, all, least, most);
     Rows::put(b.sum_low, output, P::max(Rows::get(b.sum_low, output), least));
     Rows::put(b.sum_high, output, P::min(Rows::get(b.sum_high, output), most));
     M impossible = zero > zero;
@@ -393,7 +419,7 @@ struct BoxBounding {
     Rows::put(b.possible, 0, P::select(impossible, zero, P::splat(1.0)));
     Rows::put(b.least, 0, Rows::get(b.sum_low, output));
     Rows::put(b.most, 0, Rows::get(b.sum_high, output));
-    put_lines(n, b, w, lines, P::lnot(zero > zero));
+    put_lines(n, b, w, lines, all);
   }
 
   /// Hands lines in the inputs out. lanes: whose

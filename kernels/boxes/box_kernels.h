@@ -64,6 +64,9 @@ struct InputSpread {
 /// sum_low, sum_high  [units] bounds of every unit's float32 sum, in and narrowed
 /// below, above       [inputs] coefficients of lines in the inputs that the output is never below
 ///                    and never above, and their constants [1]
+/// below_units, above_units
+///                    [box_hidden] coefficients of the same lines in what the first layer's units
+///                    give, before these are replaced by lines of their own
 /// least, most        [1] of the output over the box
 /// possible           [1] 0 where no input of the box keeps all bounds, as is proven
 /// wanted             [1] 1: narrow to outputs above the threshold; -1: to others; 0: to neither
@@ -85,6 +88,8 @@ struct BoxLanes {
   double* below_constant = nullptr;
   double* above = nullptr;
   double* above_constant = nullptr;
+  double* below_units = nullptr;
+  double* above_units = nullptr;
   double* least = nullptr;
   double* most = nullptr;
   double* possible = nullptr;
@@ -104,17 +109,23 @@ struct BoxLanes {
 
   /// Arrays that lie so much further on.
   FL_HD BoxLanes moved(long by, long work_by) const {
-    return {low + by,         high + by,           sum_low + by,  sum_high + by,
-            below + by,       below_constant + by, above + by,    above_constant + by,
-            least + by,       most + by,           possible + by, wanted + by,
-            share + by,       rarity + by,         level + by,    mean_low + by,
-            mean_high + by,   variance + by,       breadth + by,  left_out + by,
-            below_spill + by, above_spill + by,    crossing + by, work + work_by};
+    return {low + by,         high + by,           sum_low + by,     sum_high + by,
+            below + by,       below_constant + by, above + by,       above_constant + by,
+            below_units + by, above_units + by,    least + by,       most + by,
+            possible + by,    wanted + by,         share + by,       rarity + by,
+            level + by,       mean_low + by,       mean_high + by,   variance + by,
+            breadth + by,     left_out + by,       below_spill + by, above_spill + by,
+            crossing + by,    work + work_by};
   }
 };
 
+/// Units of the first layer, if it is not the last one.
+FL_HD int box_hidden(BoxNetwork const& n) { return n.layers > 1 ? n.layer[0].outputs : 0; }
+
 /// Rows of a block, beside its working memory.
-inline int box_rows(BoxNetwork const& n) { return 8 * n.inputs + 2 * n.units + 13; }
+inline int box_rows(BoxNetwork const& n) {
+  return 8 * n.inputs + 2 * n.units + 2 * box_hidden(n) + 13;
+}
 
 /// Rows of working memory.
 inline int box_work(BoxNetwork const& n) {
@@ -147,6 +158,8 @@ inline BoxLanes lay_out_boxes(BoxNetwork const& n, int block, double* values, do
   b.breadth = take(n.inputs);
   b.below = take(n.inputs);
   b.above = take(n.inputs);
+  b.below_units = take(box_hidden(n));
+  b.above_units = take(box_hidden(n));
   b.below_constant = take(1);
   b.above_constant = take(1);
   b.least = take(1);
@@ -160,6 +173,19 @@ inline BoxLanes lay_out_boxes(BoxNetwork const& n, int block, double* values, do
   return b;
 }
 
+/// What two lists add to a form, and to the sums of hinges, whose positive parts it loses.
+/// row_sums     [rows][1 + hinges] first to the form
+/// column_sums  [1 + hinges][columns, rounded up to whole registers]
+/// weights      [hinges] how often each positive part is lost
+struct HingeTable {
+  int rows = 0;
+  int columns = 0;
+  int hinges = 0;
+  double const* row_sums = nullptr;
+  double const* column_sums = nullptr;
+  double const* weights = nullptr;
+};
+
 /// Functions of one instruction set of the host, for `lanes` boxes at a time: blocks of so many.
 struct BoxKernels {
   int lanes = 0;
@@ -171,6 +197,8 @@ struct BoxKernels {
   void (*probe)(BoxNetwork const&, BoxLanes const&, bool slopes) = nullptr;
   /// to[i] += scale * from[i], for `count` values, rounded up to whole lanes.
   void (*add)(double const* from, double scale, double* to, int count) = nullptr;
+  /// What each row and column add to the form: sums [rows][columns], with room for a register.
+  void (*tabulate)(HingeTable const&, double* sums) = nullptr;
   /// to [inputs][width] of a layer from its `from` [outputs][width], by its weights' magnitudes.
   /// width: a multiple of `lanes`
   void (*weigh)(BoxLayer const&, double const* from, int width, double* to) = nullptr;

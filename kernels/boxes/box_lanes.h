@@ -16,6 +16,26 @@ struct BoxTiles {
       P::store(P::fma(by, P::load(from + i), P::load(to + i)), to + i);
   }
 
+  static void tabulate(HingeTable const& t, double* sums) {
+    using F = typename P::F;
+    F const zero = P::splat(0.0);
+    int const padded = (t.columns + P::kLanes - 1) / P::kLanes * P::kLanes;
+    for (int r = 0; r < t.rows; ++r) {
+      double const* const row = t.row_sums + static_cast<long>(r) * (1 + t.hinges);
+      for (int c = 0; c < t.columns; c += P::kLanes) {
+        double const* column = t.column_sums + c;
+        F sum = P::splat(row[0]) + P::load(column);
+        for (int h = 0; h < t.hinges; ++h) {
+          column += padded;
+          F const inner = P::splat(row[1 + h]) + P::load(column);
+          sum = sum - P::splat(t.weights[h]) * P::max(inner, zero);
+        }
+        // What is beyond a row's end is written over by the next one.
+        P::store(sum, sums + static_cast<long>(r) * t.columns + c);
+      }
+    }
+  }
+
   /// Of kCount inputs from `first` on.
   template <int kCount>
   static void weigh_inputs(BoxLayer const& layer, double const* from, int width, int first,
@@ -44,9 +64,13 @@ struct BoxTiles {
   }
 
   static BoxKernels const* table() {
-    static constexpr BoxKernels kTable = {
-        P::kLanes, BoxSpilling<P>::bound, BoxNarrowing<P>::narrow, BoxProbing<P>::probe, add,
-        weigh};
+    static constexpr BoxKernels kTable = {P::kLanes,
+                                          BoxSpilling<P>::bound,
+                                          BoxNarrowing<P>::narrow,
+                                          BoxProbing<P>::probe,
+                                          add,
+                                          tabulate,
+                                          weigh};
     return &kTable;
   }
 };

@@ -40,7 +40,7 @@ struct BoxSpilling {
     }
     F least;
     F most;
-    auto const lines = Bounding::output_lines(n, b, w, least, most);
+    auto const lines = Bounding::output_lines(n, b, w, lanes, least, most);
     for (int k = 0; k < n.inputs; ++k)
       Rows::put(w.sums_below, k, Rows::get(w.inputs_below, k) - Rows::get(w.inputs_above, k));
     typename Tails::Limits const apart = Tails::limits_anywhere(

@@ -18,7 +18,7 @@ MostGroups::MostGroups(BoxDomain const& domain, VerifyQuery const& query)
     : domain_(domain), query_(query) {}
 
 MostGroups::Between MostGroups::between(OutputLines const& lines,
-                                        std::span<InputSpread const> spread) const {
+                                        std::span<InputSpread const> spread, double closer) const {
   double below = lines.below_constant;
   double above = lines.above_constant;
   double variance = 0.0;
@@ -29,7 +29,7 @@ MostGroups::Between MostGroups::between(OutputLines const& lines,
     above += lines.above[k] * mean;
     variance += slope * slope * spread[k].variance;
   }
-  double const width = std::max(above - below, 0.0);
+  double const width = std::max(above - below - closer, 0.0);
   double const deviation = std::sqrt(variance);
   double const off =
       std::max(std::abs((below + above) / 2.0 - query_.threshold) - width / 2.0, 0.0);
@@ -41,12 +41,12 @@ MostGroups::Between MostGroups::between(OutputLines const& lines,
 }
 
 void MostGroups::ask(LaneBounds& bounds, int lane, std::span<AxisRange const> box,
-                     OutputLines const& lines) {
+                     OutputLines const& lines, double closer) {
   asked_.resize(bounds.lanes());
   Asked& asked = asked_[static_cast<std::size_t>(lane)];
   asked.spread.resize(static_cast<std::size_t>(domain_.inputs()));
   domain_.spread(box, asked.spread.data());
-  asked.between = between(lines, asked.spread).share;
+  asked.between = between(lines, asked.spread, closer).share;
   int const halvings = kHalvings - std::ilogb(std::max(asked.between, kLeast));
   bounds.ask_for_most(lane, asked.spread, query_.threshold, halvings);
 }
@@ -57,7 +57,7 @@ std::optional<MostLines> MostGroups::take(LaneBounds& bounds, int lane) const {
   BoxLanes const& b = memory.get();
   MostLines most{bounds.read(lane), memory.at(b.left_out, 0, lane)};
   most.lines.above_constant += memory.at(b.crossing, 0, lane);
-  double const density = between(most.lines, asked.spread).density;
+  double const density = between(most.lines, asked.spread, 0.0).density;
   auto const move = [&](double spill, double direction, double& constant) {
     if (spill == 0.0) return;
     // What the line is moved by leaves more between the lines, and less out: together the least.
@@ -67,7 +67,7 @@ std::optional<MostLines> MostGroups::take(LaneBounds& bounds, int lane) const {
   };
   move(memory.at(b.below_spill, 0, lane), -1.0, most.lines.below_constant);
   move(memory.at(b.above_spill, 0, lane), 1.0, most.lines.above_constant);
-  double const left = between(most.lines, asked.spread).share + most.left_out;
+  double const left = between(most.lines, asked.spread, 0.0).share + most.left_out;
   if (!(left < asked.between)) return {};
   return most;
 }

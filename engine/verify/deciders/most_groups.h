@@ -25,8 +25,10 @@ class MostGroups {
   MostGroups(BoxDomain const& domain, VerifyQuery const& query);
 
   /// After bounds.bound(): has the next one find lines for most groups of a lane's box.
-  /// lines  of all its groups
-  void ask(LaneBounds& bounds, int lane, std::span<AxisRange const> box, OutputLines const& lines);
+  /// lines   of all its groups
+  /// closer  by how much nearer bounds of all of them are to each other than these
+  void ask(LaneBounds& bounds, int lane, std::span<AxisRange const> box, OutputLines const& lines,
+           double closer);
   /// After that one: these, where more groups seem certain by them.
   std::optional<MostLines> take(LaneBounds& bounds, int lane) const;
 
@@ -41,7 +43,9 @@ class MostGroups {
     std::vector<InputSpread> spread;
     double between = 0.0;
   };
-  Between between(OutputLines const& lines, std::span<InputSpread const> spread) const;
+  /// closer  as ask() has it
+  Between between(OutputLines const& lines, std::span<InputSpread const> spread,
+                  double closer) const;
 
   BoxDomain const& domain_;
   VerifyQuery const& query_;

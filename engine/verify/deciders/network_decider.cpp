@@ -37,7 +37,9 @@ NetworkDecider::NetworkDecider(BoxDomain const& domain, BoundNetwork const& netw
       groups_(domain, backend, query, network.get().outputs),
       search_(domain, network, backend, query),
       counter_(domain),
+      hinge_counter_(domain),
       bounds_(domain, network, backend),
+      separable_finder_(domain),
       most_groups_(domain, query),
       pairs_(domain, network, backend, query),
       inputs_(static_cast<std::size_t>(network.get().inputs)) {}
@@ -237,8 +239,15 @@ double NetworkDecider::count_fair(ExistingGroups const& existing, std::size_t i,
   OutputLines const& lines = most_[i] ? most_[i]->lines : merged_[i];
   if (!lines.has_lines()) return 0.0;
   double const t = query_.threshold;
-  double fair = counter_.above(box, {lines.below, lines.below_constant}, t) +
-                counter_.not_above(box, {lines.above, lines.above_constant}, t);
+  SeparableLines const& separable = separable_[i];
+  double fair = 0.0;
+  if (!most_[i] && separable.gain > 0.0) {
+    fair = hinge_counter_.above(box, separable.parts, separable.below, t) +
+           hinge_counter_.above(box, separable.parts, separable.above, -t);
+  } else {
+    fair = counter_.above(box, {lines.below, lines.below_constant}, t) +
+           counter_.not_above(box, {lines.above, lines.above_constant}, t);
+  }
   if (most_[i]) fair -= most_[i]->left_out * domain_.groups(boxes_[i].box);
   // At worst all that do not exist are among them.
   return std::max(fair - (domain_.groups(box) - existing.count(box)), 0.0);
@@ -278,6 +287,7 @@ void NetworkDecider::bound_merged(bool with_gaps, bool with_most) {
   std::size_t const lanes = bounds_.lanes();
   merged_.resize(boxes.size());
   most_.assign(boxes.size(), std::nullopt);
+  separable_.assign(boxes.size(), {});
   bounds_.compare_classes(boxes.front().classes);
   for (std::size_t first = 0; first < boxes.size(); first += lanes) {
     std::size_t const count = std::min(lanes, boxes.size() - first);
@@ -290,7 +300,9 @@ void NetworkDecider::bound_merged(bool with_gaps, bool with_most) {
       if (verdict == BoxVerdict::kOpen && !reaches_both(bounds)) verdict = BoxVerdict::kMerged;
     }
     if (with_gaps) find_gaps(first, count);
-    if (with_most) find_most(first, count);
+    if (!with_most) continue;
+    find_separable(first, count);
+    find_most(first, count);
   }
 }
 
@@ -307,6 +319,15 @@ void NetworkDecider::find_gaps(std::size_t first, std::size_t count) {
   }
 }
 
+void NetworkDecider::find_separable(std::size_t first, std::size_t count) {
+  if (domain_.relaxed()) return;
+  for (std::size_t i = first; i < first + count; ++i) {
+    if (decisions_[i].verdict != BoxVerdict::kOpen || !merged_[i].has_lines()) continue;
+    separable_[i] =
+        separable_finder_.find(bounds_, static_cast<int>(i - first), boxes_[i].box, merged_[i]);
+  }
+}
+
 void NetworkDecider::find_most(std::size_t first, std::size_t count) {
   auto const asks = [&](std::size_t i) {
     return decisions_[i].verdict == BoxVerdict::kOpen && merged_[i].has_lines();
@@ -315,7 +336,8 @@ void NetworkDecider::find_most(std::size_t first, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     if (!asks(first + i)) continue;
     any = true;
-    most_groups_.ask(bounds_, static_cast<int>(i), boxes_[first + i].box, merged_[first + i]);
+    most_groups_.ask(bounds_, static_cast<int>(i), boxes_[first + i].box, merged_[first + i],
+                     separable_[first + i].gain);
   }
   if (!any) return;
   bounds_.bound(count);

@@ -21,6 +21,7 @@
 #include "engine/verify/deciders/line_gaps.h"
 #include "engine/verify/deciders/most_groups.h"
 #include "engine/verify/deciders/pair_prover.h"
+#include "engine/verify/deciders/separable_lines.h"
 #include "kernels/backend.h"
 
 namespace fairlane {
@@ -64,6 +65,7 @@ class NetworkDecider final : public BoxDecider {
   void bound_merged(bool with_gaps, bool with_most);
   /// Of open boxes among bounds_' lanes, which are boxes from `first` on.
   void find_gaps(std::size_t first, std::size_t count);
+  void find_separable(std::size_t first, std::size_t count);
   void find_most(std::size_t first, std::size_t count);
   void search();
   /// Leaves out boxes that are to wait.
@@ -78,8 +80,10 @@ class NetworkDecider final : public BoxDecider {
   GroupPairs groups_;
   BoxSearch search_;
   HalfSpaceCounter counter_;
+  HingeCounter hinge_counter_;
   LaneBounds bounds_;
   LineGaps gaps_;
+  SeparableFinder separable_finder_;
   MostGroups most_groups_;
   PairProver pairs_;
   std::vector<Interval> inputs_;
@@ -88,6 +92,7 @@ class NetworkDecider final : public BoxDecider {
   std::vector<OpenBox> limited_;  // the boxes, where limits or constraints have narrowed them
   std::span<Decision> decisions_;
   std::vector<OutputLines> merged_;             // [boxes]
+  std::vector<SeparableLines> separable_;       // [boxes] of those that are counted
   std::vector<std::optional<MostLines>> most_;  // [boxes] where more is certain by them
   std::vector<OutputLines> by_variant_;        // of the open boxes, one box's variants side by side
   std::vector<std::size_t> first_by_variant_;  // [boxes] where a box's begin

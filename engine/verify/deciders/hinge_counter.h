@@ -1,0 +1,93 @@
+// How many groups of a box lie above a threshold by a form with hinges.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "engine/verify/boxes/box_domain.h"
+#include "kernels/boxes/box_kernels.h"
+
+namespace fairlane {
+
+/// The axes of a box in parts, of which each has so few entries together that all are looked at.
+using AxisParts = std::vector<std::vector<std::size_t>>;
+
+/// Of what an axis adds to a linear sum, with its share of the sum's constant, each part's positive
+/// part is lost.
+/// weight  how often, at least 0
+/// slopes  [inputs] of the sum
+struct PartedHinge {
+  double weight = 0.0;
+  double const* slopes = nullptr;
+};
+
+/// A linear form in a network's inputs, less hinges. Attributes under test add nothing.
+/// coefficients  [inputs]
+/// shifts        [hinges][parts] shares of the hinges' constants
+struct HingeForm {
+  std::vector<double> coefficients;
+  double constant = 0.0;
+  std::vector<PartedHinge> hinges;
+  std::vector<double> shifts;
+};
+
+/// Counts groups; one thread's. What a part adds is looked at entry by entry and put into bins,
+/// rounded towards fewer groups above the threshold; what all parts add together follows from that.
+/// What is returned is never more than the true count.
+class HingeCounter {
+ public:
+  /// Entries of a part, at most; an axis with more is a part by itself.
+  static constexpr double kMostEntries = 400.0;
+
+  /// domain  outlives it
+  explicit HingeCounter(BoxDomain const& domain);
+
+  /// Groups of a box where the form lies above a threshold.
+  double above(std::span<AxisRange const> box, AxisParts const& parts, HingeForm const& form,
+               double threshold);
+
+ private:
+  static constexpr std::size_t kBins = 256;
+  static constexpr std::int32_t kMostColumns = 256;  // of an axis, of which more go together
+  static constexpr double kSlack = 0x1p-40;          // more than sums are rounded by
+  static constexpr double kExact = 0x1p53;           // groups, below which counts are exact
+  static constexpr double kRounding = 0x1p-40;       // of more, more than counts are rounded by
+
+  /// What the entries of a part add.
+  /// sums   [entries] or of blocks of them the least, with room for a register behind them
+  /// block  entries that a sum stands for, but for the last one
+  struct Table {
+    std::vector<double> sums;
+    std::size_t count = 0;
+    double entries = 1.0;
+    double block = 1.0;
+    double least = 0.0;
+    double most = 0.0;
+  };
+  /// Fills the table of part p. Returns a bound of magnitudes.
+  double fill(std::span<AxisRange const> box, std::span<std::size_t const> axes, std::size_t p,
+              std::size_t parts, HingeForm const& form, Table& table);
+  /// The same of a part with one axis that has too many entries.
+  void take_blocks(std::size_t axis, std::int32_t block, Table& table);
+  /// What slopes of an axis make of an entry, and its magnitude.
+  double added(std::size_t axis, std::int32_t entry, double const* slopes) const;
+  /// Groups of a table by the bin of what they add, into groups [bins].
+  void put_in_bins(Table const& table, double per_sum, std::vector<double>& groups) const;
+  /// Groups that do not add more than `need` together.
+  double count_short(double need);
+
+  BoxDomain const& domain_;
+  BoxKernels const& kernels_;
+  std::vector<Table> tables_;
+  std::vector<double> row_sums_;
+  std::vector<double> next_rows_;
+  std::vector<double> column_sums_;
+  std::vector<double> weights_;
+  std::vector<std::int32_t> columns_;  // entries of the axis with the most
+  std::vector<double> groups_;         // by the bin of the sum so far
+  std::vector<double> next_;
+  std::vector<double> part_;
+};
+
+}  // namespace fairlane

@@ -1,0 +1,176 @@
+#include "engine/verify/deciders/separable_lines.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "kernels/boxes/box_rows.h"
+
+namespace fairlane {
+
+SeparableLines SeparableFinder::find(LaneBounds& bounds, int lane, std::span<AxisRange const> box,
+                                     OutputLines const& of) {
+  BoxNetwork const& network = bounds.network();
+  if (network.layers < 2 || !network.layer[0].straight) return {};
+  // What is below 0 by less than what is above it is a line and a positive part.
+  double const slope = network.layer[0].slope;
+  if (!(slope >= 0.0 && slope < 1.0)) return {};
+  BoxMemory& memory = bounds.memory();
+  BoxLanes const& b = memory.get();
+  SeparableLines lines;
+  double size_below = 0.0;
+  double size_above = 0.0;
+  begin(bounds, lane, 1.0, b.below, b.below_constant, lines.below, size_below);
+  begin(bounds, lane, -1.0, b.above, b.above_constant, lines.above, size_above);
+  for (int u = 0; u < network.layer[0].outputs; ++u) {
+    double const below = (slope - 1.0) * memory.at(b.below_units, u, lane);
+    double const above = (1.0 - slope) * memory.at(b.above_units, u, lane);
+    if (!(below > 0.0 || above > 0.0)) continue;
+    look_at(bounds, lane, u);
+    if (!(unit_.low < 0.0 && unit_.high > 0.0)) continue;
+    if (lines.parts.empty()) lines.parts = part(bounds, lane, box, of);
+    look_at_parts(box, lines.parts);
+    if (below > 0.0) lines.gain += bend(below, network.inputs, lines.below, size_below);
+    if (above > 0.0) lines.gain += bend(above, network.inputs, lines.above, size_above);
+  }
+  if (lines.gain > 0.0) {
+    end(bounds, lane, lines.below, size_below);
+    end(bounds, lane, lines.above, size_above);
+  }
+  return lines;
+}
+
+void SeparableFinder::begin(LaneBounds& bounds, int lane, double sign, double* coefficients,
+                            double* constant, HingeForm& form, double& size) const {
+  BoxMemory& memory = bounds.memory();
+  form.coefficients.resize(static_cast<std::size_t>(bounds.network().inputs));
+  for (std::size_t k = 0; k < form.coefficients.size(); ++k)
+    form.coefficients[k] = sign * memory.at(coefficients, static_cast<int>(k), lane);
+  form.constant = sign * memory.at(constant, 0, lane);
+  size = std::abs(form.constant);
+}
+
+AxisParts SeparableFinder::part(LaneBounds& bounds, int lane, std::span<AxisRange const> box,
+                                OutputLines const& lines) {
+  BoxMemory& memory = bounds.memory();
+  BoxLanes const& b = memory.get();
+  looseness_.assign(box.size(), 0.0);
+  for (std::size_t a = 0; a < box.size(); ++a) {
+    for (int const k : domain_.axis_inputs(a)) {
+      looseness_[a] += lines.gaps[static_cast<std::size_t>(k)] *
+                       (memory.at(b.high, k, lane) - memory.at(b.low, k, lane));
+    }
+  }
+  order_.resize(box.size());
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  std::ranges::stable_sort(order_, std::greater(), [&](std::size_t a) { return looseness_[a]; });
+  AxisParts parts;
+  std::vector<double> entries;
+  for (std::size_t const a : order_) {
+    double const own = box[a].size();
+    std::size_t p = 0;
+    while (p < parts.size() && entries[p] * own > HingeCounter::kMostEntries) ++p;
+    if (p == parts.size()) {
+      parts.emplace_back();
+      entries.push_back(1.0);
+    }
+    parts[p].push_back(a);
+    entries[p] *= own;
+  }
+  return parts;
+}
+
+void SeparableFinder::look_at(LaneBounds& bounds, int lane, int unit) {
+  BoxMemory& memory = bounds.memory();
+  BoxLanes const& b = memory.get();
+  BoxLayer const& layer = bounds.network().layer[0];
+  unit_.low = memory.at(b.sum_low, unit, lane);
+  unit_.high = memory.at(b.sum_high, unit, lane);
+  unit_.slopes = layer.transposed + static_cast<long>(unit) * layer.inputs;
+  unit_.bias = layer.bias[unit];
+  unit_.size = layer.bias_magnitudes[unit];
+  for (int k = 0; k < layer.inputs; ++k) {
+    double const reach =
+        std::max(std::abs(memory.at(b.low, k, lane)), std::abs(memory.at(b.high, k, lane)));
+    unit_.size += layer.magnitudes[static_cast<long>(k) * layer.outputs + unit] * reach;
+  }
+  unit_.error =
+      (layer.inputs * BoxError::kRounding * unit_.size + layer.inputs * BoxError::kSubnormal) *
+      (1.0 + BoxError::kSlack);
+  unit_.centre = unit_.bias;
+  for (int const k : domain_.variant_inputs()) {
+    double const w = unit_.slopes[k];
+    unit_.centre += w * memory.at(w < 0.0 ? b.low : b.high, k, lane);
+  }
+}
+
+void SeparableFinder::look_at_parts(std::span<AxisRange const> box, AxisParts const& parts) {
+  constexpr double kEven = 1.0 / 3.0;  // variance of what is spread evenly, of its reach squared
+  unit_.deviation = 0.0;
+  unit_.middles.assign(parts.size(), 0.0);
+  unit_.deviations.assign(parts.size(), 0.0);
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    double variance = 0.0;
+    for (std::size_t const a : parts[p]) {
+      auto const& inputs = domain_.axis_inputs(a);
+      auto const added = [&](std::int32_t entry) {
+        auto const values = domain_.values(a, entry);
+        double sum = 0.0;
+        for (std::size_t k = 0; k < values.size(); ++k) sum += unit_.slopes[inputs[k]] * values[k];
+        return sum;
+      };
+      double least = added(box[a].first);
+      double most = least;
+      std::int32_t const by = domain_.ordered(a) ? std::max(box[a].size() - 1, 1) : 1;
+      for (std::int32_t e = box[a].first + by; e <= box[a].last; e += by) {
+        double const sum = added(e);
+        least = std::min(least, sum);
+        most = std::max(most, sum);
+      }
+      unit_.middles[p] += (least + most) / 2.0;
+      variance += (most - least) * (most - least) / 4.0 * kEven;
+    }
+    unit_.deviations[p] = std::sqrt(variance);
+    unit_.centre += unit_.middles[p];
+    unit_.deviation += unit_.deviations[p];
+  }
+}
+
+double SeparableFinder::bend(double weight, int inputs, HingeForm& form, double& size) const {
+  if (!(unit_.deviation > 0.0)) return 0.0;
+  double const chord = unit_.high / (unit_.high - unit_.low);
+  // The mean positive part of what is spread normally, nearly: at its mean 0.4 of the deviation.
+  double const far = unit_.centre / unit_.deviation;
+  double const positive = unit_.deviation * (far + std::sqrt(far * far + 0.64)) / 2.0;
+  double const closer = chord * (unit_.centre - unit_.low) - positive;
+  if (!(closer > 0.0)) return 0.0;
+  for (int k = 0; k < inputs; ++k)
+    form.coefficients[static_cast<std::size_t>(k)] += weight * chord * unit_.slopes[k];
+  form.constant += weight * (chord * (unit_.bias - unit_.low) - unit_.error);
+  size += weight * (unit_.size + std::abs(unit_.low));
+  form.hinges.push_back({weight, unit_.slopes});
+  for (std::size_t p = 0; p < unit_.middles.size(); ++p) {
+    double const share = unit_.deviations[p] / unit_.deviation;
+    form.shifts.push_back(share * unit_.centre - unit_.middles[p]);
+  }
+  return weight * closer;
+}
+
+void SeparableFinder::end(LaneBounds& bounds, int lane, HingeForm& form, double size) const {
+  BoxMemory& memory = bounds.memory();
+  BoxLanes const& b = memory.get();
+  for (std::size_t k = 0; k < form.coefficients.size(); ++k) {
+    int const input = static_cast<int>(k);
+    size += std::abs(form.coefficients[k]) * std::max(std::abs(memory.at(b.low, input, lane)),
+                                                      std::abs(memory.at(b.high, input, lane)));
+  }
+  for (int const input : domain_.variant_inputs()) {
+    double& c = form.coefficients[static_cast<std::size_t>(input)];
+    form.constant += c * memory.at(c < 0.0 ? b.high : b.low, input, lane);
+    c = 0.0;
+  }
+  form.constant -= BoxError::kSlack * size;
+}
+
+}  // namespace fairlane
