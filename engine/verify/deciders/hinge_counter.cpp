@@ -124,39 +124,49 @@ void HingeCounter::take_blocks(std::size_t axis, std::int32_t block, Table& tabl
   table.block = block;
 }
 
-void HingeCounter::put_in_bins(Table const& table, double per_sum,
-                               std::vector<double>& groups) const {
+HingeCounter::Filled HingeCounter::put_in_bins(Table const& table, double per_sum,
+                                               std::vector<double>& groups) const {
   std::ranges::fill(groups, 0.0);
-  double left = table.entries;
+  Filled filled{kBins + 1, 0};
+  double const entries = table.block;
   for (std::size_t i = 0; i < table.count; ++i) {
-    double const entries = std::min(table.block, left);
-    left -= entries;
     double const at = (table.sums[i] - table.least) * per_sum;
-    if (at <= static_cast<double>(kBins)) groups[static_cast<std::size_t>(at)] += entries;
+    if (!(at <= static_cast<double>(kBins))) continue;
+    auto const bin = static_cast<std::size_t>(static_cast<std::int64_t>(at));
+    groups[bin] += entries;
+    filled = {std::min(filled.first, bin), std::max(filled.end, bin + 1)};
   }
+  // Only the last block may be shorter.
+  double const missing = entries * static_cast<double>(table.count) - table.entries;
+  double const at = (table.sums[table.count - 1] - table.least) * per_sum;
+  if (missing > 0.0 && at <= static_cast<double>(kBins))
+    groups[static_cast<std::size_t>(static_cast<std::int64_t>(at))] -= missing;
+  return filled;
 }
 
 double HingeCounter::count_short(double need) {
   // Sums beyond the last bin suffice whatever is still added: only those that do not are kept.
   double const per_sum = static_cast<double>(kBins) / need * (1.0 - kSlack);
   std::ranges::sort(tables_, {}, &Table::count);
-  put_in_bins(tables_.back(), per_sum, groups_);
-  for (std::size_t p = 1; p + 1 < tables_.size(); ++p) {
-    put_in_bins(tables_[p], per_sum, part_);
+  Filled filled = put_in_bins(tables_.back(), per_sum, groups_);
+  for (std::size_t p = 1; p + 1 < tables_.size() && filled.first < filled.end; ++p) {
+    Filled const added = put_in_bins(tables_[p], per_sum, part_);
     std::ranges::fill(next_, 0.0);
-    for (std::size_t shift = 0; shift <= kBins; ++shift) {
-      if (part_[shift] == 0.0) continue;
-      kernels_.add(groups_.data(), part_[shift], next_.data() + shift,
-                   static_cast<int>(kBins + 1 - shift));
+    for (std::size_t shift = added.first; shift < added.end; ++shift) {
+      if (part_[shift] == 0.0 || filled.first + shift > kBins) continue;
+      std::size_t const end = std::min(filled.end, kBins + 1 - shift);
+      kernels_.add(groups_.data() + filled.first, part_[shift], next_.data() + filled.first + shift,
+                   static_cast<int>(end - filled.first));
     }
-    std::fill(next_.begin() + kBins + 1, next_.end(), 0.0);
+    filled = {filled.first + added.first, std::min(filled.end + added.end, kBins + 1)};
+    std::fill(next_.begin() + static_cast<std::ptrdiff_t>(filled.end), next_.end(), 0.0);
     groups_.swap(next_);
   }
   if (tables_.size() == 1) return std::accumulate(groups_.begin(), groups_.end(), 0.0);
   put_in_bins(tables_.front(), per_sum, part_);
   std::partial_sum(part_.begin(), part_.begin() + kBins + 1, part_.begin());
   double total = 0.0;
-  for (std::size_t i = 0; i <= kBins; ++i) total += groups_[i] * part_[kBins - i];
+  for (std::size_t i = filled.first; i < filled.end; ++i) total += groups_[i] * part_[kBins - i];
   return total;
 }
 

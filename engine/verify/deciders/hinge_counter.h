@@ -38,7 +38,7 @@ struct HingeForm {
 class HingeCounter {
  public:
   /// Entries of a part, at most; an axis with more is a part by itself.
-  static constexpr double kMostEntries = 400.0;
+  static constexpr double kMostEntries = 1000.0;
 
   /// domain  outlives it
   explicit HingeCounter(BoxDomain const& domain);
@@ -72,8 +72,13 @@ class HingeCounter {
   void take_blocks(std::size_t axis, std::int32_t block, Table& table);
   /// What slopes of an axis make of an entry, and its magnitude.
   double added(std::size_t axis, std::int32_t entry, double const* slopes) const;
+  /// Bins outside of which there is nothing.
+  struct Filled {
+    std::size_t first;
+    std::size_t end;
+  };
   /// Groups of a table by the bin of what they add, into groups [bins].
-  void put_in_bins(Table const& table, double per_sum, std::vector<double>& groups) const;
+  Filled put_in_bins(Table const& table, double per_sum, std::vector<double>& groups) const;
   /// Groups that do not add more than `need` together.
   double count_short(double need);
 

@@ -16,6 +16,7 @@ SeparableLines SeparableFinder::find(LaneBounds& bounds, int lane, std::span<Axi
   // What is below 0 by less than what is above it is a line and a positive part.
   double const slope = network.layer[0].slope;
   if (!(slope >= 0.0 && slope < 1.0)) return {};
+  if (!pays(bounds, lane, of, 1.0 - slope)) return {};
   BoxMemory& memory = bounds.memory();
   BoxLanes const& b = memory.get();
   SeparableLines lines;
@@ -39,6 +40,29 @@ SeparableLines SeparableFinder::find(LaneBounds& bounds, int lane, std::span<Axi
     end(bounds, lane, lines.above, size_above);
   }
   return lines;
+}
+
+bool SeparableFinder::pays(LaneBounds& bounds, int lane, OutputLines const& lines,
+                           double bend) const {
+  constexpr double kPays = 0.5;  // of the lines' distance at the middle
+  BoxMemory& memory = bounds.memory();
+  BoxLanes const& b = memory.get();
+  double width = lines.above_constant - lines.below_constant;
+  for (std::size_t k = 0; k < lines.below.size(); ++k) {
+    int const input = static_cast<int>(k);
+    double const middle = (memory.at(b.low, input, lane) + memory.at(b.high, input, lane)) / 2.0;
+    width += (lines.above[k] - lines.below[k]) * middle;
+  }
+  double chords = 0.0;
+  for (int u = 0; u < bounds.network().layer[0].outputs; ++u) {
+    double const low = memory.at(b.sum_low, u, lane);
+    double const high = memory.at(b.sum_high, u, lane);
+    double const below = memory.at(b.below_units, u, lane);
+    double const above = memory.at(b.above_units, u, lane);
+    if (low < 0.0 && high > 0.0)
+      chords += (std::max(-below, 0.0) + std::max(above, 0.0)) * -low * high / (high - low);
+  }
+  return bend * chords > kPays * width;
 }
 
 void SeparableFinder::begin(LaneBounds& bounds, int lane, double sign, double* coefficients,

@@ -59,6 +59,9 @@ class SeparableFinder {
     std::vector<double> middles;
     std::vector<double> deviations;
   };
+  /// Whether chords make enough of what lies between the lines.
+  /// bend  by how much more a unit's slope is above 0 than below
+  bool pays(LaneBounds& bounds, int lane, OutputLines const& lines, double bend) const;
   /// A side whose form is the line's yet, and bounds of its magnitudes.
   void begin(LaneBounds& bounds, int lane, double sign, double* coefficients, double* constant,
              HingeForm& form, double& size) const;
