@@ -168,13 +168,13 @@ struct BoxBounding {
       Rows::put(w.range_low, u, least - range_pad);
       Rows::put(w.range_high, u, most + range_pad);
     }
+    double const* const rows_of[] = {w.below_slope,  w.below_offset, w.above_slope,
+                                     w.above_offset, w.range_low,    w.range_high};
     Rows::list_live(n, w, l, [&](int o) {
-      int const u = layer.first_unit + o;
       F const zero = P::splat(0.0);
       M is_zero = zero == zero;
-      for (double const* rows : {w.below_slope, w.below_offset, w.above_slope, w.above_offset,
-                                 w.range_low, w.range_high})
-        is_zero = P::land(is_zero, Rows::get(rows, u) == zero);
+      for (double const* rows : rows_of)
+        is_zero = P::land(is_zero, Rows::get(rows, layer.first_unit + o) == zero);
       return P::lnot(is_zero);
     });
   }

@@ -71,7 +71,7 @@ double HingeCounter::fill(std::span<AxisRange const> box, std::span<std::size_t 
     row_sums_.swap(next_rows_);
   }
   AxisRange const range = box[longest];
-  std::int32_t const block = (range.size() + kMostColumns - 1) / kMostColumns;
+  std::int32_t const block = (range.size() + kMostEntries - 1) / kMostEntries;
   bool const ends = domain_.step(longest) > 0.0;
   columns_.clear();
   for (std::int32_t first = range.first; first <= range.last; first += block) {

@@ -38,7 +38,7 @@ struct HingeForm {
 class HingeCounter {
  public:
   /// Entries of a part, at most; an axis with more is a part by itself.
-  static constexpr double kMostEntries = 1000.0;
+  static constexpr std::int32_t kMostEntries = 1000;
 
   /// domain  outlives it
   explicit HingeCounter(BoxDomain const& domain);
@@ -49,10 +49,9 @@ class HingeCounter {
 
  private:
   static constexpr std::size_t kBins = 256;
-  static constexpr std::int32_t kMostColumns = 256;  // of an axis, of which more go together
-  static constexpr double kSlack = 0x1p-40;          // more than sums are rounded by
-  static constexpr double kExact = 0x1p53;           // groups, below which counts are exact
-  static constexpr double kRounding = 0x1p-40;       // of more, more than counts are rounded by
+  static constexpr double kSlack = 0x1p-40;     // more than sums are rounded by
+  static constexpr double kExact = 0x1p53;      // groups, below which counts are exact
+  static constexpr double kRounding = 0x1p-40;  // of more, more than counts are rounded by
 
   /// What the entries of a part add.
   /// sums   [entries] or of blocks of them the least, with room for a register behind them

@@ -287,7 +287,7 @@ void NetworkDecider::bound_merged(bool with_gaps, bool with_most) {
   std::size_t const lanes = bounds_.lanes();
   merged_.resize(boxes.size());
   most_.assign(boxes.size(), std::nullopt);
-  separable_.assign(boxes.size(), {});
+  if (with_most) separable_.assign(boxes.size(), {});
   bounds_.compare_classes(boxes.front().classes);
   for (std::size_t first = 0; first < boxes.size(); first += lanes) {
     std::size_t const count = std::min(lanes, boxes.size() - first);

@@ -9,6 +9,15 @@
 
 namespace fairlane {
 
+namespace {
+
+double middle(BoxMemory const& memory, int lane, int input) {
+  BoxLanes const& b = memory.get();
+  return (memory.at(b.low, input, lane) + memory.at(b.high, input, lane)) / 2.0;
+}
+
+}  // namespace
+
 SeparableLines SeparableFinder::find(LaneBounds& bounds, int lane, std::span<AxisRange const> box,
                                      OutputLines const& of) {
   BoxNetwork const& network = bounds.network();
@@ -22,6 +31,8 @@ SeparableLines SeparableFinder::find(LaneBounds& bounds, int lane, std::span<Axi
   SeparableLines lines;
   double size_below = 0.0;
   double size_above = 0.0;
+  double lost_below = 0.0;
+  double lost_above = 0.0;
   begin(bounds, lane, 1.0, b.below, b.below_constant, lines.below, size_below);
   begin(bounds, lane, -1.0, b.above, b.above_constant, lines.above, size_above);
   for (int u = 0; u < network.layer[0].outputs; ++u) {
@@ -32,13 +43,22 @@ SeparableLines SeparableFinder::find(LaneBounds& bounds, int lane, std::span<Axi
     if (!(unit_.low < 0.0 && unit_.high > 0.0)) continue;
     if (lines.parts.empty()) lines.parts = part(bounds, lane, box, of);
     look_at_parts(box, lines.parts);
-    if (below > 0.0) lines.gain += bend(below, network.inputs, lines.below, size_below);
-    if (above > 0.0) lines.gain += bend(above, network.inputs, lines.above, size_above);
+    if (below > 0.0) lost_below += bend(below, network.inputs, lines.below, size_below);
+    if (above > 0.0) lost_above += bend(above, network.inputs, lines.above, size_above);
   }
-  if (lines.gain > 0.0) {
-    end(bounds, lane, lines.below, size_below);
-    end(bounds, lane, lines.above, size_above);
-  }
+  if (lines.below.hinges.empty() && lines.above.hinges.empty()) return lines;
+  end(bounds, lane, lines.below, size_below);
+  end(bounds, lane, lines.above, size_above);
+  auto const mean = [&](std::vector<double> const& coefficients, double constant) {
+    double sum = constant;
+    for (std::size_t k = 0; k < coefficients.size(); ++k)
+      sum += coefficients[k] * middle(memory, lane, static_cast<int>(k));
+    return sum;
+  };
+  lines.gain = mean(lines.below.coefficients, lines.below.constant) - lost_below -
+               mean(of.below, of.below_constant) +
+               mean(lines.above.coefficients, lines.above.constant) - lost_above +
+               mean(of.above, of.above_constant);
   return lines;
 }
 
@@ -49,9 +69,7 @@ bool SeparableFinder::pays(LaneBounds& bounds, int lane, OutputLines const& line
   BoxLanes const& b = memory.get();
   double width = lines.above_constant - lines.below_constant;
   for (std::size_t k = 0; k < lines.below.size(); ++k) {
-    int const input = static_cast<int>(k);
-    double const middle = (memory.at(b.low, input, lane) + memory.at(b.high, input, lane)) / 2.0;
-    width += (lines.above[k] - lines.below[k]) * middle;
+    width += (lines.above[k] - lines.below[k]) * middle(memory, lane, static_cast<int>(k));
   }
   double chords = 0.0;
   for (int u = 0; u < bounds.network().layer[0].outputs; ++u) {
@@ -167,8 +185,7 @@ double SeparableFinder::bend(double weight, int inputs, HingeForm& form, double&
   // The mean positive part of what is spread normally, nearly: at its mean 0.4 of the deviation.
   double const far = unit_.centre / unit_.deviation;
   double const positive = unit_.deviation * (far + std::sqrt(far * far + 0.64)) / 2.0;
-  double const closer = chord * (unit_.centre - unit_.low) - positive;
-  if (!(closer > 0.0)) return 0.0;
+  if (!(positive < chord * (unit_.centre - unit_.low))) return 0.0;
   for (int k = 0; k < inputs; ++k)
     form.coefficients[static_cast<std::size_t>(k)] += weight * chord * unit_.slopes[k];
   form.constant += weight * (chord * (unit_.bias - unit_.low) - unit_.error);
@@ -178,7 +195,7 @@ double SeparableFinder::bend(double weight, int inputs, HingeForm& form, double&
     double const share = unit_.deviations[p] / unit_.deviation;
     form.shifts.push_back(share * unit_.centre - unit_.middles[p]);
   }
-  return weight * closer;
+  return weight * positive;
 }
 
 void SeparableFinder::end(LaneBounds& bounds, int lane, HingeForm& form, double size) const {

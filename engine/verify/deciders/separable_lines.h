@@ -71,7 +71,7 @@ class SeparableFinder {
   void look_at(LaneBounds& bounds, int lane, int unit);
   void look_at_parts(std::span<AxisRange const> box, AxisParts const& parts);
   /// Puts the parts' positive parts in the place of the unit's chord, which a side subtracts so many
-  /// times, if that is closer. Returns the gain.
+  /// times, if that is closer. Returns what the form loses by them, about, as a mean over the groups.
   double bend(double weight, int inputs, HingeForm& form, double& size) const;
   /// Takes what variants may add, and roundings, from a side's constant.
   void end(LaneBounds& bounds, int lane, HingeForm& form, double size) const;
