@@ -134,8 +134,8 @@ struct TrialPlans {
   }
 };
 
-/// Some of a table's draws at one pack's origins: predicted, rated and offered to the plans, each in
-/// a loop of its own over what the one before has left, which has no branch that must be guessed.
+/// Some of a table's draws at one pack's origins: predicted, rated and offered to the plans, each
+/// in a loop of its own over what the one before has left, without branches that must be guessed.
 /// solved, least, moved  [draw] as LatticeMove has them
 /// draw, lanes           [left] what is left, and at which origins
 /// move_class, rate      [left] of what rate() has left

@@ -17,6 +17,7 @@
 
 namespace fairlane {
 
+/// parts  of the axes, in which the forms' hinges are
 /// below  what the output is never below
 /// above  the negative of what it is never above
 /// gain   by how much they are nearer to each other than the lines are, about, as a mean over the
@@ -45,8 +46,8 @@ class SeparableFinder {
   /// low, high         as the lines have them
   /// centre            of its range where variants add the most
   /// deviation         sum of those of the parts
-  /// middles           [parts] of what each adds to that
-  /// deviations        [parts] of what groups add to that
+  /// middles           [parts] what each adds to that
+  /// deviations        [parts] by how much that varies over the groups, about
   struct Unit {
     double const* slopes = nullptr;
     double bias = 0.0;
@@ -62,7 +63,7 @@ class SeparableFinder {
   /// Whether chords make enough of what lies between the lines.
   /// bend  by how much more a unit's slope is above 0 than below
   bool pays(LaneBounds& bounds, int lane, OutputLines const& lines, double bend) const;
-  /// A side whose form is the line's yet, and bounds of its magnitudes.
+  /// A form that is the line's yet, and bounds of its magnitudes.
   void begin(LaneBounds& bounds, int lane, double sign, double* coefficients, double* constant,
              HingeForm& form, double& size) const;
   /// The axes in few parts, those that lines are loosest along together.
@@ -70,10 +71,10 @@ class SeparableFinder {
                  OutputLines const& lines);
   void look_at(LaneBounds& bounds, int lane, int unit);
   void look_at_parts(std::span<AxisRange const> box, AxisParts const& parts);
-  /// Puts the parts' positive parts in the place of the unit's chord, which a side subtracts so many
-  /// times, if that is closer. Returns what the form loses by them, about, as a mean over the groups.
+  /// Puts the parts' positive parts in the place of the unit's chord, which a form loses `weight`
+  /// times, if that is closer. Returns what it loses by them, about, as a mean over the groups.
   double bend(double weight, int inputs, HingeForm& form, double& size) const;
-  /// Takes what variants may add, and roundings, from a side's constant.
+  /// Takes what variants may add, and roundings, from a form's constant.
   void end(LaneBounds& bounds, int lane, HingeForm& form, double size) const;
 
   BoxDomain const& domain_;
