@@ -248,7 +248,7 @@ struct BoxBounding {
 
   /// Coefficients of a layer's live inputs from those of its live sums.
   static FL_HOST_DEVICE void multiply(BoxNetwork const& n, Work const& w, int l) {
-    constexpr int kBlock = 8;
+    constexpr int kBlock = P::kLanes > 1 ? 8 : 4;  // sums that registers hold
     LiveUnits<P> const units = Rows::live_units(n, w, l);
     LiveUnits<P> const inputs = Rows::live_inputs(n, w, l);
     int first = 0;
@@ -354,7 +354,7 @@ struct BoxBounding {
   static FL_HOST_DEVICE void put_units(BoxNetwork const& n, BoxLanes const& b, Work const& w,
                                        M lanes) {
     F const zero = P::splat(0.0);
-    for (int o = 0; o < box_hidden(n); ++o) {
+    for (int o = 0; o < n.hidden; ++o) {
       Rows::put(b.below_units, o, P::select(lanes, zero, Rows::get(b.below_units, o)));
       Rows::put(b.above_units, o, P::select(lanes, zero, Rows::get(b.above_units, o)));
     }

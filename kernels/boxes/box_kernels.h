@@ -32,6 +32,7 @@ struct BoxLayer {
 
 /// A network of one output, or of several, of which its last unit is the difference of two.
 /// units    of all layers
+/// hidden   units of the first layer, if it is not the last one
 /// outputs  of the network itself
 /// widest   inputs or outputs of a layer
 struct BoxNetwork {
@@ -39,6 +40,7 @@ struct BoxNetwork {
   BoxLayer const* layer = nullptr;
   int inputs = 0;
   int units = 0;
+  int hidden = 0;
   int outputs = 1;
   int widest = 0;
   bool straight = true;
@@ -65,7 +67,7 @@ struct InputSpread {
 /// below, above       [inputs] coefficients of lines in the inputs that the output is never below
 ///                    and never above, and their constants [1]
 /// below_units, above_units
-///                    [box_hidden] coefficients of the same lines in what the first layer's units
+///                    [hidden] coefficients of the same lines in what the first layer's units
 ///                    give, before these are replaced by lines of their own
 /// least, most        [1] of the output over the box
 /// possible           [1] 0 where no input of the box keeps all bounds, as is proven
@@ -119,13 +121,8 @@ struct BoxLanes {
   }
 };
 
-/// Units of the first layer, if it is not the last one.
-FL_HD int box_hidden(BoxNetwork const& n) { return n.layers > 1 ? n.layer[0].outputs : 0; }
-
 /// Rows of a block, beside its working memory.
-inline int box_rows(BoxNetwork const& n) {
-  return 8 * n.inputs + 2 * n.units + 2 * box_hidden(n) + 13;
-}
+inline int box_rows(BoxNetwork const& n) { return 8 * n.inputs + 2 * n.units + 2 * n.hidden + 13; }
 
 /// Rows of working memory.
 inline int box_work(BoxNetwork const& n) {
@@ -158,8 +155,8 @@ inline BoxLanes lay_out_boxes(BoxNetwork const& n, int block, double* values, do
   b.breadth = take(n.inputs);
   b.below = take(n.inputs);
   b.above = take(n.inputs);
-  b.below_units = take(box_hidden(n));
-  b.above_units = take(box_hidden(n));
+  b.below_units = take(n.hidden);
+  b.above_units = take(n.hidden);
   b.below_constant = take(1);
   b.above_constant = take(1);
   b.least = take(1);

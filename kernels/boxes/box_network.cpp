@@ -32,6 +32,7 @@ BoundNetwork::BoundNetwork(NetworkView network) {
   shape.terms += 2.0 * shape.inputs;  // to evaluate the lines
   macs_ = macs.get();
   shape.layers = static_cast<int>(layers.size());
+  shape.hidden = shape.layers > 1 ? layers.front().outputs : 0;
   layers_.assign(pairs_.size(), layers);
   for (std::size_t p = 0; p < pairs_.size(); ++p) {
     if (p > 0) {
