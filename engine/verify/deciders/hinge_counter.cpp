@@ -30,7 +30,7 @@ double HingeCounter::above(std::span<AxisRange const> box, AxisParts const& part
   }
   need += kSlack * size;
   if (need < 0.0) return all;
-  if (!(need < span)) return 0.0;
+  if (!(need > kSlack * span && need < span)) return 0.0;
   double const roundings = all < kExact ? 0.0 : kRounding * all;
   return std::max(all - count_short(need) - roundings, 0.0);
 }
