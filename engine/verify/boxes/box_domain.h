@@ -112,6 +112,13 @@ class BoxDomain {
   }
   /// [width] which inputs those are.
   std::vector<int> const& axis_inputs(std::size_t axis) const { return axes_[axis].inputs; }
+  /// What an axis's entry adds to a linear sum of inputs. slopes: [inputs]
+  double added(std::size_t axis, std::int32_t entry, double const* slopes) const {
+    auto const of = values(axis, entry);
+    double sum = 0.0;
+    for (std::size_t k = 0; k < of.size(); ++k) sum += slopes[axes_[axis].inputs[k]] * of[k];
+    return sum;
+  }
   /// Inputs of the attributes under test.
   std::vector<int> const& variant_inputs() const { return variant_inputs_; }
   /// Whether one input takes the entries' values in ascending order.

@@ -35,14 +35,6 @@ double HingeCounter::above(std::span<AxisRange const> box, AxisParts const& part
   return std::max(all - count_short(need) - roundings, 0.0);
 }
 
-double HingeCounter::added(std::size_t axis, std::int32_t entry, double const* slopes) const {
-  auto const& inputs = domain_.axis_inputs(axis);
-  auto const values = domain_.values(axis, entry);
-  double sum = 0.0;
-  for (std::size_t k = 0; k < values.size(); ++k) sum += slopes[inputs[k]] * values[k];
-  return sum;
-}
-
 double HingeCounter::fill(std::span<AxisRange const> box, std::span<std::size_t const> axes,
                           std::size_t p, std::size_t parts, HingeForm const& form, Table& table) {
   std::size_t const hinges = form.hinges.size();
@@ -64,7 +56,7 @@ double HingeCounter::fill(std::span<AxisRange const> box, std::span<std::size_t 
       std::size_t const from = next_rows_.size();
       next_rows_.insert(next_rows_.end(), row_sums_.begin(), row_sums_.end());
       for (std::size_t f = 0; f < width; ++f) {
-        double const add = added(axis, e, slopes_of(f));
+        double const add = domain_.added(axis, e, slopes_of(f));
         for (std::size_t at = from + f; at < next_rows_.size(); at += width) next_rows_[at] += add;
       }
     }
@@ -84,7 +76,7 @@ double HingeCounter::fill(std::span<AxisRange const> box, std::span<std::size_t 
   column_sums_.assign(width * padded, 0.0);
   for (std::size_t f = 0; f < width; ++f) {
     for (std::size_t c = 0; c < columns_.size(); ++c)
-      column_sums_[f * padded + c] = added(longest, columns_[c], slopes_of(f));
+      column_sums_[f * padded + c] = domain_.added(longest, columns_[c], slopes_of(f));
   }
   table.count = row_sums_.size() / width * columns_.size();
   table.sums.resize(table.count + lanes);

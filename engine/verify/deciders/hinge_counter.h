@@ -69,8 +69,6 @@ class HingeCounter {
               std::size_t parts, HingeForm const& form, Table& table);
   /// The same of a part with one axis that has too many entries.
   void take_blocks(std::size_t axis, std::int32_t block, Table& table);
-  /// What slopes of an axis make of an entry, and its magnitude.
-  double added(std::size_t axis, std::int32_t entry, double const* slopes) const;
   /// Bins outside of which there is nothing.
   struct Filled {
     std::size_t first;

@@ -155,13 +155,7 @@ void SeparableFinder::look_at_parts(std::span<AxisRange const> box, AxisParts co
   for (std::size_t p = 0; p < parts.size(); ++p) {
     double variance = 0.0;
     for (std::size_t const a : parts[p]) {
-      auto const& inputs = domain_.axis_inputs(a);
-      auto const added = [&](std::int32_t entry) {
-        auto const values = domain_.values(a, entry);
-        double sum = 0.0;
-        for (std::size_t k = 0; k < values.size(); ++k) sum += unit_.slopes[inputs[k]] * values[k];
-        return sum;
-      };
+      auto const added = [&](std::int32_t entry) { return domain_.added(a, entry, unit_.slopes); };
       double least = added(box[a].first);
       double most = least;
       std::int32_t const by = domain_.ordered(a) ? std::max(box[a].size() - 1, 1) : 1;

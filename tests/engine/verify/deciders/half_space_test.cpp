@@ -14,24 +14,14 @@ namespace {
 double count_above(BoxDomain const& domain, GroupBox const& box, LinearForm const& form,
                    double threshold) {
   double count = 0.0;
-  std::vector<std::int32_t> entries;
-  for (AxisRange const& range : box) entries.push_back(range.first);
-  while (true) {
+  each_point(box, [&](std::vector<std::int32_t> const& entries) {
     double sum = form.constant;
-    for (std::size_t a = 0; a < box.size(); ++a) {
-      auto const values = domain.values(a, entries[a]);
-      for (std::size_t k = 0; k < values.size(); ++k)
-        sum += form.coefficients[static_cast<std::size_t>(domain.axis_inputs(a)[k])] * values[k];
-    }
+    for (std::size_t a = 0; a < box.size(); ++a)
+      sum += domain.added(a, entries[a], form.coefficients.data());
     count += sum > threshold ? 1.0 : 0.0;
-    std::size_t a = box.size();
-    while (a > 0 && entries[a - 1] == box[a - 1].last) {
-      entries[a - 1] = box[a - 1].first;
-      --a;
-    }
-    if (a == 0) return count;
-    ++entries[a - 1];
-  }
+    return true;
+  });
+  return count;
 }
 
 // Coefficients are small integers in every other form, so that many sums lie on the threshold.
