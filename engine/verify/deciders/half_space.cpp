@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "engine/verify/deciders/count_rounding.h"
+
 namespace fairlane {
 namespace {
 
@@ -11,13 +13,10 @@ constexpr std::size_t kBins = 192;
 constexpr std::size_t kMostBins = kBins + 2;  // roundings may lead to one more, and none is short
 constexpr double kMostListed = 128.0;         // sums that are exact, of the shortest axes
 constexpr std::size_t kAtOnce = 8;            // bins, so that the compiler uses wide registers
-constexpr double kSlack = 0x1p-40;            // more than sums of contributions are rounded by
-constexpr double kExact = 0x1p53;             // groups, below which counts are exact
-constexpr double kRounding = 0x1p-40;         // of more groups, more than counts are rounded by
 
 /// How many of 0, unit, ..., (entries - 1) * unit are above x: at least so many.
 inline double multiples_above(double x, double unit, double entries) {
-  double const last_below = std::min(std::max(x / unit * (1.0 + kSlack), -1.0), entries - 1.0);
+  double const last_below = std::min(std::max(x / unit * (1.0 + kCountSlack), -1.0), entries - 1.0);
   return entries - static_cast<double>(static_cast<std::int32_t>(last_below + 1.0));
 }
 
@@ -124,7 +123,7 @@ double HalfSpaceCounter::count(std::span<AxisRange const> box, LinearForm const&
       factor *= part.entries;
     }
   }
-  double const need = limit - least + kSlack * size;
+  double const need = limit - least + kCountSlack * size;
   if (need < 0.0) return domain_.groups(box);
   if (!(need <= span)) return 0.0;
   return factor * count_parts(need, span);
@@ -144,7 +143,7 @@ double HalfSpaceCounter::count_parts(double need, double span) {
   std::size_t const bins = need / bin < static_cast<double>(kBins)
                                ? static_cast<std::size_t>(need / bin) + 2
                                : kMostBins;
-  double const per_rise = (1.0 - kSlack) / bin;
+  double const per_rise = (1.0 - kCountSlack) / bin;
   std::size_t const listed = list_sums();
   std::ranges::fill(groups_, 0.0);
   std::size_t used = 0;
@@ -175,8 +174,7 @@ double HalfSpaceCounter::count_parts(double need, double span) {
     std::fill(next_.begin() + static_cast<std::ptrdiff_t>(bins), next_.end(), 0.0);
     groups_.swap(next_);
   }
-  double const roundings = all < kExact ? 0.0 : kRounding * all;
-  return std::max(all - count_short(need, bin, used) - roundings, 0.0);
+  return at_least_without(all, count_short(need, bin, used));
 }
 
 }  // namespace fairlane

@@ -4,7 +4,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "engine/verify/deciders/count_rounding.h"
+
 namespace fairlane {
+
 HingeCounter::HingeCounter(BoxDomain const& domain)
     : domain_(domain),
       kernels_(box_kernels()),
@@ -28,11 +31,10 @@ double HingeCounter::above(std::span<AxisRange const> box, AxisParts const& part
     span += table.most - table.least;
     all *= table.entries;
   }
-  need += kSlack * size;
+  need += kCountSlack * size;
   if (need < 0.0) return all;
-  if (!(need > kSlack * span && need < span)) return 0.0;
-  double const roundings = all < kExact ? 0.0 : kRounding * all;
-  return std::max(all - count_short(need) - roundings, 0.0);
+  if (!(need > kCountSlack * span && need < span)) return 0.0;
+  return at_least_without(all, count_short(need));
 }
 
 double HingeCounter::fill(std::span<AxisRange const> box, std::span<std::size_t const> axes,
@@ -138,7 +140,7 @@ HingeCounter::Filled HingeCounter::put_in_bins(Table const& table, double per_su
 
 double HingeCounter::count_short(double need) {
   // Sums beyond the last bin suffice whatever is still added: only those that do not are kept.
-  double const per_sum = static_cast<double>(kBins) / need * (1.0 - kSlack);
+  double const per_sum = static_cast<double>(kBins) / need * (1.0 - kCountSlack);
   std::ranges::sort(tables_, {}, &Table::count);
   Filled filled = put_in_bins(tables_.back(), per_sum, groups_);
   for (std::size_t p = 1; p + 1 < tables_.size() && filled.first < filled.end; ++p) {

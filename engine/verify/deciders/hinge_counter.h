@@ -49,9 +49,6 @@ class HingeCounter {
 
  private:
   static constexpr std::size_t kBins = 256;
-  static constexpr double kSlack = 0x1p-40;     // more than sums are rounded by
-  static constexpr double kExact = 0x1p53;      // groups, below which counts are exact
-  static constexpr double kRounding = 0x1p-40;  // of more, more than counts are rounded by
 
   /// What the entries of a part add.
   /// sums   [entries] or of blocks of them the least, with room for a register behind them

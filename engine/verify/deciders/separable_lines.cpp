@@ -19,47 +19,45 @@ double middle(BoxMemory const& memory, int lane, int input) {
 }  // namespace
 
 SeparableLines SeparableFinder::find(LaneBounds& bounds, int lane, std::span<AxisRange const> box,
-                                     OutputLines const& of) {
+                                     OutputLines const& lines) {
   BoxNetwork const& network = bounds.network();
   if (network.layers < 2 || !network.layer[0].straight) return {};
-  // What is below 0 by less than what is above it is a line and a positive part.
-  double const slope = network.layer[0].slope;
-  if (!(slope >= 0.0 && slope < 1.0)) return {};
-  if (!pays(bounds, lane, of, 1.0 - slope)) return {};
+  // What rises less below 0 than above it is a line and a positive part.
+  double const bend = 1.0 - network.layer[0].slope;
+  if (!(bend > 0.0 && bend <= 1.0) || !pays(bounds, lane, lines, bend)) return {};
   BoxMemory& memory = bounds.memory();
   BoxLanes const& b = memory.get();
-  SeparableLines lines;
-  double size_below = 0.0;
-  double size_above = 0.0;
-  double lost_below = 0.0;
-  double lost_above = 0.0;
-  begin(bounds, lane, 1.0, b.below, b.below_constant, lines.below, size_below);
-  begin(bounds, lane, -1.0, b.above, b.above_constant, lines.above, size_above);
-  for (int u = 0; u < network.layer[0].outputs; ++u) {
-    double const below = (slope - 1.0) * memory.at(b.below_units, u, lane);
-    double const above = (1.0 - slope) * memory.at(b.above_units, u, lane);
-    if (!(below > 0.0 || above > 0.0)) continue;
+  Draft below = draft(bounds, lane, 1.0, b.below, b.below_constant);
+  Draft above = draft(bounds, lane, -1.0, b.above, b.above_constant);
+  SeparableLines found;
+  for (int u = 0; u < network.hidden; ++u) {
+    double const in_below = -bend * memory.at(b.below_units, u, lane);
+    double const in_above = bend * memory.at(b.above_units, u, lane);
+    unit_.low = memory.at(b.sum_low, u, lane);
+    unit_.high = memory.at(b.sum_high, u, lane);
+    if (!(in_below > 0.0 || in_above > 0.0) || !(unit_.low < 0.0 && unit_.high > 0.0)) continue;
+    if (found.parts.empty()) found.parts = part(bounds, lane, box, lines);
     look_at(bounds, lane, u);
-    if (!(unit_.low < 0.0 && unit_.high > 0.0)) continue;
-    if (lines.parts.empty()) lines.parts = part(bounds, lane, box, of);
-    look_at_parts(box, lines.parts);
-    if (below > 0.0) lost_below += bend(below, network.inputs, lines.below, size_below);
-    if (above > 0.0) lost_above += bend(above, network.inputs, lines.above, size_above);
+    look_at_parts(box, found.parts);
+    if (in_below > 0.0) replace_chord(in_below, below);
+    if (in_above > 0.0) replace_chord(in_above, above);
   }
-  if (lines.below.hinges.empty() && lines.above.hinges.empty()) return lines;
-  end(bounds, lane, lines.below, size_below);
-  end(bounds, lane, lines.above, size_above);
+  if (below.form.hinges.empty() && above.form.hinges.empty()) return {};
   auto const mean = [&](std::vector<double> const& coefficients, double constant) {
     double sum = constant;
     for (std::size_t k = 0; k < coefficients.size(); ++k)
       sum += coefficients[k] * middle(memory, lane, static_cast<int>(k));
     return sum;
   };
-  lines.gain = mean(lines.below.coefficients, lines.below.constant) - lost_below -
-               mean(of.below, of.below_constant) +
-               mean(lines.above.coefficients, lines.above.constant) - lost_above +
-               mean(of.above, of.above_constant);
-  return lines;
+  auto const end = [&](Draft& side) {
+    finish(bounds, lane, side);
+    return mean(side.form.coefficients, side.form.constant) - side.lost;
+  };
+  found.gain = end(below) - mean(lines.below, lines.below_constant) + end(above) +
+               mean(lines.above, lines.above_constant);
+  found.below = std::move(below.form);
+  found.above = std::move(above.form);
+  return found;
 }
 
 bool SeparableFinder::pays(LaneBounds& bounds, int lane, OutputLines const& lines,
@@ -83,14 +81,16 @@ bool SeparableFinder::pays(LaneBounds& bounds, int lane, OutputLines const& line
   return bend * chords > kPays * width;
 }
 
-void SeparableFinder::begin(LaneBounds& bounds, int lane, double sign, double* coefficients,
-                            double* constant, HingeForm& form, double& size) const {
+SeparableFinder::Draft SeparableFinder::draft(LaneBounds& bounds, int lane, double sign,
+                                              double* coefficients, double* constant) const {
   BoxMemory& memory = bounds.memory();
-  form.coefficients.resize(static_cast<std::size_t>(bounds.network().inputs));
-  for (std::size_t k = 0; k < form.coefficients.size(); ++k)
-    form.coefficients[k] = sign * memory.at(coefficients, static_cast<int>(k), lane);
-  form.constant = sign * memory.at(constant, 0, lane);
-  size = std::abs(form.constant);
+  Draft side;
+  side.form.coefficients.resize(static_cast<std::size_t>(bounds.network().inputs));
+  for (std::size_t k = 0; k < side.form.coefficients.size(); ++k)
+    side.form.coefficients[k] = sign * memory.at(coefficients, static_cast<int>(k), lane);
+  side.form.constant = sign * memory.at(constant, 0, lane);
+  side.size = std::abs(side.form.constant);
+  return side;
 }
 
 AxisParts SeparableFinder::part(LaneBounds& bounds, int lane, std::span<AxisRange const> box,
@@ -127,8 +127,6 @@ void SeparableFinder::look_at(LaneBounds& bounds, int lane, int unit) {
   BoxMemory& memory = bounds.memory();
   BoxLanes const& b = memory.get();
   BoxLayer const& layer = bounds.network().layer[0];
-  unit_.low = memory.at(b.sum_low, unit, lane);
-  unit_.high = memory.at(b.sum_high, unit, lane);
   unit_.slopes = layer.transposed + static_cast<long>(unit) * layer.inputs;
   unit_.bias = layer.bias[unit];
   unit_.size = layer.bias_magnitudes[unit];
@@ -173,28 +171,31 @@ void SeparableFinder::look_at_parts(std::span<AxisRange const> box, AxisParts co
   }
 }
 
-double SeparableFinder::bend(double weight, int inputs, HingeForm& form, double& size) const {
-  if (!(unit_.deviation > 0.0)) return 0.0;
+void SeparableFinder::replace_chord(double weight, Draft& side) const {
+  if (!(unit_.deviation > 0.0)) return;
   double const chord = unit_.high / (unit_.high - unit_.low);
   // The mean positive part of what is spread normally, nearly: at its mean 0.4 of the deviation.
   double const far = unit_.centre / unit_.deviation;
   double const positive = unit_.deviation * (far + std::sqrt(far * far + 0.64)) / 2.0;
-  if (!(positive < chord * (unit_.centre - unit_.low))) return 0.0;
-  for (int k = 0; k < inputs; ++k)
-    form.coefficients[static_cast<std::size_t>(k)] += weight * chord * unit_.slopes[k];
+  if (!(positive < chord * (unit_.centre - unit_.low))) return;
+  HingeForm& form = side.form;
+  for (std::size_t k = 0; k < form.coefficients.size(); ++k)
+    form.coefficients[k] += weight * chord * unit_.slopes[k];
   form.constant += weight * (chord * (unit_.bias - unit_.low) - unit_.error);
-  size += weight * (unit_.size + std::abs(unit_.low));
+  side.size += weight * (unit_.size + std::abs(unit_.low));
+  side.lost += weight * positive;
   form.hinges.push_back({weight, unit_.slopes});
   for (std::size_t p = 0; p < unit_.middles.size(); ++p) {
     double const share = unit_.deviations[p] / unit_.deviation;
     form.shifts.push_back(share * unit_.centre - unit_.middles[p]);
   }
-  return weight * positive;
 }
 
-void SeparableFinder::end(LaneBounds& bounds, int lane, HingeForm& form, double size) const {
+void SeparableFinder::finish(LaneBounds& bounds, int lane, Draft& side) const {
   BoxMemory& memory = bounds.memory();
   BoxLanes const& b = memory.get();
+  HingeForm& form = side.form;
+  double size = side.size;
   for (std::size_t k = 0; k < form.coefficients.size(); ++k) {
     int const input = static_cast<int>(k);
     size += std::abs(form.coefficients[k]) * std::max(std::abs(memory.at(b.low, input, lane)),

@@ -60,22 +60,30 @@ class SeparableFinder {
     std::vector<double> middles;
     std::vector<double> deviations;
   };
+  /// A form that is made.
+  /// size  of magnitudes that are added up
+  /// lost  by the hinges, about, as a mean over the groups
+  struct Draft {
+    HingeForm form;
+    double size = 0.0;
+    double lost = 0.0;
+  };
   /// Whether chords make enough of what lies between the lines.
-  /// bend  by how much more a unit's slope is above 0 than below
+  /// bend  by how much more a unit rises above 0 than below
   bool pays(LaneBounds& bounds, int lane, OutputLines const& lines, double bend) const;
-  /// A form that is the line's yet, and bounds of its magnitudes.
-  void begin(LaneBounds& bounds, int lane, double sign, double* coefficients, double* constant,
-             HingeForm& form, double& size) const;
+  /// A line, or the negative of one.
+  Draft draft(LaneBounds& bounds, int lane, double sign, double* coefficients,
+              double* constant) const;
   /// The axes in few parts, those that lines are loosest along together.
   AxisParts part(LaneBounds& bounds, int lane, std::span<AxisRange const> box,
                  OutputLines const& lines);
   void look_at(LaneBounds& bounds, int lane, int unit);
   void look_at_parts(std::span<AxisRange const> box, AxisParts const& parts);
   /// Puts the parts' positive parts in the place of the unit's chord, which a form loses `weight`
-  /// times, if that is closer. Returns what it loses by them, about, as a mean over the groups.
-  double bend(double weight, int inputs, HingeForm& form, double& size) const;
+  /// times, if that is closer.
+  void replace_chord(double weight, Draft& side) const;
   /// Takes what variants may add, and roundings, from a form's constant.
-  void end(LaneBounds& bounds, int lane, HingeForm& form, double size) const;
+  void finish(LaneBounds& bounds, int lane, Draft& side) const;
 
   BoxDomain const& domain_;
   Unit unit_;
