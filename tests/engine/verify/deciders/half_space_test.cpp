@@ -5,7 +5,7 @@
 #include <string>
 
 #include "kernels/backend.h"
-#include "tests/kernels/random_subject.h"
+#include "tests/engine/verify/deciders/counted_boxes.h"
 
 namespace fairlane {
 namespace {
@@ -30,24 +30,13 @@ TEST(HalfSpaceCounter, CountsNoneTooManyAndFewTooFew) {
   double true_count = 0.0;
   int exact = 0;
   for (std::uint32_t seed = 1; seed <= 40; ++seed) {
-    RandomSubject::Shape shape;
-    shape.attributes = 5;
-    shape.counts = {2};
-    shape.encoded = seed % 2 == 0;
-    shape.seed = seed;
-    shape.range = 3 + static_cast<int>(seed % 12);
-    shape.widths = {3, 1};
-    RandomSubject subject(shape);
+    RandomSubject subject(counted_shape(seed));
     auto const backend = make_cpu_backend(subject.view, {});
     BoxDomain const domain(subject.view, backend->subject(), free_lists(subject.view));
     HalfSpaceCounter counter(domain);
     SCOPED_TRACE("seed " + std::to_string(seed));
     for (int i = 0; i < 50; ++i) {
-      GroupBox box = domain.whole();
-      for (AxisRange& range : box) {
-        range.first = subject.uniform(0, range.last);
-        range.last = subject.uniform(range.first, range.last);
-      }
+      GroupBox const box = counted_box(subject, domain.whole());
       std::vector<double> coefficients(static_cast<std::size_t>(domain.inputs()), 0.0);
       bool const integers = i % 2 == 0;
       for (std::size_t a = 0; a < domain.axes(); ++a) {

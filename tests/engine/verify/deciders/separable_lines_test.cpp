@@ -7,7 +7,7 @@
 
 #include "engine/verify/deciders/line_gaps.h"
 #include "kernels/backend.h"
-#include "tests/kernels/random_subject.h"
+#include "tests/engine/verify/deciders/counted_boxes.h"
 
 namespace fairlane {
 namespace {
@@ -31,25 +31,6 @@ double value_of(BoxDomain const& domain, AxisParts const& parts, HingeForm const
   return sum;
 }
 
-RandomSubject::Shape shape_of(std::uint32_t seed) {
-  RandomSubject::Shape shape;
-  shape.attributes = 5;
-  shape.counts = {2};
-  shape.encoded = seed % 2 == 0;
-  shape.seed = seed;
-  shape.range = 3 + static_cast<int>(seed % 12);
-  shape.widths = {3, 1};
-  return shape;
-}
-
-GroupBox random_box(RandomSubject& subject, GroupBox box) {
-  for (AxisRange& range : box) {
-    range.first = subject.uniform(0, range.last);
-    range.last = subject.uniform(range.first, range.last);
-  }
-  return box;
-}
-
 /// Forms whose hinges are anything, in parts that are anything. single: of one axis each
 void count_random_forms(RandomSubject::Shape const& shape, int forms, bool single, double& counted,
                         double& true_count) {
@@ -59,7 +40,7 @@ void count_random_forms(RandomSubject::Shape const& shape, int forms, bool singl
   HingeCounter counter(domain);
   auto const number = [&] { return subject.uniform(-300, 300) / 100.0; };
   for (int i = 0; i < forms; ++i) {
-    GroupBox const box = random_box(subject, domain.whole());
+    GroupBox const box = counted_box(subject, domain.whole());
     AxisParts parts(single ? box.size() : static_cast<std::size_t>(subject.uniform(1, 3)));
     for (std::size_t a = 0; a < box.size(); ++a) parts[a % parts.size()].push_back(a);
     std::vector<std::vector<double>> slopes(static_cast<std::size_t>(subject.uniform(0, 4)));
@@ -96,7 +77,7 @@ TEST(HingeCounter, CountsNoneTooManyAndFewTooFew) {
   double true_count = 0.0;
   for (std::uint32_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    count_random_forms(shape_of(seed), 50, false, counted, true_count);
+    count_random_forms(counted_shape(seed), 50, false, counted, true_count);
     if (testing::Test::HasFatalFailure()) return;
   }
   EXPECT_GT(counted, 0.95 * true_count);
@@ -108,7 +89,7 @@ TEST(HingeCounter, CountsAlongLongAxes) {
   double true_count = 0.0;
   for (std::uint32_t seed = 1; seed <= 6; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    RandomSubject::Shape shape = shape_of(seed);
+    RandomSubject::Shape shape = counted_shape(seed);
     shape.attributes = 3;
     shape.range = 2600;
     shape.encoded = false;
@@ -124,7 +105,7 @@ TEST(SeparableLines, EncloseTheOutputOfEveryMember) {
   double estimated = 0.0;
   for (std::uint32_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    RandomSubject::Shape shape = shape_of(seed);
+    RandomSubject::Shape shape = counted_shape(seed);
     shape.counts = {seed % 3 == 0 ? 3 : 2};
     shape.activation = seed % 5 == 0 ? Activation::kLeakyRelu : Activation::kRelu;
     shape.scale = 2.0F;
@@ -140,7 +121,7 @@ TEST(SeparableLines, EncloseTheOutputOfEveryMember) {
     std::vector<int> variants;
     for (int v = 0; v < domain.variants(); ++v) variants.push_back(v);
     for (int i = 0; i < 20; ++i) {
-      GroupBox const box = random_box(subject, domain.whole());
+      GroupBox const box = counted_box(subject, domain.whole());
       bounds.load(0, box, variants);
       bounds.bound(1);
       OutputLines lines = bounds.read(0);
