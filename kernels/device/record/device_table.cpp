@@ -14,20 +14,44 @@ namespace {
 constexpr std::int64_t kSlotsAtOnce = 1 << 20;  // on their way to the host
 constexpr std::int64_t kFewestSlots = 1 << 10;  // with no memory for these a run is hopeless
 
-/// What slots pass through on their way to the host, `piece` at a time.
-struct SlotPiece {
-  SlotPiece(Device& device, std::int64_t slots, int slot_words)
-      : piece(static_cast<std::uint64_t>(slots)),
-        mark(device, piece),
-        list(device, piece),
-        count(device, 1),
-        gathered(device, piece * static_cast<std::uint64_t>(slot_words)),
-        relay(device, gathered.size()) {}
+/// Lists the slots of a part, `piece` slots of a table at a time.
+struct OwnedList {
+  OwnedList(Device& on, std::int64_t slots)
+      : device(on),
+        piece(static_cast<std::uint64_t>(slots)),
+        mark(on, piece),
+        list(on, piece),
+        count(on, 1) {}
 
+  /// Lists, and counts on the device, those of the piece that begins at owned.first.
+  void find(MarkOwned owned) {
+    owned.mark = mark.data();
+    std::uint64_t const left = owned.set.capacity - static_cast<std::uint64_t>(owned.first);
+    Range const all{static_cast<std::int64_t>(std::min(piece, left)), nullptr};
+    device.run(owned, all);
+    device.compact(mark.data(), all, list.data(), count.data());
+  }
+  /// Waits for the device.
+  std::size_t found() {
+    std::int32_t n = 0;
+    device.download(&n, count.data(), sizeof n);
+    return static_cast<std::size_t>(n);
+  }
+
+  Device& device;
   std::uint64_t piece;
   DeviceArray<std::uint8_t> mark;
   DeviceArray<std::int32_t> list;
   DeviceArray<std::int32_t> count;
+};
+
+/// What they pass through on their way to the host.
+struct SlotPiece : OwnedList {
+  SlotPiece(Device& on, std::int64_t slots, int slot_words)
+      : OwnedList(on, slots),
+        gathered(on, piece * static_cast<std::uint64_t>(slot_words)),
+        relay(on, gathered.size()) {}
+
   DeviceArray<std::uint64_t> gathered;
   Relay<std::uint64_t> relay;
 };
@@ -53,8 +77,9 @@ DeviceTable::DeviceTable(Device& device, KeyLayout const& keys, int variants, in
                                  label_bits + kVisitFlagBits <=
                              64;
   constexpr std::uint64_t kLeastBytes = 1ULL << 16;
+  int const told_words = parts_ > 1 ? 1 : 0;
   std::uint64_t const slot_bytes =
-      static_cast<std::uint64_t>(set_.slot_words()) * sizeof(std::uint64_t);
+      static_cast<std::uint64_t>(set_.slot_words() + told_words) * sizeof(std::uint64_t);
   std::uint64_t const least = std::bit_floor(kLeastBytes / slot_bytes);
   max_capacity_ = std::max(least, std::bit_floor(limit_bytes / slot_bytes));
   counters_ = DeviceArray<std::uint64_t>(device_, VisitSet::kCounterWords);
@@ -102,8 +127,10 @@ bool DeviceTable::grow(std::uint64_t capacity) {
   larger.capacity = capacity;
   std::size_t const words = capacity * static_cast<std::uint64_t>(set_.slot_words());
   DeviceArray<std::uint64_t> slots;
+  DeviceArray<std::uint64_t> told;
   try {
     slots = DeviceArray<std::uint64_t>(device_, words);
+    if (parts_ > 1) told = DeviceArray<std::uint64_t>(device_, capacity);
   } catch (Error const& error) {
     if (error.code() != ExitCode::kMemory) throw;
     if (set_.capacity > 0 && capacity / 2 > set_.capacity) {
@@ -114,37 +141,36 @@ bool DeviceTable::grow(std::uint64_t capacity) {
     return false;
   }
   device_.zero(slots.data(), words * sizeof(std::uint64_t));
+  if (parts_ > 1) device_.zero(told.data(), capacity * sizeof(std::uint64_t));
   larger.slots = slots.data();
-  if (set_.capacity > 0)
-    device_.run(RehashSlots{set_, larger}, {static_cast<std::int64_t>(set_.capacity), nullptr});
+  if (set_.capacity > 0) {
+    device_.run(RehashSlots{set_, larger, told_.data(), told.data()},
+                {static_cast<std::int64_t>(set_.capacity), nullptr});
+  }
   device_.synchronize();  // before the old memory goes
   set_ = larger;
   slots_ = std::move(slots);
+  told_ = std::move(told);
   return true;
 }
 
 template <class Take>
-void DeviceTable::for_each_owned(int part, Take const& take) const {
+void DeviceTable::for_each_owned(int part, std::uint64_t* told, Take const& take) const {
   auto const slot_words = static_cast<std::uint64_t>(set_.slot_words());
   SlotPiece via = for_slots(set_.capacity, [&](std::int64_t slots) {
     return SlotPiece(device_, slots, set_.slot_words());
   });
-  std::uint64_t const piece = via.piece;
   auto const gather = [&](std::uint64_t begin) {
     auto const first = static_cast<std::int64_t>(begin);
-    Range const all{static_cast<std::int64_t>(std::min(piece, set_.capacity - begin)), nullptr};
-    device_.run(MarkOwned{set_, first, parts_, part, via.mark.data()}, all);
-    device_.compact(via.mark.data(), all, via.list.data(), via.count.data());
-    device_.run(GatherSlots{set_, first, via.list.data(), via.gathered.data()},
-                {all.most, via.count.data()});
-    std::int32_t found = 0;
-    device_.download(&found, via.count.data(), sizeof found);
-    return static_cast<std::size_t>(found);
+    via.find(MarkOwned{set_, told, first, parts_, part, nullptr});
+    device_.run(GatherSlots{set_, told, first, via.list.data(), via.gathered.data()},
+                {static_cast<std::int64_t>(via.piece), via.count.data()});
+    return via.found();
   };
   auto const take_words = [&](std::span<std::uint64_t const> words) {
     if (!words.empty()) take(words.data(), words.size() / slot_words);
   };
-  for (std::uint64_t begin = 0; begin < set_.capacity; begin += piece) {
+  for (std::uint64_t begin = 0; begin < set_.capacity; begin += via.piece) {
     std::size_t const n = gather(begin);
     auto const before = via.relay.wait();
     via.relay.send(via.gathered.data(), n * slot_words);
@@ -155,12 +181,17 @@ void DeviceTable::for_each_owned(int part, Take const& take) const {
 
 std::uint64_t DeviceTable::size() const {
   if (parts_ == 1) return counter(0);
-  std::uint64_t owned = 0;
-  for_each_owned(part_, [&](std::uint64_t const*, std::size_t n) { owned += n; });
-  return owned;
+  OwnedList owned =
+      for_slots(set_.capacity, [&](std::int64_t slots) { return OwnedList(device_, slots); });
+  std::uint64_t sum = 0;
+  for (std::uint64_t begin = 0; begin < set_.capacity; begin += owned.piece) {
+    owned.find(MarkOwned{set_, nullptr, static_cast<std::int64_t>(begin), parts_, part_, nullptr});
+    sum += owned.found();
+  }
+  return sum;
 }
 
-void DeviceTable::exchange(DeviceTable& other, VisitSink const& overflow) const {
+std::uint64_t DeviceTable::exchange(DeviceTable& other, VisitSink const& overflow) {
   auto const slot_words = static_cast<std::size_t>(set_.slot_words());
   auto const incoming = for_slots(set_.capacity, [&](std::int64_t slots) {
     return DeviceArray<std::uint64_t>(other.device_, static_cast<std::size_t>(slots) * slot_words);
@@ -175,10 +206,13 @@ void DeviceTable::exchange(DeviceTable& other, VisitSink const& overflow) const 
     other.device_.run(MergeSlots{other.set_, incoming.data()},
                       {static_cast<std::int64_t>(n), nullptr});
   };
-  for_each_owned(other.part_, [&](std::uint64_t const* slots, std::size_t n) {
+  std::uint64_t told = 0;
+  for_each_owned(other.part_, told_.data(), [&](std::uint64_t const* slots, std::size_t n) {
     for (std::size_t at = 0; at < n; at += most)
       take(slots + at * slot_words, std::min(most, n - at));
+    told += n;
   });
+  return told;
 }
 
 void DeviceTable::hand_out(std::uint64_t const* slots, std::size_t count,
@@ -198,7 +232,7 @@ void DeviceTable::hand_out(std::uint64_t const* slots, std::size_t count,
 }
 
 void DeviceTable::collect(VisitSink const& sink) const {
-  for_each_owned(part_,
+  for_each_owned(part_, nullptr,
                  [&](std::uint64_t const* slots, std::size_t n) { hand_out(slots, n, sink); });
 }
 

@@ -27,9 +27,10 @@ class DeviceTable {
   bool can_take(std::uint64_t inserts);
   /// Grows at once to hold about that many inputs, as far as memory allows.
   void reserve(double inputs);
-  /// Tells the other table what this one knows of the inputs that belong to it; hands what that has
-  /// no room for to the sink. No kernel runs on either device meanwhile.
-  void exchange(DeviceTable& other, VisitSink const& overflow) const;
+  /// Tells the other table what this one has learned, since it last did, of the inputs that belong
+  /// to it; hands what that has no room for to the sink. No kernel runs on either device meanwhile.
+  /// Returns the inputs that it told of.
+  std::uint64_t exchange(DeviceTable& other, VisitSink const& overflow);
 
   VisitSet const& set() const { return set_; }
   /// Those that belong to this part and whose finders are below the cut, for kernels.
@@ -40,7 +41,7 @@ class DeviceTable {
   std::uint64_t last_hits() const { return last_hits_.load(std::memory_order_relaxed); }
   /// Waits for the device.
   void refresh() { last_hits_.store(counter(1), std::memory_order_relaxed); }
-  std::uint64_t bytes() const { return slots_.size() * sizeof(std::uint64_t); }
+  std::uint64_t bytes() const { return (slots_.size() + told_.size()) * sizeof(std::uint64_t); }
   /// Hands out the inputs that belong to this part.
   void collect(VisitSink const& sink) const;
 
@@ -49,8 +50,9 @@ class DeviceTable {
   std::uint64_t room() const { return set_.capacity - set_.capacity / 4; }
   bool grow(std::uint64_t capacity);
   /// Calls take(slots, count) with the slots that belong to a part, on the host, some at a time.
+  /// told  leaves out what that part was told, and notes it; null: neither
   template <class Take>
-  void for_each_owned(int part, Take const& take) const;
+  void for_each_owned(int part, std::uint64_t* told, Take const& take) const;
   /// Slots as visits.
   void hand_out(std::uint64_t const* slots, std::size_t count, VisitSink const& sink) const;
 
@@ -62,6 +64,7 @@ class DeviceTable {
   std::atomic<std::uint64_t> last_hits_{0};
   VisitSet set_;
   DeviceArray<std::uint64_t> slots_;
+  DeviceArray<std::uint64_t> told_;  // [capacity] finders as their owners know them, of several
   DeviceArray<std::uint64_t> counters_;
 };
 

@@ -229,19 +229,27 @@ struct MarkTested {
 };
 
 /// Copies the occupied slots of a record into a larger one.
+/// told, told_to  [capacity] of either; null: one part has all inputs
 struct RehashSlots {
   VisitSet from;
   VisitSet to;
+  std::uint64_t const* told;
+  std::uint64_t* told_to;
 
   FL_HD void operator()(std::int64_t i) const {
     std::uint64_t const* slot = from.slots + i * from.slot_words();
-    if (slot[0] != 0) to.adopt(slot);
+    if (slot[0] == 0) return;
+    std::uint64_t const at = to.adopt(slot);
+    if (told != nullptr) told_to[at] = told[i];
   }
 };
 
 /// Marks the occupied slots, from slot `first` on, whose inputs belong to one part of several.
+/// told  [capacity] of the finders in the slots, what that part knows: those are left out; null:
+///       none
 struct MarkOwned {
   VisitSet set;
+  std::uint64_t const* told;
   std::int64_t first;
   int parts;
   int part;
@@ -249,13 +257,17 @@ struct MarkOwned {
 
   FL_HD void operator()(std::int64_t i) const {
     std::uint64_t const* slot = set.slots + (first + i) * set.slot_words();
-    mark[i] = slot[0] != 0 && set.owner(slot, parts) == part ? 1 : 0;
+    bool const known = told != nullptr && told[first + i] == slot[1];
+    mark[i] = slot[0] != 0 && !known && set.owner(slot, parts) == part ? 1 : 0;
   }
 };
 
-/// Copies listed slots, counted from slot `first`, side by side. slots [..][slot_words]
+/// Copies listed slots, counted from slot `first`, side by side.
+/// told   [capacity] notes their finders; null: nowhere
+/// slots  [..][slot_words]
 struct GatherSlots {
   VisitSet set;
+  std::uint64_t* told;
   std::int64_t first;
   std::int32_t const* list;
   std::uint64_t* slots;
@@ -264,6 +276,7 @@ struct GatherSlots {
     int const words = set.slot_words();
     std::uint64_t const* slot = set.slots + (first + list[i]) * words;
     for (int w = 0; w < words; ++w) slots[i * words + w] = slot[w];
+    if (told != nullptr) told[first + list[i]] = slot[1];
   }
 };
 

@@ -208,14 +208,14 @@ struct VisitSet {
   }
 
   /// Copies an occupied slot of another set of the same shape into this one, which does not hold
-  /// its input.
-  FL_HD void adopt(std::uint64_t const* from) const {
+  /// its input. Returns its place.
+  FL_HD std::uint64_t adopt(std::uint64_t const* from) const {
     std::uint64_t const h = slot_hash(from);
     for (std::uint64_t at = h >> shift();; at = (at + 1) & (capacity - 1)) {
       std::uint64_t* const slot = slots + at * static_cast<std::uint64_t>(slot_words());
       if (atomic_claim(slot, 0, from[0]) != 0) continue;
       for (int w = 1; w < slot_words(); ++w) slot[w] = from[w];
-      return;
+      return at;
     }
   }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -145,20 +146,20 @@ class FullDevice : public ::testing::Test {
     keys.narrow_groups = kInputs;
     return keys;
   }
-  static DeviceFaults faults() {
+  static DeviceFaults faults(std::uint64_t table) {
     DeviceFaults faults;
-    faults.memory = kTable + kLeft;
+    faults.memory = table + kLeft;
     return faults;
   }
   /// Inputs 0, step, 2 * step, ...
   static void fill(DeviceTable& table, std::uint64_t step) {
     table.reserve(kInputs);
-    ASSERT_EQ(table.bytes(), kTable);
+    ASSERT_GE(table.bytes(), kTable);
     ASSERT_TRUE(table.make_room(kInputs / step));
     for (std::uint64_t key = 0; key < kInputs; key += step)
       table.set().insert({&key, 1}, 0, 0, 0, key);
   }
-  TestDevice device_{small_limits(), faults()};
+  TestDevice device_{small_limits(), faults(kTable)};
 };
 
 TEST_F(FullDevice, HandsOutItsRecordInSmallerPieces) {
@@ -175,15 +176,56 @@ TEST_F(FullDevice, HandsOutItsRecordInSmallerPieces) {
 }
 
 TEST_F(FullDevice, TellsAnotherInSmallerPieces) {
-  TestDevice other_device(small_limits(), faults());
-  DeviceTable table(device_, keys(), 1, 0, kTable, 0, 2);
-  DeviceTable other(other_device, keys(), 1, 0, kTable, 1, 2);
+  constexpr std::uint64_t kBoth = kTable + kTable / 2;  // with what others were told
+  TestDevice device(small_limits(), faults(kBoth));
+  TestDevice other_device(small_limits(), faults(kBoth));
+  DeviceTable table(device, keys(), 1, 0, kBoth, 0, 2);
+  DeviceTable other(other_device, keys(), 1, 0, kBoth, 1, 2);
   fill(table, 1);
   fill(other, 3);
   auto const full = [](Visits const& visits) { FAIL() << visits.count << " had no room"; };
   table.exchange(other, full);
   other.exchange(table, full);
   EXPECT_EQ(table.size() + other.size(), kInputs);
+}
+
+TEST(DeviceTable, TellsAnotherOnlyWhatIsNew) {
+  constexpr std::uint64_t kInputs = 3'000;
+  KeyLayout keys;
+  keys.narrow_groups = 2 * kInputs;
+  TestDevice device{small_limits()};
+  DeviceTable table(device, keys, 1, 0, 1 << 20, 0, 2);
+  DeviceTable other(device, keys, 1, 0, 1 << 20, 1, 2);
+  auto const visit = [&](std::uint64_t key, std::uint64_t finder) {
+    ASSERT_TRUE(table.make_room(1));
+    table.set().insert({&key, 1}, 0, 0, 0, finder);
+  };
+  auto const tell = [&] { return table.exchange(other, [](Visits const&) { FAIL(); }); };
+  std::map<std::uint64_t, std::uint64_t> expected;  // finder of a key that is the other's
+  auto const is_there = [&] {
+    std::map<std::uint64_t, std::uint64_t> found;
+    other.collect([&](Visits const& visits) {
+      for (std::size_t i = 0; i < visits.count; ++i) found[visits.group[i]] = visits.finder[i];
+    });
+    return found;
+  };
+  for (std::uint64_t key = 0; key < kInputs; ++key) visit(key, kInputs + key);
+  std::uint64_t const first = tell();
+  EXPECT_EQ(first, is_there().size());
+  EXPECT_EQ(first + table.size(), kInputs);
+  EXPECT_EQ(tell(), 0U);
+
+  // Lower finders are news, higher ones are not, and a larger table remembers what was told.
+  std::set<std::uint64_t> lowered;
+  for (auto const& [key, finder] : is_there()) {
+    expected[key] = key % 7 == 0 ? key : finder;
+    if (key % 7 == 0) lowered.insert(key);
+  }
+  table.reserve(4 * kInputs);
+  for (std::uint64_t key = 0; key < kInputs; ++key) visit(key, key % 7 == 0 ? key : 3 * kInputs);
+  EXPECT_EQ(tell(), lowered.size());
+  EXPECT_EQ(is_there(), expected);
+  EXPECT_EQ(tell(), 0U);
 }
 
 TEST(LessMemory, HalvesUntilThereIsEnough) {
