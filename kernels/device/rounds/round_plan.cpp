@@ -10,7 +10,8 @@ namespace fairlane {
 
 namespace {
 
-constexpr int kFewWarps = 3;  // below that, a kernel for each stage is the better choice
+constexpr int kFewWarps = 3;   // below that, a kernel for each stage is the better choice
+constexpr int kBusyWarps = 8;  // two for each of a multiprocessor's schedulers, as good as more
 
 /// Few lanes are spread over windows of their own, two for each of a multiprocessor's schedulers.
 constexpr int kSpreadWindows = 8;
@@ -83,10 +84,13 @@ RoundPlan make_round_plan(Subject const& subject, RoundNeeds needs, ArenaView co
     int best = 0;
     int least = 0;
     for (auto const& [members, cost] : kTogether) {
+      if (!fits(members)) continue;
       int const evaluated = (subject.variants + members - 1) / members * members;
-      if (!fits(members) || (best > 0 && evaluated * cost >= least)) continue;
+      // Up to so many warps each waits nearly always: half as many take twice as long.
+      int const time = evaluated * cost * kBusyWarps / std::min(plan.warps, kBusyWarps);
+      if (best > 0 && time >= least) continue;
       best = members;
-      least = evaluated * cost;
+      least = time;
     }
     plan.on_chip = best > 0 && fits(best);
     if (!plan.on_chip) return plan;
