@@ -223,9 +223,13 @@ TEST(RoundPlan, EvaluatesMembersTogether) {
   };
   constexpr int kNotOnChip = -1;
   Row const table[] = {
-      {kCensus, 4, 1000, kSpreadMembers}, {kCensus, 40, 1000, 4},
-      {kCensus, 4, 1 << 20, 4},           {kCensus, 9, 1 << 20, 4},
-      {kCensus, 2, 1 << 20, 2},           {kThousand, 4, 1 << 20, kNotOnChip},
+      {kCensus, 4, 1000, kSpreadMembers},
+      {kCensus, 40, 1000, 4},
+      {kCensus, 4, 1 << 20, 4},
+      {kCensus, 9, 1 << 20, 2},
+      {kCensus, 2, 1 << 20, 2},
+      {kAdult, 9, 1 << 20, 2},
+      {kThousand, 4, 1 << 20, kNotOnChip},
   };
   for (auto const& row : table) {
     SCOPED_TRACE(text(row.widths) + ", " + std::to_string(row.variants) + " variants, " +
