@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "engine/config/config_keys.h"
 
 namespace fairlane {
 struct Arguments::Parser {
@@ -40,6 +41,13 @@ struct Arguments::Parser {
     app.allow_extras();
   }
 
+  /// For an option that is a key of the configuration, where the command sets those.
+  std::string set_hint(std::string const& flag) const {
+    bool const is_key = flag.starts_with("--") && find_key(flag.substr(2)) != nullptr;
+    if (!is_key || app.get_option_no_throw("--set") == nullptr) return "";
+    return fmt::format("; a key of the configuration is set by --set {}=VALUE", flag.substr(2));
+  }
+
   /// Refuses arguments that the command does not know.
   void check_extras() const {
     for (std::string const& extra : app.remaining()) {
@@ -52,7 +60,8 @@ struct Arguments::Parser {
         for (std::string const& name : option->get_lnames()) flags.push_back("--" + name);
       }
       std::string const flag = extra.substr(0, extra.find('='));
-      std::string suggestion = did_you_mean(flag, flags);
+      std::string suggestion = set_hint(flag);
+      if (suggestion.empty()) suggestion = did_you_mean(flag, flags);
       if (suggestion.empty()) suggestion = fmt::format("; see 'fairlane {} --help'", command);
       throw usage_error(
           fmt::format("{}: unknown option {}{}", command, in_quotes(flag), suggestion));

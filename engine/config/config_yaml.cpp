@@ -90,8 +90,9 @@ void read_override(Override const& change, RunConfig& config) {
   if (!is_section && find_key(change.key) == nullptr) {
     std::vector<std::string> all;
     for (ConfigKey const& key : config_keys()) all.emplace_back(key.name);
-    at.fail(node,
-            fmt::format("unknown key {}{}", in_quotes(change.key), suggestion(change.key, all)));
+    std::string hint = suggestion(change.key, all);
+    if (hint.empty()) hint = "; 'fairlane config' lists all";
+    at.fail(node, fmt::format("unknown key {}{}", in_quotes(change.key), hint));
   }
   read_value(at, change.key, node, config);
 }
