@@ -15,17 +15,6 @@ constexpr int kSteps = 8;            // of the search in a part of a cell
 constexpr int kSearchDepth = 10;     // of parts that are searched though they wait
 constexpr double kSlopeShare = 0.1;  // of slopes beside gaps, where groups are counted
 
-/// Which of two classes no member of a box has, since the other's output is never below its own.
-struct Beaten {
-  bool first;
-  bool second;
-};
-
-/// difference  the second's output less the first's; of equal ones the first is the label
-Beaten beaten(OutputLines const& difference) {
-  return {difference.least > 0.0, difference.most <= 0.0};
-}
-
 }  // namespace
 
 NetworkDecider::NetworkDecider(BoxDomain const& domain, BoundNetwork const& network,
@@ -36,11 +25,10 @@ NetworkDecider::NetworkDecider(BoxDomain const& domain, BoundNetwork const& netw
       query_(query),
       groups_(domain, backend, query, network.get().outputs),
       search_(domain, network, backend, query),
-      counter_(domain),
-      hinge_counter_(domain),
       bounds_(domain, network, backend),
-      separable_finder_(domain),
-      most_groups_(domain, query),
+      merged_(domain, query, bounds_),
+      contests_(network, bounds_, merged_),
+      counter_(domain),
       pairs_(domain, network, backend, query),
       inputs_(static_cast<std::size_t>(network.get().inputs)) {}
 
@@ -77,8 +65,8 @@ void NetworkDecider::decide(std::span<OpenBox const> boxes, std::span<Decision> 
 void NetworkDecider::decide_alike(std::span<OpenBox const> boxes, std::span<Decision> decisions) {
   if (boxes.empty()) return;
   begin(boxes, decisions);
-  bound_merged(false, false);
-  if (networks_.pairs().size() > 1) leave_out_classes();
+  merged_.bound(round(), MergedBounds::Beside::kNothing);
+  if (networks_.pairs().size() > 1) contests_.leave_out(round());
   search();
   bound_variants();
   prove_pairs();
@@ -93,44 +81,6 @@ void NetworkDecider::decide_alike(std::span<OpenBox const> boxes, std::span<Deci
   }
 }
 
-std::vector<NetworkDecider::Contest> NetworkDecider::find_contests() {
-  auto const& pairs = networks_.pairs();
-  std::vector<Contest> contests(boxes_.size());
-  for (Contest& contest : contests) {
-    for (ClassPair const& pair : pairs) contest.possible |= 1U << pair.first | 1U << pair.second;
-  }
-  std::size_t const lanes = bounds_.lanes();
-  std::vector<double> apart(boxes_.size() * pairs.size());
-  for (std::size_t p = 0; p < pairs.size(); ++p) {
-    bounds_.compare_classes(static_cast<int>(p));
-    for (std::size_t first = 0; first < boxes_.size(); first += lanes) {
-      std::size_t const count = std::min(lanes, boxes_.size() - first);
-      load_merged(first, count);
-      bounds_.bound(count);
-      for (std::size_t i = 0; i < count; ++i) {
-        OutputLines const bounds = bounds_.read(static_cast<int>(i));
-        Contest& contest = contests[first + i];
-        auto const [first_is, second_is] = beaten(bounds);
-        if (first_is) contest.possible &= ~(1U << pairs[p].first);
-        if (second_is) contest.possible &= ~(1U << pairs[p].second);
-        apart[(first + i) * pairs.size() + p] = std::min(bounds.most, -bounds.least);
-      }
-    }
-  }
-  for (std::size_t i = 0; i < contests.size(); ++i) {
-    Contest& contest = contests[i];
-    for (std::size_t p = 0; p < pairs.size(); ++p) {
-      bool const both = (contest.possible >> pairs[p].first & 1U) != 0 &&
-                        (contest.possible >> pairs[p].second & 1U) != 0;
-      double const here = apart[i * pairs.size() + p];
-      if (!both || (contest.pair >= 0 && !(here > contest.apart))) continue;
-      contest.pair = static_cast<int>(p);
-      contest.apart = here;
-    }
-  }
-  return contests;
-}
-
 void NetworkDecider::measure(ExistingGroups const& existing, std::span<OpenBox const> boxes,
                              bool in_part, std::span<Decision> decisions,
                              std::span<CertainGroups> certain) {
@@ -138,7 +88,7 @@ void NetworkDecider::measure(ExistingGroups const& existing, std::span<OpenBox c
     return measure_alike(existing, boxes, in_part, decisions, certain);
   begin(boxes, decisions);
   std::vector<OpenBox> const begun(boxes_.begin(), boxes_.end());
-  std::vector<Contest> const contests = find_contests();
+  std::vector<ClassContest> const contests = contests_.find(round());
   std::vector<OpenBox> alike;
   std::vector<Decision> decided;
   std::vector<CertainGroups> counted;
@@ -187,7 +137,7 @@ void NetworkDecider::measure_alike(ExistingGroups const& existing, std::span<Ope
                                    bool in_part, std::span<Decision> decisions,
                                    std::span<CertainGroups> certain) {
   begin(boxes, decisions);
-  bound_merged(true, in_part);
+  merged_.bound(round(), in_part ? MergedBounds::Beside::kCount : MergedBounds::Beside::kGaps);
   if (!in_part) {
     for (std::size_t i = 0; i < boxes.size(); ++i) {
       certain[i] = {.fair = existing.count(boxes_[i].box)};
@@ -201,7 +151,10 @@ void NetworkDecider::measure_alike(ExistingGroups const& existing, std::span<Ope
   prove_pairs();
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     double const all = existing.count(boxes_[i].box);
-    if (certain[i].closer) certain[i].by_merged = count_fair(existing, i, boxes_[i].box);
+    auto const count_fair = [&](GroupBox const& part) {
+      return merged_.count_fair(existing, i, domain_.groups(boxes_[i].box), part);
+    };
+    if (certain[i].closer) certain[i].by_merged = count_fair(boxes_[i].box);
     if (decisions[i].verdict != BoxVerdict::kOpen) {
       certain[i].fair = all;
       continue;
@@ -212,9 +165,8 @@ void NetworkDecider::measure_alike(ExistingGroups const& existing, std::span<Ope
       certain[i].fair = counted.fair;
       certain[i].unfair = counted.unfair;
     } else {
-      certain[i].fair = certain[i].closer && left == all
-                            ? certain[i].by_merged
-                            : count_fair(existing, i, decisions[i].box);
+      certain[i].fair =
+          certain[i].closer && left == all ? certain[i].by_merged : count_fair(decisions[i].box);
       if (certain[i].closer) certain[i].unfair = count_unfair(existing, i);
       choose_axis(i);
     }
@@ -232,25 +184,6 @@ double NetworkDecider::closer_cost() const {
   double const macs = networks_.macs();
   auto const pairs = static_cast<double>(networks_.pairs().size());
   return 1.0 + (kOwnCloser + passes * macs) / (kOwn + pairs * macs);
-}
-
-double NetworkDecider::count_fair(ExistingGroups const& existing, std::size_t i,
-                                  std::span<AxisRange const> box) {
-  OutputLines const& lines = most_[i] ? most_[i]->lines : merged_[i];
-  if (!lines.has_lines()) return 0.0;
-  double const t = query_.threshold;
-  SeparableLines const& separable = separable_[i];
-  double fair = 0.0;
-  if (!most_[i] && separable.gain > 0.0) {
-    fair = hinge_counter_.above(box, separable.parts, separable.below, t) +
-           hinge_counter_.above(box, separable.parts, separable.above, -t);
-  } else {
-    fair = counter_.above(box, {lines.below, lines.below_constant}, t) +
-           counter_.not_above(box, {lines.above, lines.above_constant}, t);
-  }
-  if (most_[i]) fair -= most_[i]->left_out * domain_.groups(boxes_[i].box);
-  // At worst all that do not exist are among them.
-  return std::max(fair - (domain_.groups(box) - existing.count(box)), 0.0);
 }
 
 double NetworkDecider::count_unfair(ExistingGroups const& existing, std::size_t i) {
@@ -276,112 +209,6 @@ double NetworkDecider::count_unfair(ExistingGroups const& existing, std::size_t 
     }
   }
   return most;
-}
-
-bool NetworkDecider::reaches_both(OutputLines const& bounds) const {
-  return bounds.most > query_.least_upper() && bounds.least <= query_.most_lower();
-}
-
-void NetworkDecider::bound_merged(bool with_gaps, bool with_most) {
-  auto const& boxes = boxes_;
-  std::size_t const lanes = bounds_.lanes();
-  merged_.resize(boxes.size());
-  most_.assign(boxes.size(), std::nullopt);
-  if (with_most) separable_.assign(boxes.size(), {});
-  bounds_.compare_classes(boxes.front().classes);
-  for (std::size_t first = 0; first < boxes.size(); first += lanes) {
-    std::size_t const count = std::min(lanes, boxes.size() - first);
-    load_merged(first, count);
-    bounds_.bound(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      OutputLines& bounds = merged_[first + i];
-      bounds = bounds_.read(static_cast<int>(i));
-      BoxVerdict& verdict = decisions_[first + i].verdict;
-      if (verdict == BoxVerdict::kOpen && !reaches_both(bounds)) verdict = BoxVerdict::kMerged;
-    }
-    if (with_gaps) find_gaps(first, count);
-    if (!with_most) continue;
-    find_separable(first, count);
-    find_most(first, count);
-  }
-}
-
-void NetworkDecider::find_gaps(std::size_t first, std::size_t count) {
-  for (std::size_t i = 0; i < count; i += LineGaps::kLanes) {
-    std::size_t const end = std::min(i + LineGaps::kLanes, count);
-    bool found = false;
-    for (std::size_t j = i; j < end; ++j) {
-      if (decisions_[first + j].verdict != BoxVerdict::kOpen) continue;
-      if (!found) gaps_.find(bounds_.network(), bounds_.memory(), static_cast<int>(i));
-      found = true;
-      merged_[first + j].gaps = gaps_.of(static_cast<int>(j - i));
-    }
-  }
-}
-
-void NetworkDecider::find_separable(std::size_t first, std::size_t count) {
-  if (domain_.relaxed()) return;
-  for (std::size_t i = first; i < first + count; ++i) {
-    if (decisions_[i].verdict != BoxVerdict::kOpen || !merged_[i].has_lines()) continue;
-    separable_[i] =
-        separable_finder_.find(bounds_, static_cast<int>(i - first), boxes_[i].box, merged_[i]);
-  }
-}
-
-void NetworkDecider::find_most(std::size_t first, std::size_t count) {
-  auto const asks = [&](std::size_t i) {
-    return decisions_[i].verdict == BoxVerdict::kOpen && merged_[i].has_lines();
-  };
-  bool any = false;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!asks(first + i)) continue;
-    any = true;
-    most_groups_.ask(bounds_, static_cast<int>(i), boxes_[first + i].box, merged_[first + i],
-                     separable_[first + i].gain);
-  }
-  if (!any) return;
-  bounds_.bound(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!asks(first + i)) continue;
-    most_[first + i] = most_groups_.take(bounds_, static_cast<int>(i));
-  }
-}
-
-void NetworkDecider::load_merged(std::size_t first, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    std::size_t const at = first + i;
-    auto const& box = boxes_[at].box;
-    bounds_.load(static_cast<int>(i), domain_.relaxed() ? domain_.widened(box) : box, variants(at));
-  }
-}
-
-void NetworkDecider::leave_out_classes() {
-  std::size_t const lanes = bounds_.lanes();
-  int const own = boxes_.front().classes;
-  ClassPair const classes = networks_.pairs()[static_cast<std::size_t>(own)];
-  auto const is_own = [&](int c) { return c == classes.first || c == classes.second; };
-  for (std::size_t first = 0; first < boxes_.size(); first += lanes) {
-    std::size_t const count = std::min(lanes, boxes_.size() - first);
-    auto const open = [&](std::size_t i) {
-      return decisions_[first + i].verdict == BoxVerdict::kOpen;
-    };
-    for (std::size_t p = 0; p < networks_.pairs().size(); ++p) {
-      ClassPair const pair = networks_.pairs()[p];
-      if (static_cast<int>(p) == own || (!is_own(pair.first) && !is_own(pair.second))) continue;
-      bool any = false;
-      for (std::size_t i = 0; i < count; ++i) any = any || open(i);
-      if (!any) break;
-      bounds_.compare_classes(static_cast<int>(p));
-      load_merged(first, count);
-      bounds_.bound(count);
-      for (std::size_t i = 0; i < count; ++i) {
-        auto const [first_is, second_is] = beaten(bounds_.read(static_cast<int>(i)));
-        bool const out = (is_own(pair.first) && first_is) || (is_own(pair.second) && second_is);
-        if (open(i) && out) decisions_[first + i].verdict = BoxVerdict::kMerged;
-      }
-    }
-  }
-  bounds_.compare_classes(own);
 }
 
 void NetworkDecider::search() {
@@ -475,7 +302,7 @@ void NetworkDecider::prove_pairs() {
 
 void NetworkDecider::choose_axis(std::size_t i) {
   Decision& decision = decisions_[i];
-  OutputLines const& bounds = merged_[i];
+  OutputLines const& bounds = merged_.lines(i);
   domain_.enclose(decision.box, inputs_.data());
   double most = -1.0;
   for (std::size_t a = 0; a < domain_.axes(); ++a) {

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,11 +16,9 @@
 #include "engine/verify/boxes/verify_query.h"
 #include "engine/verify/deciders/box_decider.h"
 #include "engine/verify/deciders/box_search.h"
-#include "engine/verify/deciders/half_space.h"
-#include "engine/verify/deciders/line_gaps.h"
-#include "engine/verify/deciders/most_groups.h"
+#include "engine/verify/deciders/class_contest.h"
+#include "engine/verify/deciders/merged_bounds.h"
 #include "engine/verify/deciders/pair_prover.h"
-#include "engine/verify/deciders/separable_lines.h"
 #include "kernels/backend.h"
 
 namespace fairlane {
@@ -44,29 +41,9 @@ class NetworkDecider final : public BoxDecider {
   void decide_alike(std::span<OpenBox const> boxes, std::span<Decision> decisions);
   void measure_alike(ExistingGroups const& existing, std::span<OpenBox const> boxes, bool in_part,
                      std::span<Decision> decisions, std::span<CertainGroups> certain);
-  /// Which classes the members of a box may have, and the two of them that bounds tell apart least.
-  struct Contest {
-    std::uint32_t possible = 0;  // a bit each
-    int pair = -1;
-    double apart = 0.0;  // how far either may be ahead of the other, the lesser of both
-  };
-  /// Of the boxes that were begun with.
-  std::vector<Contest> find_contests();
-  /// Decides boxes that bounds show to have none of some class of theirs, as another one has more.
-  void leave_out_classes();
-  void load_merged(std::size_t first, std::size_t count);
-  /// Groups of a part of box i that exist and that lines of all variants together prove to be fair:
-  /// at least so many.
-  double count_fair(ExistingGroups const& existing, std::size_t i, std::span<AxisRange const> box);
   double count_unfair(ExistingGroups const& existing, std::size_t i);
   std::vector<int> const& variants(std::size_t i) const { return decisions_[i].variants; }
-  /// Whether outputs may lie on both sides, each by less than the margin beyond.
-  bool reaches_both(OutputLines const& bounds) const;
-  void bound_merged(bool with_gaps, bool with_most);
-  /// Of open boxes among bounds_' lanes, which are boxes from `first` on.
-  void find_gaps(std::size_t first, std::size_t count);
-  void find_separable(std::size_t first, std::size_t count);
-  void find_most(std::size_t first, std::size_t count);
+  BoxRound round() const { return {boxes_, decisions_}; }
   void search();
   /// Leaves out boxes that are to wait.
   void bound_variants();
@@ -79,21 +56,16 @@ class NetworkDecider final : public BoxDecider {
   VerifyQuery const& query_;
   GroupPairs groups_;
   BoxSearch search_;
-  HalfSpaceCounter counter_;
-  HingeCounter hinge_counter_;
   LaneBounds bounds_;
-  LineGaps gaps_;
-  SeparableFinder separable_finder_;
-  MostGroups most_groups_;
+  MergedBounds merged_;
+  ClassContests contests_;
+  HalfSpaceCounter counter_;
   PairProver pairs_;
   std::vector<Interval> inputs_;
 
   std::span<OpenBox const> boxes_;
   std::vector<OpenBox> limited_;  // the boxes, where limits or constraints have narrowed them
   std::span<Decision> decisions_;
-  std::vector<OutputLines> merged_;             // [boxes]
-  std::vector<SeparableLines> separable_;       // [boxes] of those that are counted
-  std::vector<std::optional<MostLines>> most_;  // [boxes] where more is certain by them
   std::vector<OutputLines> by_variant_;        // of the open boxes, one box's variants side by side
   std::vector<std::size_t> first_by_variant_;  // [boxes] where a box's begin
 };
