@@ -179,7 +179,9 @@ FL_HD void layer_forward(PackedLayer const& layer, Inputs inputs, float const* i
   } else {
     dense<P, kV, Finish::kNone, kStart>(d, inputs, in, start, out);
   }
-  if (!sums_only && !relu) activate<P>(layer.activation, layer.alpha, out, d.outputs * kStride);
+  if (sums_only || relu) return;
+  if constexpr (kLayout == TileLayout::kSideBySide) P::settle();  // each takes others' sums
+  activate<P>(layer.activation, layer.alpha, out, d.outputs * kStride);
 }
 
 /// Most outputs of every other layer, from layer `first` on.
