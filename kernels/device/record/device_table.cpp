@@ -67,7 +67,7 @@ auto for_slots(std::uint64_t capacity, Make const& make) {
 
 DeviceTable::DeviceTable(Device& device, KeyLayout const& keys, int variants, int label_bits,
                          std::uint64_t limit_bytes, int part, int parts)
-    : device_(device), part_(part), parts_(parts) {
+    : device_(device), part_(part), parts_(parts), limit_bytes_(limit_bytes) {
   set_.words = keys.words;
   set_.variants = static_cast<std::uint64_t>(variants);
   set_.chunks = (set_.variants + VisitSet::kChunk - 1) / VisitSet::kChunk;
@@ -77,9 +77,8 @@ DeviceTable::DeviceTable(Device& device, KeyLayout const& keys, int variants, in
                                  label_bits + kVisitFlagBits <=
                              64;
   constexpr std::uint64_t kLeastBytes = 1ULL << 16;
-  int const told_words = parts_ > 1 ? 1 : 0;
   std::uint64_t const slot_bytes =
-      static_cast<std::uint64_t>(set_.slot_words() + told_words) * sizeof(std::uint64_t);
+      static_cast<std::uint64_t>(set_.slot_words()) * sizeof(std::uint64_t);
   std::uint64_t const least = std::bit_floor(kLeastBytes / slot_bytes);
   max_capacity_ = std::max(least, std::bit_floor(limit_bytes / slot_bytes));
   counters_ = DeviceArray<std::uint64_t>(device_, VisitSet::kCounterWords);
@@ -127,10 +126,8 @@ bool DeviceTable::grow(std::uint64_t capacity) {
   larger.capacity = capacity;
   std::size_t const words = capacity * static_cast<std::uint64_t>(set_.slot_words());
   DeviceArray<std::uint64_t> slots;
-  DeviceArray<std::uint64_t> told;
   try {
     slots = DeviceArray<std::uint64_t>(device_, words);
-    if (parts_ > 1) told = DeviceArray<std::uint64_t>(device_, capacity);
   } catch (Error const& error) {
     if (error.code() != ExitCode::kMemory) throw;
     if (set_.capacity > 0 && capacity / 2 > set_.capacity) {
@@ -141,10 +138,11 @@ bool DeviceTable::grow(std::uint64_t capacity) {
     return false;
   }
   device_.zero(slots.data(), words * sizeof(std::uint64_t));
-  if (parts_ > 1) device_.zero(told.data(), capacity * sizeof(std::uint64_t));
   larger.slots = slots.data();
+  DeviceArray<std::uint64_t> told = told_of(capacity);
   if (set_.capacity > 0) {
-    device_.run(RehashSlots{set_, larger, told_.data(), told.data()},
+    bool const known = told_.data() != nullptr && told.data() != nullptr;
+    device_.run(RehashSlots{set_, larger, known ? told_.data() : nullptr, told.data()},
                 {static_cast<std::int64_t>(set_.capacity), nullptr});
   }
   device_.synchronize();  // before the old memory goes
@@ -152,6 +150,19 @@ bool DeviceTable::grow(std::uint64_t capacity) {
   slots_ = std::move(slots);
   told_ = std::move(told);
   return true;
+}
+
+DeviceArray<std::uint64_t> DeviceTable::told_of(std::uint64_t capacity) const {
+  auto const words = static_cast<std::uint64_t>(set_.slot_words()) + 1;
+  if (parts_ == 1 || capacity * words * sizeof(std::uint64_t) > limit_bytes_) return {};
+  try {
+    DeviceArray<std::uint64_t> told(device_, capacity);
+    device_.zero(told.data(), capacity * sizeof(std::uint64_t));
+    return told;
+  } catch (Error const& error) {
+    if (error.code() != ExitCode::kMemory) throw;
+    return {};
+  }
 }
 
 template <class Take>

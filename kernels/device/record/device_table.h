@@ -28,8 +28,8 @@ class DeviceTable {
   /// Grows at once to hold about that many inputs, as far as memory allows.
   void reserve(double inputs);
   /// Tells the other table what this one has learned, since it last did, of the inputs that belong
-  /// to it; hands what that has no room for to the sink. No kernel runs on either device meanwhile.
-  /// Returns the inputs that it told of.
+  /// to it, or where memory is short all that it knows; hands what that has no room for to the sink.
+  /// No kernel runs on either device meanwhile. Returns the inputs that it told of.
   std::uint64_t exchange(DeviceTable& other, VisitSink const& overflow);
 
   VisitSet const& set() const { return set_; }
@@ -49,6 +49,8 @@ class DeviceTable {
   std::uint64_t counter(int which) const;
   std::uint64_t room() const { return set_.capacity - set_.capacity / 4; }
   bool grow(std::uint64_t capacity);
+  /// Zeros for told_, or nothing where there is no memory for them.
+  DeviceArray<std::uint64_t> told_of(std::uint64_t capacity) const;
   /// Calls take(slots, count) with the slots that belong to a part, on the host, some at a time.
   /// told  leaves out what that part was told, and notes it; null: neither
   template <class Take>
@@ -59,12 +61,13 @@ class DeviceTable {
   Device& device_;
   int part_;
   int parts_;
+  std::uint64_t limit_bytes_;
   std::uint64_t max_capacity_;
   std::uint64_t bound_ = 0;  // inputs that may have been recorded
   std::atomic<std::uint64_t> last_hits_{0};
   VisitSet set_;
   DeviceArray<std::uint64_t> slots_;
-  DeviceArray<std::uint64_t> told_;  // [capacity] finders as their owners know them, of several
+  DeviceArray<std::uint64_t> told_;  // [capacity] finders as their owners know them; may be none
   DeviceArray<std::uint64_t> counters_;
 };
 

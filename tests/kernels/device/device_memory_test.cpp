@@ -146,20 +146,20 @@ class FullDevice : public ::testing::Test {
     keys.narrow_groups = kInputs;
     return keys;
   }
-  static DeviceFaults faults(std::uint64_t table) {
+  static DeviceFaults faults() {
     DeviceFaults faults;
-    faults.memory = table + kLeft;
+    faults.memory = kTable + kLeft;
     return faults;
   }
   /// Inputs 0, step, 2 * step, ...
   static void fill(DeviceTable& table, std::uint64_t step) {
     table.reserve(kInputs);
-    ASSERT_GE(table.bytes(), kTable);
+    ASSERT_EQ(table.bytes(), kTable);
     ASSERT_TRUE(table.make_room(kInputs / step));
     for (std::uint64_t key = 0; key < kInputs; key += step)
       table.set().insert({&key, 1}, 0, 0, 0, key);
   }
-  TestDevice device_{small_limits(), faults(kTable)};
+  TestDevice device_{small_limits(), faults()};
 };
 
 TEST_F(FullDevice, HandsOutItsRecordInSmallerPieces) {
@@ -176,11 +176,9 @@ TEST_F(FullDevice, HandsOutItsRecordInSmallerPieces) {
 }
 
 TEST_F(FullDevice, TellsAnotherInSmallerPieces) {
-  constexpr std::uint64_t kBoth = kTable + kTable / 2;  // with what others were told
-  TestDevice device(small_limits(), faults(kBoth));
-  TestDevice other_device(small_limits(), faults(kBoth));
-  DeviceTable table(device, keys(), 1, 0, kBoth, 0, 2);
-  DeviceTable other(other_device, keys(), 1, 0, kBoth, 1, 2);
+  TestDevice other_device(small_limits(), faults());
+  DeviceTable table(device_, keys(), 1, 0, kTable, 0, 2);
+  DeviceTable other(other_device, keys(), 1, 0, kTable, 1, 2);
   fill(table, 1);
   fill(other, 3);
   auto const full = [](Visits const& visits) { FAIL() << visits.count << " had no room"; };
