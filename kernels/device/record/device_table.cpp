@@ -130,6 +130,10 @@ bool DeviceTable::grow(std::uint64_t capacity) {
     slots = DeviceArray<std::uint64_t>(device_, words);
   } catch (Error const& error) {
     if (error.code() != ExitCode::kMemory) throw;
+    if (told_.data() != nullptr) {
+      told_ = {};  // slots are worth more
+      return grow(capacity);
+    }
     if (set_.capacity > 0 && capacity / 2 > set_.capacity) {
       max_capacity_ = capacity / 2;
       return grow(capacity / 2);
