@@ -28,8 +28,8 @@ class DeviceTable {
   /// Grows at once to hold about that many inputs, as far as memory allows.
   void reserve(double inputs);
   /// Tells the other table what this one has learned, since it last did, of the inputs that belong
-  /// to it, or where memory is short all that it knows; hands what that has no room for to the sink.
-  /// No kernel runs on either device meanwhile. Returns the inputs that it told of.
+  /// to it, or all that it knows of them where memory is short; hands what that has no room for to
+  /// the sink. No kernel runs on either device meanwhile. Returns the inputs that it told of.
   std::uint64_t exchange(DeviceTable& other, VisitSink const& overflow);
 
   VisitSet const& set() const { return set_; }
