@@ -75,8 +75,9 @@ OWN_HEADERS = (
     ("engine/check/*", (*ENGINE, "engine/config/*", "engine/subject/*", "engine/results/*",
                         "engine/check/*")),
     ("engine/verify/boxes/*", (*ENGINE, "engine/job/checkpoint.h", "engine/verify/boxes/*")),
+    ("engine/verify/counting/*", (*ENGINE, "engine/verify/boxes/*", "engine/verify/counting/*")),
     ("engine/verify/deciders/*", (*ENGINE, "engine/config/*", "engine/subject/*", "engine/verify/boxes/*",
-                                  "engine/verify/deciders/*")),
+                                  "engine/verify/counting/*", "engine/verify/deciders/*")),
     ("engine/verify/*", (*JOB, "engine/search/*", "engine/results/*", "engine/count/region.h",
                          "engine/count/binomial_interval.h", "engine/check/*", "engine/verify/*")),
     # Shares with what it checks readers, how a query is cut into cells and the interval of a share, but
@@ -360,6 +361,7 @@ class Rules(unittest.TestCase):
             ("engine/check/check.cpp", '"engine/search/search.h"'),
             ("engine/recheck/leaf_prover.h", '"engine/verify/deciders/lane_bounds.h"'),
             ("engine/verify/boxes/cells.cpp", '"engine/verify/deciders/box_decider.h"'),
+            ("engine/verify/counting/half_space.cpp", '"engine/verify/deciders/lane_bounds.h"'),
             ("engine/verify/deciders/box_decider.cpp", '"engine/verify/verify.h"'),
             ("engine/pictures/chart.cpp", '"engine/compare/compare.h"'),
             ("kernels/core/lane.h", "<hwy/highway.h>"),

@@ -104,6 +104,12 @@ concept LoadsWeights = requires(float const* p, float* to, int at, float (&w)[4]
 inline constexpr int kWeightVector = 4;  // floats that such a pack reads at once
 inline constexpr int kWidestTile = 16;   // outputs whose sums it keeps in registers together
 
+/// Before a thread reads or writes others' part of a tile whose packs lie side by side.
+template <class P, TileLayout kLayout>
+FL_HD void settle() {
+  if constexpr (kLayout == TileLayout::kSideBySide) P::settle();
+}
+
 namespace detail {
 
 /// Calls call.run<width>() for a width of kFirst to kLast, which the compiler then knows: halves
@@ -339,7 +345,7 @@ FL_HOST_DEVICE FL_NOINLINE void dense_range(PackedDense const* layer, int first,
                                             float const* in, float const* start, Start begin,
                                             float* out, Finish finish, float const* gate) {
   constexpr int kStride = kV * P::kLanes;
-  if constexpr (kLayout == TileLayout::kSideBySide) P::settle();
+  settle<P, kLayout>();
   gate = P::near(finish == Finish::kReluGradient ? gate : in);  // never of the null pointer
   in = P::near(in);
   start = P::near(start);

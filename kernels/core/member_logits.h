@@ -84,7 +84,7 @@ struct MemberLogits {
 
   /// Makes lanes [at, at + kN) the tile.
   FL_HD void load(int at) const {
-    settle();
+    settle<P, kLayout>();
     if (list == nullptr) {
       First::load(s, x, x_stride, at, s.prefix, m.in);
     } else {
@@ -119,7 +119,7 @@ struct MemberLogits {
     I const mine = list == nullptr ? P::load_i(from + first_lane)
                                    : P::gather_i(from, P::load_i(list + first_lane));
     float* const logits = chunk == m.a ? m.b : m.a;  // the one that is not in use
-    settle();
+    settle<P, kLayout>();
     for (int o = 0; o < s.network.outputs(); ++o) {
       F z = P::load(chunk + o * kTile);
       FL_UNROLL
@@ -156,7 +156,7 @@ struct MemberLogits {
   }
   /// kM times the lanes themselves, as far as the inputs behind the shared ones.
   FL_HD void fill() const {
-    settle();
+    settle<P, kLayout>();
     int const tail = s.inputs - s.input_prefix;
     for (int k = 0; k < tail; ++k) {
       F const own = P::load(m.own + k * kN);
@@ -169,12 +169,6 @@ struct MemberLogits {
         net.layer[0], InputRange{s.input_prefix, s.inputs, s.input_prefix}, m.tail, m.prefix,
         net.layers == 1, m.a);
     chunk = upper_layers<P, kM, kLayout>(net, m.a, m.b);
-  }
-
-  /// Before memory whose packs lie side by side is written as if they lay apart, or the other way
-  /// round.
-  static FL_HD void settle() {
-    if constexpr (kLayout == TileLayout::kSideBySide) P::settle();
   }
 
   /// A row of `tail`. value(j): of the j-th member

@@ -180,7 +180,7 @@ FL_HD void layer_forward(PackedLayer const& layer, Inputs inputs, float const* i
     dense<P, kV, Finish::kNone, kStart>(d, inputs, in, start, out);
   }
   if (sums_only || relu) return;
-  if constexpr (kLayout == TileLayout::kSideBySide) P::settle();  // each takes others' sums
+  settle<P, kLayout>();  // each takes others' sums
   activate<P>(layer.activation, layer.alpha, out, d.outputs * kStride);
 }
 

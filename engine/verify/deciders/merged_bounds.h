@@ -9,8 +9,8 @@
 
 #include "engine/verify/boxes/existing_groups.h"
 #include "engine/verify/boxes/verify_query.h"
+#include "engine/verify/counting/half_space.h"
 #include "engine/verify/deciders/box_decider.h"
-#include "engine/verify/deciders/half_space.h"
 #include "engine/verify/deciders/line_gaps.h"
 #include "engine/verify/deciders/most_groups.h"
 #include "engine/verify/deciders/separable_lines.h"

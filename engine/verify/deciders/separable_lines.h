@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/verify/deciders/hinge_counter.h"
+#include "engine/verify/counting/hinge_counter.h"
 #include "engine/verify/deciders/lane_bounds.h"
 
 namespace fairlane {

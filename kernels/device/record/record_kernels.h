@@ -229,7 +229,7 @@ struct MarkTested {
 };
 
 /// Copies the occupied slots of a record into a larger one.
-/// told, told_to  [capacity] of either; null: one part has all inputs
+/// told, told_to  [capacity] of either as MarkOwned has it; told null: nothing is kept
 struct RehashSlots {
   VisitSet from;
   VisitSet to;

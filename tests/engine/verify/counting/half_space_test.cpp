@@ -1,11 +1,11 @@
-#include "engine/verify/deciders/half_space.h"
+#include "engine/verify/counting/half_space.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "kernels/backend.h"
-#include "tests/engine/verify/deciders/counted_boxes.h"
+#include "tests/engine/verify/counting/counted_boxes.h"
 
 namespace fairlane {
 namespace {

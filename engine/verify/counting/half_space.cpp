@@ -1,10 +1,10 @@
-#include "engine/verify/deciders/half_space.h"
+#include "engine/verify/counting/half_space.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "engine/verify/deciders/count_rounding.h"
+#include "engine/verify/counting/count_rounding.h"
 
 namespace fairlane {
 namespace {

@@ -1,10 +1,10 @@
-#include "engine/verify/deciders/hinge_counter.h"
+#include "engine/verify/counting/hinge_counter.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "engine/verify/deciders/count_rounding.h"
+#include "engine/verify/counting/count_rounding.h"
 
 namespace fairlane {
 
