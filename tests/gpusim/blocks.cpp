@@ -1,6 +1,8 @@
 #include "tests/gpusim/blocks.h"
 
+#include <map>
 #include <set>
+#include <string>
 
 #include "tests/gpusim/machine.h"
 
@@ -71,27 +73,72 @@ std::uint32_t lanes_waiting_at(Warp const& w, std::uint32_t pc) {
   return here;
 }
 
+/// Threads that have met at a barrier: by warp, the lanes.
+using Met = std::vector<std::uint32_t>;
+
+/// Calls use(warp, lane, instruction) for each of them.
+template <class Use>
+void each_that_met(Block& block, Met const& met, Use const& use) {
+  for (auto& w : block.warps) {
+    each_lane(met[static_cast<std::size_t>(w.index)],
+              [&](int lane) { use(w, lane, w.kernel->code[w.pc[lane] - 1]); });
+  }
+}
+
 /// Writes what a barrier says about the predicates of those that met at it.
-void reduce(Block& block) {
+void reduce(Block& block, Met const& met) {
   std::uint32_t threads = 0;
   std::uint32_t having = 0;
-  for (auto& w : block.warps) {
-    each_lane(w.at_barrier, [&](int lane) {
-      Instruction const& i = w.kernel->code[w.pc[lane] - 1];
-      ++threads;
-      having += i.mode != kNoReduction && (w.predicate(i.operand[2]) >> lane & 1) != 0;
-    });
+  each_that_met(block, met, [&](Warp& w, int lane, Instruction const& i) {
+    ++threads;
+    having += i.mode != kNoReduction && (w.predicate(i.operand[2]) >> lane & 1) != 0;
+  });
+  each_that_met(block, met, [&](Warp& w, int lane, Instruction const& i) {
+    if (i.mode == kCountTrue) w.row<std::uint32_t>(i.operand[0])[lane] = having;
+    bool const said = i.mode == kAllTrue ? having == threads : having > 0;
+    if (i.mode == kAllTrue || i.mode == kAnyTrue) {
+      w.set_predicate(i.operand[0], said ? kAllLanes : 0, 1U << lane);
+    }
+  });
+}
+
+/// A barrier at which threads wait. number: which of the block's; threads: that it waits for,
+/// 0: all that have not ended
+struct Barrier {
+  std::uint32_t number = 0;
+  std::uint32_t threads = 0;
+  bool operator<(Barrier const& other) const {
+    return number != other.number ? number < other.number : threads < other.threads;
   }
-  for (auto& w : block.warps) {
-    each_lane(w.at_barrier, [&](int lane) {
-      Instruction const& i = w.kernel->code[w.pc[lane] - 1];
-      if (i.mode == kCountTrue) w.row<std::uint32_t>(i.operand[0])[lane] = having;
-      bool const said = i.mode == kAllTrue ? having == threads : having > 0;
-      if (i.mode == kAllTrue || i.mode == kAnyTrue) {
-        w.set_predicate(i.operand[0], said ? kAllLanes : 0, 1U << lane);
-      }
-    });
+};
+
+Barrier barrier_of(Warp& w, int lane) {
+  Instruction const& i = w.kernel->code[w.pc[lane] - 1];
+  if (i.mode != kNoReduction) return {w.row<std::uint32_t>(i.operand[1])[lane], 0};
+  std::uint32_t const threads =
+      i.operand[1].width == 0 ? 0 : w.row<std::uint32_t>(i.operand[1])[lane];
+  return {w.row<std::uint32_t>(i.operand[0])[lane], threads};
+}
+
+/// Complains where threads met that should not have.
+void check(Block& b, Barrier const& at, Met const& met, std::uint32_t threads) {
+  std::set<std::uint32_t> where;
+  each_that_met(b, met,
+                [&](Warp& w, int lane, Instruction const&) { where.insert(w.pc[lane]); });
+  Warp& w = b.warps[0];
+  auto const complain = [&](char const* kind, std::string const& what) {
+    w.machine->complaints.add(w.kernel->code[*where.begin() - 1], w, 0, kind, what);
+  };
+  if (at.threads == 0) {
+    if (where.size() > 1) complain("threads of a block met at different barriers", "of the code");
+    return;
   }
+  bool whole = threads == at.threads;
+  for (auto const& warp : b.warps) {
+    std::uint32_t const there = met[static_cast<std::size_t>(warp.index)];
+    whole = whole && (there == 0 || there == warp.live);
+  }
+  if (!whole) complain("a barrier that other threads met at", std::to_string(at.number));
 }
 
 }  // namespace
@@ -139,26 +186,34 @@ void begin_block(Block& b, Machine& machine, Launch& launch, std::uint32_t index
 }
 
 void settle_barrier(Block& b) {
-  bool any = false;
-  for (auto const& w : b.warps) {
-    if ((w.live & ~w.at_barrier) != 0) return;
-    any = any || w.at_barrier != 0;
-  }
-  if (!any) return;
-  reduce(b);
-  std::set<std::uint32_t> where;
+  std::map<Barrier, Met> waiting;
+  std::uint32_t live = 0;
   for (auto& w : b.warps) {
-    each_lane(w.at_barrier, [&](int lane) { where.insert(w.pc[lane]); });
-    w.waiting &= ~w.at_barrier;
-    w.at_barrier = 0;
+    live += static_cast<std::uint32_t>(__builtin_popcount(w.live));
+    each_lane(w.at_barrier, [&](int lane) {
+      auto& met = waiting[barrier_of(w, lane)];
+      met.resize(b.warps.size());
+      met[static_cast<std::size_t>(w.index)] |= 1U << lane;
+    });
   }
-  Warp& w = b.warps[0];
-  if (where.size() > 1) {
-    w.machine->complaints.add(w.kernel->code[*where.begin() - 1], w, 0,
-                              "threads of a block met at different barriers", "of the code");
+  for (auto const& [at, met] : waiting) {
+    std::uint32_t threads = 0;
+    for (std::uint32_t const lanes : met)
+      threads += static_cast<std::uint32_t>(__builtin_popcount(lanes));
+    if (threads < (at.threads == 0 ? live : at.threads)) continue;
+    reduce(b, met);
+    check(b, at, met, threads);
+    for (auto& w : b.warps) {
+      w.waiting &= ~met[static_cast<std::size_t>(w.index)];
+      w.at_barrier &= ~met[static_cast<std::size_t>(w.index)];
+    }
+    if (at.threads == 0) {
+      ++b.epoch;
+    } else {
+      order_by_meeting(b, met);
+    }
+    b.warps[0].machine->costs.barrier(b, met);
   }
-  ++b.epoch;
-  w.machine->costs.barrier(b);
 }
 
 void settle_sync(Warp& w, std::uint32_t pc) {

@@ -12,7 +12,7 @@ namespace fairlane::gpusim {
 void begin_block(Block& block, Machine& machine, Launch& launch, std::uint32_t index,
                  std::vector<std::vector<std::uint8_t>>& spare);
 
-/// Lets the threads that wait at a barrier of the block go on, if all of them do.
+/// Lets the threads that wait at a barrier of the block go on, where all that it waits for do.
 void settle_barrier(Block& block);
 
 /// Executes the instruction at pc, which needs several lanes of the warp, for the sets of lanes

@@ -191,16 +191,18 @@ void Costs::end_block(Block const& b) {
   }
 }
 
-void Costs::barrier(Block& b) {
+void Costs::barrier(Block& b, std::vector<std::uint32_t> const& met) {
   if (!wanted()) return;
   for (auto const which : {&WarpCost::near, &WarpCost::far}) {
     std::uint64_t last = 0;
     for (auto const& w : b.warps) {
-      if (w.live != 0) last = std::max(last, (w.cost.*which).clock);
+      if (met[static_cast<std::size_t>(w.index)] != 0)
+        last = std::max(last, (w.cost.*which).clock);
     }
     for (auto& w : b.warps) {
       WarpClock& time = w.cost.*which;
-      if (w.live != 0) time.clock = time.latest = last + kBarrierCycles;
+      if (met[static_cast<std::size_t>(w.index)] != 0)
+        time.clock = time.latest = last + kBarrierCycles;
     }
   }
 }

@@ -102,7 +102,8 @@ class Costs {
   void end(Kernel& kernel);
   void begin_block(Block const& block);
   void end_block(Block const& block);
-  void barrier(Block& block);
+  /// met  [warp] lanes that met at a barrier
+  void barrier(Block& block, std::vector<std::uint32_t> const& met);
   /// lanes: that take part
   void instruction(Instruction const& i, Warp& warp, std::uint32_t pc, std::uint32_t lanes);
 

@@ -10,8 +10,8 @@ import sys
 import unittest
 
 SEEDS = ("1", "2", "3")
-RIGHT = ("sums", "arithmetic", "words", "vectors", "async_copies", "votes", "barriers", "shared_atomics", "fenced",
-         "acquired", "scoped_atomics", "grids", "symbols", "streams", "attributes", "waited")
+RIGHT = ("sums", "arithmetic", "words", "vectors", "async_copies", "votes", "barriers", "teams", "shared_atomics",
+         "fenced", "acquired", "scoped_atomics", "grids", "symbols", "streams", "attributes", "waited")
 # What must be said of a case.
 FAULTS = {
     "no_barrier": "race, ",
@@ -31,6 +31,8 @@ FAULTS = {
     "unwritten_copy": "has bytes that nobody wrote",
     "half_a_warp": "DEADLOCK",
     "two_barriers": "threads of a block met at different barriers",
+    "other_team": "race, ",
+    "half_of_a_team": "a barrier that other threads met at",
     "foreign_mask": "a lane outside of the mask that it gives",
     "ended_lanes": "a mask names lanes that have ended",
     "from_outside": "shfl from a lane that takes no part",

@@ -19,8 +19,11 @@ bool ordered(Warp const& w, int lane, Access const& a) {
   if (a.thread == me) return true;
   if (a.thread / per_block == w.block->index) {
     if (a.block_epoch < w.block->epoch) return true;
-    bool const of_warp = a.thread % per_block / kLanes == static_cast<std::uint32_t>(w.index);
-    if (of_warp && a.warp_epoch < w.epoch) return true;
+    std::uint32_t const its_warp = a.thread % per_block / kLanes;
+    auto const my_warp = static_cast<std::uint32_t>(w.index);
+    if (its_warp == my_warp && a.warp_epoch < w.epoch) return true;
+    auto const& seen = w.block->seen;
+    if (!seen.empty() && a.step <= seen[my_warp][its_warp]) return true;
   }
   auto const mine = launch.order.before.find(me);
   if (mine == launch.order.before.end()) return false;
@@ -67,6 +70,23 @@ void join(Before& to, Before const& from) {
 }
 
 }  // namespace
+
+void order_by_meeting(Block& b, std::vector<std::uint32_t> const& met) {
+  std::size_t const warps = b.warps.size();
+  if (b.seen.empty()) b.seen.assign(warps, std::vector<std::uint32_t>(warps));
+  std::vector<std::uint32_t> now(warps);
+  for (std::size_t w = 0; w < warps; ++w) {
+    if (met[w] == 0) continue;
+    for (std::size_t other = 0; other < warps; ++other)
+      now[other] = std::max(now[other], b.seen[w][other]);
+  }
+  for (std::size_t w = 0; w < warps; ++w) {
+    if (met[w] != 0) now[w] = b.launch->step;
+  }
+  for (std::size_t w = 0; w < warps; ++w) {
+    if (met[w] != 0) b.seen[w] = now;
+  }
+}
 
 void watch(Instruction const& i, Warp& w, int lane, Place const& place, int size, Use use) {
   Launch& launch = *w.block->launch;

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <vector>
 
 #include "tests/gpusim/instruction.h"
 
 namespace fairlane::gpusim {
 
+struct Block;
 struct Launch;
 
 /// mask       bytes of the word
@@ -58,6 +60,10 @@ struct Use {
   bool read = false;
   bool same = false;
 };
+
+/// What warps did before they met at a barrier of a part of the block comes before what they do
+/// next. met [warp] lanes
+void order_by_meeting(Block& block, std::vector<std::uint32_t> const& met);
 
 /// Notes an access of `size` bytes at a place with a cell, and complains where it races.
 void watch(Instruction const& i, Warp& w, int lane, Place const& place, int size, Use use);

@@ -82,6 +82,8 @@ struct Warp {
 
 /// written, cells: as those of an Allocation, of the block's shared memory
 /// memory           the registers, predicates and local memory of its warps
+/// seen             [warp][warp] up to which step the second one's accesses came before what the
+///                  first one does next, by barriers of a part of the block; empty: none yet
 struct Block {
   struct Launch* launch = nullptr;
   std::uint32_t index = 0;
@@ -91,6 +93,7 @@ struct Block {
   std::vector<std::uint8_t> written;
   std::vector<Cell> cells;
   std::vector<std::uint8_t> memory;
+  std::vector<std::vector<std::uint32_t>> seen;
 
   bool done() const {
     for (auto const& warp : warps) {

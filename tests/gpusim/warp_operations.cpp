@@ -115,7 +115,7 @@ bool ready_barrier(Opcode const& op, Instruction& i) {
   i.kind = Kind::kBarrier;
   i.mode = kNoReduction;
   if (op.has("arrive") || op.has("cluster")) return false;
-  if (!op.has("red")) return op.operands == 1;
+  if (!op.has("red")) return op.operands == 1 || op.operands == 2;  // which, how many threads
   i.mode = op.has("popc") ? kCountTrue : op.has("and") ? kAllTrue : kAnyTrue;
   return op.operands == 3;  // a result, which barrier, a predicate
 }

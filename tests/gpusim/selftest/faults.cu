@@ -124,6 +124,23 @@ __global__ void two_barriers_(int* out) {
 }
 bool two_barriers() { return run(two_barriers_, 1, 64, OnDevice<int>(kCount).data()); }
 
+/// The third warp reads what the first two have met after.
+__global__ void other_team_(int* out) {
+  __shared__ int part[96];
+  part[threadIdx.x] = static_cast<int>(threadIdx.x);
+  unsigned const number = 1 + threadIdx.x / 64;
+  unsigned const threads = threadIdx.x / 64 == 0 ? 64 : 32;
+  asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
+  out[threadIdx.x] = part[(threadIdx.x + 32) % 96];
+}
+bool other_team() { return run(other_team_, 1, 96, OnDevice<int>(kCount).data()); }
+
+__global__ void half_of_a_team_(int* out) {
+  if (threadIdx.x % 2 == 0) asm volatile("bar.sync 1, 32;" ::: "memory");
+  out[threadIdx.x] = 1;
+}
+bool half_of_a_team() { return run(half_of_a_team_, 1, 64, OnDevice<int>(kCount).data()); }
+
 __global__ void foreign_mask_(int* out) {
   if (threadIdx.x == 0 || threadIdx.x > 3) return;
   out[threadIdx.x] = __shfl_sync(6U, static_cast<int>(threadIdx.x), 1);
@@ -183,6 +200,8 @@ std::vector<Case> faulty_cases() {
           {"unwritten_copy", unwritten_copy},
           {"half_a_warp", half_a_warp},
           {"two_barriers", two_barriers},
+          {"other_team", other_team},
+          {"half_of_a_team", half_of_a_team},
           {"foreign_mask", foreign_mask},
           {"ended_lanes", ended_lanes},
           {"from_outside", from_outside},

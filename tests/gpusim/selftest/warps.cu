@@ -67,6 +67,37 @@ bool barriers() {
   return true;
 }
 
+__device__ void meet(unsigned number, unsigned threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
+}
+
+/// Teams of two warps, which take turns: the first one asks, both answer.
+__global__ void work_in_teams(int* out) {
+  __shared__ int question[2];
+  __shared__ int answer[128];
+  unsigned const team = threadIdx.y;
+  unsigned const me = team * 64 + threadIdx.x;
+  for (int round = 0; round < 5; ++round) {
+    if (threadIdx.x == 0) question[team] = 10 * round + static_cast<int>(team);
+    meet(team + 1, 64);
+    answer[me] = question[team] + static_cast<int>(threadIdx.x);
+    meet(team + 1, 64);
+    if (threadIdx.x < 32) out[(round * 2 + team) * 32 + threadIdx.x] = answer[me] + answer[me + 32];
+  }
+}
+
+bool teams() {
+  OnDevice<int> out(std::size_t{5} * 2 * 32);
+  work_in_teams<<<1, dim3(64, 2)>>>(out.data());
+  std::vector<int> const found = out.values();
+  for (int i = 0; i < 320; ++i) {
+    if (found[static_cast<std::size_t>(i)] !=
+        2 * (10 * (i / 64) + i / 32 % 2 + i % 32) + 32)
+      return false;
+  }
+  return true;
+}
+
 __global__ void count_shared(unsigned* out) {
   __shared__ unsigned word[5];
   __shared__ unsigned long long wide;
@@ -169,6 +200,7 @@ bool grids() {
 std::vector<Case> warp_cases() {
   return {{"votes", votes},
           {"barriers", barriers},
+          {"teams", teams},
           {"shared_atomics", shared_atomics},
           {"fenced", handed_over<0>},
           {"unfenced", handed_over<1>},
