@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/core/pack.h"
+#include "kernels/core/views.h"
 
 #if defined(__CUDA_ARCH__)
 #define FL_UNROLL _Pragma("unroll")
@@ -103,6 +104,33 @@ concept LoadsWeights = requires(float const* p, float* to, int at, float (&w)[4]
 };
 inline constexpr int kWeightVector = 4;  // floats that such a pack reads at once
 inline constexpr int kWidestTile = 16;   // outputs whose sums it keeps in registers together
+
+/// A dense layer over a tile, and what becomes of its sums.
+/// in                 of the input `first` on; the others are those of dense_layer
+/// activation, alpha  of sums that `finish` leaves as they are
+/// packs, layout      of the tile
+struct DenseJob {
+  PackedDense const* layer = nullptr;
+  float const* in = nullptr;
+  float const* start = nullptr;
+  float const* gate = nullptr;
+  float* out = nullptr;
+  int first = 0;
+  int last = 0;
+  int packs = 0;
+  float alpha = 0.0F;
+  TileLayout layout = TileLayout::kApart;
+  Start begin = Start::kBias;
+  Finish finish = Finish::kNone;
+  Activation activation = Activation::kLinear;
+};
+
+/// LoadsWeights packs whose warp may have others that take a part of a wide layer's outputs; see
+/// team_layers.h.
+template <class P>
+concept HasTeam = LoadsWeights<P> && requires(DenseJob const& job) {
+  P::template run_layer<1, TileLayout::kApart>(job);
+};
 
 /// Before a thread reads or writes others' part of a tile whose packs lie side by side.
 template <class P, TileLayout kLayout>
@@ -339,13 +367,13 @@ struct TileParts {
   }
 };
 
-/// dense_layer from the input `first` to the one before `last`.
+/// Of dense_layer, from the input `first` to the one before `last`, every `parts`-th tile of outputs
+/// from tile `part` on.
 template <Pack P, int kV, TileLayout kLayout>
-FL_HOST_DEVICE FL_NOINLINE void dense_range(PackedDense const* layer, int first, int last,
-                                            float const* in, float const* start, Start begin,
-                                            float* out, Finish finish, float const* gate) {
+FL_HD void dense_tiles(PackedDense const* layer, int first, int last, float const* in,
+                       float const* start, Start begin, float* out, Finish finish,
+                       float const* gate, int part, int parts) {
   constexpr int kStride = kV * P::kLanes;
-  settle<P, kLayout>();
   gate = P::near(finish == Finish::kReluGradient ? gate : in);  // never of the null pointer
   in = P::near(in);
   start = P::near(start);
@@ -353,10 +381,10 @@ FL_HOST_DEVICE FL_NOINLINE void dense_range(PackedDense const* layer, int first,
   int const inputs = layer->inputs;
   int const outputs = layer->outputs;
   int const tile = layer->tile;
-  float const* weights = P::near(layer->weights);
-  for (int o = 0; o < outputs;) {
+  float const* const weights = P::near(layer->weights);
+  for (int o = part * tile; o < outputs; o += parts * tile) {
     int const width = outputs - o < tile ? outputs - o : tile;
-    TileAt const at{weights + first * width,
+    TileAt const at{weights + inputs * o + first * width,
                     in,
                     start + o * start_stride<P, kV>(begin),
                     gate + o * kStride,
@@ -366,9 +394,16 @@ FL_HOST_DEVICE FL_NOINLINE void dense_range(PackedDense const* layer, int first,
                     begin,
                     finish};
     at_width<1, kWidestTile>(width, TileParts<P, kV, kLayout>{at});
-    weights += static_cast<long>(inputs) * width;
-    o += width;
   }
+}
+
+/// dense_layer from the input `first` to the one before `last`.
+template <Pack P, int kV, TileLayout kLayout>
+FL_HOST_DEVICE FL_NOINLINE void dense_range(PackedDense const* layer, int first, int last,
+                                            float const* in, float const* start, Start begin,
+                                            float* out, Finish finish, float const* gate) {
+  settle<P, kLayout>();
+  dense_tiles<P, kV, kLayout>(layer, first, last, in, start, begin, out, finish, gate, 0, 1);
 }
 
 }  // namespace detail
@@ -377,13 +412,20 @@ FL_HOST_DEVICE FL_NOINLINE void dense_range(PackedDense const* layer, int first,
 /// function, called for every layer.
 /// in       [inputs][kV * kLanes] from inputs.stored on
 /// kLayout  of `in`, `out` and `gate`
+/// activation, alpha  that packs with a team apply to what `finish` leaves; others leave it, too
 template <Pack P, int kV, TileLayout kLayout = TileLayout::kApart>
 FL_HD void dense_layer(PackedDense const& layer, InputRange inputs, float const* in,
                        float const* start, Start begin, float* out, Finish finish,
-                       float const* gate = nullptr) {
+                       float const* gate = nullptr, Activation activation = Activation::kLinear,
+                       float alpha = 0.0F) {
   in += static_cast<long>(inputs.first - inputs.stored) * kV * P::kLanes;
-  detail::dense_range<P, kV, kLayout>(&layer, inputs.first, inputs.last, in, start, begin, out,
-                                      finish, gate);
+  if constexpr (HasTeam<P>) {
+    P::template run_layer<kV, kLayout>({&layer, in, start, gate, out, inputs.first, inputs.last, kV,
+                                        alpha, kLayout, begin, finish, activation});
+  } else {
+    detail::dense_range<P, kV, kLayout>(&layer, inputs.first, inputs.last, in, start, begin, out,
+                                        finish, gate);
+  }
 }
 
 /// out = finish(start + in W) over the given inputs.

@@ -173,7 +173,10 @@ FL_HD void layer_forward(PackedLayer const& layer, Inputs inputs, float const* i
   bool const relu = !sums_only && layer.activation == Activation::kRelu;
   if constexpr (LoadsWeights<P>) {
     Finish const finish = sums_only ? Finish::kLogits : relu ? Finish::kRelu : Finish::kNone;
-    dense_layer<P, kV, kLayout>(d, inputs, in, start, kStart, out, finish);
+    bool const activated = HasTeam<P> && !sums_only && !relu;
+    dense_layer<P, kV, kLayout>(d, inputs, in, start, kStart, out, finish, nullptr,
+                                activated ? layer.activation : Activation::kLinear, layer.alpha);
+    if (activated) return;
   } else if (relu) {
     dense<P, kV, Finish::kRelu, kStart>(d, inputs, in, start, out);
   } else {

@@ -81,14 +81,15 @@ cudaError_t launch_lanes(K const& kernel, Range range, int multiprocessors, cuda
 }
 
 /// Copies the subject's arena to shared memory, where subject_at finds it.
-__device__ __forceinline__ void copy_arena(ArenaView const& arena, std::byte* shared) {
+__device__ __forceinline__ void copy_arena(ArenaView const& arena, std::byte* shared,
+                                           unsigned thread = threadIdx.x,
+                                           unsigned threads = blockDim.x) {
   auto const* from = reinterpret_cast<uint4 const*>(arena.base);
   auto* to = reinterpret_cast<uint4*>(shared);
   auto const count = static_cast<int>(arena.bytes / static_cast<std::int64_t>(sizeof(uint4)));
-  for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x))
-    to[i] = from[i];
+  for (int i = static_cast<int>(thread); i < count; i += static_cast<int>(threads)) to[i] = from[i];
   __syncthreads();
-  if (threadIdx.x == 0) move_layers(arena, shared, shared);
+  if (thread == 0) move_layers(arena, shared, shared);
   __syncthreads();
 }
 

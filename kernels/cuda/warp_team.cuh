@@ -49,7 +49,10 @@ struct WarpTeam {
         n = here;
       }
     }
-    if (n == 0) return Stage::kResting;
+    if (n == 0) {
+      __syncwarp();  // all have read what the next window's lanes overwrite
+      return Stage::kResting;
+    }
     n = list(w, four, fullest);
     return fullest;
   }

@@ -123,8 +123,7 @@ Barrier barrier_of(Warp& w, int lane) {
 /// Complains where threads met that should not have.
 void check(Block& b, Barrier const& at, Met const& met, std::uint32_t threads) {
   std::set<std::uint32_t> where;
-  each_that_met(b, met,
-                [&](Warp& w, int lane, Instruction const&) { where.insert(w.pc[lane]); });
+  each_that_met(b, met, [&](Warp& w, int lane, Instruction const&) { where.insert(w.pc[lane]); });
   Warp& w = b.warps[0];
   auto const complain = [&](char const* kind, std::string const& what) {
     w.machine->complaints.add(w.kernel->code[*where.begin() - 1], w, 0, kind, what);

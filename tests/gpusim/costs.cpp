@@ -196,8 +196,7 @@ void Costs::barrier(Block& b, std::vector<std::uint32_t> const& met) {
   for (auto const which : {&WarpCost::near, &WarpCost::far}) {
     std::uint64_t last = 0;
     for (auto const& w : b.warps) {
-      if (met[static_cast<std::size_t>(w.index)] != 0)
-        last = std::max(last, (w.cost.*which).clock);
+      if (met[static_cast<std::size_t>(w.index)] != 0) last = std::max(last, (w.cost.*which).clock);
     }
     for (auto& w : b.warps) {
       WarpClock& time = w.cost.*which;

@@ -18,6 +18,7 @@ WAYS = {
     "chosen batch": ({}, ()),
     "random order": ({"GPUSIM_RANDOM": "1", "GPUSIM_SEED": "7"}, ("--batch", "64")),
     "races": ({"GPUSIM_RACE": "1", "GPUSIM_RANDOM": "1", "GPUSIM_SEED": "3"}, ("--batch", "96")),
+    "teams of warps": ({"GPUSIM_SHARED": "65536", "GPUSIM_RACE": "1", "GPUSIM_RANDOM": "1"}, ("--batch", "64")),
     "16 KiB shared": ({"GPUSIM_SHARED": "16384"}, ("--batch", "64")),
     "2 KiB shared": ({"GPUSIM_SHARED": "2048", "GPUSIM_RACE": "1"}, ("--batch", "64")),
     "two devices": ({"GPUSIM_DEVICES": "2"}, ("--batch", "32")),

@@ -6,6 +6,8 @@
 
 namespace fairlane {
 
+inline constexpr int kMoveSides = 2;  // of a move, which are evaluated together
+
 /// Takes the lanes of a window through tests [first, last) of those that PlanLattice has chosen.
 struct LatticeRounds {
   static constexpr ScratchNeeds kNeeds{};
@@ -37,9 +39,8 @@ struct LatticeRounds {
     auto const& s = near.subject;
     auto const& lanes = near.lanes;
     team.each(w.count, [&](int i) { TryMove{near, l, draws, t}(w.lane + i); });
-    constexpr int kPair = 2;
     MemberScratch memory;
-    lay_out_members(s, kPair, P::kLanes, scratch, memory);
+    lay_out_members(s, kMoveSides, P::kLanes, scratch, memory);
     MemberPair const pair = MemberPair{l.side_a, l.side_b}.from(w.lane);
     PairLogits<P> const logits{{s, memory, lanes.x + w.lane, lanes.stride}, pair};
     LaneTiles<P, 1>::pair_margins_by(s, logits, w.count, pair, m.probe.from(w.lane));
@@ -99,5 +100,8 @@ struct LatticeRounds {
     SettleTrial{near, m.probe, l, t}(lane);
   }
 };
+
+template <int kM>
+inline constexpr int kSideBySide<LatticeRounds, kM> = kM == kSpreadMembers ? kM : kMoveSides;
 
 }  // namespace fairlane

@@ -28,6 +28,10 @@ namespace fairlane {
 // kM says how it evaluates: that many members of a group in each thread, whose packs share weights;
 // or kSpreadMembers, for few lanes: every member in a thread of its own.
 
+/// Packs of a tile of kernel K that lie side by side; kSpreadMembers: none.
+template <class K, int kM>
+inline constexpr int kSideBySide = kM;
+
 /// Calls use(i, logits) for places i of the window's list [0, n), a thread each, with a source of
 /// the logits of that lane's group, some lanes at a time.
 template <Pack P, class Team, class Use>

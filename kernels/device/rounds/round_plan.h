@@ -1,5 +1,5 @@
-// How a device runs many rounds of a local search in one launch: how many lanes a warp owns, how
-// many members of a group a thread evaluates together, and what fits on chip.
+// How a device runs many rounds of a local search in one launch: how many lanes a team of warps owns,
+// how many members of a group a thread evaluates together, and what fits on chip.
 #pragma once
 
 #include "kernels/layout/tile_plan.h"
@@ -7,7 +7,7 @@
 namespace fairlane {
 
 inline constexpr int kMostRoundWarps = 12;  // of a block, with up to 168 registers a thread
-inline constexpr int kMostWindow = 128;     // lanes of a warp
+inline constexpr int kMostWindow = 128;     // lanes of a team
 inline constexpr int kSpreadMembers = 0;
 
 /// arena            the subject in device memory, which every block copies to shared memory
@@ -15,21 +15,25 @@ inline constexpr int kSpreadMembers = 0;
 ///                  round takes a kernel for each stage
 /// members          members of a group that a thread evaluates together: 2 or 4; kSpreadMembers:
 ///                  one, and members of few lanes fill a warp
-/// window           lanes of a warp; places: that it has in the arrays over places
-/// warps            warps of a block
+/// window           lanes of a team; places: that it has in the arrays over places
+/// teams            teams of a block
+/// warps            of a team, of which one goes through the rounds, and all through wide layers
 /// blocks           blocks that are resident at once
-/// shared_bytes     shared memory of a block; window_bytes: of a warp's window
-/// scratch_floats   floats of scratch of one warp
+/// shared_bytes     shared memory of a block; window_bytes: of a team's window; job_bytes: of what
+///                  the teams' warps have to do
+/// scratch_floats   floats of scratch of one team
 struct RoundPlan {
   ArenaView arena;
   bool on_chip = true;
   int members = 2;
   int window = 1;
   int places = 1;
+  int teams = 1;
   int warps = 1;
   int blocks = 1;
   int shared_bytes = 0;
   int window_bytes = 0;
+  int job_bytes = 0;
   std::int64_t scratch_floats = 0;
 };
 

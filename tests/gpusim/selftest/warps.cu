@@ -91,8 +91,7 @@ bool teams() {
   work_in_teams<<<1, dim3(64, 2)>>>(out.data());
   std::vector<int> const found = out.values();
   for (int i = 0; i < 320; ++i) {
-    if (found[static_cast<std::size_t>(i)] !=
-        2 * (10 * (i / 64) + i / 32 % 2 + i % 32) + 32)
+    if (found[static_cast<std::size_t>(i)] != 2 * (10 * (i / 64) + i / 32 % 2 + i % 32) + 32)
       return false;
   }
   return true;

@@ -34,8 +34,9 @@ std::string name_of_kernel(std::variant<Kernels...> const& kernel) {
 }
 
 template <class... Kernels>
-void add_names(std::set<std::string>& names, std::variant<Kernels...> const*) {
-  (names.insert(name_of_type<Kernels>()), ...);
+void add_names(std::set<std::string>& names, std::variant<Kernels...> const*,
+               std::string const& behind = "") {
+  (names.insert(name_of_type<Kernels>() + behind), ...);
 }
 
 std::string said(std::size_t word, std::uint32_t was, std::uint32_t host, std::uint32_t gpu) {
@@ -79,13 +80,19 @@ std::set<std::string> kernel_names() {
   add_names(names, static_cast<LaneKernel const*>(nullptr));
   add_names(names, static_cast<TileKernel const*>(nullptr));
   add_names(names, static_cast<RoundKernel const*>(nullptr));
+  add_names(names, static_cast<RoundKernel const*>(nullptr), kByTeams);
   add_names(names, static_cast<WalkKernel const*>(nullptr));
   add_names(names, static_cast<BlockKernel const*>(nullptr));
   return names;
 }
 
-SimulatedDevice::SimulatedDevice(TwinTallies* tallies)
-    : gpu_(0), tallies_(tallies), host_(std::make_unique<VectorHost>(1, kHostMemory)) {}
+SimulatedDevice::SimulatedDevice(TwinTallies* tallies, int shared)
+    : gpu_(0),
+      properties_(gpu_.properties()),
+      tallies_(tallies),
+      host_(std::make_unique<VectorHost>(1, kHostMemory)) {
+  if (shared > 0) properties_.limits.shared_per_block = shared;
+}
 
 void* SimulatedDevice::allocate(std::size_t bytes) {
   void* const memory = gpu_.allocate(bytes);
@@ -143,8 +150,8 @@ void SimulatedDevice::run(TileKernel const& kernel, TilePlan const& plan, Range 
 
 void SimulatedDevice::run(RoundKernel const& kernel, RoundPlan const& plan, int lanes) {
   run_twins(
-      name_of_kernel(kernel), [&] { host_->run(kernel, plan, lanes); },
-      [&] { gpu_.run(kernel, plan, lanes); });
+      name_of_kernel(kernel) + (plan.warps > 1 ? kByTeams : ""),
+      [&] { host_->run(kernel, plan, lanes); }, [&] { gpu_.run(kernel, plan, lanes); });
 }
 
 void SimulatedDevice::run(WalkKernel const& kernel, WalkShape const& shape) {

@@ -26,8 +26,11 @@ struct TwinTally {
   std::string first;  // of those that differ, in words
 };
 
-/// By the kernel's name, such as "GradientTiles".
+/// By the kernel's name, such as "GradientTiles"; rounds of teams of several warps have a name of
+/// their own, with kByTeams behind it.
 using TwinTallies = std::map<std::string, TwinTally>;
+
+inline constexpr char const* kByTeams = " by teams";
 
 /// Names of all kernels in kernel_list.h.
 std::set<std::string> kernel_names();
@@ -36,9 +39,10 @@ std::set<std::string> kernel_names();
 class SimulatedDevice final : public Device {
  public:
   /// tallies: where not null, every kernel is run on the host first, on the same memory.
-  explicit SimulatedDevice(TwinTallies* tallies = nullptr);
+  /// shared   bytes of shared memory that a block is said to have; 0: all that it has
+  explicit SimulatedDevice(TwinTallies* tallies = nullptr, int shared = 0);
 
-  DeviceProperties const& properties() const override { return gpu_.properties(); }
+  DeviceProperties const& properties() const override { return properties_; }
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;
   void zero(void* to, std::size_t bytes) override { gpu_.zero(to, bytes); }
@@ -77,6 +81,7 @@ class SimulatedDevice final : public Device {
   void run_twins(std::string const& name, OnHost const& on_host, OnGpu const& on_gpu);
 
   CudaDevice gpu_;
+  DeviceProperties properties_;
   TwinTallies* tallies_;
   std::unique_ptr<Device> host_;
   std::map<void*, std::size_t> allocated_;

@@ -48,6 +48,7 @@ std::set<std::string> const kMayMove = {"RecordProbed",  "RecordClassified", "Re
 struct TwinHow {
   char const* route = "";
   int devices = 1;
+  int shared = 0;
   std::uint64_t seed = 1;
   Arithmetic arithmetic = Arithmetic::kExact;
   VisitSink overflow = {};
@@ -67,15 +68,16 @@ class Twins {
     options.overflow = std::move(how.overflow);
     std::vector<std::unique_ptr<Device>> devices;
     for (int i = 0; i < how.devices; ++i) {
-      devices.push_back(std::make_unique<SimulatedDevice>(&tallies_));
+      devices.push_back(std::make_unique<SimulatedDevice>(&tallies_, how.shared));
     }
     return make_device_backend(view, std::move(devices), options);
   }
 
   Finished search(RunConfig const& config, TestSubject const& subject, char const* route,
-                  Arithmetic arithmetic = Arithmetic::kExact) {
+                  Arithmetic arithmetic = Arithmetic::kExact, int shared = 0) {
     return run_search_on(config, subject, [&](VisitSink overflow) {
       return backend(subject.view(), {.route = route,
+                                      .shared = shared,
                                       .seed = config.seed,
                                       .arithmetic = arithmetic,
                                       .overflow = std::move(overflow)});
@@ -85,7 +87,8 @@ class Twins {
   TwinTallies& tallies() { return tallies_; }
 
   void expect_equal() const {
-    for (auto const& [name, tally] : tallies_) {
+    for (auto const& [full_name, tally] : tallies_) {
+      std::string const name = full_name.substr(0, full_name.find(kByTeams));
       if (kMayDiffer.count(name) != 0) continue;
       EXPECT_EQ(tally.differ, 0U) << name << ": " << tally.first;
       EXPECT_TRUE(tally.moved == 0 || kMayMove.count(name) != 0) << name << ": " << tally.first;
@@ -163,6 +166,22 @@ void search_everywhere(Twins& twins, RunConfig config, std::vector<char const*> 
   }
 }
 
+/// On a GPU that has room for few windows of lanes, but layers that are wide enough for teams.
+void search_by_teams(Twins& twins, TemporaryFolder const& folder) {
+  constexpr int kShared = 60 << 10;
+  for (char const* const kind : {"one output", "tanh", "many variants"}) {
+    SmallShape shape = shape_of(kind);
+    shape.widths = {40, 24, shape.widths.back()};
+    RunConfig config = quick_config(folder, shape);
+    for (char const* const method : {"eidig", "maft", "margin", "margin-walk"}) {
+      config.method = method;
+      TestSubject const subject(config);
+      expect_same(run_search(config, subject, How{}),
+                  twins.search(config, subject, "fused", Arithmetic::kExact, kShared));
+    }
+  }
+}
+
 void decide_boxes(Twins& twins) {
   RandomSubject::Shape shape;
   shape.counts = {2};  // few enough pairs to be looked at one by one
@@ -186,6 +205,7 @@ void reach_every_kernel(Twins& twins) {
   search_everywhere(twins, quick_config(folder, shape_of("silu")), {"eidig"});
   search_everywhere(twins, quick_config(folder, shape_of("wide domain")),
                     {"themis", "eidig", "maft", "margin", "margin-walk"});
+  search_by_teams(twins, folder);
   SmallShape layered = shape_of("several outputs");
   layered.widths = {300, 40, 3};
   search_everywhere(twins, quick_config(folder, layered), {"eidig"});

@@ -12,6 +12,7 @@
 #include "kernels/device/rounds/round_plan.h"
 #include "kernels/device/tile_kernels.h"
 #include "kernels/device/wide_plan.h"
+#include "kernels/layout/plan.h"
 
 namespace fairlane {
 namespace {
@@ -43,6 +44,7 @@ struct Shapes {
       PackedLayer layer;
       layer.forward.inputs = layer.backward.outputs = widths[l];
       layer.forward.outputs = layer.backward.inputs = widths[l + 1];
+      layer.forward.tile = best_tile(widths[l + 1], kWidestTile, kWeightVector);
       layers.push_back(layer);
       floats += 2L * widths[l] * widths[l + 1] + widths[l] + widths[l + 1];
     }
@@ -196,8 +198,9 @@ TEST(RoundPlan, FitsItsGpu) {
           if (!plan.on_chip) continue;
           ++on_chip;
           EXPECT_LE(plan.shared_bytes, gpu.shared_per_block);
+          EXPECT_GE(plan.teams, 1);
           EXPECT_GE(plan.warps, 1);
-          EXPECT_LE(plan.warps, kMostRoundWarps);
+          EXPECT_LE(plan.teams * plan.warps, kMostRoundWarps);
           EXPECT_GE(plan.window, 1);
           EXPECT_LE(plan.window, kMostWindow);
           int const windows = (lanes + plan.window - 1) / plan.window;
@@ -220,16 +223,20 @@ TEST(RoundPlan, EvaluatesMembersTogether) {
     int variants;
     int lanes;
     int members;
+    int teams;
+    int warps;
   };
   constexpr int kNotOnChip = -1;
   Row const table[] = {
-      {kCensus, 4, 1000, kSpreadMembers},
-      {kCensus, 40, 1000, 4},
-      {kCensus, 4, 1 << 20, 4},
-      {kCensus, 9, 1 << 20, 2},
-      {kCensus, 2, 1 << 20, 2},
-      {kAdult, 9, 1 << 20, 2},
-      {kThousand, 4, 1 << 20, kNotOnChip},
+      {kCensus, 4, 1000, kSpreadMembers, 8, 1},
+      {kCensus, 40, 1000, 4, 1, 3},
+      {kCensus, 4, 1 << 20, 4, 8, 1},
+      {kCensus, 9, 1 << 20, 2, 8, 1},
+      {kCensus, 2, 1 << 20, 2, 8, 1},
+      {kAdult, 9, 1 << 20, 2, 5, 2},
+      {kHundred, 4, 1000, kSpreadMembers, 4, 3},
+      {kHundred, 4, 65536, 2, 2, 6},
+      {kThousand, 4, 1 << 20, kNotOnChip, 0, 0},
   };
   for (auto const& row : table) {
     SCOPED_TRACE(text(row.widths) + ", " + std::to_string(row.variants) + " variants, " +
@@ -238,7 +245,10 @@ TEST(RoundPlan, EvaluatesMembersTogether) {
     shapes.subject.variants = row.variants;
     auto const plan = make_round_plan(shapes.subject, {GradientTiles::kNeeds}, shapes.arena,
                                       kH200.limits(), row.lanes);
-    EXPECT_EQ(plan.on_chip ? plan.members : kNotOnChip, row.members);
+    ASSERT_EQ(plan.on_chip ? plan.members : kNotOnChip, row.members);
+    if (!plan.on_chip) continue;
+    EXPECT_EQ(plan.teams, row.teams);
+    EXPECT_EQ(plan.warps, row.warps);
   }
 }
 
