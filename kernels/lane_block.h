@@ -109,8 +109,12 @@ class LaneBlock {
   }
   virtual void advance(SignStep const& step) = 0;
   virtual void advance(NewtonStep const& step) = 0;
-  /// Whether lanes can go on by themselves.
-  virtual bool seeks() const { return false; }
+  /// Whether lanes can go on by themselves with such steps.
+  virtual bool seeks(SignStep const&) const { return false; }
+  virtual bool seeks(NewtonStep const&) const { return false; }
+  bool seeks(GlobalStep const& step) const {
+    return std::visit([this](auto const& s) { return this->seeks(s); }, step);
+  }
   /// Tests and steps of every lane until a test meets an IDI or its iteration is `last`;
   /// steps_last: the step after that test, too. Only where seeks().
   virtual void seek(SignStep const&, std::uint32_t, bool) {}

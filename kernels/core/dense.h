@@ -384,7 +384,7 @@ FL_HD void dense_tiles(PackedDense const* layer, int first, int last, float cons
   float const* const weights = P::near(layer->weights);
   for (int o = part * tile; o < outputs; o += parts * tile) {
     int const width = outputs - o < tile ? outputs - o : tile;
-    TileAt const at{weights + inputs * o + first * width,
+    TileAt const at{weights + static_cast<long>(inputs) * o + first * width,
                     in,
                     start + o * start_stride<P, kV>(begin),
                     gate + o * kStride,

@@ -223,7 +223,9 @@ void DeviceBlock::begin(WeightedStep const& how) {
   finish();
 }
 
-int DeviceBlock::rounds_at_once() const { return share_.evaluator.runs_rounds() ? kMostRounds : 1; }
+int DeviceBlock::rounds_at_once() const {
+  return share_.evaluator.runs_rounds(GradientKind::kMargin) ? kMostRounds : 1;
+}
 
 int DeviceBlock::prepare_rounds(int rounds) {
   auto const lanes = static_cast<std::uint64_t>(size_);
@@ -234,7 +236,7 @@ int DeviceBlock::prepare_rounds(int rounds) {
 }
 
 void DeviceBlock::step(WeightedStep const& how, int rounds) {
-  if (!share_.evaluator.runs_rounds() || subject_.label_bits == 0) {
+  if (!share_.evaluator.runs_rounds(how.gradient.kind) || subject_.label_bits == 0) {
     for (int i = 0; i < rounds; ++i) local_round(how);
     return;
   }

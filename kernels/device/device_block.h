@@ -46,7 +46,12 @@ class DeviceBlock final : public LaneBlock {
   void test(Test test) override;
   void advance(SignStep const& how) override;
   void advance(NewtonStep const& how) override;
-  bool seeks() const override { return share_.evaluator.runs_rounds(); }
+  bool seeks(SignStep const& step) const override {
+    return share_.evaluator.runs_rounds(step.gradient.kind);
+  }
+  bool seeks(NewtonStep const&) const override {
+    return share_.evaluator.runs_rounds(GradientKind::kMargin);
+  }
   void seek(SignStep const& how, std::uint32_t last, bool steps_last) override;
   void seek(NewtonStep const& how, std::uint32_t last, bool steps_last) override;
   void begin(WeightedStep const& how) override;

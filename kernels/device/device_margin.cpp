@@ -35,7 +35,7 @@ void DeviceBlock::renew_margin(bool counts) {
 }
 
 void DeviceBlock::step(MarginStep const& how, int rounds) {
-  if (!share_.evaluator.runs_rounds()) {
+  if (!share_.evaluator.runs_rounds(GradientKind::kMargin)) {
     for (int i = 0; i < rounds; ++i) local_round(how);
     return;
   }
@@ -111,7 +111,7 @@ void DeviceBlock::begin(LatticeStep const& how) {
 }
 
 void DeviceBlock::step(LatticeStep const&, int rounds) {
-  if (share_.evaluator.runs_rounds()) {
+  if (share_.evaluator.runs_rounds(GradientKind::kMargin)) {
     run_rounds(rounds, [&](int now, int) {
       int const first = std::exchange(trial_, trial_ + now);
       return LatticeRounds{context_, margin_, lattice_, moves_.table.draws, first, trial_};

@@ -24,8 +24,8 @@ class Evaluator {
   virtual void run(MemberTiles const& operation, Range range) = 0;
   /// Whether walks may have kernels of their own, which take a network through all its layers.
   virtual bool walks_on_chip() const { return false; }
-  /// Whether the next one is there.
-  virtual bool runs_rounds() const { return false; }
+  /// Whether the next one is there, for rounds that take such gradients.
+  virtual bool runs_rounds(GradientKind) const { return false; }
   /// Takes lanes [0, lanes) through rounds of a search.
   virtual void run(RoundKernel const&, int) {}
 };

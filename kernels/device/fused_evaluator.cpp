@@ -8,7 +8,11 @@ namespace {
 class FusedEvaluator final : public Evaluator {
  public:
   FusedEvaluator(Subject const& host_subject, ArenaView const& arena, Device& device)
-      : subject_(host_subject), arena_(arena), device_(device), runs_rounds_(rounds_fit()) {}
+      : subject_(host_subject),
+        arena_(arena),
+        device_(device),
+        gradients_fit_(rounds_fit(GradientTiles::kNeeds)),
+        differences_fit_(rounds_fit(DifferenceTiles::kNeeds)) {}
   void run(ProbeTiles const& operation, Range range) override { run_tiles(operation, range); }
   void run(ClassifyTiles const& operation, Range range) override { run_tiles(operation, range); }
   void run(ClassifySomeTiles const& operation, Range range) override {
@@ -21,7 +25,9 @@ class FusedEvaluator final : public Evaluator {
   void run(DifferenceTiles const& operation, Range range) override { run_tiles(operation, range); }
   void run(MemberTiles const& operation, Range range) override { run_tiles(operation, range); }
   bool walks_on_chip() const override { return subject_.feasible.rules == 0; }
-  bool runs_rounds() const override { return runs_rounds_; }
+  bool runs_rounds(GradientKind kind) const override {
+    return kind == GradientKind::kProbabilityDifference ? differences_fit_ : gradients_fit_;
+  }
   void run(RoundKernel const& kernel, int lanes) override {
     auto const needs = std::visit(
         [](auto const& k) {
@@ -69,24 +75,20 @@ class FusedEvaluator final : public Evaluator {
   RoundPlan plan_rounds(RoundNeeds needs, int lanes) const {
     return make_round_plan(subject_, needs, arena_, device_.properties().limits, lanes);
   }
-  /// Whatever the rounds need, for few lanes and for many. Their sources of logits know no
-  /// constraints.
-  bool rounds_fit() const {
+  /// For few lanes and for many. Rounds' sources of logits know no constraints.
+  bool rounds_fit(ScratchNeeds gradient) const {
     if (subject_.feasible.rules + subject_.feasible.finding_rules > 0) return false;
     constexpr int kMany = 1 << 22;
-    for (ScratchNeeds const gradient : {GradientTiles::kNeeds, DifferenceTiles::kNeeds}) {
-      for (int const lanes : {1, kMany}) {
-        if (!plan_rounds({gradient, ProbeTiles::kNeeds.terms}, lanes).on_chip) return false;
-      }
-    }
-    return true;
+    RoundNeeds const needs{gradient, ProbeTiles::kNeeds.terms};
+    return plan_rounds(needs, 1).on_chip && plan_rounds(needs, kMany).on_chip;
   }
 
   Subject const& subject_;  // on the host
   ArenaView const& arena_;
   Device& device_;
   std::vector<std::unique_ptr<Entry>> entries_;
-  bool runs_rounds_;
+  bool gradients_fit_;
+  bool differences_fit_;
 };
 
 }  // namespace

@@ -79,7 +79,7 @@ void LockstepSearch::global_worker(WorkList& seeds, int wanted_lanes, GlobalHits
       free -= static_cast<int>(taken);
     }
     if (block->size() == 0) return;
-    if (steps && block->seeks() && seed_limits_.empty()) {
+    if (steps && block->seeks(step) && seed_limits_.empty()) {
       block->seek(step, max_iter(), method_.steps_after_last_test);
       retire_all(*block, keep, hits);
       continue;
