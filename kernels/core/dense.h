@@ -125,8 +125,7 @@ struct DenseJob {
   Activation activation = Activation::kLinear;
 };
 
-/// LoadsWeights packs whose warp may have others that take a part of a wide layer's outputs; see
-/// team_layers.h.
+/// LoadsWeights packs that have a way of their own to run a layer: others take a part of it.
 template <class P>
 concept HasTeam = LoadsWeights<P> && requires(DenseJob const& job) {
   P::template run_layer<1, TileLayout::kApart>(job);
@@ -367,8 +366,8 @@ struct TileParts {
   }
 };
 
-/// Of dense_layer, from the input `first` to the one before `last`, every `parts`-th tile of outputs
-/// from tile `part` on.
+/// Of dense_layer, from the input `first` to the one before `last`: tiles part, part + parts, .. of
+/// outputs.
 template <Pack P, int kV, TileLayout kLayout>
 FL_HD void dense_tiles(PackedDense const* layer, int first, int last, float const* in,
                        float const* start, Start begin, float* out, Finish finish,

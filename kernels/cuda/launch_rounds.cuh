@@ -3,51 +3,10 @@
 
 #include <algorithm>
 
-#include "kernels/core/team_layers.h"
 #include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/team_layers.cuh"
 
 namespace fairlane {
-
-inline constexpr int kRoundSums = 64;  // of a thread, which has 168 registers
-
-/// A warp alone.
-using SoloPack = WarpPack<true, kRoundSums>;
-
-/// A row of a block's threads is a team, whose first warp goes through the rounds of a window while
-/// the others wait for layers to help with. Shared memory begins with a job for each team.
-struct TeamPack : SoloPack {
-  static __device__ __forceinline__ int team_warps() {
-    return static_cast<int>(blockDim.x) / kWarpLanes;
-  }
-  static __device__ __forceinline__ DenseJob& job() {
-    extern __shared__ uint4 shared[];
-    return reinterpret_cast<DenseJob*>(shared)[threadIdx.y];
-  }
-  template <int kV, TileLayout kLayout>
-  static __device__ __forceinline__ void run_layer(DenseJob const& job) {
-    run_part<TeamPack, kV, kLayout>(job, 0);
-  }
-  static __device__ __forceinline__ void hand_out(DenseJob const& what) {
-    if (threadIdx.x == 0) job() = what;
-  }
-  /// Barrier 0 is the block's.
-  static __device__ __forceinline__ void meet() {
-    asm volatile("bar.sync %0, %1;" ::"r"(threadIdx.y + 1), "r"(blockDim.x) : "memory");
-  }
-};
-
-/// Helps until there is no layer any more.
-/// kM  packs that lie side by side
-template <int kM>
-__device__ __forceinline__ void help_team() {
-  int const part = static_cast<int>(threadIdx.x) / kWarpLanes;
-  for (;;) {
-    TeamPack::meet();
-    DenseJob const job = TeamPack::job();
-    if (job.layer == nullptr) return;  // nothing more to do
-    help<TeamPack, kM>(job, part);
-  }
-}
 
 /// Calls the kernel for every window of the lanes, a team at a time. Weights and scratch lie in
 /// shared memory.

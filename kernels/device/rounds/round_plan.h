@@ -1,5 +1,5 @@
-// How a device runs many rounds of a local search in one launch: how many lanes a team of warps owns,
-// how many members of a group a thread evaluates together, and what fits on chip.
+// How a device runs many rounds of a local search in one launch: how many lanes a team of warps
+// owns, how many members of a group a thread evaluates together, and what fits on chip.
 #pragma once
 
 #include "kernels/layout/tile_plan.h"

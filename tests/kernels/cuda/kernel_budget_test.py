@@ -53,7 +53,8 @@ def kernel_name(symbol):
     rounds = ROUNDS.match(symbol)
     if rounds:
         how = {"0": "spread"}.get(rounds.group(2), f"members {rounds.group(2)}")
-        return f"{' of '.join(identifiers(rounds.group(1)))}, {how}"
+        *kernel, pack = identifiers(rounds.group(1))
+        return f"{' of '.join(kernel)}, {how}{', by teams' if pack == 'TeamPack' else ''}"
     walks = WALKS.match(symbol)
     if walks:
         return walks.group(1)
