@@ -1,4 +1,4 @@
-// The fourth shape of kernel: a warp that takes a window of lanes through many rounds.
+// The fourth shape of kernel: a team of warps that takes a window of lanes through many rounds.
 #pragma once
 
 #include <algorithm>
