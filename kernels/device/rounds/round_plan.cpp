@@ -137,24 +137,31 @@ RoundPlan make_round_plan(Subject const& subject, RoundNeeds needs, ArenaView co
   }
   int const at_once = plan.blocks * limits.warp_lanes;
   int const packs = (lanes + at_once - 1) / at_once;  // of a multiprocessor
-  RoundPlan best = plan;
-  best.on_chip = false;
-  std::int64_t least = 0;
-  for (auto const& [members, cost] : kTogether) {
-    std::int64_t const evaluated = rounded_up(subject.variants, members);
-    for (int teams = 1; teams <= kMostRoundWarps; ++teams) {
-      int const window = window_packs((packs + teams - 1) / teams) * limits.warp_lanes;
-      for (int warps = 1; teams * warps <= kMostRoundWarps; ++warps) {
-        if (!shape(members, teams, warps, window)) continue;
-        std::int64_t const cycles =
-            step_cycles(subject.network, {teams, warps, packs}, evaluated * cost / 100);
-        if (best.on_chip && cycles >= least) continue;
-        best = plan;
-        least = cycles;
+  /// Of the shapes that fit with windows of at most so many packs.
+  auto const cheapest = [&](int most_packs) {
+    RoundPlan best = plan;
+    best.on_chip = false;
+    std::int64_t least = 0;
+    for (auto const& [members, cost] : kTogether) {
+      std::int64_t const evaluated = rounded_up(subject.variants, members);
+      for (int teams = 1; teams <= kMostRoundWarps; ++teams) {
+        int const wanted = window_packs((packs + teams - 1) / teams);
+        int const window = std::min(wanted, most_packs) * limits.warp_lanes;
+        for (int warps = 1; teams * warps <= kMostRoundWarps; ++warps) {
+          if (!shape(members, teams, warps, window)) continue;
+          std::int64_t const cycles =
+              step_cycles(subject.network, {teams, warps, packs}, evaluated * cost / 100);
+          if (best.on_chip && cycles >= least) continue;
+          best = plan;
+          least = cycles;
+        }
       }
     }
-  }
-  return best;
+    return best;
+  };
+  RoundPlan const best = cheapest(kMostWindow / limits.warp_lanes);
+  // So that what fits for some number of lanes fits for any.
+  return best.on_chip ? best : cheapest(1);
 }
 
 }  // namespace fairlane

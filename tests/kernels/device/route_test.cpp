@@ -217,6 +217,27 @@ TEST(RoundPlan, FitsItsGpu) {
   EXPECT_GT(on_chip, 100);
 }
 
+TEST(RoundPlan, FitsForAnyNumberOfLanesOrForNone) {
+  Shapes const shapes(kHundred);
+  int changes = 0;
+  bool before = false;
+  for (int shared = 120 << 10; shared < 160 << 10; shared += 64) {
+    SCOPED_TRACE(shared);
+    Gpu const gpu{"any", 132, shared, shared, 2048};
+    auto const fits = [&](int lanes) {
+      return make_round_plan(shapes.subject, {GradientTiles::kNeeds}, shapes.arena, gpu.limits(),
+                             lanes)
+          .on_chip;
+    };
+    bool const many = fits(1 << 22);
+    for (int const lanes : {10'000, 16'000, 20'000, 50'000, 65'536, 1 << 20})
+      ASSERT_EQ(fits(lanes), many) << lanes;
+    changes += many != before ? 1 : 0;
+    before = many;
+  }
+  EXPECT_EQ(changes, 1);
+}
+
 TEST(RoundPlan, EvaluatesMembersTogether) {
   struct Row {
     std::vector<int> widths;
