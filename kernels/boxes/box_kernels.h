@@ -5,6 +5,7 @@
 // What is proven, and why, says kernels/boxes/network_bounds.h.
 #pragma once
 
+#include "kernels/boxes/leaf_sums.h"
 #include "kernels/core/pack.h"
 #include "kernels/core/views.h"
 
@@ -199,6 +200,10 @@ struct BoxKernels {
   /// to [inputs][width] of a layer from its `from` [outputs][width], by its weights' magnitudes.
   /// width: a multiple of `lanes`
   void (*weigh)(BoxLayer const&, double const* from, int width, double* to) = nullptr;
+  /// LeafSums::add and LeafSums::span.
+  void (*add_leaves)(LeafTable const&, std::int32_t* starts, std::int32_t* sums) = nullptr;
+  void (*span_leaves)(std::int32_t const* shared, std::int32_t const* own, int tables, int places,
+                      std::int32_t* least, std::int32_t* most) = nullptr;
 };
 
 /// The best ones that this processor runs, or those of an instruction set as

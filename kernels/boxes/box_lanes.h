@@ -70,7 +70,9 @@ struct BoxTiles {
                                           BoxProbing<P>::probe,
                                           add,
                                           tabulate,
-                                          weigh};
+                                          weigh,
+                                          LeafSums<P>::add,
+                                          LeafSums<P>::span};
     return &kTable;
   }
 };

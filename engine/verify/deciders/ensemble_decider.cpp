@@ -23,6 +23,7 @@ EnsembleDecider::EnsembleDecider(BoxDomain const& domain, TreeEnsemble const& tr
       existence_(domain),
       query_(query),
       bounds_(trees),
+      table_(domain, trees, query),
       groups_(domain, rows, query, trees.outputs()),
       inputs_(static_cast<std::size_t>(domain.inputs())),
       one_(inputs_.size()),
@@ -80,6 +81,35 @@ bool EnsembleDecider::prove_variants(Decision& decision) {
     }
   }
   decision.verdict = BoxVerdict::kVariants;
+  return true;
+}
+
+bool EnsembleDecider::decide_by_kinds(Decision& decision) {
+  if (!table_.fill(decision.box, decision.variants)) return false;
+  decision.verdict = BoxVerdict::kEnumerated;
+  table_.each_kind([&](std::span<std::int32_t const> entries, double, TreeTable::Outcome outcome) {
+    if (outcome == TreeTable::Outcome::kFair) return true;
+    auto pair = groups_.certain_pair(entries, decision.variants);
+    if (!pair) return true;
+    decision.verdict = BoxVerdict::kUnfair;
+    decision.example = std::move(*pair);
+    return false;
+  });
+  return true;
+}
+
+bool EnsembleDecider::count_kinds(Decision& decision, CertainGroups& certain) {
+  if (!table_.fill(decision.box, decision.variants)) return false;
+  decision.verdict = BoxVerdict::kEnumerated;
+  table_.each_kind([&](std::span<std::int32_t const> entries, double groups,
+                       TreeTable::Outcome outcome) {
+    if (outcome == TreeTable::Outcome::kInDoubt) {
+      bool const unfair = groups_.certain_pair(entries, decision.variants).has_value();
+      outcome = unfair ? TreeTable::Outcome::kUnfair : TreeTable::Outcome::kFair;
+    }
+    (outcome == TreeTable::Outcome::kFair ? certain.fair : certain.unfair) += groups;
+    return true;
+  });
   return true;
 }
 
@@ -192,7 +222,7 @@ void EnsembleDecider::decide(std::span<OpenBox const> boxes, std::span<Decision>
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     Decision& decision = decisions[i] = begin_decision(domain_, existence_, query_, boxes[i]);
     if (decision.verdict != BoxVerdict::kOpen || prove_merged(decision)) continue;
-    if (prove_variants(decision)) continue;
+    if (prove_variants(decision) || decide_by_kinds(decision)) continue;
     if (is_small(domain_, decision.box)) {
       evaluate_groups(existence_, groups_, decision);
       continue;
@@ -208,8 +238,12 @@ void EnsembleDecider::measure(ExistingGroups const& existing, std::span<OpenBox 
     Decision& decision = decisions[i] = begin_decision(domain_, existence_, query_, boxes[i]);
     double const all = existing.count(decision.box);
     certain[i] = {};
-    if (decision.verdict != BoxVerdict::kOpen || prove_merged(decision) ||
-        prove_variants(decision)) {
+    if (decision.verdict != BoxVerdict::kOpen || prove_merged(decision)) {
+      certain[i].fair = all;
+      continue;
+    }
+    if (count_kinds(decision, certain[i])) continue;
+    if (prove_variants(decision)) {
       certain[i].fair = all;
       continue;
     }

@@ -8,6 +8,7 @@
 
 #include "engine/verify/deciders/box_decider.h"
 #include "engine/verify/deciders/tree_bounds.h"
+#include "engine/verify/deciders/tree_table.h"
 
 namespace fairlane {
 
@@ -33,6 +34,9 @@ class EnsembleDecider final : public BoxDecider {
   bool prove_merged(Decision& decision);
   bool prove_variants(Decision& decision);
   bool told_apart(GroupBox const& box, int one, int other);
+  /// Looks at every kind of groups, where these are few. Returns whether it did.
+  bool decide_by_kinds(Decision& decision);
+  bool count_kinds(Decision& decision, CertainGroups& certain);
   void search(OpenBox const& box, Decision& decision);
   /// Scores of a group with a variant, from the threshold: below 0 where label 0, and of several
   /// outputs how far the first is ahead of the second.
@@ -43,6 +47,7 @@ class EnsembleDecider final : public BoxDecider {
   BoxExistence existence_;
   VerifyQuery const& query_;
   TreeBounds bounds_;
+  TreeTable table_;
   GroupPairs groups_;
   std::vector<Interval> inputs_;
   std::vector<double> one_;
