@@ -131,13 +131,12 @@ void BoxQueue::split(std::int64_t cell, OpenBox const& box, Decision const& deci
                            [](double n, AxisRange const& range) { return n * range.size(); });
   };
   pace(left, groups(left.box) <= kHelps * groups(box.box));
-  std::size_t const axis = decision.axis;
-  std::int32_t const number =
-      trees_.cut(cell, box.number, narrowed(box, decision), axis, middle_of(left.box[axis]));
-  // The lower half is taken first.
-  stack_.push_back({cell, half_of(left, axis, true, 0)});
+  std::int32_t const number = trees_.cut(cell, box.number, narrowed(box, decision),
+                                         decision.cut.axis, decision.cut.entry);
+  // The lower part is taken first.
+  stack_.push_back({cell, part_of(left, decision.cut, true, 0)});
   stack_.back().box.number = number + 1;
-  stack_.push_back({cell, half_of(left, axis, false, 1)});
+  stack_.push_back({cell, part_of(left, decision.cut, false, 1)});
   stack_.back().box.number = number;
   ++states_[static_cast<std::size_t>(cell)].open;
 }

@@ -49,8 +49,8 @@ void ShareQueue::halve(MeasuredBox const& measured) {
     round_.push_back(measured.box);
     return;
   }
-  round_.push_back(half_of(measured.box, measured.axis, false, 0));
-  round_.push_back(half_of(measured.box, measured.axis, true, 1));
+  round_.push_back(part_of(measured.box, measured.cut, false, 0));
+  round_.push_back(part_of(measured.box, measured.cut, true, 1));
 }
 
 std::vector<OpenBox> const& ShareQueue::next(double closer_cost) {
@@ -104,7 +104,7 @@ void ShareQueue::take(std::span<Decision const> decisions, std::span<CertainGrou
     // Groups that narrowing has left out are fair for good.
     double const left = existing_.count(decisions[i].box);
     fair_ += all - left;
-    MeasuredBox rest{std::move(round_[i]), {}, decisions[i].axis, undecided};
+    MeasuredBox rest{std::move(round_[i]), {}, decisions[i].cut, undecided};
     rest.box.box = decisions[i].box;
     if (!in_part()) {
       uncounted_.push_back(std::move(rest));
@@ -156,7 +156,8 @@ void ShareQueue::write(CheckpointWriter& state) const {
   std::vector<double> certain;
   for (MeasuredBox const& measured : heap_) {
     append_box(measured.box, boxes);
-    boxes.push_back(static_cast<std::int64_t>(measured.axis));
+    boxes.push_back(static_cast<std::int64_t>(measured.cut.axis));
+    boxes.push_back(measured.cut.entry);
     certain.insert(certain.end(),
                    {measured.certain.fair, measured.certain.unfair, measured.undecided});
   }
@@ -173,7 +174,8 @@ void ShareQueue::read(CheckpointReader const& state) {
   for (std::size_t i = 0; i < certain.size(); i += 3) {
     MeasuredBox measured;
     measured.box = read_box(boxes, domain_.axes(), at);
-    measured.axis = static_cast<std::size_t>(boxes.at(at++));
+    measured.cut.axis = static_cast<std::size_t>(boxes.at(at++));
+    measured.cut.entry = static_cast<std::int32_t>(boxes.at(at++));
     measured.certain = {.fair = certain.at(i), .unfair = certain.at(i + 1)};
     measured.undecided = certain.at(i + 2);
     heap_.push_back(std::move(measured));

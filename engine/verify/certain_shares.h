@@ -40,7 +40,7 @@ struct CertainShares {
 struct MeasuredBox {
   OpenBox box;
   CertainGroups certain;
-  std::size_t axis = 0;
+  BoxCut cut;
   double undecided = 0.0;
 };
 

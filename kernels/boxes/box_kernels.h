@@ -200,8 +200,10 @@ struct BoxKernels {
   /// to [inputs][width] of a layer from its `from` [outputs][width], by its weights' magnitudes.
   /// width: a multiple of `lanes`
   void (*weigh)(BoxLayer const&, double const* from, int width, double* to) = nullptr;
-  /// LeafSums::add and LeafSums::span.
+  /// Those of LeafSums.
   void (*add_leaves)(LeafTable const&, std::int32_t* starts, std::int32_t* sums) = nullptr;
+  void (*spread_leaves)(std::int32_t const* from, int count, int size,
+                        std::int32_t* sums) = nullptr;
   void (*span_leaves)(std::int32_t const* shared, std::int32_t const* own, int tables, int places,
                       std::int32_t* least, std::int32_t* most) = nullptr;
 };

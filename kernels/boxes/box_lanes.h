@@ -72,6 +72,7 @@ struct BoxTiles {
                                           tabulate,
                                           weigh,
                                           LeafSums<P>::add,
+                                          LeafSums<P>::spread,
                                           LeafSums<P>::span};
     return &kTable;
   }

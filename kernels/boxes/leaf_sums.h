@@ -1,4 +1,4 @@
-// Sums of trees over a table: each leaf adds its value to all places that reach it.
+// Sums of trees over a table of places, to which leaves add their values.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace fairlane {
 
-/// Leaves of trees over a table of places, which is a product of axes.
+/// Leaves over a table of places, which is a product of axes.
 /// sizes   [axes] at most 64 each; places of the last axis lie side by side
 /// sets    [leaves][axes] which places of each axis reach a leaf, a bit each, some at least
 /// values  [leaves]
@@ -22,36 +22,37 @@ struct LeafTable {
 /// What is compiled for the instruction set of pack P.
 template <class P>
 struct LeafSums {
-  static constexpr int kMostRuns = 32;  // of 64 bits
-
-  /// sums [places] += each leaf's value. starts: scratch [places]
+  /// Each leaf's value to all places that reach it. starts: scratch; sums [places]
   static void add(LeafTable const& t, std::int32_t* starts, std::int32_t* sums) {
+    constexpr int kMostRuns = 32;  // of 64 bits
+    int const last = t.axes - 1;
     for (int leaf = 0; leaf < t.leaves; ++leaf) {
       std::uint64_t const* const set = t.sets + static_cast<long>(leaf) * t.axes;
-      // Axes that a leaf takes whole are one with the next.
-      int block = 1;
-      int a = t.axes - 1;
-      for (; a >= 0 && set[a] == low_bits(t.sizes[a]); --a) block *= t.sizes[a];
-      if (a < 0) {
-        add_run(t.values[leaf], block, sums);
-        continue;
-      }
       int first[kMostRuns];
       int length[kMostRuns];
       int runs = 0;
-      for (std::uint64_t left = set[a]; left != 0; ++runs) {
-        int const begin = lowest_bit(left);
-        std::uint64_t const beyond = ~(left >> begin);
-        int const count = beyond == 0 ? 64 : lowest_bit(beyond);
-        first[runs] = begin * block;
-        length[runs] = count * block;
-        left &= ~(low_bits(count) << begin);
+      for (std::uint64_t left = set[last]; left != 0; ++runs) {
+        first[runs] = lowest_bit(left);
+        std::uint64_t const beyond = ~(left >> first[runs]);
+        length[runs] = beyond == 0 ? 64 : lowest_bit(beyond);
+        left &= ~(low_bits(length[runs]) << first[runs]);
       }
-      int const places = find_starts(t, set, a, block * t.sizes[a], starts);
-      for (int i = 0; i < places; ++i) {
-        for (int r = 0; r < runs; ++r)
-          add_run(t.values[leaf], length[r], sums + starts[i] + first[r]);
+      std::int32_t const value = t.values[leaf];
+      int const count = find_starts(t, set, starts);
+      for (int i = 0; i < count; ++i) {
+        for (int r = 0; r < runs; ++r) {
+          std::int32_t* const run = sums + starts[i] + first[r];
+          for (int k = 0; k < length[r]; ++k) run[k] += value;
+        }
       }
+    }
+  }
+
+  /// What is the same for `size` places side by side: from [count] to sums [count][size].
+  static void spread(std::int32_t const* from, int count, int size, std::int32_t* sums) {
+    for (int i = 0; i < count; ++i) {
+      for (int k = 0; k < size; ++k) sums[k] += from[i];
+      sums += size;
     }
   }
 
@@ -74,17 +75,12 @@ struct LeafSums {
   }
 
  private:
-  static void add_run(std::int32_t value, int count, std::int32_t* sums) {
-    for (int i = 0; i < count; ++i) sums[i] += value;
-  }
-
-  /// Where the places of axes [0, axes) begin that reach a leaf. Returns how many.
-  /// stride  from one place of the last of them to the next
-  static int find_starts(LeafTable const& t, std::uint64_t const* set, int axes, int stride,
-                         std::int32_t* starts) {
+  /// Where the places of all axes but the last begin that reach a leaf. Returns how many.
+  static int find_starts(LeafTable const& t, std::uint64_t const* set, std::int32_t* starts) {
     starts[0] = 0;
     int count = 1;
-    for (int a = axes - 1; a >= 0; --a) {
+    int stride = t.sizes[t.axes - 1];
+    for (int a = t.axes - 2; a >= 0; --a) {
       int const before = count;
       std::int32_t const lowest = lowest_bit(set[a]) * stride;
       for (std::uint64_t left = set[a] & (set[a] - 1); left != 0; left &= left - 1) {

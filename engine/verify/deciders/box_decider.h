@@ -24,7 +24,7 @@ enum class BoxVerdict : std::uint8_t {
   kEmpty,         // no group is within the limits and exists
 };
 
-/// box       what is left of an open one, to be split at `axis`
+/// box       what is left of an open one, to be split at `cut`
 /// peopled   what limits and constraints leave of the box: outside is nobody
 /// leaves    whether somebody may exist in what pairs of variants have left out of `peopled`
 /// variants  those that are compared, less such as exist nowhere in the box
@@ -35,7 +35,7 @@ struct Decision {
   GroupBox peopled;
   bool leaves = false;
   std::vector<int> variants;
-  std::size_t axis = 0;
+  BoxCut cut;
   UnfairPair example;
 };
 

@@ -22,18 +22,14 @@ EnsembleDecider::EnsembleDecider(BoxDomain const& domain, TreeEnsemble const& tr
     : domain_(domain),
       existence_(domain),
       query_(query),
-      bounds_(trees),
-      table_(domain, trees, query),
-      groups_(domain, rows, query, trees.outputs()),
-      inputs_(static_cast<std::size_t>(domain.inputs())),
-      one_(inputs_.size()),
-      other_(inputs_.size()),
-      weights_(inputs_.size()) {}
+      trees_(domain, trees),
+      bounds_(trees_),
+      kinds_(trees_),
+      table_(trees_, query),
+      groups_(domain, rows, query, trees.outputs()) {}
 
 std::uint64_t EnsembleDecider::labels(GroupBox const& box, std::span<int const> variants) {
-  domain_.enclose(box, inputs_.data());
-  domain_.enclose_variants(variants, inputs_.data());
-  bounds_.bound(inputs_);
+  bounds_.bound(box, variants);
   if (!bounds_.finite()) return kAnyLabel;
   return bounds_.labels(query_.least_upper(), query_.most_lower());
 }
@@ -42,20 +38,11 @@ bool EnsembleDecider::prove_merged(Decision& decision) {
   GroupBox const& own = decision.box;
   std::uint64_t const all =
       labels(domain_.relaxed() ? domain_.widened(own) : own, decision.variants);
-  if (!std::has_single_bit(all)) return false;
+  // With a margin, equal scores may still lie on both sides of what it leaves.
+  bool const may_be_equal = !domain_.relaxed() && query_.margin == 0.0 && all != kAnyLabel;
+  if (!std::has_single_bit(all) && !(may_be_equal && !bounds_.tells_variants_apart())) return false;
   decision.verdict = BoxVerdict::kMerged;
   return true;
-}
-
-bool EnsembleDecider::told_apart(GroupBox const& box, int one, int other) {
-  domain_.enclose(box, inputs_.data());
-  for (auto [variant, values] : {std::pair{one, &one_}, std::pair{other, &other_}}) {
-    int const only[] = {variant};
-    domain_.enclose_variants(only, inputs_.data());
-    for (int const k : domain_.variant_inputs())
-      (*values)[static_cast<std::size_t>(k)] = inputs_[static_cast<std::size_t>(k)].low;
-  }
-  return bounds_.separates(inputs_, one_, other_, domain_.variant_inputs());
 }
 
 bool EnsembleDecider::prove_variants(Decision& decision) {
@@ -73,10 +60,9 @@ bool EnsembleDecider::prove_variants(Decision& decision) {
     for (std::size_t e = 0; e < list.size(); ++e) {
       std::uint64_t const both = own_labels_[a] | beside_labels_[e];
       if (a == e || std::has_single_bit(both) || !query_.compares(list[a], list[e])) continue;
-      // With a margin, equal scores may still lie on both sides of what it leaves.
       bool const may_be_equal =
           !domain_.relaxed() && query_.margin == 0.0 && own_labels_[a] != kAnyLabel;
-      if (may_be_equal && !told_apart(decision.box, list[a], list[e])) continue;
+      if (may_be_equal && !bounds_.separates(decision.box, list[a], list[e])) continue;
       return false;
     }
   }
@@ -85,10 +71,10 @@ bool EnsembleDecider::prove_variants(Decision& decision) {
 }
 
 bool EnsembleDecider::decide_by_kinds(Decision& decision) {
-  if (!table_.fill(decision.box, decision.variants)) return false;
+  kinds_.find(bounds_, decision.box, decision.variants);
+  if (!table_.fill(kinds_)) return false;
   decision.verdict = BoxVerdict::kEnumerated;
-  table_.each_kind([&](std::span<std::int32_t const> entries, double, TreeTable::Outcome outcome) {
-    if (outcome == TreeTable::Outcome::kFair) return true;
+  table_.each_open([&](std::span<std::int32_t const> entries, double, TreeTable::Outcome) {
     auto pair = groups_.certain_pair(entries, decision.variants);
     if (!pair) return true;
     decision.verdict = BoxVerdict::kUnfair;
@@ -99,17 +85,17 @@ bool EnsembleDecider::decide_by_kinds(Decision& decision) {
 }
 
 bool EnsembleDecider::count_kinds(Decision& decision, CertainGroups& certain) {
-  if (!table_.fill(decision.box, decision.variants)) return false;
+  kinds_.find(bounds_, decision.box, decision.variants);
+  if (!table_.fill(kinds_)) return false;
   decision.verdict = BoxVerdict::kEnumerated;
-  table_.each_kind([&](std::span<std::int32_t const> entries, double groups,
+  table_.each_open([&](std::span<std::int32_t const> entries, double groups,
                        TreeTable::Outcome outcome) {
-    if (outcome == TreeTable::Outcome::kInDoubt) {
-      bool const unfair = groups_.certain_pair(entries, decision.variants).has_value();
-      outcome = unfair ? TreeTable::Outcome::kUnfair : TreeTable::Outcome::kFair;
-    }
-    (outcome == TreeTable::Outcome::kFair ? certain.fair : certain.unfair) += groups;
+    if (outcome == TreeTable::Outcome::kUnfair ||
+        groups_.certain_pair(entries, decision.variants).has_value())
+      certain.unfair += groups;
     return true;
   });
+  certain.fair = domain_.groups(decision.box) - certain.unfair;
   return true;
 }
 
@@ -199,36 +185,52 @@ void EnsembleDecider::search(OpenBox const& box, Decision& decision) {
   }
 }
 
-void EnsembleDecider::choose_axis(Decision& decision) {
-  domain_.enclose(decision.box, inputs_.data());
-  domain_.enclose_variants(decision.variants, inputs_.data());
-  std::ranges::fill(weights_, 0.0);
-  bounds_.weigh(inputs_, weights_);
+void EnsembleDecider::choose_cut(Decision& decision) {
+  bounds_.bound(decision.box, decision.variants);
+  std::vector<double> weights(domain_.axes());
+  for (std::int32_t const c : bounds_.open()) {
+    std::int32_t const axis = trees_.condition(c).axis;
+    if (axis != BoxTrees::kVariants) weights[static_cast<std::size_t>(axis)] += bounds_.weight(c);
+  }
+  std::size_t axis = 0;
   double most = -1.0;
-  for (std::size_t a = 0; a < domain_.axes(); ++a) {
-    if (decision.box[a].size() < 2) continue;
-    double score = 0.0;
-    for (int const k : domain_.axis_inputs(a)) score += weights_[static_cast<std::size_t>(k)];
-    if (score > most) {
-      most = score;
-      decision.axis = a;
-    }
+  for (std::size_t a = 0; a < weights.size(); ++a) {
+    if (decision.box[a].size() < 2 || !(weights[a] > most)) continue;
+    most = weights[a];
+    axis = a;
   }
   // Where no leaf is in doubt, it is who exists.
-  if (most == 0.0) decision.axis = existence_.axis_in_doubt(decision.box).value_or(decision.axis);
+  if (most == 0.0) axis = existence_.axis_in_doubt(decision.box).value_or(axis);
+  decision.cut = middle_cut(decision.box, axis);
+  if (!domain_.ordered(axis) || most == 0.0) return;
+  // Where half of what the axis weighs lies below.
+  std::vector<std::pair<std::int32_t, double>> cuts;
+  for (std::int32_t const c : bounds_.open()) {
+    auto const& condition = trees_.condition(c);
+    if (condition.axis == static_cast<std::int32_t>(axis))
+      cuts.emplace_back(condition.cut, bounds_.weight(c));
+  }
+  std::ranges::sort(cuts);
+  double below = 0.0;
+  for (auto const& [cut, weight] : cuts) {
+    below += weight;
+    if (2.0 * below < most) continue;
+    decision.cut.entry = cut - 1;
+    return;
+  }
 }
 
 void EnsembleDecider::decide(std::span<OpenBox const> boxes, std::span<Decision> decisions) {
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     Decision& decision = decisions[i] = begin_decision(domain_, existence_, query_, boxes[i]);
     if (decision.verdict != BoxVerdict::kOpen || prove_merged(decision)) continue;
-    if (prove_variants(decision) || decide_by_kinds(decision)) continue;
+    if (decide_by_kinds(decision) || prove_variants(decision)) continue;
     if (is_small(domain_, decision.box)) {
       evaluate_groups(existence_, groups_, decision);
       continue;
     }
     search(boxes[i], decision);
-    if (decision.verdict == BoxVerdict::kOpen) choose_axis(decision);
+    if (decision.verdict == BoxVerdict::kOpen) choose_cut(decision);
   }
 }
 
@@ -263,7 +265,7 @@ void EnsembleDecider::measure(ExistingGroups const& existing, std::span<OpenBox 
     } else if (is_small(domain_, decision.box)) {
       certain[i] = count_groups(groups_, decision);
     } else {
-      choose_axis(decision);
+      choose_cut(decision);
     }
   }
 }

@@ -33,26 +33,24 @@ class EnsembleDecider final : public BoxDecider {
   /// Whether bounds leave no pair, and which variants have what labels otherwise.
   bool prove_merged(Decision& decision);
   bool prove_variants(Decision& decision);
-  bool told_apart(GroupBox const& box, int one, int other);
-  /// Looks at every kind of groups, where these are few. Returns whether it did.
+  /// After prove_merged(): looks at every kind of groups, where these are few. Returns whether it
+  /// did.
   bool decide_by_kinds(Decision& decision);
   bool count_kinds(Decision& decision, CertainGroups& certain);
   void search(OpenBox const& box, Decision& decision);
   /// Scores of a group with a variant, from the threshold: below 0 where label 0, and of several
   /// outputs how far the first is ahead of the second.
   double lead(std::span<std::int32_t const> entries, int variant, std::uint64_t& label);
-  void choose_axis(Decision& decision);
+  void choose_cut(Decision& decision);
 
   BoxDomain const& domain_;
   BoxExistence existence_;
   VerifyQuery const& query_;
+  BoxTrees trees_;
   TreeBounds bounds_;
+  BoxKinds kinds_;
   TreeTable table_;
   GroupPairs groups_;
-  std::vector<Interval> inputs_;
-  std::vector<double> one_;
-  std::vector<double> other_;
-  std::vector<double> weights_;
   std::vector<std::uint64_t> own_labels_;     // [variants of a box]
   std::vector<std::uint64_t> beside_labels_;  // of those compared with them
 };

@@ -125,7 +125,7 @@ void NetworkDecider::measure(ExistingGroups const& existing, std::span<OpenBox c
           certain[of[k]] = counted[k];
           continue;
         }
-        decision.axis = decided[k].axis;
+        decision.cut = middle_cut(decision.box, decided[k].cut.axis);
         if (in_part && is_small(domain_, decision.box))
           certain[of[k]] = count_groups(groups_, decision);
       }
@@ -316,7 +316,7 @@ void NetworkDecider::choose_axis(std::size_t i) {
     }
     if (!(score <= most)) {
       most = score;
-      decision.axis = a;
+      decision.cut = middle_cut(decision.box, a);
     }
   }
 }

@@ -7,14 +7,18 @@
 
 namespace fairlane {
 
-OpenBox half_of(OpenBox const& box, std::size_t axis, bool upper, std::uint64_t number) {
-  OpenBox half = box;
-  half.id = hash_word(box.id, number);
-  ++half.depth;
-  AxisRange const whole = box.box[axis];
-  std::int32_t const middle = middle_of(whole);
-  half.box[axis] = upper ? AxisRange{middle + 1, whole.last} : AxisRange{whole.first, middle};
-  return half;
+BoxCut middle_cut(std::span<AxisRange const> box, std::size_t axis) {
+  AxisRange const& range = box[axis];
+  return {axis, range.first + (range.last - range.first) / 2};
+}
+
+OpenBox part_of(OpenBox const& box, BoxCut cut, bool upper, std::uint64_t number) {
+  OpenBox part = box;
+  part.id = hash_word(box.id, number);
+  ++part.depth;
+  AxisRange& range = part.box[cut.axis];
+  (upper ? range.first : range.last) = upper ? cut.entry + 1 : cut.entry;
+  return part;
 }
 
 void pace(OpenBox& box, bool helped) {

@@ -29,13 +29,16 @@ struct OpenBox {
   std::int32_t number = 0;
 };
 
-/// The last entry of the lower half of an axis that a box is cut at.
-inline std::int32_t middle_of(AxisRange const& range) {
-  return range.first + (range.last - range.first) / 2;
-}
+/// Where a box is cut into two: behind an entry of an axis.
+struct BoxCut {
+  std::size_t axis = 0;
+  std::int32_t entry = 0;
+};
+/// In the middle of an axis.
+BoxCut middle_cut(std::span<AxisRange const> box, std::size_t axis);
 
-/// A half of a box. number: 0 or 1, what tells the halves' ids apart
-OpenBox half_of(OpenBox const& box, std::size_t axis, bool upper, std::uint64_t number);
+/// A part of a box that is cut. number: 0 or 1, what tells the parts' ids apart
+OpenBox part_of(OpenBox const& box, BoxCut cut, bool upper, std::uint64_t number);
 
 /// Sets when the halves of a box are looked at more closely: later and later where that has not
 /// helped. helped: whether it did, where the box was

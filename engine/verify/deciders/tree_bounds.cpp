@@ -3,53 +3,127 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "models/trees/scorer.h"
 
 namespace fairlane {
-TreeBounds::TreeBounds(TreeEnsemble const& trees)
+
+TreeBounds::TreeBounds(BoxTrees const& trees)
     : trees_(trees),
-      sums_(static_cast<std::size_t>(trees.sums)),
-      scores_(static_cast<std::size_t>(trees.outputs())),
-      range_(static_cast<std::size_t>(trees.width)) {
-  for (std::size_t n = 0; n < trees.feature.size(); ++n)
-    nodes_.push_back({trees.feature[n], trees.threshold[n], trees.left[n], trees.right[n]});
+      ensemble_(trees.ensemble()),
+      sides_(trees.conditions().size()),
+      weights_(sides_.size()),
+      is_open_(sides_.size()),
+      sums_(static_cast<std::size_t>(ensemble_.sums)),
+      scores_(static_cast<std::size_t>(ensemble_.outputs())) {
+  int depth = 0;
+  for (int const of_tree : tree_depths(ensemble_)) depth = std::max(depth, of_tree);
+  reach_.resize(static_cast<std::size_t>(depth + 1) * 2 *
+                static_cast<std::size_t>(ensemble_.width));
 }
 
-void TreeBounds::bound(std::span<Interval const> inputs) {
-  for (std::size_t s = 0; s < sums_.size(); ++s) sums_[s] = {trees_.base[s], trees_.base[s]};
-  auto const width = range_.size();
-  for (std::size_t t = 0; t < trees_.roots.size(); ++t) {
-    constexpr double kNone = std::numeric_limits<double>::infinity();
-    std::ranges::fill(range_, Interval{kNone, -kNone});
-    each_leaf(trees_.roots[t], inputs, [&](std::size_t number) {
-      double const* const leaf = &trees_.leaves[number * width];
-      for (std::size_t i = 0; i < width; ++i) {
-        range_[i].low = std::min(range_[i].low, leaf[i]);
-        range_[i].high = std::max(range_[i].high, leaf[i]);
-      }
-    });
+void TreeBounds::bound(std::span<AxisRange const> box, std::span<int const> variants) {
+  variants_ = variants;
+  ranges_.assign(box.begin(), box.end());
+  std::ranges::fill(sides_, Sides::kUnknown);
+  for (std::int32_t const c : open_) {
+    is_open_[static_cast<std::size_t>(c)] = 0;
+    weights_[static_cast<std::size_t>(c)] = 0.0;
+  }
+  open_.clear();
+  for (std::size_t s = 0; s < sums_.size(); ++s) sums_[s] = {ensemble_.base[s], ensemble_.base[s]};
+  auto const width = static_cast<std::size_t>(ensemble_.width);
+  double const* const least = reach_.data();
+  double const* const most = least + width;
+  for (std::size_t t = 0; t < ensemble_.roots.size(); ++t) {
+    visit(ensemble_.roots[t], reach_.data());
     for (std::size_t i = 0; i < width; ++i) {
-      Interval& z = sums_[static_cast<std::size_t>(trees_.first_sum[t]) + i];
-      z = {sum(z.low, range_[i].low), sum(z.high, range_[i].high)};
+      Interval& z = sums_[static_cast<std::size_t>(ensemble_.first_sum[t]) + i];
+      z = {sum(z.low, least[i]), sum(z.high, most[i])};
     }
   }
-  double const divisor = trees_.divisor;
+  double const divisor = ensemble_.divisor;
   for (Interval& z : sums_) z = {quotient(z.low, divisor), quotient(z.high, divisor)};
   if (scores_.size() > 1) {
     scores_ = sums_;
-  } else {
-    std::vector<double> low;
-    std::vector<double> high;
-    for (Interval const& z : sums_) {
-      low.push_back(z.low);
-      high.push_back(z.high);
-    }
-    // Of two probabilities p(1) is greatest where p(0) is least.
-    if (sums_.size() == 2) std::swap(low[0], high[0]);
-    scores_[0] = {static_cast<double>(score_of(trees_, low)),
-                  static_cast<double>(score_of(trees_, high))};
+    return;
   }
+  double low[2];
+  double high[2];
+  for (std::size_t s = 0; s < sums_.size(); ++s) {
+    low[s] = sums_[s].low;
+    high[s] = sums_[s].high;
+  }
+  // Of two probabilities p(1) is greatest where p(0) is least.
+  if (sums_.size() == 2) std::swap(low[0], high[0]);
+  scores_[0] = {static_cast<double>(score_of(ensemble_, {low, sums_.size()})),
+                static_cast<double>(score_of(ensemble_, {high, sums_.size()}))};
+}
+
+TreeBounds::Sides TreeBounds::sides_of(std::int32_t c) {
+  auto const& condition = trees_.condition(c);
+  Sides& sides = sides_[static_cast<std::size_t>(c)];
+  if (sides != Sides::kUnknown) return sides;
+  bool left = false;
+  bool right = false;
+  auto const take = [&](std::int32_t i) {
+    bool const meets = condition.meets[static_cast<std::size_t>(i)] != 0;
+    left = left || meets;
+    right = right || !meets;
+  };
+  if (condition.axis == BoxTrees::kVariants) {
+    for (int const v : variants_) take(v);
+  } else {
+    AxisRange const& range = ranges_[static_cast<std::size_t>(condition.axis)];
+    for (std::int32_t e = range.first; e <= range.last && !(left && right); ++e) take(e);
+  }
+  return sides = left && right ? Sides::kBoth : left ? Sides::kLeft : Sides::kRight;
+}
+
+void TreeBounds::visit(std::int32_t at, double* reach) {
+  auto const width = static_cast<std::size_t>(ensemble_.width);
+  while (at >= 0) {
+    auto const [c, left, right] = trees_.node(at);
+    auto const& condition = trees_.condition(c);
+    AxisRange* range = nullptr;
+    Sides sides = Sides::kBoth;
+    if (condition.meets.empty()) {
+      range = &ranges_[static_cast<std::size_t>(condition.axis)];
+      if (range->last < condition.cut) sides = Sides::kLeft;
+      if (range->first >= condition.cut) sides = Sides::kRight;
+    } else {
+      sides = sides_of(c);
+    }
+    if (sides != Sides::kBoth) {
+      at = sides == Sides::kLeft ? left : right;
+      continue;
+    }
+    double* const other = reach + 2 * width;
+    if (range == nullptr) {
+      visit(left, reach);
+      visit(right, other);
+    } else {
+      std::int32_t const last = std::exchange(range->last, condition.cut - 1);
+      visit(left, reach);
+      range->last = last;
+      std::int32_t const first = std::exchange(range->first, condition.cut);
+      visit(right, other);
+      range->first = first;
+    }
+    auto const i = static_cast<std::size_t>(c);
+    if (is_open_[i] == 0) open_.push_back(c);
+    is_open_[i] = 1;
+    for (std::size_t k = 0; k < width; ++k) {
+      weights_[i] += std::abs(reach[k] - other[k]) + std::abs(reach[width + k] - other[width + k]);
+      reach[k] = std::min(reach[k], other[k]);
+      reach[width + k] = std::max(reach[width + k], other[width + k]);
+    }
+    return;
+  }
+  double const* const leaf = &ensemble_.leaves[static_cast<std::size_t>(~at) * width];
+  std::copy_n(leaf, width, reach);
+  std::copy_n(leaf, width, reach + width);
 }
 
 std::uint64_t TreeBounds::labels(double least_upper, double most_lower) const {
@@ -78,56 +152,15 @@ bool TreeBounds::finite() const {
   });
 }
 
-bool TreeBounds::separates(std::span<Interval const> box, std::span<double const> one,
-                           std::span<double const> other, std::span<int const> beside) {
-  for (std::int32_t const root : trees_.roots) {
-    stack_.assign(1, root);
-    while (!stack_.empty()) {
-      std::int32_t const at = stack_.back();
-      stack_.pop_back();
-      if (at < 0) continue;
-      auto const n = static_cast<std::size_t>(at);
-      auto const feature = static_cast<std::size_t>(trees_.feature[n]);
-      auto const threshold = static_cast<double>(trees_.threshold[n]);
-      bool left = box[feature].low <= threshold;
-      bool right = box[feature].high > threshold;
-      if (std::ranges::find(beside, trees_.feature[n]) != beside.end()) {
-        left = one[feature] <= threshold;
-        right = !left;
-        if ((other[feature] <= threshold) != left) return true;
-      }
-      if (left) stack_.push_back(trees_.left[n]);
-      if (right) stack_.push_back(trees_.right[n]);
-    }
-  }
-  return false;
+bool TreeBounds::separates(std::span<AxisRange const> box, int one, int other) {
+  int const both[] = {one, other};
+  bound(box, both);
+  return tells_variants_apart();
 }
 
-void TreeBounds::weigh(std::span<Interval const> inputs, std::span<double> weights) {
-  for (std::int32_t const root : trees_.roots) weigh_node(root, inputs, weights);
-}
-
-TreeBounds::Reach TreeBounds::weigh_node(std::int32_t at, std::span<Interval const> inputs,
-                                         std::span<double> weights) {
-  auto const width = range_.size();
-  if (at < 0) {
-    double const* const leaf = &trees_.leaves[static_cast<std::size_t>(~at) * width];
-    return {{leaf, leaf + width}, {leaf, leaf + width}};
-  }
-  auto const n = static_cast<std::size_t>(at);
-  auto const feature = static_cast<std::size_t>(trees_.feature[n]);
-  auto const threshold = static_cast<double>(trees_.threshold[n]);
-  if (inputs[feature].high <= threshold) return weigh_node(trees_.left[n], inputs, weights);
-  if (inputs[feature].low > threshold) return weigh_node(trees_.right[n], inputs, weights);
-  Reach left = weigh_node(trees_.left[n], inputs, weights);
-  Reach const right = weigh_node(trees_.right[n], inputs, weights);
-  for (std::size_t i = 0; i < width; ++i) {
-    weights[feature] +=
-        std::abs(left.least[i] - right.least[i]) + std::abs(left.most[i] - right.most[i]);
-    left.least[i] = std::min(left.least[i], right.least[i]);
-    left.most[i] = std::max(left.most[i], right.most[i]);
-  }
-  return left;
+bool TreeBounds::tells_variants_apart() const {
+  return std::ranges::any_of(
+      open_, [&](std::int32_t c) { return trees_.condition(c).axis == BoxTrees::kVariants; });
 }
 
 }  // namespace fairlane

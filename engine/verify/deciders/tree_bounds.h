@@ -1,4 +1,4 @@
-// Bounds of an ensemble of trees over boxes of inputs.
+// Bounds of an ensemble of trees over boxes of groups.
 //
 // A tree's leaf lies between the least and the greatest of those that a box can reach. The scorer
 // adds one leaf of each tree in the order of the trees, in float32 or double, and what comes behind
@@ -11,19 +11,19 @@
 #include <span>
 #include <vector>
 
+#include "engine/verify/deciders/box_trees.h"
 #include "kernels/boxes/relaxation.h"
-#include "models/trees/trees.h"
 
 namespace fairlane {
 
 /// One thread's.
 class TreeBounds {
  public:
-  /// trees  valid, of a divisor above 0; outlives it
-  explicit TreeBounds(TreeEnsemble const& trees);
+  /// trees  of a divisor above 0; outlives it
+  explicit TreeBounds(BoxTrees const& trees);
 
-  /// Bounds the scorer's scores over a box of inputs.
-  void bound(std::span<Interval const> inputs);
+  /// Bounds the scorer's scores over a box of groups, with some variants.
+  void bound(std::span<AxisRange const> box, std::span<int const> variants);
   /// After bound(): [outputs]
   std::vector<Interval> const& scores() const { return scores_; }
   /// Labels that some input of the box may have, a bit each, where a score of one output means
@@ -31,63 +31,47 @@ class TreeBounds {
   std::uint64_t labels(double least_upper, double most_lower) const;
   /// Whether all scores are finite.
   bool finite() const;
+  /// The conditions that tell groups of the box apart, or their variants; in the order in which
+  /// trees come to them.
+  std::vector<std::int32_t> const& open() const { return open_; }
+  /// By how much nearer the bounds would come by halving at one of those, about.
+  double weight(std::int32_t condition) const {
+    return weights_[static_cast<std::size_t>(condition)];
+  }
 
-  /// Whether some node that a box reaches tells two values apart that an input has beside the box:
-  /// where none does, every row has the same leaves with either.
-  /// one, other  [inputs]; where they are equal, the box's interval counts
-  bool separates(std::span<Interval const> box, std::span<double const> one,
-                 std::span<double const> other, std::span<int const> beside);
-  /// How much nearer the bounds would come by halving at a feature's conditions, roughly; added to
-  /// weights [inputs].
-  void weigh(std::span<Interval const> inputs, std::span<double> weights);
+  /// Whether some node that a box reaches tells two variants apart: where none does, every group
+  /// has the same leaves with either.
+  bool separates(std::span<AxisRange const> box, int one, int other);
+  /// Whether one of open() is of an attribute under test.
+  bool tells_variants_apart() const;
 
  private:
-  /// Of the leaves that a node reaches, [width].
-  struct Reach {
-    std::vector<double> least;
-    std::vector<double> most;
-  };
-  /// A node, all of it in one place.
-  struct Node {
-    std::int32_t feature;
-    float threshold;
-    std::int32_t left;
-    std::int32_t right;
-  };
-  /// Calls take(number) for every leaf that a box reaches.
-  template <class Take>
-  void each_leaf(std::int32_t root, std::span<Interval const> inputs, Take const& take) {
-    stack_.assign(1, root);
-    while (!stack_.empty()) {
-      std::int32_t at = stack_.back();
-      stack_.pop_back();
-      while (at >= 0) {
-        Node const& node = nodes_[static_cast<std::size_t>(at)];
-        Interval const& x = inputs[static_cast<std::size_t>(node.feature)];
-        auto const threshold = static_cast<double>(node.threshold);
-        bool const left = x.low <= threshold;
-        if (left && x.high > threshold) stack_.push_back(node.right);
-        at = left ? node.left : node.right;
-      }
-      take(static_cast<std::size_t>(~at));
-    }
-  }
-  Reach weigh_node(std::int32_t at, std::span<Interval const> inputs, std::span<double> weights);
+  /// Which sides of a condition the box has, as far as it is known.
+  enum class Sides : std::uint8_t { kUnknown, kLeft, kRight, kBoth };
+
+  /// The least and the greatest leaf that a node reaches, to reach [2][width].
+  void visit(std::int32_t at, double* reach);
+  Sides sides_of(std::int32_t c);
   // As the scorer computes them, in the precision of the library. No value is rounded by itself:
   // g++ 12 forgets a conversion to float32 and back that is one side of a conditional expression.
   double sum(double x, double y) const {
-    return trees_.in_double ? x + y : static_cast<float>(x) + static_cast<float>(y);
+    return ensemble_.in_double ? x + y : static_cast<float>(x) + static_cast<float>(y);
   }
   double quotient(double x, double y) const {
-    return trees_.in_double ? x / y : static_cast<float>(x) / static_cast<float>(y);
+    return ensemble_.in_double ? x / y : static_cast<float>(x) / static_cast<float>(y);
   }
 
-  TreeEnsemble const& trees_;
-  std::vector<Node> nodes_;
-  std::vector<std::int32_t> stack_;
+  BoxTrees const& trees_;
+  TreeEnsemble const& ensemble_;
+  std::span<int const> variants_;
+  std::vector<AxisRange> ranges_;   // [axes] on the way through a tree
+  std::vector<Sides> sides_;        // [conditions] of the box, of those without a cut
+  std::vector<double> weights_;     // [conditions]
+  std::vector<std::uint8_t> is_open_;
+  std::vector<std::int32_t> open_;
+  std::vector<double> reach_;       // [depth][2][width]
   std::vector<Interval> sums_;
   std::vector<Interval> scores_;
-  std::vector<Interval> range_;  // [width] of a tree
 };
 
 }  // namespace fairlane

@@ -1,148 +1,115 @@
-// Every group of a box of an ensemble of trees, evaluated at once.
+// Every group of a box of an ensemble of trees, evaluated at once, a kind of groups after another.
 //
-// Groups that take the same side of every condition that the box reaches are of one kind: they have
-// the same leaves. Kinds are a product of axes, too, and a leaf adds its value to all kinds that
-// reach it, in whole numbers of a small unit. Where what rounds there, and in the library's own
-// sums, may decide a label, it is left in doubt.
+// Kinds are a product of axes. A leaf adds its value to all kinds that reach it, in units whose
+// sums do not round; what is in doubt by them is evaluated by the scorer.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
-#include "engine/verify/boxes/box_domain.h"
 #include "engine/verify/boxes/verify_query.h"
+#include "engine/verify/deciders/box_kinds.h"
+#include "engine/verify/deciders/leaf_units.h"
 #include "kernels/boxes/box_kernels.h"
-#include "models/trees/trees.h"
 
 namespace fairlane {
-
-/// Labels of an ensemble as sums of its leaves: label 1 where `sum` of a row, in units, is above
-/// `one_above`, label 0 where it is at most `zero_up_to`; between them is what rounding may decide.
-class LeafUnits {
- public:
-  /// threshold  of scores, above which the label is 1; ignored where there are several
-  LeafUnits(TreeEnsemble const& trees, double threshold);
-
-  /// Whether there are two labels, and units fine enough. Nothing else is to be asked otherwise.
-  bool usable() const { return usable_; }
-  /// What a tree's leaf adds.
-  std::int32_t of(std::size_t tree, std::size_t leaf) const {
-    return sign_[tree] < 0 ? -units_[leaf] : units_[leaf];
-  }
-  std::int32_t base() const { return base_; }
-  std::int32_t one_above() const { return one_above_; }
-  std::int32_t zero_up_to() const { return zero_up_to_; }
-
- private:
-  bool usable_ = false;
-  std::vector<std::int32_t> units_;  // [leaves]
-  std::vector<std::int8_t> sign_;    // [trees]
-  std::int32_t base_ = 0;
-  std::int32_t one_above_ = 0;
-  std::int32_t zero_up_to_ = 0;
-};
 
 /// One thread's.
 class TreeTable {
  public:
-  /// What the members of a kind's groups are.
+  /// What is known of the groups of a kind. Those that are fair need no name.
   enum class Outcome : std::uint8_t { kFair, kUnfair, kInDoubt };
 
   /// All outlive it.
-  TreeTable(BoxDomain const& domain, TreeEnsemble const& trees, VerifyQuery const& query);
+  TreeTable(BoxTrees const& trees, VerifyQuery const& query);
 
-  /// Evaluates a box, with some variants. Returns false where its kinds are too many, or the
-  /// ensemble is none that it knows.
-  bool fill(std::span<AxisRange const> box, std::span<int const> variants);
+  /// Evaluates the groups of a box. Returns false where their kinds are too many, or the ensemble
+  /// is none that it knows.
+  bool fill(BoxKinds const& kinds);
   /// After it, calls take(entries [axes] of a group, how many there are of its kind, outcome) for
-  /// every kind until it returns false.
+  /// every kind whose groups are not fair, until it returns false.
   template <class Take>
-  void each_kind(Take const& take) {
-    first_kind();
-    for (std::size_t i = 0; i < least_.size(); ++i) {
-      if (!take(std::span<std::int32_t const>(entries_), groups_, outcome(i))) return;
-      next_kind();
+  void each_open(Take const& take) {
+    std::size_t const row = order_.empty() ? 1 : last_axis().kinds();
+    first_row();
+    for (std::size_t first = 0; first < least_.size(); first += row, next_row()) {
+      for (std::size_t i = 0; i < row; ++i) {
+        std::size_t const kind = first + i;
+        if (least_[kind] > units_.one_above() || most_[kind] <= units_.zero_up_to()) continue;
+        Outcome const what = outcome(kind);
+        if (what == Outcome::kFair) continue;
+        double groups = groups_;
+        if (!order_.empty()) {
+          entries_[order_.back()] = last_axis().first[i];
+          groups *= last_axis().sizes[i];
+        }
+        if (!take(std::span<std::int32_t const>(entries_), groups, what)) return;
+      }
     }
   }
 
  private:
-  static constexpr std::int32_t kNone = -1;
-  /// Whether an input is at most a threshold.
-  /// axis   of the input; kNone: one of the attributes under test
-  /// cut    of an axis with ascending entries: that many, the first ones, are
-  /// meets  [entries] of another axis, or [variants]
-  struct Condition {
-    std::int32_t axis = kNone;
-    std::int32_t cut = 0;
-    std::vector<std::uint8_t> meets;
-  };
-  struct Node {
-    std::int32_t condition;
-    std::int32_t left;
-    std::int32_t right;
-  };
-  /// An axis of the box, as far as the box goes.
-  /// kind_of   [entries of the box] which one an entry is of; first [kinds] entry of each
-  /// sizes     [kinds] entries
-  /// tested    nodes that ask of it
-  struct Axis {
-    std::vector<std::uint8_t> kind_of;
-    std::vector<std::int32_t> first;
-    std::vector<std::int32_t> sizes;
-    std::int32_t tested = 0;
-  };
-
-  void add_conditions(TreeEnsemble const& trees);
-  /// Marks the conditions that a box reaches.
-  void reach(std::int32_t at);
-  bool find_kinds(std::span<AxisRange const> box);
-  void find_kinds_of(std::size_t axis, AxisRange range);
-  /// Which kinds of its axis, or which variants, meet a condition.
-  std::uint64_t met(Condition const& condition) const;
-  void take_leaves(std::size_t tree, std::int32_t at);
-  Outcome outcome(std::size_t kind) const;
-  void first_kind();
-  void next_kind();
-
-  BoxDomain const& domain_;
-  TreeEnsemble const& trees_;
-  VerifyQuery const& query_;
-  BoxKernels const& kernels_;
-  LeafUnits units_;
-  std::vector<Condition> conditions_;
-  std::vector<Node> nodes_;
-
-  // Of the box that is filled.
-  std::span<AxisRange const> box_;
-  std::span<int const> variants_;
-  std::vector<AxisRange> ranges_;                // [axes] on the way through a tree
-  std::vector<std::uint8_t> reached_;            // [conditions]
-  std::vector<std::vector<std::int32_t>> asks_;  // [axes] those of them
-  std::vector<Axis> axes_;
-  std::vector<std::size_t> order_;   // axes of more than one kind, the one most often asked first
-  std::vector<std::uint8_t> known_;  // [conditions] whether met_ is
-  std::vector<std::uint64_t> met_;   // [conditions] as met() has it
-  std::vector<std::uint64_t> sets_;  // [axes] kinds, on the way through a tree, and variants
-  std::uint64_t set_of_variants_ = 0;
-  std::int32_t constant_ = 0;
-  /// Leaves of trees that all variants reach, and of the others, whose first axis is variants.
-  struct Leaves {
-    std::vector<int> sizes;
+  /// Leaves that add to a table once the axes that they do not take whole are there.
+  /// sets    [leaves][axes] as LeafTable has them, up to the last of those axes
+  struct Level {
     std::vector<std::uint64_t> sets;
     std::vector<std::int32_t> values;
   };
-  Leaves shared_;
-  Leaves own_;
+  /// A table of places, axis after axis.
+  /// levels  [axes]
+  /// sums    [places]
+  struct Table {
+    std::vector<int> sizes;
+    std::vector<Level> levels;
+    std::int32_t constant = 0;
+    std::vector<std::int32_t> sums;
+  };
+
+  bool is_small() const;
+  /// Which kinds of its axis, or of variants, meet an open condition.
+  std::uint64_t set_of(std::int32_t condition) const;
+  void take_leaves(std::size_t tree, std::int32_t at);
+  /// Brings axes that few leaves ask of to the end.
+  void sort_axes();
+  void put_leaves();
+  void begin(std::vector<int> sizes, Table& table) const;
+  /// set  [axes of the table]
+  static void put(std::span<std::uint64_t const> set, std::int32_t value, Table& table);
+  void add_up(Table& table);
+  void compare_variants();
+  Outcome outcome(std::size_t kind) const;
+  BoxKinds::Axis const& axis(std::size_t i) const { return kinds_->axes()[order_[i]]; }
+  BoxKinds::Axis const& last_axis() const { return axis(order_.size() - 1); }
+  /// Rows are kinds of all axes but the last one of `order_`.
+  void first_row();
+  void next_row();
+
+  BoxTrees const& trees_;
+  VerifyQuery const& query_;
+  BoxKernels const& kernels_;
+  LeafUnits units_;
+
+  // Of the box.
+  BoxKinds const* kinds_ = nullptr;
+  std::vector<std::size_t> order_;        // axes of more than one kind
+  std::vector<std::uint8_t> is_known_;    // [conditions] whether its set is
+  std::vector<std::uint64_t> met_;        // [conditions] set_of() each
+  std::vector<std::uint64_t> sets_;       // [axes] kinds, on the way through a tree
+  std::uint64_t set_of_variants_ = 0;     // likewise
+  std::vector<std::uint64_t> leaf_sets_;  // [leaves][1 + order_] variants first
+  std::vector<std::int32_t> leaf_values_;
+  Table shared_;  // of leaves that all variants reach
+  Table own_;     // of the others, its first axis variants
   std::vector<std::int32_t> starts_;
-  std::vector<std::int32_t> shared_sums_;  // [kinds]
-  std::vector<std::int32_t> own_sums_;     // [variants][kinds]
-  std::vector<std::int32_t> least_;        // [kinds] of all variants
+  std::vector<std::int32_t> before_;      // sums of one axis less
+  std::vector<std::int32_t> least_;       // [kinds] of all variants
   std::vector<std::int32_t> most_;
-  std::vector<std::size_t> place_;     // [order] where each_kind() is
-  std::vector<std::int32_t> entries_;  // [axes]
-  double groups_ = 0.0;
-  double others_ = 1.0;  // entries of axes of one kind
+  std::vector<std::uint8_t> compared_;    // [kinds of variants][kinds of variants]
+  std::vector<std::size_t> place_;        // [order_] of the row
+  std::vector<std::int32_t> entries_;     // [axes]
+  double groups_ = 0.0;                   // of the row, by the last axis's kinds
 };
 
 }  // namespace fairlane

@@ -32,7 +32,7 @@ class Rounds {
       std::vector<CertainGroups> certain(boxes.size());
       for (std::size_t i = 0; i < boxes.size(); ++i) {
         decisions[i].box = boxes[i].box;
-        decisions[i].axis = widest(boxes[i].box);
+        decisions[i].cut = middle_cut(boxes[i].box, widest(boxes[i].box));
         if (!queue_.in_part()) continue;
         double const groups = existing_.count(boxes[i].box);
         double const undecided = groups * std::pow(0.95, boxes[i].depth);

@@ -57,11 +57,11 @@ inline std::vector<std::string> decided_boxes(SubjectView const& view, Backend& 
       // An unfair one is halved as well: otherwise it would be the last.
       bool const splits =
           decision.verdict == BoxVerdict::kOpen || decision.verdict == BoxVerdict::kUnfair;
-      if (!splits || decision.box[decision.axis].size() < 2) continue;
+      if (!splits || decision.box[decision.cut.axis].size() < 2) continue;
       OpenBox left = open[i];
       left.box = decision.box;
       for (bool const upper : {false, true}) {
-        parts.push_back(half_of(left, decision.axis, upper, upper ? 1 : 0));
+        parts.push_back(part_of(left, decision.cut, upper, upper ? 1 : 0));
       }
     }
     open = std::move(parts);

@@ -74,12 +74,12 @@ class DecidedSubject {
             }
             ASSERT_TRUE(inside || !unfair_between(open[i].classes, entries));
           });
-          AxisRange const whole = decision.box[decision.axis];
+          AxisRange const whole = decision.box[decision.cut.axis];
           ASSERT_GT(whole.size(), 1);
           std::int32_t const middle = whole.first + whole.size() / 2;
           for (bool const upper : {false, true}) {
             OpenBox part{++id * 77, open[i].depth + 1, 0, open[i].classes, 0, 0, decision.box};
-            part.box[decision.axis] =
+            part.box[decision.cut.axis] =
                 upper ? AxisRange{middle, whole.last} : AxisRange{whole.first, middle - 1};
             parts.push_back(part);
           }

@@ -33,9 +33,11 @@ Verdicts decide_all(DecidedEnsemble& ensemble, GroupBox const& box, std::array<i
       verdicts.unfair = verdicts.unfair || decision.verdict == BoxVerdict::kUnfair;
       verdicts.close = verdicts.close || decision.verdict == BoxVerdict::kWithinMargin;
       if (decision.verdict != BoxVerdict::kOpen) continue;
-      EXPECT_GT(decision.box[decision.axis].size(), 1);
+      AxisRange const cut = decision.box[decision.cut.axis];
+      EXPECT_GE(decision.cut.entry, cut.first);
+      EXPECT_LT(decision.cut.entry, cut.last);
       for (bool const upper : {false, true})
-        parts.push_back(half_of(open[i], decision.axis, upper, upper ? 1 : 0));
+        parts.push_back(part_of(open[i], decision.cut, upper, upper ? 1 : 0));
     }
     open = std::move(parts);
   }
@@ -113,20 +115,17 @@ TEST(TreeBounds, HoldWhatTheScorerSays) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     DecidedEnsemble ensemble(seed, {}, 0.0);
     BoxDomain const& domain = ensemble.domain();
-    TreeBounds bounds(ensemble.trees());
-    std::vector<Interval> inputs(static_cast<std::size_t>(domain.inputs()));
+    BoxTrees const trees(domain, ensemble.trees());
+    TreeBounds bounds(trees);
     int const only[] = {domain.variants() - 1};
     GroupBox const box = ensemble.part(domain.whole());
-    domain.enclose(box, inputs.data());
-    domain.enclose_variants(only, inputs.data());
-    bounds.bound(inputs);
+    bounds.bound(box, only);
     std::vector<Interval> const over_box = bounds.scores();
     each_point(box, [&](std::vector<std::int32_t> const& entries) {
       auto const scores = ensemble.scores(entries, only[0]);
       GroupBox point;
       for (std::int32_t const entry : entries) point.push_back({entry, entry});
-      domain.enclose(point, inputs.data());
-      bounds.bound(inputs);
+      bounds.bound(point, only);
       for (std::size_t c = 0; c < scores.size(); ++c) {
         // Of several scores the scorer's are rounded to float32.
         auto const rounded = [&](double x) {

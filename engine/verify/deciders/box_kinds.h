@@ -1,0 +1,57 @@
+// Which groups of a box an ensemble of trees tells apart.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/verify/deciders/tree_bounds.h"
+
+namespace fairlane {
+
+/// Entries of an axis that take the same side of every condition that a box leaves open are of one
+/// kind, and so are variants: groups whose entries are of the same kinds have the same leaves.
+/// One thread's.
+class BoxKinds {
+ public:
+  /// Kinds of an axis in the order in which their first entries come.
+  /// first  [kinds] entry of each
+  /// sizes  [kinds] entries
+  /// open   conditions of the axis
+  struct Axis {
+    std::vector<std::int32_t> first;
+    std::vector<std::int32_t> sizes;
+    std::vector<std::int32_t> open;
+
+    std::size_t kinds() const { return first.size(); }
+  };
+  /// Variants of a kind.
+  using Variants = std::vector<int>;
+
+  /// trees  outlives it
+  explicit BoxKinds(BoxTrees const& trees);
+
+  /// After bounds.bound() of the box, with these variants.
+  void find(TreeBounds const& bounds, std::span<AxisRange const> box,
+            std::span<int const> variants);
+  std::vector<Axis> const& axes() const { return axes_; }
+  std::vector<Variants> const& variants() const { return variants_; }
+  /// Kinds of groups.
+  double groups() const;
+  /// Whether a kind of an open condition's axis, or of variants, meets it.
+  bool meets(std::int32_t condition, std::size_t kind) const;
+
+ private:
+  void find_between_cuts(AxisRange range, Axis& axis);
+  /// Kinds of `count` things by which sides they take. meets(condition, which) -> bool
+  template <class Meets, class Add>
+  void find_by_sides(std::size_t count, std::vector<std::int32_t> const& open, Meets const& meets,
+                     Add const& add);
+
+  BoxTrees const& trees_;
+  std::vector<Axis> axes_;
+  std::vector<Variants> variants_;
+  std::vector<std::int32_t> of_variants_;  // open conditions
+};
+
+}  // namespace fairlane
