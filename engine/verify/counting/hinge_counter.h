@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
 #include "engine/verify/boxes/box_domain.h"
+#include "engine/verify/counting/sum_counter.h"
 #include "kernels/boxes/box_kernels.h"
 
 namespace fairlane {
@@ -48,45 +50,21 @@ class HingeCounter {
                double threshold);
 
  private:
-  static constexpr std::size_t kBins = 256;
-
-  /// What the entries of a part add.
-  /// sums   [entries] or of blocks of them the least, with room for a register behind them
-  /// block  entries that a sum stands for, but for the last one
-  struct Table {
-    std::vector<double> sums;
-    std::size_t count = 0;
-    double entries = 1.0;
-    double block = 1.0;
-    double least = 0.0;
-    double most = 0.0;
-  };
-  /// Fills the table of part p. Returns a bound of magnitudes.
+  /// Fills the list of part p. Returns a bound of magnitudes.
   double fill(std::span<AxisRange const> box, std::span<std::size_t const> axes, std::size_t p,
-              std::size_t parts, HingeForm const& form, Table& table);
-  /// The same of a part with one axis that has too many entries.
-  void take_blocks(std::size_t axis, std::int32_t block, Table& table);
-  /// Bins outside of which there is nothing.
-  struct Filled {
-    std::size_t first;
-    std::size_t end;
-  };
-  /// Groups of a table by the bin of what they add, into groups [bins].
-  Filled put_in_bins(Table const& table, double per_sum, std::vector<double>& groups) const;
-  /// Groups that do not add more than `need` together.
-  double count_short(double need);
+              std::size_t parts, HingeForm const& form, SumList& list);
+  /// The same of a part with one axis that has too many entries: by blocks of them their least.
+  void take_blocks(std::size_t axis, std::int32_t entries, std::int32_t block, SumList& list);
 
   BoxDomain const& domain_;
   BoxKernels const& kernels_;
-  std::vector<Table> tables_;
+  SumCounter counter_;
+  std::vector<SumList> lists_;  // [parts]
   std::vector<double> row_sums_;
   std::vector<double> next_rows_;
   std::vector<double> column_sums_;
   std::vector<double> weights_;
   std::vector<std::int32_t> columns_;  // entries of the axis with the most
-  std::vector<double> groups_;         // by the bin of the sum so far
-  std::vector<double> next_;
-  std::vector<double> part_;
 };
 
 }  // namespace fairlane

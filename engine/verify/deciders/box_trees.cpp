@@ -23,7 +23,7 @@ BoxTrees::BoxTrees(BoxDomain const& domain, TreeEnsemble const& trees)
     auto const feature = static_cast<std::size_t>(trees.feature[n]);
     auto const [at, is_new] =
         known.try_emplace({trees.feature[n], trees.threshold[n]}, conditions_.size());
-    nodes_.push_back({at->second, trees.left[n], trees.right[n]});
+    nodes_.push_back({at->second, trees.left[n], trees.right[n], 0, kNoCut});
     if (!is_new) continue;
     auto const [axis, place] = sources[feature];
     auto const threshold = static_cast<double>(trees.threshold[n]);
@@ -54,6 +54,11 @@ BoxTrees::BoxTrees(BoxDomain const& domain, TreeEnsemble const& trees)
       }
     }
     conditions_.push_back(std::move(condition));
+  }
+  for (Node& node : nodes_) {
+    Condition const& of_node = condition(node.condition);
+    node.axis = of_node.axis;
+    if (of_node.meets.empty()) node.cut = of_node.cut;
   }
 }
 

@@ -23,11 +23,15 @@ class BoxTrees {
     std::vector<std::uint8_t> meets;
   };
   /// left, right  where the condition is met, and where it is not: a node, or leaf ~c when below 0
+  /// axis, cut    of the condition, in the same place; kNoCut: it has none
   struct Node {
     std::int32_t condition = 0;
     std::int32_t left = 0;
     std::int32_t right = 0;
+    std::int32_t axis = 0;
+    std::int32_t cut = 0;
   };
+  static constexpr std::int32_t kNoCut = -1;
 
   /// Both outlive it.
   BoxTrees(BoxDomain const& domain, TreeEnsemble const& trees);

@@ -25,7 +25,9 @@ EnsembleDecider::EnsembleDecider(BoxDomain const& domain, TreeEnsemble const& tr
       trees_(domain, trees),
       bounds_(trees_),
       kinds_(trees_),
-      table_(trees_, query),
+      units_(trees, query.threshold),
+      table_(trees_, units_, query),
+      additive_(trees_, units_, query),
       groups_(domain, rows, query, trees.outputs()) {}
 
 std::uint64_t EnsembleDecider::labels(GroupBox const& box, std::span<int const> variants) {
@@ -40,9 +42,12 @@ bool EnsembleDecider::prove_merged(Decision& decision) {
       labels(domain_.relaxed() ? domain_.widened(own) : own, decision.variants);
   // With a margin, equal scores may still lie on both sides of what it leaves.
   bool const may_be_equal = !domain_.relaxed() && query_.margin == 0.0 && all != kAnyLabel;
-  if (!std::has_single_bit(all) && !(may_be_equal && !bounds_.tells_variants_apart())) return false;
-  decision.verdict = BoxVerdict::kMerged;
-  return true;
+  if (std::has_single_bit(all) || (may_be_equal && !bounds_.tells_variants_apart())) {
+    decision.verdict = BoxVerdict::kMerged;
+    return true;
+  }
+  if (!domain_.relaxed()) kinds_.find(bounds_, decision.box, decision.variants);
+  return false;
 }
 
 bool EnsembleDecider::prove_variants(Decision& decision) {
@@ -71,7 +76,6 @@ bool EnsembleDecider::prove_variants(Decision& decision) {
 }
 
 bool EnsembleDecider::decide_by_kinds(Decision& decision) {
-  kinds_.find(bounds_, decision.box, decision.variants);
   if (!table_.fill(kinds_)) return false;
   decision.verdict = BoxVerdict::kEnumerated;
   table_.each_open([&](std::span<std::int32_t const> entries, double, TreeTable::Outcome) {
@@ -85,7 +89,6 @@ bool EnsembleDecider::decide_by_kinds(Decision& decision) {
 }
 
 bool EnsembleDecider::count_kinds(Decision& decision, CertainGroups& certain) {
-  kinds_.find(bounds_, decision.box, decision.variants);
   if (!table_.fill(kinds_)) return false;
   decision.verdict = BoxVerdict::kEnumerated;
   table_.each_open([&](std::span<std::int32_t const> entries, double groups,
@@ -185,13 +188,16 @@ void EnsembleDecider::search(OpenBox const& box, Decision& decision) {
   }
 }
 
-void EnsembleDecider::choose_cut(Decision& decision) {
-  bounds_.bound(decision.box, decision.variants);
+std::vector<double> EnsembleDecider::weights() const {
   std::vector<double> weights(domain_.axes());
   for (std::int32_t const c : bounds_.open()) {
     std::int32_t const axis = trees_.condition(c).axis;
     if (axis != BoxTrees::kVariants) weights[static_cast<std::size_t>(axis)] += bounds_.weight(c);
   }
+  return weights;
+}
+
+void EnsembleDecider::choose_cut(std::span<double const> weights, Decision& decision) {
   std::size_t axis = 0;
   double most = -1.0;
   for (std::size_t a = 0; a < weights.size(); ++a) {
@@ -203,18 +209,19 @@ void EnsembleDecider::choose_cut(Decision& decision) {
   if (most == 0.0) axis = existence_.axis_in_doubt(decision.box).value_or(axis);
   decision.cut = middle_cut(decision.box, axis);
   if (!domain_.ordered(axis) || most == 0.0) return;
-  // Where half of what the axis weighs lies below.
   std::vector<std::pair<std::int32_t, double>> cuts;
+  double all = 0.0;
   for (std::int32_t const c : bounds_.open()) {
     auto const& condition = trees_.condition(c);
-    if (condition.axis == static_cast<std::int32_t>(axis))
-      cuts.emplace_back(condition.cut, bounds_.weight(c));
+    if (condition.axis != static_cast<std::int32_t>(axis)) continue;
+    cuts.emplace_back(condition.cut, bounds_.weight(c));
+    all += bounds_.weight(c);
   }
   std::ranges::sort(cuts);
   double below = 0.0;
   for (auto const& [cut, weight] : cuts) {
     below += weight;
-    if (2.0 * below < most) continue;
+    if (2.0 * below < all) continue;
     decision.cut.entry = cut - 1;
     return;
   }
@@ -224,50 +231,72 @@ void EnsembleDecider::decide(std::span<OpenBox const> boxes, std::span<Decision>
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     Decision& decision = decisions[i] = begin_decision(domain_, existence_, query_, boxes[i]);
     if (decision.verdict != BoxVerdict::kOpen || prove_merged(decision)) continue;
+    choose_cut(weights(), decision);
     if (decide_by_kinds(decision) || prove_variants(decision)) continue;
     if (is_small(domain_, decision.box)) {
       evaluate_groups(existence_, groups_, decision);
       continue;
     }
     search(boxes[i], decision);
-    if (decision.verdict == BoxVerdict::kOpen) choose_cut(decision);
   }
 }
 
-void EnsembleDecider::measure(ExistingGroups const& existing, std::span<OpenBox const> boxes, bool,
-                              std::span<Decision> decisions, std::span<CertainGroups> certain) {
+void EnsembleDecider::measure(ExistingGroups const& existing, std::span<OpenBox const> boxes,
+                              bool in_part, std::span<Decision> decisions,
+                              std::span<CertainGroups> certain) {
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     Decision& decision = decisions[i] = begin_decision(domain_, existence_, query_, boxes[i]);
-    double const all = existing.count(decision.box);
     certain[i] = {};
     if (decision.verdict != BoxVerdict::kOpen || prove_merged(decision)) {
-      certain[i].fair = all;
+      certain[i].fair = existing.count(decision.box);
       continue;
     }
     if (count_kinds(decision, certain[i])) continue;
-    if (prove_variants(decision)) {
-      certain[i].fair = all;
+    if (is_small(domain_, decision.box)) {
+      certain[i] = count_groups(groups_, decision);
       continue;
     }
-    auto const& list = decision.variants;
-    double unfair = 0.0;
-    for (std::size_t a = 0; a < list.size(); ++a) {
-      for (std::size_t e = 0; e < list.size(); ++e) {
-        bool const differ = std::has_single_bit(own_labels_[a]) &&
-                            std::has_single_bit(own_labels_[e]) && own_labels_[a] != own_labels_[e];
-        if (differ && query_.compares(list[a], list[e]))
-          unfair = std::max(unfair, existing.count_both(decision.box, list[a], list[e]));
-      }
-    }
-    certain[i].unfair = unfair;
-    if (unfair == all) {
-      decision.verdict = BoxVerdict::kVariants;
-    } else if (is_small(domain_, decision.box)) {
-      certain[i] = count_groups(groups_, decision);
-    } else {
-      choose_cut(decision);
+    bool const additive = in_part && additive_.find(kinds_, bounds_, decision.box);
+    choose_cut(additive ? additive_.weights() : weights(), decision);
+    if (additive) {
+      count_additive(existing, decision, certain[i]);
+    } else if (in_part) {
+      count_by_variants(existing, decision, certain[i]);
     }
   }
+}
+
+void EnsembleDecider::count_additive(ExistingGroups const& existing, Decision const& decision,
+                                     CertainGroups& certain) {
+  // At worst all that do not exist are among those that are counted.
+  double const all = domain_.groups(decision.box);
+  certain.fair =
+      std::max(additive_.count_fair() - (all - existing.count(decision.box)), 0.0);
+  auto const [pair, groups] = additive_.count_unfair();
+  if (groups == 0.0) return;
+  double const missing = all - existing.count_both(decision.box, pair.upper, pair.lower);
+  certain.unfair = std::max(groups - missing, 0.0);
+}
+
+void EnsembleDecider::count_by_variants(ExistingGroups const& existing, Decision& decision,
+                                        CertainGroups& certain) {
+  double const all = existing.count(decision.box);
+  if (prove_variants(decision)) {
+    certain.fair = all;
+    return;
+  }
+  auto const& list = decision.variants;
+  for (std::size_t a = 0; a < list.size(); ++a) {
+    for (std::size_t e = 0; e < list.size(); ++e) {
+      bool const differ = std::has_single_bit(own_labels_[a]) &&
+                          std::has_single_bit(own_labels_[e]) && own_labels_[a] != own_labels_[e];
+      if (differ && query_.compares(list[a], list[e])) {
+        certain.unfair =
+            std::max(certain.unfair, existing.count_both(decision.box, list[a], list[e]));
+      }
+    }
+  }
+  if (certain.unfair == all) decision.verdict = BoxVerdict::kVariants;
 }
 
 }  // namespace fairlane

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/verify/deciders/additive_bounds.h"
 #include "engine/verify/deciders/box_decider.h"
 #include "engine/verify/deciders/tree_bounds.h"
 #include "engine/verify/deciders/tree_table.h"
@@ -41,7 +42,15 @@ class EnsembleDecider final : public BoxDecider {
   /// Scores of a group with a variant, from the threshold: below 0 where label 0, and of several
   /// outputs how far the first is ahead of the second.
   double lead(std::span<std::int32_t const> entries, int variant, std::uint64_t& label);
-  void choose_cut(Decision& decision);
+  /// Cuts an axis of the greatest weight where half of what lies in doubt by it is below.
+  void choose_cut(std::span<double const> weights, Decision& decision);
+  /// [axes] By how much nearer bounds come by halving.
+  std::vector<double> weights() const;
+  /// What is certain of a box by additive bounds that were found, or by bounds of each variant.
+  void count_additive(ExistingGroups const& existing, Decision const& decision,
+                      CertainGroups& certain);
+  void count_by_variants(ExistingGroups const& existing, Decision& decision,
+                         CertainGroups& certain);
 
   BoxDomain const& domain_;
   BoxExistence existence_;
@@ -49,7 +58,9 @@ class EnsembleDecider final : public BoxDecider {
   BoxTrees trees_;
   TreeBounds bounds_;
   BoxKinds kinds_;
+  LeafUnits units_;
   TreeTable table_;
+  AdditiveBounds additive_;
   GroupPairs groups_;
   std::vector<std::uint64_t> own_labels_;     // [variants of a box]
   std::vector<std::uint64_t> beside_labels_;  // of those compared with them

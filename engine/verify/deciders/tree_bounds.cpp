@@ -84,18 +84,15 @@ TreeBounds::Sides TreeBounds::sides_of(std::int32_t c) {
 void TreeBounds::visit(std::int32_t at, double* reach) {
   auto const width = static_cast<std::size_t>(ensemble_.width);
   while (at >= 0) {
-    auto const [c, left, right] = trees_.node(at);
-    auto const& condition = trees_.condition(c);
+    auto const [c, left, right, axis, cut] = trees_.node(at);
     AxisRange* range = nullptr;
-    Sides sides = Sides::kBoth;
-    if (condition.meets.empty()) {
-      range = &ranges_[static_cast<std::size_t>(condition.axis)];
-      if (range->last < condition.cut) sides = Sides::kLeft;
-      if (range->first >= condition.cut) sides = Sides::kRight;
-    } else {
-      sides = sides_of(c);
-    }
-    if (sides != Sides::kBoth) {
+    if (cut != BoxTrees::kNoCut) {
+      range = &ranges_[static_cast<std::size_t>(axis)];
+      if (range->last < cut || range->first >= cut) {
+        at = range->last < cut ? left : right;
+        continue;
+      }
+    } else if (Sides const sides = sides_of(c); sides != Sides::kBoth) {
       at = sides == Sides::kLeft ? left : right;
       continue;
     }
@@ -104,10 +101,10 @@ void TreeBounds::visit(std::int32_t at, double* reach) {
       visit(left, reach);
       visit(right, other);
     } else {
-      std::int32_t const last = std::exchange(range->last, condition.cut - 1);
+      std::int32_t const last = std::exchange(range->last, cut - 1);
       visit(left, reach);
       range->last = last;
-      std::int32_t const first = std::exchange(range->first, condition.cut);
+      std::int32_t const first = std::exchange(range->first, cut);
       visit(right, other);
       range->first = first;
     }
@@ -122,8 +119,7 @@ void TreeBounds::visit(std::int32_t at, double* reach) {
     return;
   }
   double const* const leaf = &ensemble_.leaves[static_cast<std::size_t>(~at) * width];
-  std::copy_n(leaf, width, reach);
-  std::copy_n(leaf, width, reach + width);
+  for (std::size_t k = 0; k < width; ++k) reach[k] = reach[width + k] = leaf[k];
 }
 
 std::uint64_t TreeBounds::labels(double least_upper, double most_lower) const {

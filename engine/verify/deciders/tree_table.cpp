@@ -16,11 +16,11 @@ std::uint64_t all_of(std::size_t kinds) { return low_bits(static_cast<int>(kinds
 
 }  // namespace
 
-TreeTable::TreeTable(BoxTrees const& trees, VerifyQuery const& query)
+TreeTable::TreeTable(BoxTrees const& trees, LeafUnits const& units, VerifyQuery const& query)
     : trees_(trees),
       query_(query),
       kernels_(box_kernels()),
-      units_(trees.ensemble(), query.threshold),
+      units_(units),
       met_(trees.conditions().size()),
       sets_(trees.domain().axes()),
       entries_(trees.domain().axes()) {}
@@ -86,13 +86,12 @@ void TreeTable::take_leaves(std::size_t tree, std::int32_t at) {
     leaf_values_.push_back(units_.of(tree, static_cast<std::size_t>(~at)));
     return;
   }
-  auto const [c, left, right] = trees_.node(at);
+  auto const [c, left, right, axis, cut] = trees_.node(at);
   std::uint64_t& met = met_[static_cast<std::size_t>(c)];
   std::uint8_t& is_known = is_known_[static_cast<std::size_t>(c)];
   // A condition that is not open has one side, whichever kind is asked.
   if (is_known == 0) met = set_of(c);
   is_known = 1;
-  std::int32_t const axis = trees_.condition(c).axis;
   std::uint64_t& set =
       axis == BoxTrees::kVariants ? set_of_variants_ : sets_[static_cast<std::size_t>(axis)];
   std::uint64_t const before = set;

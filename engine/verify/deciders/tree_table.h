@@ -23,7 +23,7 @@ class TreeTable {
   enum class Outcome : std::uint8_t { kFair, kUnfair, kInDoubt };
 
   /// All outlive it.
-  TreeTable(BoxTrees const& trees, VerifyQuery const& query);
+  TreeTable(BoxTrees const& trees, LeafUnits const& units, VerifyQuery const& query);
 
   /// Evaluates the groups of a box. Returns false where their kinds are too many, or the ensemble
   /// is none that it knows.
@@ -89,7 +89,7 @@ class TreeTable {
   BoxTrees const& trees_;
   VerifyQuery const& query_;
   BoxKernels const& kernels_;
-  LeafUnits units_;
+  LeafUnits const& units_;
 
   // Of the box.
   BoxKinds const* kinds_ = nullptr;

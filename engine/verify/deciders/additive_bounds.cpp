@@ -1,0 +1,341 @@
+#include "engine/verify/deciders/additive_bounds.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "engine/verify/counting/count_rounding.h"
+#include "kernels/core/bits.h"
+
+namespace fairlane {
+namespace {
+
+constexpr std::size_t kBins = 1024;
+constexpr std::size_t kMostPieces = 64;  // bits of a set
+constexpr int kSweeps = 2;               // more of them gain little
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+template <class Use>
+void each_bit(std::uint64_t set, Use const& use) {
+  for (; set != 0; set &= set - 1) use(static_cast<std::size_t>(lowest_bit(set)));
+}
+
+/// Where an axis stands among arrays of axes behind variants.
+std::size_t place_of(std::int32_t axis) { return static_cast<std::size_t>(axis + 1); }
+
+}  // namespace
+
+AdditiveBounds::AdditiveBounds(BoxTrees const& trees, LeafUnits const& units,
+                               VerifyQuery const& query)
+    : trees_(trees),
+      units_(units),
+      query_(query),
+      counter_(kBins),
+      sets_(trees.domain().axes() + 1),
+      cut_kind_(trees.conditions().size()),
+      functions_(trees.domain().axes() + 1),
+      axis_of_(trees.domain().axes() + 1, -1),
+      met_(trees.conditions().size()) {}
+
+bool AdditiveBounds::find(BoxKinds const& kinds, TreeBounds const& bounds,
+                          std::span<AxisRange const> box) {
+  if (!units_.usable() || query_.margin > 0.0 || trees_.domain().relaxed()) return false;
+  kinds_ = &kinds;
+  ranges_.assign(box.begin(), box.end());
+  auto const begin = [&](std::size_t place, std::size_t count) {
+    functions_[place].assign(count, 0.0);
+    sets_[place] = count <= kMostPieces ? low_bits(static_cast<int>(count)) : 0;
+    return count <= kMostPieces;
+  };
+  if (!begin(0, kinds.variants().size())) return false;
+  for (std::size_t a = 0; a < box.size(); ++a) {
+    bool const few = begin(a + 1, kinds.axes()[a].kinds());
+    if (!few && !trees_.domain().ordered(a)) return false;
+  }
+  for (std::int32_t const c : bounds.open()) {
+    auto const& condition = trees_.condition(c);
+    if (!condition.meets.empty()) continue;
+    auto const& first = kinds.axes()[static_cast<std::size_t>(condition.axis)].first;
+    cut_kind_[static_cast<std::size_t>(c)] = static_cast<std::int32_t>(
+        std::ranges::lower_bound(first, condition.cut) - first.begin());
+  }
+  constant_ = units_.base();
+  below_ = above_ = 0.0;
+  size_ = std::abs(constant_) + std::abs(static_cast<double>(units_.one_above()));
+  weights_.assign(box.size(), 0.0);
+  auto const& roots = trees_.ensemble().roots;
+  for (std::size_t t = 0; t < roots.size(); ++t) {
+    nodes_.clear();
+    leaves_.clear();
+    std::int32_t const root = prune(t, roots[t]);
+    if (root < 0) {
+      constant_ += leaves_.front();
+      size_ += std::abs(leaves_.front());
+      continue;
+    }
+    if (!find_axes()) return false;
+    take_tree(root);
+  }
+  return true;
+}
+
+std::uint64_t AdditiveBounds::set_of(std::int32_t c) const {
+  std::uint64_t set = 0;
+  std::int32_t const axis = trees_.condition(c).axis;
+  std::size_t const count = functions_[place_of(axis)].size();
+  for (std::size_t k = 0; k < count; ++k)
+    if (kinds_->meets(c, k)) set |= std::uint64_t{1} << k;
+  return set;
+}
+
+std::int32_t AdditiveBounds::prune(std::size_t tree, std::int32_t at) {
+  while (at >= 0) {
+    auto const [c, left, right, axis, cut] = trees_.node(at);
+    Node node{c, 0, 0};
+    if (cut != BoxTrees::kNoCut) {
+      AxisRange& range = ranges_[static_cast<std::size_t>(axis)];
+      if (range.last < cut || range.first >= cut) {
+        at = range.last < cut ? left : right;
+        continue;
+      }
+      std::int32_t const last = std::exchange(range.last, cut - 1);
+      node.met = prune(tree, left);
+      range.last = last;
+      std::int32_t const first = std::exchange(range.first, cut);
+      node.not_met = prune(tree, right);
+      range.first = first;
+    } else {
+      std::uint64_t& set = sets_[place_of(axis)];
+      std::uint64_t const before = set;
+      std::uint64_t const met = set_of(c);
+      if ((before & met) == 0 || (before & ~met) == 0) {
+        at = (before & ~met) == 0 ? left : right;
+        continue;
+      }
+      set = before & met;
+      node.met = prune(tree, left);
+      set = before & ~met;
+      node.not_met = prune(tree, right);
+      set = before;
+    }
+    nodes_.push_back(node);
+    return static_cast<std::int32_t>(nodes_.size()) - 1;
+  }
+  leaves_.push_back(units_.of(tree, static_cast<std::size_t>(~at)));
+  return ~(static_cast<std::int32_t>(leaves_.size()) - 1);
+}
+
+bool AdditiveBounds::find_axes() {
+  for (std::size_t i = 0; i < axis_count_; ++i) axis_of_[place_of(axes_[i].axis)] = -1;
+  axis_count_ = 0;
+  for (Node const& node : nodes_) {
+    std::int32_t const axis = trees_.condition(node.condition).axis;
+    std::int32_t& of = axis_of_[place_of(axis)];
+    if (of < 0) {
+      of = static_cast<std::int32_t>(axis_count_++);
+      if (axes_.size() < axis_count_) axes_.emplace_back();
+      axes_[static_cast<std::size_t>(of)].axis = axis;
+      axes_[static_cast<std::size_t>(of)].cuts.clear();
+    }
+    if (trees_.condition(node.condition).meets.empty())
+      axes_[static_cast<std::size_t>(of)].cuts.push_back(
+          cut_kind_[static_cast<std::size_t>(node.condition)]);
+  }
+  for (std::size_t i = 0; i < axis_count_; ++i) {
+    Axis& axis = axes_[i];
+    std::ranges::sort(axis.cuts);
+    auto const [last, end] = std::ranges::unique(axis.cuts);
+    axis.cuts.erase(last, end);
+    std::size_t const pieces =
+        axis.cuts.empty() ? functions_[place_of(axis.axis)].size() : axis.cuts.size() + 1;
+    if (pieces > kMostPieces) return false;
+    axis.values.assign(pieces, 0.0);
+  }
+  for (Node const& node : nodes_) {
+    auto const c = static_cast<std::size_t>(node.condition);
+    auto const& condition = trees_.condition(node.condition);
+    auto const& cuts =
+        axes_[static_cast<std::size_t>(axis_of_[place_of(condition.axis)])].cuts;
+    if (condition.meets.empty()) {
+      auto const at = std::ranges::lower_bound(cuts, cut_kind_[c]) - cuts.begin();
+      met_[c] = low_bits(static_cast<int>(at) + 1);
+    } else {
+      met_[c] = set_of(node.condition);
+    }
+  }
+  return true;
+}
+
+void AdditiveBounds::take_leaves(std::int32_t at) {
+  if (at < 0) {
+    leaf_sets_.insert(leaf_sets_.end(), way_.begin(), way_.end());
+    leaf_values_.push_back(leaves_[static_cast<std::size_t>(~at)]);
+    return;
+  }
+  Node const node = nodes_[static_cast<std::size_t>(at)];
+  std::int32_t const axis = trees_.condition(node.condition).axis;
+  std::uint64_t& set = way_[static_cast<std::size_t>(axis_of_[place_of(axis)])];
+  std::uint64_t const before = set;
+  std::uint64_t const met = met_[static_cast<std::size_t>(node.condition)];
+  set = before & met;
+  take_leaves(node.met);
+  set = before & ~met;
+  take_leaves(node.not_met);
+  set = before;
+}
+
+void AdditiveBounds::fit(std::size_t i) {
+  Axis& axis = axes_[i];
+  double least[kMostPieces];
+  double most[kMostPieces];
+  std::fill_n(least, axis.values.size(), kInfinite);
+  std::fill_n(most, axis.values.size(), -kInfinite);
+  for (std::size_t leaf = 0; leaf < leaf_values_.size(); ++leaf) {
+    std::size_t const at = leaf * axis_count_ + i;
+    double const low = leaf_values_[leaf] - (high_sum_[leaf] - high_[at]);
+    double const high = leaf_values_[leaf] - (low_sum_[leaf] - low_[at]);
+    each_bit(leaf_sets_[at], [&](std::size_t p) {
+      least[p] = std::min(least[p], low);
+      most[p] = std::max(most[p], high);
+    });
+  }
+  for (std::size_t p = 0; p < axis.values.size(); ++p)
+    axis.values[p] = (least[p] + most[p]) / 2.0;
+  for (std::size_t leaf = 0; leaf < leaf_values_.size(); ++leaf) {
+    std::size_t const at = leaf * axis_count_ + i;
+    double low = kInfinite;
+    double high = -kInfinite;
+    each_bit(leaf_sets_[at], [&](std::size_t p) {
+      low = std::min(low, axis.values[p]);
+      high = std::max(high, axis.values[p]);
+    });
+    low_sum_[leaf] += low - low_[at];
+    high_sum_[leaf] += high - high_[at];
+    low_[at] = low;
+    high_[at] = high;
+  }
+}
+
+void AdditiveBounds::take_tree(std::int32_t root) {
+  way_.clear();
+  for (std::size_t i = 0; i < axis_count_; ++i)
+    way_.push_back(low_bits(static_cast<int>(axes_[i].values.size())));
+  leaf_sets_.clear();
+  leaf_values_.clear();
+  take_leaves(root);
+  low_.assign(leaf_sets_.size(), 0.0);
+  high_.assign(leaf_sets_.size(), 0.0);
+  low_sum_.assign(leaf_values_.size(), 0.0);
+  high_sum_.assign(leaf_values_.size(), 0.0);
+  for (int sweep = 0; sweep < kSweeps; ++sweep)
+    for (std::size_t i = 0; i < axis_count_; ++i) fit(i);
+  double least = kInfinite;
+  double most = -kInfinite;
+  for (std::size_t leaf = 0; leaf < leaf_values_.size(); ++leaf) {
+    // Added up anew: what was moved about has rounded.
+    double low = 0.0;
+    double high = 0.0;
+    for (std::size_t i = 0; i < axis_count_; ++i) {
+      low += low_[leaf * axis_count_ + i];
+      high += high_[leaf * axis_count_ + i];
+    }
+    least = std::min(least, leaf_values_[leaf] - high);
+    most = std::max(most, leaf_values_[leaf] - low);
+  }
+  below_ += least;
+  above_ += most;
+  size_ += std::abs(least) + std::abs(most);
+  for (std::size_t i = 0; i < axis_count_; ++i) {
+    add_function(axes_[i]);
+    if (axes_[i].axis >= 0)
+      weights_[static_cast<std::size_t>(axes_[i].axis)] +=
+          (most - least) / static_cast<double>(axis_count_);
+  }
+}
+
+void AdditiveBounds::add_function(Axis const& axis) {
+  auto& to = functions_[place_of(axis.axis)];
+  double largest = 0.0;
+  for (double const value : axis.values) largest = std::max(largest, std::abs(value));
+  size_ += largest;
+  if (axis.cuts.empty()) {
+    for (std::size_t k = 0; k < to.size(); ++k) to[k] += axis.values[k];
+    return;
+  }
+  std::size_t first = 0;
+  for (std::size_t p = 0; p < axis.values.size(); ++p) {
+    std::size_t const end =
+        p < axis.cuts.size() ? static_cast<std::size_t>(axis.cuts[p]) : to.size();
+    for (std::size_t k = first; k < end; ++k) to[k] += axis.values[p];
+    first = end;
+  }
+}
+
+double AdditiveBounds::group_count() const {
+  double all = 1.0;
+  for (BoxKinds::Axis const& axis : kinds_->axes()) {
+    double entries = 0.0;
+    for (std::int32_t const size : axis.sizes) entries += size;
+    all *= entries;
+  }
+  return all;
+}
+
+double AdditiveBounds::count_above(double sign, double threshold) {
+  double need = threshold + 4.0 * kCountSlack * size_;
+  double span = 0.0;
+  double same = 1.0;  // groups that differ in nothing
+  std::size_t count = 0;
+  lists_.resize(kinds_->axes().size());
+  for (std::size_t a = 0; a < kinds_->axes().size(); ++a) {
+    auto const& kinds = kinds_->axes()[a];
+    auto const& function = functions_[a + 1];
+    if (kinds.kinds() == 1) {
+      need -= sign * function[0];
+      same *= kinds.sizes[0];
+      continue;
+    }
+    SumList& list = lists_[count++];
+    list.count = function.size();
+    list.sums.resize(function.size());
+    for (std::size_t k = 0; k < function.size(); ++k) list.sums[k] = sign * function[k];
+    list.groups.assign(kinds.sizes.begin(), kinds.sizes.end());
+    auto const [least, most] = std::ranges::minmax(list.sums);
+    list.least = least;
+    list.most = most;
+    need -= least;
+    span += most - least;
+  }
+  lists_.resize(count);
+  double const all = group_count();
+  if (need < 0.0) return all;
+  if (count == 0 || !(need > kCountSlack * span && need < span)) return 0.0;
+  return at_least_without(all, same * counter_.count_short(lists_, need));
+}
+
+double AdditiveBounds::count_fair() {
+  auto const [least, most] = std::ranges::minmax(functions_[0]);
+  return count_above(1.0, units_.one_above() - constant_ - below_ - least) +
+         count_above(-1.0, constant_ + above_ + most - units_.zero_up_to());
+}
+
+AdditiveBounds::Unfair AdditiveBounds::count_unfair() {
+  auto const& of_variants = functions_[0];
+  auto const [least, most] = std::ranges::minmax_element(of_variants);
+  auto const& lower = kinds_->variants()[static_cast<std::size_t>(least - of_variants.begin())];
+  auto const& upper = kinds_->variants()[static_cast<std::size_t>(most - of_variants.begin())];
+  Unfair unfair;
+  for (int const one : upper) {
+    for (int const other : lower) {
+      if (one != other && query_.compares(one, other)) unfair.pair = {one, other};
+    }
+  }
+  if (unfair.pair.upper < 0) return unfair;
+  double const both = count_above(1.0, units_.one_above() - constant_ - below_ - *most) +
+                      count_above(-1.0, constant_ + above_ + *least - units_.zero_up_to());
+  unfair.groups = std::max(both - group_count(), 0.0);
+  return unfair;
+}
+
+}  // namespace fairlane
