@@ -213,7 +213,11 @@ void EnsembleDecider::choose_cut(std::span<double const> weights, Decision& deci
   double all = 0.0;
   for (std::int32_t const c : bounds_.open()) {
     auto const& condition = trees_.condition(c);
-    if (condition.axis != static_cast<std::int32_t>(axis)) continue;
+    // Those beside the box are open where it is compared with others.
+    AxisRange const& range = decision.box[axis];
+    if (condition.axis != static_cast<std::int32_t>(axis) || condition.cut <= range.first ||
+        condition.cut > range.last)
+      continue;
     cuts.emplace_back(condition.cut, bounds_.weight(c));
     all += bounds_.weight(c);
   }
