@@ -401,13 +401,14 @@ std::string Recheck::wrong_kind(GroupBox const& box, char leaf) const {
     case LeafProof::kVariants:
     case LeafProof::kUnits:
     case LeafProof::kNarrowed:
+    case LeafProof::kKinds:
     case LeafProof::kEmpty:
       return "";
     case LeafProof::kEvaluated:
       if (domain_.groups(box) <= kMostEvaluated) return "";
       return "a leaf is said to be evaluated that has too many groups";
     default:
-      return "expected a cut or a leaf, one of m, v, u, e, x and n";
+      return "expected a cut or a leaf, one of m, v, u, e, k, x and n";
   }
 }
 

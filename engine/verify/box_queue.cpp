@@ -20,6 +20,8 @@ LeafProof proof_of(BoxVerdict verdict) {
       return LeafProof::kVariants;
     case BoxVerdict::kSplit:
       return LeafProof::kUnits;
+    case BoxVerdict::kKinds:
+      return LeafProof::kKinds;
     case BoxVerdict::kEmpty:
       return LeafProof::kEmpty;
     default:

@@ -184,7 +184,7 @@ std::string verify_summary_json(VerifyReport const& report) {
                    {"fair_merged", of(BoxVerdict::kMerged)},
                    {"fair_by_variant", of(BoxVerdict::kVariants)},
                    {"fair_by_unit", of(BoxVerdict::kSplit)},
-                   {"fair_enumerated", of(BoxVerdict::kEnumerated)},
+                   {"fair_enumerated", of(BoxVerdict::kEnumerated) + of(BoxVerdict::kKinds)},
                    {"undefined", of(BoxVerdict::kUndefined)},
                    {"within_margin", of(BoxVerdict::kWithinMargin)},
                    {"empty", of(BoxVerdict::kEmpty)},

@@ -22,6 +22,7 @@ enum class LeafProof : char {
   kVariants = 'v',   // bounds of each variant, or of pairs of them
   kUnits = 'u',      // units looked at by their sides
   kEvaluated = 'e',  // every group
+  kKinds = 'k',      // every kind of groups, that an ensemble tells apart
   kEmpty = 'x',      // no group is within the limits, or exists
   kNarrowed = 'n',   // what all pairs of variants leave out
 };

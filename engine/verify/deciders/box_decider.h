@@ -19,6 +19,7 @@ enum class BoxVerdict : std::uint8_t {
   kVariants,      // fair: bounds of each variant, or of pairs of them
   kSplit,         // fair: units looked at by their sides
   kEnumerated,    // fair: every group was evaluated
+  kKinds,         // fair: every kind of groups was evaluated
   kUndefined,     // every group was evaluated, and some output is not finite
   kWithinMargin,  // every group was evaluated, and some is fair by less than the margin
   kEmpty,         // no group is within the limits and exists

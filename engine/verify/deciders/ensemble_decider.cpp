@@ -77,7 +77,7 @@ bool EnsembleDecider::prove_variants(Decision& decision) {
 
 bool EnsembleDecider::decide_by_kinds(Decision& decision) {
   if (!table_.fill(kinds_)) return false;
-  decision.verdict = BoxVerdict::kEnumerated;
+  decision.verdict = BoxVerdict::kKinds;
   table_.each_open([&](std::span<std::int32_t const> entries, double, TreeTable::Outcome) {
     auto pair = groups_.certain_pair(entries, decision.variants);
     if (!pair) return true;
@@ -90,7 +90,7 @@ bool EnsembleDecider::decide_by_kinds(Decision& decision) {
 
 bool EnsembleDecider::count_kinds(Decision& decision, CertainGroups& certain) {
   if (!table_.fill(kinds_)) return false;
-  decision.verdict = BoxVerdict::kEnumerated;
+  decision.verdict = BoxVerdict::kKinds;
   table_.each_open([&](std::span<std::int32_t const> entries, double groups,
                        TreeTable::Outcome outcome) {
     if (outcome == TreeTable::Outcome::kUnfair ||
