@@ -68,7 +68,7 @@ CheckedCells check_cells_csv(std::string const& dir, Cells const& cells, Domain 
     auto const& [verdict, proof] = certified[static_cast<std::size_t>(cell)];
     fmt::format_to(std::back_inserter(expected), ",{},", verdict_word(verdict));
     // A fair cell is empty where no leaf of it may have anybody.
-    bool const empty = verdict == Verdict::kFair && proof.find_first_of("mvuen") == proof.npos;
+    bool const empty = verdict == Verdict::kFair && proof.find_first_of("mvuekn") == proof.npos;
     found.empty += empty ? 1 : 0;
     auto const rest = line.compare(0, expected.size(), expected) == 0
                           ? cut_at_commas(std::string_view(line).substr(expected.size()))

@@ -3,6 +3,7 @@
 // Boxes count what is certain of their groups; those with the most that is not are halved next.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -26,7 +27,7 @@ struct CertainShares {
   std::int64_t defined_samples = 0;
   std::int64_t unfair_samples = 0;
 
-  double undecided() const { return groups - fair - unfair; }
+  double undecided() const { return std::max(groups - fair - unfair, 0.0); }
   /// Of so many groups; 0 where none exists.
   double share_of(double part) const { return groups > 0.0 ? part / groups : 0.0; }
   /// Where the share of unfair groups lies, by the sample.

@@ -29,9 +29,9 @@ inline std::int32_t grow(TreeEnsemble& trees, std::mt19937& random, int depth, i
   return static_cast<std::int32_t>(node);
 }
 
-/// inputs, sums  of it; 0: drawn
+/// inputs, sums  of it; 0: drawn. most_depth: of its trees
 inline TreeEnsemble random_ensemble(std::mt19937& random, bool in_double, int inputs = 0,
-                                    int sums = 0) {
+                                    int sums = 0, int most_depth = 8) {
   auto const below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   TreeEnsemble trees;
   trees.source = "random";
@@ -43,7 +43,7 @@ inline TreeEnsemble random_ensemble(std::mt19937& random, bool in_double, int in
   trees.divisor = 1 + below(3);
   int const count = 1 + below(8);
   for (int i = 0; i < count; ++i) {
-    std::int32_t const root = grow(trees, random, below(9), below(30));
+    std::int32_t const root = grow(trees, random, below(most_depth + 1), below(30));
     trees.roots.push_back(root);
     trees.first_sum.push_back(below(trees.sums - trees.width + 1));
   }

@@ -16,11 +16,11 @@ namespace fairlane {
 /// An ensemble over the domain of a random subject.
 class DecidedEnsemble {
  public:
-  DecidedEnsemble(std::uint32_t seed, RegionRules rules, double margin)
+  DecidedEnsemble(std::uint32_t seed, RegionRules rules, double margin, int most_depth = 8)
       : random_(seed),
         shape_(shape_of(seed)),
         subject_(shape_),
-        scorer_(ensemble(seed, margin), 1),
+        scorer_(ensemble(seed, margin, most_depth), 1),
         view_(scored_view()),
         backend_(make_scorer_backend(view_, {})),
         domain_(view_, backend_->subject(), part_of(free_lists(view_), rules), rules) {
@@ -83,10 +83,10 @@ class DecidedEnsemble {
     shape.seed = seed;
     return shape;
   }
-  TreeEnsemble ensemble(std::uint32_t seed, double margin) {
+  TreeEnsemble ensemble(std::uint32_t seed, double margin, int most_depth) {
     int const inputs = subject_.view.network.front().inputs;
     int const sums = margin > 0.0 ? 1 : 0;
-    TreeEnsemble trees = random_ensemble(random_, seed % 2 == 0, inputs, sums);
+    TreeEnsemble trees = random_ensemble(random_, seed % 2 == 0, inputs, sums, most_depth);
     if (trees.sums == 2 && trees.width == 2 && seed % 3 != 0) make_probabilities(trees);
     return trees;
   }

@@ -18,7 +18,7 @@ struct Verdicts {
   bool close = false;
 };
 
-Verdicts decide_all(DecidedEnsemble& ensemble, GroupBox const& box, std::array<int, 9>& counts) {
+Verdicts decide_all(DecidedEnsemble& ensemble, GroupBox const& box, std::array<int, 10>& counts) {
   EnsembleDecider decider(ensemble.domain(), ensemble.trees(), ensemble.backend(),
                           ensemble.query());
   std::vector<OpenBox> open = {{.id = 5, .box = box}};
@@ -45,11 +45,11 @@ Verdicts decide_all(DecidedEnsemble& ensemble, GroupBox const& box, std::array<i
 }
 
 TEST(EnsembleDecider, AgreesWithEvaluatingEveryGroup) {
-  std::array<int, 9> counts{};
+  std::array<int, 10> counts{};
   int unfair = 0;
   int fair = 0;
   int close = 0;
-  for (std::uint32_t seed = 1; seed <= 700; ++seed) {
+  for (std::uint32_t seed = 1; seed <= 1000; ++seed) {
     RegionRules rules;
     if (seed % 5 == 0) rules.relaxed.push_back({4, 1});
     if (seed % 7 == 0) rules.limits.push_back({{0, 0, 0, 1, 1}, 1});
@@ -73,7 +73,7 @@ TEST(EnsembleDecider, AgreesWithEvaluatingEveryGroup) {
   EXPECT_GT(close, 10);
   for (BoxVerdict const verdict :
        {BoxVerdict::kOpen, BoxVerdict::kUnfair, BoxVerdict::kMerged, BoxVerdict::kVariants,
-        BoxVerdict::kEnumerated, BoxVerdict::kWithinMargin, BoxVerdict::kEmpty}) {
+        BoxVerdict::kEnumerated, BoxVerdict::kKinds, BoxVerdict::kWithinMargin, BoxVerdict::kEmpty}) {
     EXPECT_GT(counts[static_cast<std::size_t>(verdict)], 10) << static_cast<int>(verdict);
   }
 }

@@ -1,0 +1,81 @@
+#include "engine/verify/deciders/additive_bounds.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/engine/verify/deciders/decided_ensemble.h"
+
+namespace fairlane {
+namespace {
+
+/// What is counted of a box of an ensemble by additive bounds, beside the truth.
+struct Counts {
+  int boxes = 0;
+  double groups = 0.0;
+  double fair = 0.0;
+  double unfair = 0.0;
+  double true_unfair = 0.0;
+};
+
+void count(DecidedEnsemble& ensemble, GroupBox const& box, Counts& counts) {
+  auto const& variants = ensemble.query().variants[0];
+  BoxTrees const trees(ensemble.domain(), ensemble.trees());
+  LeafUnits const units(ensemble.trees(), ensemble.query().threshold);
+  TreeBounds bounds(trees);
+  BoxKinds kinds(trees);
+  AdditiveBounds additive(trees, units, ensemble.query());
+  bounds.bound(box, variants);
+  kinds.find(bounds, box, variants);
+  if (!additive.find(kinds, bounds, box)) {
+    ASSERT_FALSE(units.usable());
+    return;
+  }
+  auto const truth = ensemble.truth(box);
+  double const fair = additive.count_fair();
+  double const unfair = additive.count_unfair().groups;
+  ASSERT_LE(fair, static_cast<double>(truth.groups - truth.unfair));
+  ASSERT_LE(unfair, static_cast<double>(truth.unfair));
+  for (std::size_t a = 0; a < box.size(); ++a) {
+    bool const is_asked = kinds.axes()[a].kinds() > 1;
+    ASSERT_TRUE(is_asked || additive.weights()[a] == 0.0);
+  }
+  ++counts.boxes;
+  counts.groups += static_cast<double>(truth.groups);
+  counts.fair += fair;
+  counts.unfair += unfair;
+  counts.true_unfair += static_cast<double>(truth.unfair);
+}
+
+TEST(AdditiveBounds, CountNoneTooMany) {
+  Counts counts;
+  for (std::uint32_t seed = 1; seed <= 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    DecidedEnsemble ensemble(seed, {}, 0.0);
+    for (int i = 0; i < 4; ++i) {
+      count(ensemble, i == 0 ? ensemble.domain().whole() : ensemble.part(ensemble.domain().whole()),
+            counts);
+      if (HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GT(counts.boxes, 300);
+  EXPECT_GT(counts.fair, 0.4 * (counts.groups - counts.true_unfair));
+  EXPECT_GT(counts.unfair, 0.1 * counts.true_unfair);
+}
+
+// Trees of one condition are such sums themselves: nothing remains of them.
+TEST(AdditiveBounds, DecideTreesOfOneConditionAlmostWhole) {
+  Counts counts;
+  for (std::uint32_t seed = 1; seed <= 1500; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    DecidedEnsemble ensemble(seed, {}, 0.0, 1);
+    count(ensemble, ensemble.domain().whole(), counts);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(counts.boxes, 100);
+  EXPECT_GT(counts.true_unfair, 100.0);
+  EXPECT_GT(counts.fair + counts.unfair, 0.97 * counts.groups);
+}
+
+}  // namespace
+}  // namespace fairlane

@@ -1,0 +1,186 @@
+#include "engine/verify/deciders/tree_table.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "tests/engine/verify/deciders/decided_ensemble.h"
+
+namespace fairlane {
+namespace {
+
+/// What a table of a box of an ensemble is made of.
+struct Tabulated {
+  BoxTrees trees;
+  TreeBounds bounds{trees};
+  BoxKinds kinds{trees};
+  LeafUnits units;
+  TreeTable table;
+
+  explicit Tabulated(DecidedEnsemble& ensemble)
+      : trees(ensemble.domain(), ensemble.trees()),
+        units(ensemble.trees(), ensemble.query().threshold),
+        table(trees, units, ensemble.query()) {}
+  bool fill(GroupBox const& box, std::vector<int> const& variants) {
+    bounds.bound(box, variants);
+    kinds.find(bounds, box, variants);
+    return table.fill(kinds);
+  }
+};
+
+TEST(TreeTable, SaysOfEveryKindWhatTheScorerSays) {
+  int tables = 0;
+  double unfair = 0.0;
+  double in_doubt = 0.0;
+  for (std::uint32_t seed = 1; seed <= 400; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    DecidedEnsemble ensemble(seed, {}, 0.0);
+    auto const& variants = ensemble.query().variants[0];
+    Tabulated of(ensemble);
+    for (int i = 0; i < 4; ++i) {
+      GroupBox const box =
+          i == 0 ? ensemble.domain().whole() : ensemble.part(ensemble.domain().whole());
+      if (!of.fill(box, variants)) {
+        ASSERT_GT(ensemble.trees().sums, 1);  // of one sum all are known
+        continue;
+      }
+      ++tables;
+      double counted = 0.0;
+      double doubted = 0.0;
+      of.table.each_open([&](std::span<std::int32_t const> entries, double groups,
+                             TreeTable::Outcome outcome) {
+        GroupBox point;
+        for (std::int32_t const entry : entries) point.push_back({entry, entry});
+        bool const truly = ensemble.truth(point).unfair == 1;
+        if (outcome == TreeTable::Outcome::kInDoubt) {
+          doubted += groups;
+          counted += truly ? groups : 0.0;
+        } else {
+          EXPECT_TRUE(truly);
+          counted += groups;
+        }
+        return true;
+      });
+      ASSERT_EQ(counted, static_cast<double>(ensemble.truth(box).unfair));
+      unfair += counted;
+      in_doubt += doubted;
+    }
+  }
+  EXPECT_GT(tables, 500);
+  EXPECT_GT(unfair, 500.0);
+  EXPECT_LT(in_doubt, 0.01 * unfair);
+}
+
+// Trees that vote in whole numbers often leave a tie, whose label is known all the same.
+TEST(TreeTable, HasNoDoubtWhereSumsAreExact) {
+  int ties = 0;
+  for (std::uint32_t seed = 2; seed <= 200; seed += 2) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    DecidedEnsemble drawn(seed, {}, 0.0);
+    if (drawn.trees().sums > 1 || !drawn.trees().in_double) continue;
+    TreeEnsemble votes = drawn.trees();
+    for (double& leaf : votes.leaves) leaf = leaf > 0.0 ? 1.0 : -1.0;
+    votes.base = {0.0};
+    votes.divisor = 1.0;
+    votes.decision_threshold = 0.0;
+    LeafUnits const units(votes, 0.0);
+    ASSERT_TRUE(units.usable());
+    EXPECT_EQ(units.one_above(), units.zero_up_to());
+    EXPECT_EQ(units.one_above(), 0);
+    for (std::size_t leaf = 0; leaf < votes.leaves.size(); ++leaf)
+      EXPECT_EQ(units.of(0, leaf) > 0, votes.leaves[leaf] > 0.0);
+    ++ties;
+  }
+  EXPECT_GT(ties, 10);
+}
+
+// Labels by units are those by the library's sums, wherever they are not in doubt.
+TEST(LeafUnits, AgreeWithScores) {
+  std::mt19937 random(5);
+  int known = 0;
+  int doubts = 0;
+  for (std::uint32_t seed = 1; seed <= 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    TreeEnsemble const trees = random_ensemble(random, seed % 2 == 0, 4, 1);
+    double const threshold = seed % 3 == 0 ? 0.0 : 0.25;
+    LeafUnits const units(trees, threshold);
+    ASSERT_TRUE(units.usable());
+    TreeScorer scorer(trees, 1);
+    for (int i = 0; i < 30; ++i) {
+      std::vector<float> row;
+      for (int k = 0; k < trees.inputs; ++k)
+        row.push_back(static_cast<float>(random() % 24) * 0.5F - 5.0F);
+      float score = 0.0F;
+      scorer.score(row.data(), 1, &score);
+      std::int64_t sum = units.base();
+      for (std::size_t t = 0; t < trees.roots.size(); ++t) {
+        std::int32_t at = trees.roots[t];
+        while (at >= 0) {
+          auto const n = static_cast<std::size_t>(at);
+          bool const met = row[static_cast<std::size_t>(trees.feature[n])] <= trees.threshold[n];
+          at = met ? trees.left[n] : trees.right[n];
+        }
+        sum += units.of(t, static_cast<std::size_t>(~at));
+      }
+      bool const is_one = static_cast<double>(score) > threshold;
+      if (sum > units.one_above()) {
+        EXPECT_TRUE(is_one);
+      } else if (sum <= units.zero_up_to()) {
+        EXPECT_FALSE(is_one);
+      } else {
+        ++doubts;
+        continue;
+      }
+      ++known;
+    }
+  }
+  EXPECT_GT(known, 100 * doubts);
+}
+
+// Groups of one kind have the same scores with every variant.
+TEST(BoxKinds, HoldGroupsThatNoTreeTellsApart) {
+  int shared = 0;
+  for (std::uint32_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    DecidedEnsemble ensemble(seed, {}, 0.0);
+    auto const& domain = ensemble.domain();
+    auto const& variants = ensemble.query().variants[0];
+    Tabulated of(ensemble);
+    GroupBox const box = ensemble.part(domain.whole());
+    of.bounds.bound(box, variants);
+    of.kinds.find(of.bounds, box, variants);
+    std::map<std::vector<bool>, std::vector<double>> known;
+    double kinds = 1.0;
+    for (std::size_t a = 0; a < box.size(); ++a) {
+      std::int32_t entries = 0;
+      for (std::int32_t const size : of.kinds.axes()[a].sizes) entries += size;
+      EXPECT_EQ(entries, box[a].size());
+      kinds *= static_cast<double>(of.kinds.axes()[a].kinds());
+    }
+    EXPECT_EQ(of.kinds.groups(), kinds);
+    each_point(box, [&](std::vector<std::int32_t> const& entries) {
+      std::vector<bool> sides;
+      for (std::int32_t const c : of.bounds.open()) {
+        auto const& condition = of.trees.condition(c);
+        if (condition.axis == BoxTrees::kVariants) continue;
+        std::int32_t const entry = entries[static_cast<std::size_t>(condition.axis)];
+        sides.push_back(condition.meets.empty()
+                            ? entry < condition.cut
+                            : condition.meets[static_cast<std::size_t>(entry)] != 0);
+      }
+      std::vector<double> scores;
+      for (int const v : variants)
+        for (double const score : ensemble.scores(entries, v)) scores.push_back(score);
+      auto const [at, is_new] = known.try_emplace(sides, scores);
+      EXPECT_EQ(at->second, scores);
+      shared += is_new ? 0 : 1;
+      return true;
+    });
+    EXPECT_LE(static_cast<double>(known.size()), kinds);
+  }
+  EXPECT_GT(shared, 300);
+}
+
+}  // namespace
+}  // namespace fairlane
