@@ -118,14 +118,15 @@ Workload Enumeration::workload() const {
 std::string Enumeration::run() {
   Stopwatch const start;
   if (!is_first()) {
-    help_walk(*walker_, subject_.view(), thread_count(options_.execution), options_, findings_);
+    help_walk(*walker_, subject_.view(), *backend_, thread_count(options_.execution), options_,
+              findings_);
     return {};
   }
   if (options_.merge.empty()) {
     for (auto const& notice : subject_.notices()) tell(notice);
     tell(backend_line(*backend_, execution_));
     walk_groups(
-        *walker_, subject_.view(), boundary(options_.shard.index - 1),
+        *walker_, subject_.view(), *backend_, boundary(options_.shard.index - 1),
         boundary(options_.shard.index), thread_count(options_.execution), options_,
         {out_->state_path(), manifest(options_.shard), out_->path(), options_.execution.checkpoint},
         counts_, findings_);

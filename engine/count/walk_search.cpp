@@ -13,6 +13,7 @@
 #include "base/stopwatch.h"
 #include "base/threads/shared_stack.h"
 #include "base/threads/workers.h"
+#include "engine/count/kind_counter.h"
 #include "engine/count/walk_sharing.h"
 #include "engine/count/walk_skip.h"
 #include "engine/job/job.h"
@@ -56,14 +57,15 @@ struct Part {
 /// One walk on its way.
 class WalkSearch : private JobTask {
  public:
-  WalkSearch(Walker& walker, SubjectView const& view, std::int64_t begin, std::int64_t end,
-             int threads, EnumerateOptions const& options, JobOptions job, GroupCounts& counts,
-             WalkFindings& findings)
+  WalkSearch(Walker& walker, SubjectView const& view, RowDescriber& rows, std::int64_t begin,
+             std::int64_t end, int threads, EnumerateOptions const& options, JobOptions job,
+             GroupCounts& counts, WalkFindings& findings)
       : walker_(walker),
         threshold_(view.threshold),
         network_(view.network),
         can_skip_(view.scorer == nullptr && view.constraints.empty()),
         tree_(walker.plan(), view),
+        kinded_(walker.plan(), view, rows),
         threads_(threads),
         options_(options),
         counts_(counts),
@@ -107,6 +109,9 @@ class WalkSearch : private JobTask {
     if (begin < end) parts_.push_back({tree_.root(), begin, end});
   }
   std::int64_t heads_left() const;
+  bool counts_kinds() const {
+    return kinded_.usable() && !findings_.wanted() && options_.skipping != Skipping::kNever;
+  }
   /// Heads that are out with other ranks.
   bool is_dealt() const { return dealer_ && !dealer_->out().empty(); }
   /// Gives ranks that need it a piece of what is left.
@@ -133,6 +138,7 @@ class WalkSearch : private JobTask {
   BoundedNetwork network_;
   bool can_skip_;  // there is a network, of which something can be proven
   WalkTree tree_;
+  KindedWalk kinded_;
   int threads_;
   EnumerateOptions const& options_;
   GroupCounts& counts_;
@@ -162,11 +168,13 @@ class WalkSearch::Worker {
         counter_(search.walker_, search.look_),
         counts_(search.walker_.plan()) {
     if (search.levels_ != 0) prover_.emplace(search.network_, search.threshold_, search.tree_);
+    if (search.counts_kinds()) kinds_.emplace(search.kinded_);
     if (search.findings_.wanted()) take_ = [this](std::int64_t group) { found_.push_back(group); };
   }
 
   /// Counts a part, or puts its parts on the stack.
   void step(Part const& part, std::vector<Part>& rest) {
+    if (kinds_) return step_by_kinds(part, rest);
     auto const& tree = search_.tree_;
     std::int64_t const heads = tree.heads(part.node);
     int const level = level_of(heads);
@@ -203,6 +211,24 @@ class WalkSearch::Worker {
   }
 
  private:
+  /// Counts a part's kinds where it is a whole node with few of them, or puts its halves on the
+  /// stack.
+  void step_by_kinds(Part const& part, std::vector<Part>& rest) {
+    auto const& tree = search_.tree_;
+    std::int64_t const heads = tree.heads(part.node);
+    bool const is_whole = part.begin == part.node.first && part.end == part.node.first + heads;
+    if (is_whole && kinds_->count(tree.entries(part.node), counts_)) {
+      search_.evaluated_.fetch_add(heads, std::memory_order_relaxed);
+      return;
+    }
+    WalkNode low;
+    WalkNode high;
+    if (!tree.split(part.node, low, high)) return evaluate(part.begin, part.end);
+    int const level = level_of(heads);
+    push(high, level, part, rest);
+    push(low, level, part, rest);
+  }
+
   void push(WalkNode const& node, int above, Part const& part, std::vector<Part>& rest) {
     std::int64_t const heads = search_.tree_.heads(node);
     std::int64_t const begin = std::max(part.begin, node.first);
@@ -240,6 +266,7 @@ class WalkSearch::Worker {
   GroupCounter counter_;
   GroupCounts counts_;
   std::optional<NodeProver> prover_;
+  std::optional<KindCounter> kinds_;
   GroupCounter::Take take_;
   std::vector<std::int64_t> found_;
   std::int64_t run_begin_ = 0;  // heads that are about to be evaluated
@@ -474,22 +501,23 @@ void WalkSearch::write_state(CheckpointWriter& state) {
 
 }  // namespace
 
-void walk_groups(Walker& walker, SubjectView const& view, std::int64_t begin, std::int64_t end,
-                 int threads, EnumerateOptions const& options, StateFile const& state,
-                 GroupCounts& counts, WalkFindings& findings) {
+void walk_groups(Walker& walker, SubjectView const& view, RowDescriber& rows, std::int64_t begin,
+                 std::int64_t end, int threads, EnumerateOptions const& options,
+                 StateFile const& state, GroupCounts& counts, WalkFindings& findings) {
   JobOptions job;
   job.stop = options.stop;
   job.tell = options.notice;
   job.state = state;
-  WalkSearch(walker, view, begin, end, threads, options, std::move(job), counts, findings).run();
+  WalkSearch(walker, view, rows, begin, end, threads, options, std::move(job), counts, findings)
+      .run();
 }
 
-void help_walk(Walker& walker, SubjectView const& view, int threads,
+void help_walk(Walker& walker, SubjectView const& view, RowDescriber& rows, int threads,
                EnumerateOptions const& options, WalkFindings& findings) {
   GroupCounts counts(walker.plan());
   JobOptions job;
   job.stop = options.stop;
-  WalkSearch(walker, view, 0, 0, threads, options, std::move(job), counts, findings)
+  WalkSearch(walker, view, rows, 0, 0, threads, options, std::move(job), counts, findings)
       .help(*options.ranks);
 }
 

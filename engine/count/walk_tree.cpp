@@ -45,14 +45,24 @@ bool WalkTree::split(WalkNode const& node, WalkNode& low, WalkNode& high) const 
   return true;
 }
 
-void WalkTree::box(WalkNode const& node, std::vector<Interval>& box) const {
-  box = whole_;
-  auto const narrowed = std::min(static_cast<std::size_t>(node.list) + 1, plan_.head_lists());
-  for (std::size_t l = 0; l < narrowed; ++l) {
+std::vector<AxisRange> WalkTree::entries(WalkNode const& node) const {
+  std::vector<AxisRange> entries;
+  for (ValueList const& list : plan_.lists())
+    entries.push_back({0, static_cast<std::int32_t>(list.size()) - 1});
+  for (std::size_t l = 0; l < narrowed(node); ++l) {
     std::int64_t const digit = node.first / stride_[l] % plan_.lists()[l].size();
     bool const last = static_cast<int>(l) == node.list;
-    add_entries(l, digit, digit + (last ? node.entries : 1), box);
+    entries[l].first = static_cast<std::int32_t>(digit);
+    entries[l].last = static_cast<std::int32_t>(digit + (last ? node.entries : 1) - 1);
   }
+  return entries;
+}
+
+void WalkTree::box(WalkNode const& node, std::vector<Interval>& box) const {
+  box = whole_;
+  auto const ranges = entries(node);
+  for (std::size_t l = 0; l < narrowed(node); ++l)
+    add_entries(l, ranges[l].first, ranges[l].last + 1, box);
 }
 
 void WalkTree::add_entries(std::size_t list, std::int64_t first, std::int64_t last,

@@ -1,10 +1,12 @@
 // The heads of a walk as a tree of boxes, in which whole subtrees can be skipped.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "engine/verify/boxes/box_domain.h"
 #include "kernels/boxes/relaxation.h"
 #include "kernels/core/views.h"
 #include "kernels/layout/walk_plan.h"
@@ -33,11 +35,17 @@ class WalkTree {
   }
   /// The node's halves, in order; false for a leaf.
   bool split(WalkNode const& node, WalkNode& low, WalkNode& high) const;
+  /// Entries of each list that a node's groups have.
+  std::vector<AxisRange> entries(WalkNode const& node) const;
   /// A box with all of the network's inputs for a node's groups: box [inputs], in the network's
   /// order.
   void box(WalkNode const& node, std::vector<Interval>& box) const;
 
  private:
+  /// Lists of which a node has but some entries.
+  std::size_t narrowed(WalkNode const& node) const {
+    return std::min(static_cast<std::size_t>(node.list) + 1, plan_.head_lists());
+  }
   /// Sets an attribute's inputs in a box from the codes that it takes, ascending.
   void enclose(std::size_t attribute, std::vector<std::int32_t> const& codes,
                std::vector<Interval>& box) const;

@@ -133,8 +133,8 @@ void BoxQueue::split(std::int64_t cell, OpenBox const& box, Decision const& deci
                            [](double n, AxisRange const& range) { return n * range.size(); });
   };
   pace(left, groups(left.box) <= kHelps * groups(box.box));
-  std::int32_t const number = trees_.cut(cell, box.number, narrowed(box, decision),
-                                         decision.cut.axis, decision.cut.entry);
+  std::int32_t const number =
+      trees_.cut(cell, box.number, narrowed(box, decision), decision.cut.axis, decision.cut.entry);
   // The lower part is taken first.
   stack_.push_back({cell, part_of(left, decision.cut, true, 0)});
   stack_.back().box.number = number + 1;

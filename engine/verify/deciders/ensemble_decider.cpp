@@ -91,13 +91,13 @@ bool EnsembleDecider::decide_by_kinds(Decision& decision) {
 bool EnsembleDecider::count_kinds(Decision& decision, CertainGroups& certain) {
   if (!table_.fill(kinds_)) return false;
   decision.verdict = BoxVerdict::kKinds;
-  table_.each_open([&](std::span<std::int32_t const> entries, double groups,
-                       TreeTable::Outcome outcome) {
-    if (outcome == TreeTable::Outcome::kUnfair ||
-        groups_.certain_pair(entries, decision.variants).has_value())
-      certain.unfair += groups;
-    return true;
-  });
+  table_.each_open(
+      [&](std::span<std::int32_t const> entries, double groups, TreeTable::Outcome outcome) {
+        if (outcome == TreeTable::Outcome::kUnfair ||
+            groups_.certain_pair(entries, decision.variants).has_value())
+          certain.unfair += groups;
+        return true;
+      });
   certain.fair = domain_.groups(decision.box) - certain.unfair;
   return true;
 }
@@ -274,8 +274,7 @@ void EnsembleDecider::count_additive(ExistingGroups const& existing, Decision co
                                      CertainGroups& certain) {
   // At worst all that do not exist are among those that are counted.
   double const all = domain_.groups(decision.box);
-  certain.fair =
-      std::max(additive_.count_fair() - (all - existing.count(decision.box)), 0.0);
+  certain.fair = std::max(additive_.count_fair() - (all - existing.count(decision.box)), 0.0);
   auto const [pair, groups] = additive_.count_unfair();
   if (groups == 0.0) return;
   double const missing = all - existing.count_both(decision.box, pair.upper, pair.lower);

@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "engine/verify/deciders/additive_bounds.h"
 #include "engine/verify/deciders/box_decider.h"
-#include "engine/verify/deciders/tree_bounds.h"
-#include "engine/verify/deciders/tree_table.h"
+#include "engine/verify/ensembles/additive_bounds.h"
+#include "engine/verify/ensembles/tree_bounds.h"
+#include "engine/verify/ensembles/tree_table.h"
 
 namespace fairlane {
 

@@ -171,6 +171,7 @@ class StoredMember final : public WalkMember {
     // Tiles read lanes behind the last, too.
     device_.zero(x_.data(), x_.size() * sizeof(std::int32_t));
     device_.zero(logits_.data(), logits_.size() * sizeof(float));
+    load_tail(packed, plan);
   }
 
   static std::uint64_t bytes_per_lane(Subject const& s) {
@@ -208,6 +209,17 @@ class StoredMember final : public WalkMember {
   static_assert(kPad % kWordLanes == 0 && kPad % kHeadsPerWord == 0);
 
   std::size_t cells(std::int64_t rows) const { return static_cast<std::size_t>(rows * stride_); }
+  /// Columns that no head has, for good: lists of one entry are part of a tail, however small.
+  void load_tail(PackedSubject const& packed, WalkPlan const& plan) {
+    for (std::size_t l = plan.head_lists(); l < plan.lists().size(); ++l) {
+      ValueList const& list = plan.lists()[l];
+      int const column = packed.column_of()[static_cast<std::size_t>(list.attributes.front())];
+      std::vector<std::int32_t> const codes(static_cast<std::size_t>(stride_),
+                                            packed.place_of(column, list.values.front()));
+      device_.upload(x_.data() + column * stride_, codes.data(),
+                     codes.size() * sizeof(std::int32_t));
+    }
+  }
 
   Subject const& subject_;
   WalkArrays arrays_;

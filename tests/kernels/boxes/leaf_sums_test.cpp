@@ -91,8 +91,7 @@ TEST(LeafSums, AreSpreadOverTheNextAxisAndCompared) {
       auto const before = numbers(n * kSize);
       auto sums = before;
       kernels.spread_leaves(from.data(), count, kSize, sums.data());
-      for (std::size_t i = 0; i < sums.size(); ++i)
-        ASSERT_EQ(sums[i], before[i] + from[i / kSize]);
+      for (std::size_t i = 0; i < sums.size(); ++i) ASSERT_EQ(sums[i], before[i] + from[i / kSize]);
       auto const own = numbers(n * kTables);
       std::vector<std::int32_t> least(n);
       std::vector<std::int32_t> most(n);

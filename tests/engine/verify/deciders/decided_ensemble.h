@@ -36,6 +36,7 @@ class DecidedEnsemble {
   TreeEnsemble const& trees() const { return scorer_.trees(); }
   VerifyQuery const& query() const { return query_; }
   Backend& backend() { return *backend_; }
+  SubjectView const& view() const { return view_; }
   float threshold() const { return view_.threshold; }
 
   /// Of every group of a box, what the scorer says of its members.

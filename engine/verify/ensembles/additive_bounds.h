@@ -14,8 +14,8 @@
 
 #include "engine/verify/boxes/verify_query.h"
 #include "engine/verify/counting/sum_counter.h"
-#include "engine/verify/deciders/box_kinds.h"
-#include "engine/verify/deciders/leaf_units.h"
+#include "engine/verify/ensembles/box_kinds.h"
+#include "engine/verify/ensembles/leaf_units.h"
 
 namespace fairlane {
 
@@ -56,12 +56,15 @@ class AdditiveBounds {
   };
 
   std::int32_t prune(std::size_t tree, std::int32_t at);
+  /// Of the tree's nodes. Returns false where an axis has too many pieces.
   bool find_axes();
   void take_leaves(std::int32_t at);
   /// Brings the function of axis i to the middle.
   void fit(std::size_t i);
   void take_tree(std::int32_t root);
   void add_function(Axis const& axis);
+  /// What remains of a tree, at least and at most.
+  void take_rest(double least, double most);
   std::uint64_t set_of(std::int32_t condition) const;
   /// Groups where sign times the sum of the functions lies above `threshold`, at least.
   double count_above(double sign, double threshold);
@@ -74,9 +77,9 @@ class AdditiveBounds {
 
   // Of the box.
   BoxKinds const* kinds_ = nullptr;
-  std::vector<AxisRange> ranges_;              // [axes] on the way through a tree
-  std::vector<std::uint64_t> sets_;            // [1 + axes] variants first; of axes without cuts
-  std::vector<std::int32_t> cut_kind_;         // [conditions] with a cut: the kind behind it
+  std::vector<AxisRange> ranges_;               // [axes] on the way through a tree
+  std::vector<std::uint64_t> sets_;             // [1 + axes] variants first; of axes without cuts
+  std::vector<std::int32_t> cut_kind_;          // [conditions] with a cut: the kind behind it
   std::vector<std::vector<double>> functions_;  // [1 + axes][kinds] variants first
   double constant_ = 0.0;
   double below_ = 0.0;  // what remains, at least and at most
@@ -90,14 +93,14 @@ class AdditiveBounds {
   std::vector<double> leaves_;
   std::vector<Axis> axes_;
   std::size_t axis_count_ = 0;
-  std::vector<std::int32_t> axis_of_;    // [1 + axes] among axes_; -1: none
-  std::vector<std::uint64_t> met_;       // [conditions] pieces
-  std::vector<std::uint64_t> way_;       // [axes of the tree] pieces, on the way
+  std::vector<std::int32_t> axis_of_;     // [1 + axes] among axes_; -1: none
+  std::vector<std::uint64_t> met_;        // [conditions] pieces
+  std::vector<std::uint64_t> way_;        // [axes of the tree] pieces, on the way
   std::vector<std::uint64_t> leaf_sets_;  // [leaves][axes of the tree]
   std::vector<double> leaf_values_;
-  std::vector<double> low_;        // [leaves][axes] least of a function in a leaf, and
-  std::vector<double> high_;       // the greatest
-  std::vector<double> low_sum_;    // [leaves]
+  std::vector<double> low_;      // [leaves][axes] least of a function in a leaf, and
+  std::vector<double> high_;     // the greatest
+  std::vector<double> low_sum_;  // [leaves]
   std::vector<double> high_sum_;
 };
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "engine/verify/boxes/verify_query.h"
-#include "engine/verify/deciders/box_kinds.h"
-#include "engine/verify/deciders/leaf_units.h"
+#include "engine/verify/ensembles/box_kinds.h"
+#include "engine/verify/ensembles/leaf_units.h"
 #include "kernels/boxes/box_kernels.h"
 
 namespace fairlane {
@@ -28,26 +28,42 @@ class TreeTable {
   /// Evaluates the groups of a box. Returns false where their kinds are too many, or the ensemble
   /// is none that it knows.
   bool fill(BoxKinds const& kinds);
-  /// After it, calls take(entries [axes] of a group, how many there are of its kind, outcome) for
-  /// every kind whose groups are not fair, until it returns false.
-  template <class Take>
-  void each_open(Take const& take) {
+  /// After it, calls pass(how many groups there are of a kind, their label) for kinds whose groups
+  /// have one label with every variant, and take(entries [axes] of a group, how many there are,
+  /// number of the kind) for the others, until it returns false.
+  template <class Pass, class Take>
+  void each_kind(Pass const& pass, Take const& take) {
     std::size_t const row = order_.empty() ? 1 : last_axis().kinds();
     first_row();
     for (std::size_t first = 0; first < least_.size(); first += row, next_row()) {
       for (std::size_t i = 0; i < row; ++i) {
         std::size_t const kind = first + i;
-        if (least_[kind] > units_.one_above() || most_[kind] <= units_.zero_up_to()) continue;
-        Outcome const what = outcome(kind);
-        if (what == Outcome::kFair) continue;
-        double groups = groups_;
-        if (!order_.empty()) {
-          entries_[order_.back()] = last_axis().first[i];
-          groups *= last_axis().sizes[i];
+        double const groups = order_.empty() ? groups_ : groups_ * last_axis().sizes[i];
+        if (least_[kind] > units_.one_above()) {
+          pass(groups, 1);
+        } else if (most_[kind] <= units_.zero_up_to()) {
+          pass(groups, 0);
+        } else {
+          if (!order_.empty()) entries_[order_.back()] = last_axis().first[i];
+          if (!take(std::span<std::int32_t const>(entries_), groups, kind)) return;
         }
-        if (!take(std::span<std::int32_t const>(entries_), groups, what)) return;
       }
     }
+  }
+  /// The same with take(entries, how many groups, outcome) for kinds whose groups are not fair.
+  template <class Take>
+  void each_open(Take const& take) {
+    auto const pass = [](double, int) {};
+    each_kind(pass, [&](std::span<std::int32_t const> entries, double groups, std::size_t kind) {
+      Outcome const what = outcome(kind);
+      return what == Outcome::kFair || take(entries, groups, what);
+    });
+  }
+  /// The least and the greatest sum of a kind's groups, in units, and that with a kind of variants.
+  std::int32_t least(std::size_t kind) const { return least_[kind]; }
+  std::int32_t most(std::size_t kind) const { return most_[kind]; }
+  std::int32_t sum(std::size_t kind, std::size_t variants) const {
+    return shared_.sums[kind] + own_.sums[variants * least_.size() + kind];
   }
 
  private:
@@ -103,13 +119,13 @@ class TreeTable {
   Table shared_;  // of leaves that all variants reach
   Table own_;     // of the others, its first axis variants
   std::vector<std::int32_t> starts_;
-  std::vector<std::int32_t> before_;      // sums of one axis less
-  std::vector<std::int32_t> least_;       // [kinds] of all variants
+  std::vector<std::int32_t> before_;  // sums of one axis less
+  std::vector<std::int32_t> least_;   // [kinds] of all variants
   std::vector<std::int32_t> most_;
-  std::vector<std::uint8_t> compared_;    // [kinds of variants][kinds of variants]
-  std::vector<std::size_t> place_;        // [order_] of the row
-  std::vector<std::int32_t> entries_;     // [axes]
-  double groups_ = 0.0;                   // of the row, by the last axis's kinds
+  std::vector<std::uint8_t> compared_;  // [kinds of variants][kinds of variants]
+  std::vector<std::size_t> place_;      // [order_] of the row
+  std::vector<std::int32_t> entries_;   // [axes]
+  double groups_ = 0.0;                 // of the row, by the last axis's kinds
 };
 
 }  // namespace fairlane

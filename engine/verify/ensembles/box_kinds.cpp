@@ -1,4 +1,4 @@
-#include "engine/verify/deciders/box_kinds.h"
+#include "engine/verify/ensembles/box_kinds.h"
 
 #include <algorithm>
 #include <map>
@@ -88,6 +88,21 @@ bool BoxKinds::meets(std::int32_t c, std::size_t kind) const {
   std::int32_t const entry = axes_[static_cast<std::size_t>(condition.axis)].first[kind];
   return condition.meets.empty() ? entry < condition.cut
                                  : condition.meets[static_cast<std::size_t>(entry)] != 0;
+}
+
+std::size_t BoxKinds::kind_of(std::size_t a, std::int32_t entry) const {
+  Axis const& axis = axes_[a];
+  if (trees_.domain().ordered(a)) {
+    auto const behind = std::ranges::upper_bound(axis.first, entry);
+    return static_cast<std::size_t>(behind - axis.first.begin()) - 1;
+  }
+  for (std::size_t kind = 0; kind < axis.kinds(); ++kind) {
+    bool const same = std::ranges::all_of(axis.open, [&](std::int32_t c) {
+      return meets(c, kind) == (trees_.condition(c).meets[static_cast<std::size_t>(entry)] != 0);
+    });
+    if (same) return kind;
+  }
+  return 0;  // not an entry of the box
 }
 
 }  // namespace fairlane

@@ -1,4 +1,4 @@
-#include "engine/verify/deciders/additive_bounds.h"
+#include "engine/verify/ensembles/additive_bounds.h"
 
 #include <gtest/gtest.h>
 

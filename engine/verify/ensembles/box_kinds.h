@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/verify/deciders/tree_bounds.h"
+#include "engine/verify/ensembles/tree_bounds.h"
 
 namespace fairlane {
 
@@ -40,6 +40,8 @@ class BoxKinds {
   double groups() const;
   /// Whether a kind of an open condition's axis, or of variants, meets it.
   bool meets(std::int32_t condition, std::size_t kind) const;
+  /// Kind of an axis's entry that lies in the box.
+  std::size_t kind_of(std::size_t axis, std::int32_t entry) const;
 
  private:
   void find_between_cuts(AxisRange range, Axis& axis);

@@ -9,8 +9,9 @@
 
 namespace fairlane {
 
-/// Labels of an ensemble as sums of its leaves: label 1 where `sum` of a row, in units, is above
-/// `one_above`, label 0 where it is at most `zero_up_to`; between them is what rounding may decide.
+/// Labels of an ensemble by the sum of a row's leaves in units: 1 where it is above `one_above`, 0
+/// where it is at most `zero_up_to`. Between them the rounding of units, and that of the library's
+/// own sums in float32 or double, may decide; where nothing rounds, nothing is between them.
 class LeafUnits {
  public:
   /// threshold  of scores, above which the label is 1; ignored where there are several
@@ -23,6 +24,8 @@ class LeafUnits {
     return sign_[tree] < 0 ? -units_[leaf] : units_[leaf];
   }
   std::int32_t base() const { return base_; }
+  /// Units of a sum of 1.
+  double per_unit() const { return per_unit_; }
   std::int32_t one_above() const { return one_above_; }
   std::int32_t zero_up_to() const { return zero_up_to_; }
 
@@ -31,6 +34,7 @@ class LeafUnits {
   std::vector<std::int32_t> units_;  // [leaves]
   std::vector<std::int8_t> sign_;    // [trees]
   std::int32_t base_ = 0;
+  double per_unit_ = 1.0;
   std::int32_t one_above_ = 0;
   std::int32_t zero_up_to_ = 0;
 };

@@ -1,4 +1,4 @@
-#include "engine/verify/deciders/tree_table.h"
+#include "engine/verify/ensembles/tree_table.h"
 
 #include <algorithm>
 #include <functional>
@@ -8,8 +8,8 @@
 namespace fairlane {
 namespace {
 
-constexpr double kMostKinds = 0x1p16;   // of a box
-constexpr double kMostSums = 0x1p18;    // of its kinds, with each kind of variants
+constexpr double kMostKinds = 0x1p16;    // of a box
+constexpr double kMostSums = 0x1p18;     // of its kinds, with each kind of variants
 constexpr std::size_t kMostOfAxis = 64;  // kinds; bits of a set
 
 std::uint64_t all_of(std::size_t kinds) { return low_bits(static_cast<int>(kinds)); }
@@ -35,9 +35,8 @@ bool TreeTable::is_small() const {
   if (variants > kMostOfAxis || kinds > kMostKinds ||
       kinds * static_cast<double>(variants) > kMostSums)
     return false;
-  return std::ranges::all_of(kinds_->axes(), [](auto const& axis) {
-    return axis.kinds() <= kMostOfAxis;
-  });
+  return std::ranges::all_of(kinds_->axes(),
+                             [](auto const& axis) { return axis.kinds() <= kMostOfAxis; });
 }
 
 bool TreeTable::fill(BoxKinds const& kinds) {
@@ -116,8 +115,7 @@ void TreeTable::sort_axes() {
     std::uint64_t const* const set = &leaf_sets_[leaf * width + 1];
     double share = 1.0;
     for (std::size_t i = 0; i < order_.size(); ++i) {
-      shares[i] =
-          static_cast<double>(pop_count(set[i])) / static_cast<double>(axis(i).kinds());
+      shares[i] = static_cast<double>(pop_count(set[i])) / static_cast<double>(axis(i).kinds());
       share *= shares[i];
     }
     all += share;
@@ -212,16 +210,13 @@ void TreeTable::compare_variants() {
 
 TreeTable::Outcome TreeTable::outcome(std::size_t kind) const {
   std::size_t const variants = kinds_->variants().size();
-  auto const sum = [&](std::size_t v) {
-    return shared_.sums[kind] + own_.sums[v * least_.size() + kind];
-  };
   bool doubt = false;
   for (std::size_t a = 0; a < variants; ++a) {
-    if (sum(a) <= units_.zero_up_to()) continue;
-    bool const is_one = sum(a) > units_.one_above();
+    if (sum(kind, a) <= units_.zero_up_to()) continue;
+    bool const is_one = sum(kind, a) > units_.one_above();
     for (std::size_t e = 0; e < variants; ++e) {
-      if (compared_[a * variants + e] == 0 || sum(e) > units_.one_above()) continue;
-      if (is_one && sum(e) <= units_.zero_up_to()) return Outcome::kUnfair;
+      if (compared_[a * variants + e] == 0 || sum(kind, e) > units_.one_above()) continue;
+      if (is_one && sum(kind, e) <= units_.zero_up_to()) return Outcome::kUnfair;
       doubt = true;
     }
   }

@@ -1,4 +1,4 @@
-#include "engine/verify/deciders/box_trees.h"
+#include "engine/verify/ensembles/box_trees.h"
 
 #include <map>
 #include <utility>

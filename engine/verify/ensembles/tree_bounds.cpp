@@ -1,4 +1,4 @@
-#include "engine/verify/deciders/tree_bounds.h"
+#include "engine/verify/ensembles/tree_bounds.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "engine/verify/deciders/tree_table.h"
+#include "engine/verify/ensembles/tree_table.h"
 
 #include <gtest/gtest.h>
 
@@ -48,20 +48,20 @@ TEST(TreeTable, SaysOfEveryKindWhatTheScorerSays) {
       ++tables;
       double counted = 0.0;
       double doubted = 0.0;
-      of.table.each_open([&](std::span<std::int32_t const> entries, double groups,
-                             TreeTable::Outcome outcome) {
-        GroupBox point;
-        for (std::int32_t const entry : entries) point.push_back({entry, entry});
-        bool const truly = ensemble.truth(point).unfair == 1;
-        if (outcome == TreeTable::Outcome::kInDoubt) {
-          doubted += groups;
-          counted += truly ? groups : 0.0;
-        } else {
-          EXPECT_TRUE(truly);
-          counted += groups;
-        }
-        return true;
-      });
+      of.table.each_open(
+          [&](std::span<std::int32_t const> entries, double groups, TreeTable::Outcome outcome) {
+            GroupBox point;
+            for (std::int32_t const entry : entries) point.push_back({entry, entry});
+            bool const truly = ensemble.truth(point).unfair == 1;
+            if (outcome == TreeTable::Outcome::kInDoubt) {
+              doubted += groups;
+              counted += truly ? groups : 0.0;
+            } else {
+              EXPECT_TRUE(truly);
+              counted += groups;
+            }
+            return true;
+          });
       ASSERT_EQ(counted, static_cast<double>(ensemble.truth(box).unfair));
       unfair += counted;
       in_doubt += doubted;

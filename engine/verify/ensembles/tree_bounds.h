@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/verify/deciders/box_trees.h"
+#include "engine/verify/ensembles/box_trees.h"
 #include "kernels/boxes/relaxation.h"
 
 namespace fairlane {
@@ -64,12 +64,12 @@ class TreeBounds {
   BoxTrees const& trees_;
   TreeEnsemble const& ensemble_;
   std::span<int const> variants_;
-  std::vector<AxisRange> ranges_;   // [axes] on the way through a tree
-  std::vector<Sides> sides_;        // [conditions] of the box, of those without a cut
-  std::vector<double> weights_;     // [conditions]
+  std::vector<AxisRange> ranges_;  // [axes] on the way through a tree
+  std::vector<Sides> sides_;       // [conditions] of the box, of those without a cut
+  std::vector<double> weights_;    // [conditions]
   std::vector<std::uint8_t> is_open_;
   std::vector<std::int32_t> open_;
-  std::vector<double> reach_;       // [depth][2][width]
+  std::vector<double> reach_;  // [depth][2][width]
   std::vector<Interval> sums_;
   std::vector<Interval> scores_;
 };

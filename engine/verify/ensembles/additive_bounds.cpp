@@ -1,4 +1,4 @@
-#include "engine/verify/deciders/additive_bounds.h"
+#include "engine/verify/ensembles/additive_bounds.h"
 
 #include <algorithm>
 #include <cmath>
@@ -57,8 +57,8 @@ bool AdditiveBounds::find(BoxKinds const& kinds, TreeBounds const& bounds,
     auto const& condition = trees_.condition(c);
     if (!condition.meets.empty()) continue;
     auto const& first = kinds.axes()[static_cast<std::size_t>(condition.axis)].first;
-    cut_kind_[static_cast<std::size_t>(c)] = static_cast<std::int32_t>(
-        std::ranges::lower_bound(first, condition.cut) - first.begin());
+    cut_kind_[static_cast<std::size_t>(c)] =
+        static_cast<std::int32_t>(std::ranges::lower_bound(first, condition.cut) - first.begin());
   }
   constant_ = units_.base();
   below_ = above_ = 0.0;
@@ -74,8 +74,12 @@ bool AdditiveBounds::find(BoxKinds const& kinds, TreeBounds const& bounds,
       size_ += std::abs(leaves_.front());
       continue;
     }
-    if (!find_axes()) return false;
-    take_tree(root);
+    if (find_axes()) {
+      take_tree(root);
+    } else {
+      auto const [least, most] = std::ranges::minmax(leaves_);
+      take_rest(least, most);
+    }
   }
   return true;
 }
@@ -155,8 +159,7 @@ bool AdditiveBounds::find_axes() {
   for (Node const& node : nodes_) {
     auto const c = static_cast<std::size_t>(node.condition);
     auto const& condition = trees_.condition(node.condition);
-    auto const& cuts =
-        axes_[static_cast<std::size_t>(axis_of_[place_of(condition.axis)])].cuts;
+    auto const& cuts = axes_[static_cast<std::size_t>(axis_of_[place_of(condition.axis)])].cuts;
     if (condition.meets.empty()) {
       auto const at = std::ranges::lower_bound(cuts, cut_kind_[c]) - cuts.begin();
       met_[c] = low_bits(static_cast<int>(at) + 1);
@@ -200,8 +203,7 @@ void AdditiveBounds::fit(std::size_t i) {
       most[p] = std::max(most[p], high);
     });
   }
-  for (std::size_t p = 0; p < axis.values.size(); ++p)
-    axis.values[p] = (least[p] + most[p]) / 2.0;
+  for (std::size_t p = 0; p < axis.values.size(); ++p) axis.values[p] = (least[p] + most[p]) / 2.0;
   for (std::size_t leaf = 0; leaf < leaf_values_.size(); ++leaf) {
     std::size_t const at = leaf * axis_count_ + i;
     double low = kInfinite;
@@ -243,14 +245,18 @@ void AdditiveBounds::take_tree(std::int32_t root) {
     least = std::min(least, leaf_values_[leaf] - high);
     most = std::max(most, leaf_values_[leaf] - low);
   }
+  take_rest(least, most);
+  for (std::size_t i = 0; i < axis_count_; ++i) add_function(axes_[i]);
+}
+
+void AdditiveBounds::take_rest(double least, double most) {
   below_ += least;
   above_ += most;
   size_ += std::abs(least) + std::abs(most);
   for (std::size_t i = 0; i < axis_count_; ++i) {
-    add_function(axes_[i]);
-    if (axes_[i].axis >= 0)
-      weights_[static_cast<std::size_t>(axes_[i].axis)] +=
-          (most - least) / static_cast<double>(axis_count_);
+    if (axes_[i].axis == BoxTrees::kVariants) continue;
+    weights_[static_cast<std::size_t>(axes_[i].axis)] +=
+        (most - least) / static_cast<double>(axis_count_);
   }
 }
 

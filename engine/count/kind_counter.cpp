@@ -1,0 +1,182 @@
+#include "engine/count/kind_counter.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include "models/trees/scorer.h"
+
+namespace fairlane {
+namespace {
+
+constexpr double kExact = 0x1p53;   // groups, up to which doubles count
+constexpr double kRounding = 1e-5;  // more than a probability in float32 is off by
+
+}  // namespace
+
+KindedWalk::KindedWalk(WalkPlan const& plan, SubjectView const& view, RowDescriber& rows)
+    : plan_(plan), rows_(rows), outputs_(view.outputs()) {
+  auto const* const scorer = dynamic_cast<TreeScorer const*>(view.scorer);
+  if (scorer == nullptr || !view.constraints.empty() || !(scorer->trees().divisor > 0.0) ||
+      static_cast<double>(plan.groups()) > kExact)
+    return;
+  query_.threshold = outputs_ == 1 ? static_cast<double>(view.threshold) : 0.0;
+  query_.compares = [](int one, int other) { return one != other; };
+  units_ = std::make_unique<LeafUnits>(scorer->trees(), query_.threshold);
+  if (!units_->usable()) return;
+  domain_ = std::make_unique<BoxDomain>(view, plan.subject(), plan.lists());
+  query_.variants.emplace_back(static_cast<std::size_t>(domain_->variants()));
+  std::iota(query_.variants[0].begin(), query_.variants[0].end(), 0);
+  trees_ = std::make_unique<BoxTrees>(*domain_, scorer->trees());
+}
+
+KindCounter::KindCounter(KindedWalk const& walk)
+    : walk_(walk),
+      bounds_(walk.trees()),
+      kinds_(walk.trees()),
+      table_(walk.trees(), walk.units(), walk.query()) {
+  LeafUnits const& units = walk.units();
+  TreeEnsemble const& trees = walk.trees().ensemble();
+  bool const shares = trees.kind == ScoreKind::kProbabilities;
+  double const steepest = shares ? 1.0 : 0.25;  // of a sigmoid
+  // Twice what a score may be off by, as much as the difference of two; and by what scores are moved
+  // where labels do not change at the usual threshold.
+  double const doubt = (units.one_above() - units.zero_up_to()) / units.per_unit() / trees.divisor;
+  double const moved = std::abs(trees.decision_threshold - (shares ? 0.5 : 0.0));
+  bin_margin_ = kSeverityBins * (steepest * (doubt + 2.0 * moved) + kRounding);
+  // Two probabilities need not add up to one, and sums tell their difference alone.
+  if (trees.sums == 2 && walk.outputs() == 1) bin_margin_ = kSeverityBins;
+}
+
+bool KindCounter::count(std::span<AxisRange const> box, GroupCounts& counts) {
+  auto const& variants = walk_.query().variants[0];
+  bounds_.bound(box, variants);
+  auto const layout = walk_.plan().counters();
+  auto const add_uniform = [&](std::uint64_t groups) {
+    for (int v = 0; v < layout.variants; ++v)
+      counts.counters[static_cast<std::size_t>(layout.positive(v))] += groups;
+  };
+  auto const all = static_cast<std::int64_t>(walk_.trees().domain().groups(box));
+  std::uint64_t const labels =
+      bounds_.labels(walk_.query().least_upper(), walk_.query().most_lower());
+  if (bounds_.finite() && std::has_single_bit(labels)) {
+    counts.groups += all;
+    if (labels != 1) add_uniform(static_cast<std::uint64_t>(all));
+    return true;
+  }
+  kinds_.find(bounds_, box, variants);
+  if (!table_.fill(kinds_)) return false;
+  mixed_of_kind_.resize(box.size());
+  for (std::size_t a = 0; a < box.size(); ++a)
+    mixed_of_kind_[a].assign(kinds_.axes()[a].kinds(), 0);
+  double positive = 0.0;
+  table_.each_kind([&](double groups, int label) { positive += label == 1 ? groups : 0.0; },
+                   [&](std::span<std::int32_t const> entries, double groups, std::size_t kind) {
+                     look_at(entries, kind);
+                     add_mixed(entries, static_cast<std::uint64_t>(groups), counts);
+                     return true;
+                   });
+  add_uniform(static_cast<std::uint64_t>(positive));
+  add_lists(box, counts);
+  counts.groups += all;
+  return true;
+}
+
+void KindCounter::look_at(std::span<std::int32_t const> entries, std::size_t kind) {
+  members_.labels.resize(walk_.query().variants[0].size());
+  if (!labels_by_sums(kind) || !bin_by_sums(kind)) evaluate(entries);
+}
+
+bool KindCounter::labels_by_sums(std::size_t kind) {
+  LeafUnits const& units = walk_.units();
+  for (std::size_t k = 0; k < kinds_.variants().size(); ++k) {
+    std::int32_t const sum = table_.sum(kind, k);
+    bool const is_one = sum > units.one_above();
+    if (!is_one && sum > units.zero_up_to()) return false;
+    for (int const v : kinds_.variants()[k])
+      members_.labels[static_cast<std::size_t>(v)] = is_one ? 1 : 0;
+  }
+  return true;
+}
+
+double KindCounter::probability(std::int32_t sum) const {
+  TreeEnsemble const& trees = walk_.trees().ensemble();
+  double const score = sum / walk_.units().per_unit() / trees.divisor;
+  return trees.kind == ScoreKind::kProbabilities ? score : 1.0 / (1.0 + std::exp(-score));
+}
+
+bool KindCounter::bin_by_sums(std::size_t kind) {
+  double const severity = probability(table_.most(kind)) - probability(table_.least(kind));
+  double const in_bins = severity * kSeverityBins;
+  double const least = std::floor(in_bins - bin_margin_);
+  double const most = std::floor(in_bins + bin_margin_);
+  if (least != most) return false;
+  members_.bin = static_cast<int>(std::min(least, kSeverityBins - 1.0));
+  return true;
+}
+
+void KindCounter::evaluate(std::span<std::int32_t const> entries) {
+  BoxDomain const& domain = walk_.trees().domain();
+  std::size_t const variants = members_.labels.size();
+  std::size_t const width = domain.attributes();
+  rows_.resize(variants * width);
+  for (std::size_t v = 0; v < variants; ++v)
+    domain.row(entries, static_cast<int>(v), &rows_[v * width]);
+  described_.resize(variants);
+  walk_.rows().describe(rows_.data(), variants, described_.data());
+  for (std::size_t v = 0; v < variants; ++v)
+    members_.labels[v] = static_cast<std::uint8_t>(described_[v].label);
+  float const bin = described_[0].severity * static_cast<float>(kSeverityBins);
+  members_.bin = static_cast<int>(std::min(bin, static_cast<float>(kSeverityBins - 1)));
+}
+
+void KindCounter::add_mixed(std::span<std::int32_t const> entries, std::uint64_t groups,
+                            GroupCounts& counts) {
+  auto const layout = walk_.plan().counters();
+  auto const& walk = walk_.plan().get();
+  auto const add = [&](int counter, std::uint64_t n) {
+    counts.counters[static_cast<std::size_t>(counter)] += n;
+  };
+  auto const label = [&](int v) { return members_.labels[static_cast<std::size_t>(v)]; };
+  int ones = 0;
+  for (int v = 0; v < layout.variants; ++v) {
+    ones += label(v);
+    if (label(v) == 1) add(layout.positive(v), groups);
+  }
+  if (ones == 0 || ones == layout.variants) return;  // it was in doubt
+  add(CountLayout::kGroups, groups);
+  add(CountLayout::kInstances, groups * static_cast<std::uint64_t>(layout.variants));
+  add(layout.severity(members_.bin), groups);
+  for (int i = 0; i < walk.subsets; ++i) {
+    WalkSubset const& subset = walk.subset[i];
+    for (int c = 0; c < subset.classes; ++c) {
+      int const* const member = subset.member + static_cast<long>(c) * subset.class_size;
+      int in_class = 0;
+      for (int k = 0; k < subset.class_size; ++k) in_class += label(member[k]);
+      if (in_class == 0 || in_class == subset.class_size) continue;
+      add(layout.subset(i), groups);
+      add(layout.subset(i) + 1, groups * static_cast<std::uint64_t>(subset.class_size));
+    }
+  }
+  for (int v = 0; layout.pairs && v < layout.variants; ++v) {
+    for (int w = 0; label(v) == 1 && w < layout.variants; ++w)
+      if (label(w) == 0) add(layout.pair(v, w), groups);
+  }
+  for (std::size_t a = 0; a < entries.size(); ++a)
+    mixed_of_kind_[a][kinds_.kind_of(a, entries[a])] += groups;
+}
+
+void KindCounter::add_lists(std::span<AxisRange const> box, GroupCounts& counts) const {
+  for (std::size_t a = 0; a < box.size(); ++a) {
+    auto const& kinds = kinds_.axes()[a];
+    for (std::int32_t e = box[a].first; e <= box[a].last; ++e) {
+      std::size_t const kind = kinds_.kind_of(a, e);
+      // Each of a kind's entries has as many of its groups.
+      counts.list_groups[a][static_cast<std::size_t>(e)] +=
+          mixed_of_kind_[a][kind] / static_cast<std::uint64_t>(kinds.sizes[kind]);
+    }
+  }
+}
+
+}  // namespace fairlane

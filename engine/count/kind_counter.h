@@ -1,0 +1,79 @@
+// Counts the groups of an ensemble of trees by kinds instead of one by one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/count/group_counts.h"
+#include "engine/verify/ensembles/tree_table.h"
+#include "kernels/row_describer.h"
+
+namespace fairlane {
+
+/// What the counters of all threads share: an ensemble over the groups of a walk.
+class KindedWalk {
+ public:
+  /// plan, view, rows  of the same subject; outlive it
+  KindedWalk(WalkPlan const& plan, SubjectView const& view, RowDescriber& rows);
+  /// Whether groups may be counted so: an ensemble of two labels, all of whose members exist.
+  bool usable() const { return trees_ != nullptr; }
+
+  WalkPlan const& plan() const { return plan_; }
+  BoxTrees const& trees() const { return *trees_; }
+  LeafUnits const& units() const { return *units_; }
+  VerifyQuery const& query() const { return query_; }
+  RowDescriber& rows() const { return rows_; }
+  int outputs() const { return outputs_; }
+
+ private:
+  WalkPlan const& plan_;
+  RowDescriber& rows_;
+  int outputs_;
+  VerifyQuery query_;
+  std::unique_ptr<BoxDomain> domain_;
+  std::unique_ptr<BoxTrees> trees_;
+  std::unique_ptr<LeafUnits> units_;
+};
+
+/// One thread's. Counts are those of evaluating every group.
+class KindCounter {
+ public:
+  /// walk  usable; outlives it
+  explicit KindCounter(KindedWalk const& walk);
+
+  /// Counts all groups of a box, whose axes are the plan's lists. Returns false, and counts nothing,
+  /// where its kinds are too many.
+  bool count(std::span<AxisRange const> box, GroupCounts& counts);
+
+ private:
+  /// What a kind's members are.
+  /// labels  [variants] 0 or 1
+  /// bin     of their severity
+  struct Members {
+    std::vector<std::uint8_t> labels;
+    int bin = 0;
+  };
+  /// Of a kind of the table. Groups of a kind are alike: one is evaluated where that is in doubt.
+  void look_at(std::span<std::int32_t const> entries, std::size_t kind);
+  bool labels_by_sums(std::size_t kind);
+  bool bin_by_sums(std::size_t kind);
+  void evaluate(std::span<std::int32_t const> entries);
+  /// Adds so many groups of the kind that was looked at.
+  void add_mixed(std::span<std::int32_t const> entries, std::uint64_t groups, GroupCounts& counts);
+  void add_lists(std::span<AxisRange const> box, GroupCounts& counts) const;
+  double probability(std::int32_t sum) const;
+
+  KindedWalk const& walk_;
+  TreeBounds bounds_;
+  BoxKinds kinds_;
+  TreeTable table_;
+  double bin_margin_ = 0.0;  // by which a severity is off, in bins
+  Members members_;
+  std::vector<std::int32_t> rows_;
+  std::vector<Description> described_;
+  std::vector<std::vector<std::uint64_t>> mixed_of_kind_;  // [lists][kinds] groups
+};
+
+}  // namespace fairlane

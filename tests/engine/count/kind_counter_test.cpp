@@ -1,0 +1,64 @@
+#include "engine/count/kind_counter.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/engine/count/walked.h"
+#include "tests/engine/verify/deciders/decided_ensemble.h"
+
+namespace fairlane {
+namespace {
+
+/// Counts of a box by kinds, parts of it where kinds are too many for a table.
+void count_by_kinds(KindCounter& counter, GroupBox box, GroupCounts& counts) {
+  if (counter.count(box, counts)) return;
+  for (std::size_t a = 0; a < box.size(); ++a) {
+    if (box[a].size() < 2) continue;
+    AxisRange const whole = box[a];
+    for (std::int32_t e = whole.first; e <= whole.last; ++e) {
+      box[a] = {e, e};
+      count_by_kinds(counter, box, counts);
+    }
+    return;
+  }
+  FAIL() << "a single group has too many kinds";
+}
+
+TEST(KindCounter, CountsWhatAWalkCounts) {
+  int counted = 0;
+  std::int64_t mixed = 0;
+  for (std::uint32_t seed = 1; seed <= 600; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    DecidedEnsemble ensemble(seed, {}, 0.0);
+    auto const walker = ensemble.backend().make_walker(free_lists(ensemble.view()));
+    KindedWalk const walk(walker->plan(), ensemble.view(), ensemble.backend());
+    if (!walk.usable()) continue;
+    KindCounter counter(walk);
+    GroupCounts counts(walker->plan());
+    GroupBox box;
+    for (ValueList const& list : walker->plan().lists())
+      box.push_back({0, static_cast<std::int32_t>(list.size()) - 1});
+    if (seed % 3 == 0) {
+      // An entry of the first list after the other.
+      for (std::int32_t e = 0; e < walker->plan().lists()[0].size(); ++e) {
+        box[0] = {e, e};
+        count_by_kinds(counter, box, counts);
+      }
+    } else {
+      count_by_kinds(counter, box, counts);
+    }
+    if (HasFatalFailure()) return;
+    GroupCounts const truth = walk_all(*walker).counts;
+    ASSERT_EQ(counts.groups, truth.groups);
+    ASSERT_EQ(counts.counters, truth.counters);
+    ASSERT_EQ(counts.list_groups, truth.list_groups);
+    ++counted;
+    mixed += counts.discriminatory();
+  }
+  EXPECT_GT(counted, 200);
+  EXPECT_GT(mixed, 500);
+}
+
+}  // namespace
+}  // namespace fairlane
