@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "models/trees/scorer.h"
@@ -16,7 +17,7 @@ constexpr double kRounding = 1e-5;  // more than a probability in float32 is off
 }  // namespace
 
 KindedWalk::KindedWalk(WalkPlan const& plan, SubjectView const& view, RowDescriber& rows)
-    : plan_(plan), rows_(rows), outputs_(view.outputs()) {
+    : plan_(plan), rows_(rows), outputs_(view.outputs()), scores_(view.scores) {
   auto const* const scorer = dynamic_cast<TreeScorer const*>(view.scorer);
   if (scorer == nullptr || !view.constraints.empty() || !(scorer->trees().divisor > 0.0) ||
       static_cast<double>(plan.groups()) > kExact)
@@ -38,15 +39,30 @@ KindCounter::KindCounter(KindedWalk const& walk)
       table_(walk.trees(), walk.units(), walk.query()) {
   LeafUnits const& units = walk.units();
   TreeEnsemble const& trees = walk.trees().ensemble();
-  bool const shares = trees.kind == ScoreKind::kProbabilities;
-  double const steepest = shares ? 1.0 : 0.25;  // of a sigmoid
+  bool const shares = walk.scores() == ScoreKind::kProbabilities;
+  scale_ = 1.0 / trees.divisor;
+  double off = 0.0;
+  if (trees.sums == 2 && walk.outputs() == 1) {
+    // Of two probabilities p(1) is half of their sum and difference; their sum is that of leaves.
+    scale_ /= 2.0;
+    double least = std::numeric_limits<double>::infinity();
+    double most = -least;
+    for (std::size_t i = 0; i + 1 < trees.leaves.size(); i += 2) {
+      least = std::min(least, trees.leaves[i] + trees.leaves[i + 1]);
+      most = std::max(most, trees.leaves[i] + trees.leaves[i + 1]);
+    }
+    offset_ = trees.base[0] + trees.base[1] + trees.trees() * (least + most) / 2.0;
+    off = trees.width == 2 ? trees.trees() * (most - least) / 2.0 : kSeverityBins;
+  }
   // Twice what a score may be off by, as much as the difference of two; and by what scores are moved
   // where labels do not change at the usual threshold.
-  double const doubt = (units.one_above() - units.zero_up_to()) / units.per_unit() / trees.divisor;
-  double const moved = std::abs(trees.decision_threshold - (shares ? 0.5 : 0.0));
-  bin_margin_ = kSeverityBins * (steepest * (doubt + 2.0 * moved) + kRounding);
-  // Two probabilities need not add up to one, and sums tell their difference alone.
-  if (trees.sums == 2 && walk.outputs() == 1) bin_margin_ = kSeverityBins;
+  double const doubt =
+      scale_ * ((units.one_above() - units.zero_up_to()) / units.per_unit() + 2.0 * off);
+  double const usual = trees.kind == ScoreKind::kProbabilities ? 0.5 : 0.0;
+  double const moved = std::abs(trees.decision_threshold - usual);
+  double const steepest = shares ? 1.0 : 0.25;  // of a sigmoid
+  bin_margin_ =
+      kSeverityBins * (steepest * (doubt + (trees.sums == 1 ? 2.0 * moved : 0.0)) + kRounding);
 }
 
 bool KindCounter::count(std::span<AxisRange const> box, GroupCounts& counts) {
@@ -101,9 +117,8 @@ bool KindCounter::labels_by_sums(std::size_t kind) {
 }
 
 double KindCounter::probability(std::int32_t sum) const {
-  TreeEnsemble const& trees = walk_.trees().ensemble();
-  double const score = sum / walk_.units().per_unit() / trees.divisor;
-  return trees.kind == ScoreKind::kProbabilities ? score : 1.0 / (1.0 + std::exp(-score));
+  double const score = scale_ * (offset_ + sum / walk_.units().per_unit());
+  return walk_.scores() == ScoreKind::kProbabilities ? score : 1.0 / (1.0 + std::exp(-score));
 }
 
 bool KindCounter::bin_by_sums(std::size_t kind) {

@@ -26,11 +26,13 @@ class KindedWalk {
   VerifyQuery const& query() const { return query_; }
   RowDescriber& rows() const { return rows_; }
   int outputs() const { return outputs_; }
+  ScoreKind scores() const { return scores_; }
 
  private:
   WalkPlan const& plan_;
   RowDescriber& rows_;
   int outputs_;
+  ScoreKind scores_;
   VerifyQuery query_;
   std::unique_ptr<BoxDomain> domain_;
   std::unique_ptr<BoxTrees> trees_;
@@ -69,6 +71,8 @@ class KindCounter {
   TreeBounds bounds_;
   BoxKinds kinds_;
   TreeTable table_;
+  double offset_ = 0.0;      // of sums, from which scores are computed,
+  double scale_ = 1.0;       // and by what they are multiplied
   double bin_margin_ = 0.0;  // by which a severity is off, in bins
   Members members_;
   std::vector<std::int32_t> rows_;

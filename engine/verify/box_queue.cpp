@@ -33,8 +33,6 @@ ProofTrees::Narrowed narrowed(OpenBox const& box, Decision const& decision) {
   return {box.box, decision.peopled, decision.box};
 }
 
-constexpr std::size_t kVerdicts = static_cast<std::size_t>(BoxVerdict::kEmpty) + 1;
-
 }  // namespace
 
 BoxQueue::BoxQueue(Cells const& cells, std::size_t class_pairs, std::int64_t most_boxes)
@@ -43,7 +41,7 @@ BoxQueue::BoxQueue(Cells const& cells, std::size_t class_pairs, std::int64_t mos
       most_boxes_(most_boxes),
       states_(static_cast<std::size_t>(cells.count())),
       proofs_(static_cast<std::size_t>(cells.count())),
-      by_verdict_(kVerdicts) {}
+      by_verdict_(kBoxVerdicts) {}
 
 std::vector<OpenBox> const& BoxQueue::next() {
   round_.clear();

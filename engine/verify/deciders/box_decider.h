@@ -1,6 +1,7 @@
 // Whether a box of groups holds a discriminatory one.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -24,6 +25,7 @@ enum class BoxVerdict : std::uint8_t {
   kWithinMargin,  // every group was evaluated, and some is fair by less than the margin
   kEmpty,         // no group is within the limits and exists
 };
+inline constexpr std::size_t kBoxVerdicts = static_cast<std::size_t>(BoxVerdict::kEmpty) + 1;
 
 /// box       what is left of an open one, to be split at `cut`
 /// peopled   what limits and constraints leave of the box: outside is nobody

@@ -10,6 +10,7 @@
 #include "tests/brute_counts.h"
 #include "tests/engine/count/walked.h"
 #include "tests/engine/search/run_search.h"
+#include "tests/engine/verify/deciders/decided_ensemble.h"
 #include "tests/kernels/random_subject.h"
 
 namespace fairlane {
@@ -320,6 +321,42 @@ TEST(WalkOfTenMillion, CountsWhatBruteForceCounts) {
           << attribute << " " << v;
     }
   }
+}
+
+// A list of one entry is in the tail however small that is, where no head has its value.
+TEST(WalkOfScores, KeepsListsOfOneEntry) {
+  int checked = 0;
+  std::int64_t unlike_zero = 0;
+  for (std::uint32_t seed = 1; seed <= 80; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    DecidedEnsemble ensemble(seed, {}, 0.0);
+    auto lists = free_lists(ensemble.view());
+    for (ValueList& list : lists) {
+      if (seed % 2 == 0 || &list == &lists.back()) list.values = {list.values.back()};
+    }
+    auto const walker = ensemble.backend().make_walker(lists);
+    WalkPlan const& plan = walker->plan();
+    GroupCounts const counts = walk_all(*walker).counts;
+    std::vector<std::int64_t> positive(static_cast<std::size_t>(plan.counters().variants));
+    std::vector<std::int32_t> row(ensemble.domain().attributes());
+    std::vector<float> z(static_cast<std::size_t>(ensemble.view().outputs()));
+    for (std::int64_t group = 0; group < plan.groups(); ++group) {
+      for (std::size_t v = 0; v < positive.size(); ++v) {
+        plan.row(group, row.data());
+        ensemble.domain().set_variant(static_cast<int>(v), row.data());
+        ensemble.backend().logits(row.data(), 1, z.data());
+        bool const is_zero = z.size() == 1 ? !(z[0] > ensemble.threshold())
+                                           : std::ranges::max_element(z) == z.begin();
+        positive[v] += is_zero ? 0 : 1;
+      }
+      unlike_zero += row[static_cast<std::size_t>(lists.back().attributes[0])] != 0 ? 1 : 0;
+    }
+    for (std::size_t v = 0; v < positive.size(); ++v)
+      ASSERT_EQ(counts.at(plan.counters().positive(static_cast<int>(v))), positive[v]);
+    ++checked;
+  }
+  EXPECT_EQ(checked, 80);
+  EXPECT_GT(unlike_zero, 100);
 }
 
 }  // namespace

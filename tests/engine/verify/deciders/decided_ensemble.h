@@ -105,6 +105,7 @@ class DecidedEnsemble {
     SubjectView view = subject_.view;
     view.network = {};
     view.scorer = &scorer_;
+    view.scores = trees().kind;
     view.threshold = trees().kind == ScoreKind::kProbabilities ? 0.5F : 0.1F;
     return view;
   }

@@ -152,7 +152,7 @@ class DecidedSubject {
     ASSERT_NEAR(shares.fair, static_cast<double>(unfair_.size()) - unfair, 1e-6);
   }
 
-  std::array<int, 9> verdicts{};
+  std::array<int, kBoxVerdicts> verdicts{};
   double counted = 0.0;
   double counted_unfair = 0.0;  // of boxes that are left open
   double groups = 0.0;

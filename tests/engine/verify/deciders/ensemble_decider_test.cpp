@@ -18,7 +18,8 @@ struct Verdicts {
   bool close = false;
 };
 
-Verdicts decide_all(DecidedEnsemble& ensemble, GroupBox const& box, std::array<int, 10>& counts) {
+Verdicts decide_all(DecidedEnsemble& ensemble, GroupBox const& box,
+                    std::array<int, kBoxVerdicts>& counts) {
   EnsembleDecider decider(ensemble.domain(), ensemble.trees(), ensemble.backend(),
                           ensemble.query());
   std::vector<OpenBox> open = {{.id = 5, .box = box}};
@@ -45,7 +46,7 @@ Verdicts decide_all(DecidedEnsemble& ensemble, GroupBox const& box, std::array<i
 }
 
 TEST(EnsembleDecider, AgreesWithEvaluatingEveryGroup) {
-  std::array<int, 10> counts{};
+  std::array<int, kBoxVerdicts> counts{};
   int unfair = 0;
   int fair = 0;
   int close = 0;
