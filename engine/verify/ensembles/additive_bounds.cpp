@@ -149,8 +149,7 @@ bool AdditiveBounds::find_axes() {
   for (std::size_t i = 0; i < axis_count_; ++i) {
     Axis& axis = axes_[i];
     std::ranges::sort(axis.cuts);
-    auto const [last, end] = std::ranges::unique(axis.cuts);
-    axis.cuts.erase(last, end);
+    axis.cuts.erase(std::unique(axis.cuts.begin(), axis.cuts.end()), axis.cuts.end());
     std::size_t const pieces =
         axis.cuts.empty() ? functions_[place_of(axis.axis)].size() : axis.cuts.size() + 1;
     if (pieces > kMostPieces) return false;

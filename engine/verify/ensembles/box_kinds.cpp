@@ -56,8 +56,7 @@ void BoxKinds::find_between_cuts(AxisRange range, Axis& axis) {
   axis.first.push_back(range.first);
   for (std::int32_t const c : axis.open) axis.first.push_back(trees_.condition(c).cut);
   std::ranges::sort(axis.first);
-  auto const [last, end] = std::ranges::unique(axis.first);
-  axis.first.erase(last, end);
+  axis.first.erase(std::unique(axis.first.begin(), axis.first.end()), axis.first.end());
   for (std::size_t k = 0; k < axis.first.size(); ++k) {
     std::int32_t const next = k + 1 < axis.first.size() ? axis.first[k + 1] : range.last + 1;
     axis.sizes.push_back(next - axis.first[k]);

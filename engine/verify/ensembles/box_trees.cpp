@@ -25,7 +25,8 @@ BoxTrees::BoxTrees(BoxDomain const& domain, TreeEnsemble const& trees)
         known.try_emplace({trees.feature[n], trees.threshold[n]}, conditions_.size());
     nodes_.push_back({at->second, trees.left[n], trees.right[n], 0, kNoCut});
     if (!is_new) continue;
-    auto const [axis, place] = sources[feature];
+    std::int32_t const axis = sources[feature].axis;
+    std::size_t const place = sources[feature].place;
     auto const threshold = static_cast<double>(trees.threshold[n]);
     Condition condition{axis, 0, {}};
     if (axis == kVariants) {
