@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/backend.h"
 #include "kernels/boxes/box_kernels.h"
-#include "kernels/cpu/lane_kernels.h"
 
 namespace fairlane {
 namespace {
