@@ -54,8 +54,8 @@ KindCounter::KindCounter(KindedWalk const& walk)
     offset_ = trees.base[0] + trees.base[1] + trees.trees() * (least + most) / 2.0;
     off = trees.width == 2 ? trees.trees() * (most - least) / 2.0 : kSeverityBins;
   }
-  // Twice what a score may be off by, as much as the difference of two; and by what scores are moved
-  // where labels do not change at the usual threshold.
+  // Twice what a score may be off by, as much as the difference of two; and by how much scores are
+  // moved where labels do not change at the usual threshold.
   double const doubt =
       scale_ * ((units.one_above() - units.zero_up_to()) / units.per_unit() + 2.0 * off);
   double const usual = trees.kind == ScoreKind::kProbabilities ? 0.5 : 0.0;

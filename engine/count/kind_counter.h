@@ -45,8 +45,8 @@ class KindCounter {
   /// walk  usable; outlives it
   explicit KindCounter(KindedWalk const& walk);
 
-  /// Counts all groups of a box, whose axes are the plan's lists. Returns false, and counts nothing,
-  /// where its kinds are too many.
+  /// Counts all groups of a box, whose axes are the plan's lists. Returns false, and counts
+  /// nothing, where its kinds are too many.
   bool count(std::span<AxisRange const> box, GroupCounts& counts);
 
  private:

@@ -221,9 +221,10 @@ class WalkSearch::Worker {
       search_.evaluated_.fetch_add(heads, std::memory_order_relaxed);
       return;
     }
+    // What is still of too many kinds, since variants are, is not worth looking at ever smaller.
     WalkNode low;
     WalkNode high;
-    if (!tree.split(part.node, low, high)) return evaluate(part.begin, part.end);
+    if (heads <= chunk_ || !tree.split(part.node, low, high)) return evaluate(part.begin, part.end);
     int const level = level_of(heads);
     push(high, level, part, rest);
     push(low, level, part, rest);

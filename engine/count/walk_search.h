@@ -13,8 +13,8 @@
 namespace fairlane {
 
 /// Walks groups [begin, end), multiples of the plan's groups per head, from the saved state on
-/// where there is one. view, rows: of the walker's subject. Where options name ranks this is rank 0's part,
-/// and the others call help_walk(). Throws Error(kStopped | kConfig | kMemory).
+/// where there is one. view, rows: of the walker's subject. Where options name ranks this is rank
+/// 0's part, and the others call help_walk(). Throws Error(kStopped | kConfig | kMemory).
 void walk_groups(Walker& walker, SubjectView const& view, RowDescriber& rows, std::int64_t begin,
                  std::int64_t end, int threads, EnumerateOptions const& options,
                  StateFile const& state, GroupCounts& counts, WalkFindings& findings);

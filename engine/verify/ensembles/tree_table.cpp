@@ -112,7 +112,7 @@ void TreeTable::sort_axes() {
   std::vector<double> shares(order_.size());
   double all = 0.0;
   for (std::size_t leaf = 0; leaf < leaf_values_.size(); ++leaf) {
-    std::uint64_t const* const set = &leaf_sets_[leaf * width + 1];
+    std::uint64_t const* const set = leaf_sets_.data() + leaf * width + 1;
     double share = 1.0;
     for (std::size_t i = 0; i < order_.size(); ++i) {
       shares[i] = static_cast<double>(pop_count(set[i])) / static_cast<double>(axis(i).kinds());
@@ -129,7 +129,7 @@ void TreeTable::sort_axes() {
   });
   std::vector<std::uint64_t> sorted(order_.size());
   for (std::size_t leaf = 0; leaf < leaf_values_.size(); ++leaf) {
-    std::uint64_t* const set = &leaf_sets_[leaf * width + 1];
+    std::uint64_t* const set = leaf_sets_.data() + leaf * width + 1;
     for (std::size_t i = 0; i < by.size(); ++i) sorted[i] = set[by[i]];
     std::ranges::copy(sorted, set);
   }
