@@ -58,8 +58,7 @@ KindCounter::KindCounter(KindedWalk const& walk)
   // moved where labels do not change at the usual threshold.
   double const doubt =
       scale_ * ((units.one_above() - units.zero_up_to()) / units.per_unit() + 2.0 * off);
-  double const usual = trees.kind == ScoreKind::kProbabilities ? 0.5 : 0.0;
-  double const moved = std::abs(trees.decision_threshold - usual);
+  double const moved = std::abs(trees.decision_threshold - trees.usual_threshold());
   double const steepest = shares ? 1.0 : 0.25;  // of a sigmoid
   bin_margin_ =
       kSeverityBins * (steepest * (doubt + (trees.sums == 1 ? 2.0 * moved : 0.0)) + kRounding);

@@ -95,7 +95,7 @@ void round_scores(std::span<Real const> sums, float* scores) {
 
 float score_of(TreeEnsemble const& trees, std::span<double const> sums) {
   if (sums.size() == 2) return keep_label(static_cast<float>(sums[1]), sums[1] > sums[0], 0.5F);
-  float const threshold = trees.kind == ScoreKind::kProbabilities ? 0.5F : 0.0F;
+  auto const threshold = static_cast<float>(trees.usual_threshold());
   return keep_label(static_cast<float>(sums[0]), sums[0] > trees.decision_threshold, threshold);
 }
 

@@ -54,6 +54,8 @@ struct TreeEnsemble {
 
   /// Scores of a row: the sums, but two probabilities are one score, p(1).
   int outputs() const { return kind == ScoreKind::kProbabilities && sums == 2 ? 1 : sums; }
+  /// What scores of one output are compared with, unless a user says otherwise.
+  double usual_threshold() const { return kind == ScoreKind::kProbabilities ? 0.5 : 0.0; }
   int trees() const { return static_cast<int>(roots.size()); }
   int nodes() const { return static_cast<int>(feature.size()); }
 };

@@ -84,15 +84,6 @@ bool AdditiveBounds::find(BoxKinds const& kinds, TreeBounds const& bounds,
   return true;
 }
 
-std::uint64_t AdditiveBounds::set_of(std::int32_t c) const {
-  std::uint64_t set = 0;
-  std::int32_t const axis = trees_.condition(c).axis;
-  std::size_t const count = functions_[place_of(axis)].size();
-  for (std::size_t k = 0; k < count; ++k)
-    if (kinds_->meets(c, k)) set |= std::uint64_t{1} << k;
-  return set;
-}
-
 std::int32_t AdditiveBounds::prune(std::size_t tree, std::int32_t at) {
   while (at >= 0) {
     auto const [c, left, right, axis, cut] = trees_.node(at);
@@ -112,7 +103,7 @@ std::int32_t AdditiveBounds::prune(std::size_t tree, std::int32_t at) {
     } else {
       std::uint64_t& set = sets_[place_of(axis)];
       std::uint64_t const before = set;
-      std::uint64_t const met = set_of(c);
+      std::uint64_t const met = kinds_->set_of(c);
       if ((before & met) == 0 || (before & ~met) == 0) {
         at = (before & ~met) == 0 ? left : right;
         continue;
@@ -163,7 +154,7 @@ bool AdditiveBounds::find_axes() {
       auto const at = std::ranges::lower_bound(cuts, cut_kind_[c]) - cuts.begin();
       met_[c] = low_bits(static_cast<int>(at) + 1);
     } else {
-      met_[c] = set_of(node.condition);
+      met_[c] = kinds_->set_of(node.condition);
     }
   }
   return true;
@@ -277,16 +268,6 @@ void AdditiveBounds::add_function(Axis const& axis) {
   }
 }
 
-double AdditiveBounds::group_count() const {
-  double all = 1.0;
-  for (BoxKinds::Axis const& axis : kinds_->axes()) {
-    double entries = 0.0;
-    for (std::int32_t const size : axis.sizes) entries += size;
-    all *= entries;
-  }
-  return all;
-}
-
 double AdditiveBounds::count_above(double sign, double threshold) {
   double need = threshold + 4.0 * kCountSlack * size_;
   double span = 0.0;
@@ -313,7 +294,7 @@ double AdditiveBounds::count_above(double sign, double threshold) {
     span += most - least;
   }
   lists_.resize(count);
-  double const all = group_count();
+  double const all = trees_.domain().groups(ranges_);
   if (need < 0.0) return all;
   if (count == 0 || !(need > kCountSlack * span && need < span)) return 0.0;
   return at_least_without(all, same * counter_.count_short(lists_, need));
@@ -339,7 +320,7 @@ AdditiveBounds::Unfair AdditiveBounds::count_unfair() {
   if (unfair.pair.upper < 0) return unfair;
   double const both = count_above(1.0, units_.one_above() - constant_ - below_ - *most) +
                       count_above(-1.0, constant_ + above_ + *least - units_.zero_up_to());
-  unfair.groups = std::max(both - group_count(), 0.0);
+  unfair.groups = std::max(both - trees_.domain().groups(ranges_), 0.0);
   return unfair;
 }
 

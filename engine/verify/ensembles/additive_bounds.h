@@ -65,10 +65,8 @@ class AdditiveBounds {
   void add_function(Axis const& axis);
   /// What remains of a tree, at least and at most.
   void take_rest(double least, double most);
-  std::uint64_t set_of(std::int32_t condition) const;
   /// Groups where sign times the sum of the functions lies above `threshold`, at least.
   double count_above(double sign, double threshold);
-  double group_count() const;
 
   BoxTrees const& trees_;
   LeafUnits const& units_;
@@ -77,7 +75,7 @@ class AdditiveBounds {
 
   // Of the box.
   BoxKinds const* kinds_ = nullptr;
-  std::vector<AxisRange> ranges_;               // [axes] on the way through a tree
+  std::vector<AxisRange> ranges_;               // [axes] the box, narrower within a tree
   std::vector<std::uint64_t> sets_;             // [1 + axes] variants first; of axes without cuts
   std::vector<std::int32_t> cut_kind_;          // [conditions] with a cut: the kind behind it
   std::vector<std::vector<double>> functions_;  // [1 + axes][kinds] variants first

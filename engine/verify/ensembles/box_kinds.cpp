@@ -89,6 +89,17 @@ bool BoxKinds::meets(std::int32_t c, std::size_t kind) const {
                                  : condition.meets[static_cast<std::size_t>(entry)] != 0;
 }
 
+std::uint64_t BoxKinds::set_of(std::int32_t c) const {
+  std::int32_t const axis = trees_.condition(c).axis;
+  std::size_t const kinds = axis == BoxTrees::kVariants
+                                ? variants_.size()
+                                : axes_[static_cast<std::size_t>(axis)].kinds();
+  std::uint64_t set = 0;
+  for (std::size_t k = 0; k < kinds; ++k)
+    if (meets(c, k)) set |= std::uint64_t{1} << k;
+  return set;
+}
+
 std::size_t BoxKinds::kind_of(std::size_t a, std::int32_t entry) const {
   Axis const& axis = axes_[a];
   if (trees_.domain().ordered(a)) {

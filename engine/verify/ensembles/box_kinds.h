@@ -40,6 +40,8 @@ class BoxKinds {
   double groups() const;
   /// Whether a kind of an open condition's axis, or of variants, meets it.
   bool meets(std::int32_t condition, std::size_t kind) const;
+  /// Kinds of a condition's axis, or of variants, that meet it, a bit each: of at most 64.
+  std::uint64_t set_of(std::int32_t condition) const;
   /// Kind of an axis's entry that lies in the box.
   std::size_t kind_of(std::size_t axis, std::int32_t entry) const;
 

@@ -13,14 +13,9 @@ namespace {
 constexpr int kMostBits = 29;   // of a sum in units
 constexpr int kLeastBits = 16;  // of them that are not in doubt, or units are of no use
 
-/// The threshold that scores of one output are compared with, unless a user says otherwise.
-double usual_threshold(TreeEnsemble const& trees) {
-  return trees.kind == ScoreKind::kProbabilities ? 0.5 : 0.0;
-}
-
 /// The greatest quotient of a sum whose score is not above a threshold.
 double last_below(TreeEnsemble const& trees, double threshold) {
-  if (threshold == usual_threshold(trees)) return trees.decision_threshold;
+  if (threshold == trees.usual_threshold()) return trees.decision_threshold;
   auto const is_above = [&](double x) {
     return static_cast<double>(score_of(trees, std::span(&x, 1))) > threshold;
   };
@@ -57,7 +52,7 @@ double reach_of_sums(TreeEnsemble const& trees) {
 
 LeafUnits::LeafUnits(TreeEnsemble const& trees, double threshold) {
   bool const two = trees.sums == 2;
-  if (trees.sums > 2 || (two && trees.outputs() == 1 && threshold != usual_threshold(trees)))
+  if (trees.sums > 2 || (two && trees.outputs() == 1 && threshold != trees.usual_threshold()))
     return;
   // Of two sums it is their difference that decides.
   double const base = two ? trees.base[1] - trees.base[0] : trees.base[0];

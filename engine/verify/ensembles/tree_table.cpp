@@ -67,17 +67,6 @@ bool TreeTable::fill(BoxKinds const& kinds) {
   return true;
 }
 
-std::uint64_t TreeTable::set_of(std::int32_t c) const {
-  std::int32_t const axis = trees_.condition(c).axis;
-  std::size_t const count = axis == BoxTrees::kVariants
-                                ? kinds_->variants().size()
-                                : kinds_->axes()[static_cast<std::size_t>(axis)].kinds();
-  std::uint64_t set = 0;
-  for (std::size_t k = 0; k < count; ++k)
-    if (kinds_->meets(c, k)) set |= std::uint64_t{1} << k;
-  return set;
-}
-
 void TreeTable::take_leaves(std::size_t tree, std::int32_t at) {
   if (at < 0) {
     leaf_sets_.push_back(set_of_variants_);
@@ -89,7 +78,7 @@ void TreeTable::take_leaves(std::size_t tree, std::int32_t at) {
   std::uint64_t& met = met_[static_cast<std::size_t>(c)];
   std::uint8_t& is_known = is_known_[static_cast<std::size_t>(c)];
   // A condition that is not open has one side, whichever kind is asked.
-  if (is_known == 0) met = set_of(c);
+  if (is_known == 0) met = kinds_->set_of(c);
   is_known = 1;
   std::uint64_t& set =
       axis == BoxTrees::kVariants ? set_of_variants_ : sets_[static_cast<std::size_t>(axis)];

@@ -84,8 +84,6 @@ class TreeTable {
   };
 
   bool is_small() const;
-  /// Which kinds of its axis, or of variants, meet an open condition.
-  std::uint64_t set_of(std::int32_t condition) const;
   void take_leaves(std::size_t tree, std::int32_t at);
   /// Brings axes that few leaves ask of to the end.
   void sort_axes();
@@ -111,7 +109,7 @@ class TreeTable {
   BoxKinds const* kinds_ = nullptr;
   std::vector<std::size_t> order_;        // axes of more than one kind
   std::vector<std::uint8_t> is_known_;    // [conditions] whether its set is
-  std::vector<std::uint64_t> met_;        // [conditions] set_of() each
+  std::vector<std::uint64_t> met_;        // [conditions] BoxKinds::set_of() each
   std::vector<std::uint64_t> sets_;       // [axes] kinds, on the way through a tree
   std::uint64_t set_of_variants_ = 0;     // likewise
   std::vector<std::uint64_t> leaf_sets_;  // [leaves][1 + order_] variants first
