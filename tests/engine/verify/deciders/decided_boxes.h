@@ -57,12 +57,13 @@ inline std::vector<std::string> decided_boxes(SubjectView const& view, Backend& 
       // An unfair one is halved as well: otherwise it would be the last.
       bool const splits =
           decision.verdict == BoxVerdict::kOpen || decision.verdict == BoxVerdict::kUnfair;
-      if (!splits || decision.box[decision.cut.axis].size() < 2) continue;
+      BoxCut const cut =
+          decision.verdict == BoxVerdict::kUnfair ? middle_cut(decision.box, 0) : decision.cut;
+      if (!splits || decision.box[cut.axis].size() < 2) continue;
       OpenBox left = open[i];
       left.box = decision.box;
-      for (bool const upper : {false, true}) {
-        parts.push_back(part_of(left, decision.cut, upper, upper ? 1 : 0));
-      }
+      for (bool const upper : {false, true})
+        parts.push_back(part_of(left, cut, upper, upper ? 1 : 0));
     }
     open = std::move(parts);
   }
