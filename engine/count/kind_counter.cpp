@@ -86,12 +86,13 @@ bool KindCounter::count(std::span<AxisRange const> box, GroupCounts& counts) {
   for (std::size_t a = 0; a < box.size(); ++a)
     mixed_of_kind_[a].assign(kinds_.axes()[a].kinds(), 0);
   double positive = 0.0;
-  table_.each_kind([&](double groups, int label) { positive += label == 1 ? groups : 0.0; },
-                   [&](std::span<std::int32_t const> entries, double groups, std::size_t kind) {
-                     look_at(entries, kind);
-                     add_mixed(entries, static_cast<std::uint64_t>(groups), counts);
-                     return true;
-                   });
+  table_.each_kind(
+      [&](double groups, int label, std::uint64_t) { positive += label == 1 ? groups : 0.0; },
+      [&](std::span<std::int32_t const> entries, double groups, std::size_t kind) {
+        look_at(entries, kind);
+        add_mixed(entries, static_cast<std::uint64_t>(groups), counts);
+        return true;
+      });
   add_uniform(static_cast<std::uint64_t>(positive));
   add_lists(box, counts);
   counts.groups += all;

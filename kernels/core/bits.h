@@ -33,4 +33,10 @@ FL_HD int lowest_bit(std::uint64_t word) {
 /// Bits [0, count). count: at most 64
 FL_HD std::uint64_t low_bits(int count) { return count >= 64 ? ~0ULL : (1ULL << count) - 1; }
 
+/// Calls use(i) for every bit i of a word that is set, in ascending order; on the host.
+template <class Use>
+void each_bit(std::uint64_t word, Use const& use) {
+  for (; word != 0; word &= word - 1) use(static_cast<std::size_t>(lowest_bit(word)));
+}
+
 }  // namespace fairlane

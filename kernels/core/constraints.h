@@ -5,6 +5,7 @@
 // radix. What two attributes add together is looked up by an index that terms make before.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -51,11 +52,18 @@ inline std::int64_t term_value(TermView const& term, std::int32_t code) {
   return term.table[code - term.from];
 }
 
-/// One constraint: an input satisfies it where the terms' sum is at most `bound`, or, with a set,
-/// where the sum lies in 0..bound and its bit is set: one outside is not in the set. No sum of the
-/// terms, or of the first of them, leaves int32.
+/// Whether a sum is at most `bound`, or, with a set, lies in 0..bound and has its bit set.
+/// set  bit i % 32 of word i / 32 for sum i
+inline bool is_allowed(std::int64_t sum, std::int64_t bound, std::span<std::uint32_t const> set) {
+  if (set.empty()) return sum <= bound;
+  return sum >= 0 && sum <= bound &&
+         (set[static_cast<std::size_t>(sum / 32)] >> (sum % 32) & 1U) != 0;
+}
+
+/// One constraint: an input satisfies it where the terms' sum is_allowed(). No sum of the terms, or
+/// of the first of them, leaves int32.
 /// terms  at least one; those of one attribute, if several, side by side, unless there are look-ups
-/// set    [bound / 32 + 1] words, bit i % 32 of word i / 32 for sum i; empty: the bound alone
+/// set    [bound / 32 + 1] words; empty: the bound alone
 struct ConstraintView {
   std::span<TermView const> terms;
   std::int32_t bound = 0;

@@ -85,15 +85,6 @@ SumRange group_range(std::span<TermView const> terms, Attribute const& attribute
   return range;
 }
 
-bool has_bit(std::span<std::uint32_t const> set, std::int64_t i) {
-  return (set[static_cast<std::size_t>(i / 32)] >> (i % 32) & 1U) != 0;
-}
-
-bool allows_sum(ConstraintView const& view, std::int64_t sum) {
-  if (view.set.empty()) return sum <= view.bound;
-  return sum >= 0 && sum <= view.bound && has_bit(view.set, sum);
-}
-
 bool sum_excludes(ConstraintView const& view, std::int32_t const* low, std::int32_t const* high) {
   std::int64_t least = 0;
   for (std::size_t from = 0; from < view.terms.size();) {
@@ -128,7 +119,7 @@ bool set_excludes(ConstraintView const& view, std::int32_t const* low, std::int3
     from = end;
   }
   for (;;) {
-    if (allows_sum(view, sum)) return false;
+    if (is_allowed(sum, view.bound, view.set)) return false;
     std::size_t turned = 0;
     for (; turned < wheels.size(); ++turned) {
       Wheel& wheel = wheels[turned];
@@ -402,7 +393,7 @@ std::span<ConstraintView const> CompiledConstraints::views() const {
 
 bool allows(std::span<ConstraintView const> constraints, std::int32_t const* row) {
   return std::ranges::all_of(constraints, [&](ConstraintView const& view) {
-    return allows_sum(view, constraint_sum(view, row));
+    return is_allowed(constraint_sum(view, row), view.bound, view.set);
   });
 }
 

@@ -76,6 +76,12 @@ class BoxDomain {
 
   bool relaxed() const { return relaxed_; }
   bool limited() const { return !limits_.empty(); }
+  /// What each entry adds to a limit's sum, [axes][entries], which is at most `most`.
+  struct Limit {
+    std::vector<std::vector<std::int64_t>> sums;
+    std::int64_t most = 0;
+  };
+  std::span<Limit const> limits() const { return limits_; }
   /// Entries of an axis with which one of its entries is compared.
   AxisRange near(std::size_t axis, std::int32_t entry) const {
     Axis const& a = axes_[axis];
@@ -146,11 +152,6 @@ class BoxDomain {
     double off = 0.0;             // from values that rise so, at most
     AxisRange region;             // entries of the region
     std::vector<AxisRange> near;  // [entries]; empty: not relaxed
-  };
-  /// What each entry adds to a limit's sum, [axes][entries].
-  struct Limit {
-    std::vector<std::vector<std::int64_t>> sums;
-    std::int64_t most = 0;
   };
   void relax(Axis& axis, SubjectView const& view, std::int32_t by);
   static void find_rise(Axis& axis);

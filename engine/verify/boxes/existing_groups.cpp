@@ -3,61 +3,57 @@
 #include <algorithm>
 #include <numeric>
 
-#include "models/data/constraints.h"
-
 namespace fairlane {
 
 ExistingGroups::ExistingGroups(BoxDomain const& domain, std::vector<int> variants)
     : domain_(domain), variants_(std::move(variants)), free_(domain.axes(), 1) {
-  if (domain.constraints().empty() || variants_.empty() || !find_tied()) return;
-  std::vector<std::int32_t> row(domain.attributes());
-  std::vector<std::int32_t> entries(domain.axes());
-  auto const exists = [&](Tied const& tied, int variant) {
-    domain_.row(entries, variant, row.data());
-    return allows(tied.constraints, row.data());
-  };
-  for (Tied const& tied : tied_) {
-    of_tied_.push_back(sums_of(tied, [&](std::vector<std::int32_t> const& point) {
-      for (std::size_t i = 0; i < tied.axes.size(); ++i) entries[tied.axes[i]] = point[i];
-      return exists(tied, 0);
-    }));
-  }
-  auto const place = [&](std::vector<std::int32_t> const& point) {
-    for (std::size_t i = 0; i < to_variants_.axes.size(); ++i)
-      entries[to_variants_.axes[i]] = point[i];
-  };
-  of_any_ = sums_of(to_variants_, [&](std::vector<std::int32_t> const& point) {
-    place(point);
-    return std::ranges::any_of(variants_, [&](int v) { return exists(to_variants_, v); });
+  if (variants_.empty()) return;
+  rules_ = existence_rules(domain);
+  if (rules_.empty() || !find_tied()) return;
+  using Point = std::span<std::int32_t const>;
+  for (Tied const& tied : tied_)
+    of_tied_.push_back(sums_of(tied, [&](Point point) { return tied.allows(point, 0); }));
+  of_any_ = sums_of(to_variants_, [&](Point point) {
+    return std::ranges::any_of(variants_, [&](int v) { return to_variants_.allows(point, v); });
   });
   of_one_.resize(static_cast<std::size_t>(domain.variants()));
   for (int const v : variants_) {
     of_one_[static_cast<std::size_t>(v)] =
-        sums_of(to_variants_, [&](std::vector<std::int32_t> const& point) {
-          place(point);
-          return exists(to_variants_, v);
-        });
+        sums_of(to_variants_, [&](Point point) { return to_variants_.allows(point, v); });
   }
 }
 
+bool ExistingGroups::Tied::allows(std::span<std::int32_t const> point, int variant) const {
+  return std::ranges::all_of(rules, [&](ExistenceRule const* rule) {
+    std::int64_t sum = rule->constant + rule->added_by(variant);
+    for (std::size_t i = 0; i < axes.size(); ++i) sum += rule->added(axes[i], point[i]);
+    return rule->allows(sum);
+  });
+}
+
 bool ExistingGroups::find_tied() {
-  // Axes by the one that stands for all that are tied to it; behind them those under test.
+  // Axes by the one that stands for all that are tied to it; behind them those under test, to which
+  // is tied what speaks of no axis.
   std::size_t const under_test = domain_.axes();
   std::vector<std::size_t> of(under_test + 1);
   std::iota(of.begin(), of.end(), std::size_t{0});
-  auto const axis_of = [&](int attribute) {
+  auto const first_of = [&](ExistenceRule const& rule) {
     std::size_t a = 0;
-    while (a < under_test && std::ranges::count(domain_.axis(a).attributes, attribute) == 0) ++a;
+    while (a < under_test && !rule.speaks_of(a)) ++a;
     return a;
   };
-  for (ConstraintView const& constraint : domain_.constraints()) {
-    std::size_t const first = of[axis_of(constraint.terms.front().attribute)];
-    for (TermView const& term : constraint.terms) {
-      std::size_t const axis = axis_of(term.attribute);
-      if (axis < under_test) free_[axis] = 0;
+  for (ExistenceRule const& rule : rules_) {
+    std::size_t const first = of[first_of(rule)];
+    auto const join = [&](std::size_t axis) {
       std::size_t const joined = of[axis];
       for (std::size_t& other : of) other = other == joined ? first : other;
+    };
+    for (std::size_t a = 0; a < under_test; ++a) {
+      if (!rule.speaks_of(a)) continue;
+      free_[a] = 0;
+      join(a);
     }
+    if (!rule.of_variant.empty()) join(under_test);
   }
   for (std::size_t stands = 0; stands <= under_test; ++stands) {
     Tied tied;
@@ -66,10 +62,8 @@ bool ExistingGroups::find_tied() {
     }
     bool const with_variants = of[under_test] == stands;
     if (tied.axes.empty() && !with_variants) continue;
-    for (ConstraintView const& constraint : domain_.constraints()) {
-      if (of[axis_of(constraint.terms.front().attribute)] == stands)
-        tied.constraints.push_back(constraint);
-    }
+    for (ExistenceRule const& rule : rules_)
+      if (of[first_of(rule)] == stands) tied.rules.push_back(&rule);
     for (std::size_t const a : tied.axes) {
       tied.strides.push_back(tied.sums);
       tied.sums *= static_cast<std::size_t>(domain_.axis(a).size()) + 1;
@@ -94,7 +88,7 @@ ExistingGroups::Sums ExistingGroups::sums_of(Tied const& tied, Counts const& cou
   GroupBox box;
   for (std::size_t const a : tied.axes)
     box.push_back({0, static_cast<std::int32_t>(domain_.axis(a).size()) - 1});
-  each_point(std::span<AxisRange const>(box), [&](std::vector<std::int32_t> const& point) {
+  each_point(box, [&](std::vector<std::int32_t> const& point) {
     std::size_t at = 0;
     for (std::size_t i = 0; i < point.size(); ++i)
       at += (static_cast<std::size_t>(point[i]) + 1) * tied.strides[i];
@@ -138,19 +132,34 @@ double ExistingGroups::rest(std::span<AxisRange const> box) const {
 }
 
 double ExistingGroups::count(std::span<AxisRange const> box) const {
-  if (domain_.constraints().empty()) return domain_.groups(box);
+  if (rules_.empty()) return domain_.groups(box);
   return of_any_.empty() ? 0.0 : rest(box) * sum(to_variants_, of_any_, box);
 }
 
+double ExistingGroups::count_one(std::span<AxisRange const> box, int variant) const {
+  if (rules_.empty()) return domain_.groups(box);
+  return of_any_.empty() ? 0.0 : rest(box) * one_of_tied(box, variant);
+}
+
 double ExistingGroups::count_both(std::span<AxisRange const> box, int one, int other) const {
-  if (domain_.constraints().empty()) return domain_.groups(box);
-  auto const of = [&](int variant) {
-    return sum(to_variants_, of_one_[static_cast<std::size_t>(variant)], box);
-  };
+  if (rules_.empty()) return domain_.groups(box);
   if (of_any_.empty()) return 0.0;
   // Who has one or the other has some: both are what the two have beyond that.
-  double const both = of(one) + of(other) - sum(to_variants_, of_any_, box);
+  double const both =
+      one_of_tied(box, one) + one_of_tied(box, other) - sum(to_variants_, of_any_, box);
   return rest(box) * std::max(both, 0.0);
+}
+
+double ExistingGroups::doubt(std::span<AxisRange const> box) const {
+  if (rules_.empty() || of_any_.empty()) return 0.0;
+  double const all = domain_.groups(box);
+  double const tied = rest(box);
+  double doubt = 0.0;
+  for (int const v : variants_) {
+    double const there = tied * one_of_tied(box, v);
+    doubt += std::min(there, all - there);
+  }
+  return doubt;
 }
 
 }  // namespace fairlane

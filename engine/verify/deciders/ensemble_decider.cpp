@@ -88,7 +88,8 @@ bool EnsembleDecider::decide_by_kinds(Decision& decision) {
   return true;
 }
 
-bool EnsembleDecider::count_kinds(Decision& decision, CertainGroups& certain) {
+bool EnsembleDecider::count_kinds(ExistingGroups const& existing, Decision& decision,
+                                  CertainGroups& certain) {
   if (!table_.fill(kinds_)) return false;
   decision.verdict = BoxVerdict::kKinds;
   table_.each_open(
@@ -98,7 +99,7 @@ bool EnsembleDecider::count_kinds(Decision& decision, CertainGroups& certain) {
           certain.unfair += groups;
         return true;
       });
-  certain.fair = domain_.groups(decision.box) - certain.unfair;
+  certain.fair = existing.count(decision.box) - certain.unfair;
   return true;
 }
 
@@ -255,7 +256,7 @@ void EnsembleDecider::measure(ExistingGroups const& existing, std::span<OpenBox 
       certain[i].fair = existing.count(decision.box);
       continue;
     }
-    if (count_kinds(decision, certain[i])) continue;
+    if (count_kinds(existing, decision, certain[i])) continue;
     if (is_small(domain_, decision.box)) {
       certain[i] = count_groups(groups_, decision);
       continue;

@@ -37,7 +37,7 @@ class EnsembleDecider final : public BoxDecider {
   /// After prove_merged(): looks at every kind of groups, where these are few. Returns whether it
   /// did.
   bool decide_by_kinds(Decision& decision);
-  bool count_kinds(Decision& decision, CertainGroups& certain);
+  bool count_kinds(ExistingGroups const& existing, Decision& decision, CertainGroups& certain);
   void search(OpenBox const& box, Decision& decision);
   /// Scores of a group with a variant, from the threshold: below 0 where label 0, and of several
   /// outputs how far the first is ahead of the second.

@@ -16,11 +16,6 @@ constexpr std::size_t kMostPieces = 64;  // bits of a set
 constexpr int kSweeps = 2;               // more of them gain little
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-template <class Use>
-void each_bit(std::uint64_t set, Use const& use) {
-  for (; set != 0; set &= set - 1) use(static_cast<std::size_t>(lowest_bit(set)));
-}
-
 /// Where an axis stands among arrays of axes behind variants.
 std::size_t place_of(std::int32_t axis) { return static_cast<std::size_t>(axis + 1); }
 

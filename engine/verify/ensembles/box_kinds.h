@@ -1,17 +1,19 @@
-// Which groups of a box an ensemble of trees tells apart.
+// Which groups of a box an ensemble of trees tells apart, or who exists.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "engine/verify/boxes/existence_rules.h"
 #include "engine/verify/ensembles/tree_bounds.h"
 
 namespace fairlane {
 
-/// Entries of an axis that take the same side of every condition that a box leaves open are of one
-/// kind, and so are variants: groups whose entries are of the same kinds have the same leaves.
-/// One thread's.
+/// Entries of an axis that take the same side of every condition that a box leaves open, and that
+/// are the same to every rule that may exclude some member of it, are of one kind, and so are
+/// variants: of groups whose entries are of the same kinds the same members exist, with the same
+/// leaves. One thread's.
 class BoxKinds {
  public:
   /// Kinds of an axis in the order in which their first entries come.
@@ -38,6 +40,10 @@ class BoxKinds {
   std::vector<Variants> const& variants() const { return variants_; }
   /// Kinds of groups.
   double groups() const;
+  /// Rules that may exclude some member of the box.
+  std::vector<ExistenceRule const*> const& open_rules() const { return open_rules_; }
+  /// Kinds of variants with which a group has members, a bit each: of at most 64.
+  std::uint64_t members(std::span<std::int32_t const> entries) const;
   /// Whether a kind of an open condition's axis, or of variants, meets it.
   bool meets(std::int32_t condition, std::size_t kind) const;
   /// Kinds of a condition's axis, or of variants, that meet it, a bit each: of at most 64.
@@ -46,13 +52,16 @@ class BoxKinds {
   std::size_t kind_of(std::size_t axis, std::int32_t entry) const;
 
  private:
-  void find_between_cuts(AxisRange range, Axis& axis);
-  /// Kinds of `count` things by which sides they take. meets(condition, which) -> bool
-  template <class Meets, class Add>
+  void find_between_cuts(std::size_t a, AxisRange range);
+  /// Kinds of `count` things by which sides they take, and what they add to open rules.
+  /// meets(condition, which) -> bool, added(rule, which) -> integer, add(kind, which)
+  template <class Meets, class Added, class Add>
   void find_by_sides(std::size_t count, std::vector<std::int32_t> const& open, Meets const& meets,
-                     Add const& add);
+                     Added const& added, Add const& add) const;
 
   BoxTrees const& trees_;
+  std::vector<ExistenceRule> const rules_;
+  std::vector<ExistenceRule const*> open_rules_;
   std::vector<Axis> axes_;
   std::vector<Variants> variants_;
   std::vector<std::int32_t> of_variants_;  // open conditions

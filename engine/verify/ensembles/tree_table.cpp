@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -26,10 +27,7 @@ TreeTable::TreeTable(BoxTrees const& trees, LeafUnits const& units, VerifyQuery 
       entries_(trees.domain().axes()) {}
 
 bool TreeTable::is_small() const {
-  BoxDomain const& domain = trees_.domain();
-  if (!units_.usable() || query_.margin > 0.0 || domain.limited() || domain.relaxed() ||
-      !domain.constraints().empty())
-    return false;
+  if (!units_.usable() || query_.margin > 0.0 || trees_.domain().relaxed()) return false;
   std::size_t const variants = kinds_->variants().size();
   double const kinds = kinds_->groups();
   if (variants > kMostOfAxis || kinds > kMostKinds ||
@@ -63,8 +61,40 @@ bool TreeTable::fill(BoxKinds const& kinds) {
   kernels_.span_leaves(shared_.sums.data(), own_.sums.data(),
                        static_cast<int>(kinds.variants().size()), static_cast<int>(places),
                        least_.data(), most_.data());
+  find_members();
   compare_variants();
   return true;
+}
+
+void TreeTable::find_members() {
+  members_.clear();
+  auto const& rules = kinds_->open_rules();
+  if (rules.empty()) return;
+  std::uint64_t const all = all_of(kinds_->variants().size());
+  std::size_t const row = order_.empty() ? 1 : last_axis().kinds();
+  bool const alike = order_.empty() || std::ranges::none_of(rules, [&](ExistenceRule const* rule) {
+                       return rule->speaks_of(order_.back());
+                     });
+  members_.resize(least_.size());
+  first_row();
+  for (std::size_t first = 0; first < members_.size(); first += row, next_row()) {
+    for (std::size_t i = 0; i < row; ++i) {
+      std::size_t const kind = first + i;
+      if (i > 0 && alike) {
+        members_[kind] = members_[first];
+      } else {
+        if (!order_.empty()) entries_[order_.back()] = last_axis().first[i];
+        members_[kind] = kinds_->members(entries_);
+      }
+      if (members_[kind] == all) continue;
+      least_[kind] = std::numeric_limits<std::int32_t>::max();
+      most_[kind] = std::numeric_limits<std::int32_t>::min();
+      each_bit(members_[kind], [&](std::size_t v) {
+        least_[kind] = std::min(least_[kind], sum(kind, v));
+        most_[kind] = std::max(most_[kind], sum(kind, v));
+      });
+    }
+  }
 }
 
 void TreeTable::take_leaves(std::size_t tree, std::int32_t at) {
@@ -199,12 +229,15 @@ void TreeTable::compare_variants() {
 
 TreeTable::Outcome TreeTable::outcome(std::size_t kind) const {
   std::size_t const variants = kinds_->variants().size();
+  std::uint64_t const there = members(kind);
+  auto const exists = [there](std::size_t v) { return (there >> v & 1U) != 0; };
   bool doubt = false;
   for (std::size_t a = 0; a < variants; ++a) {
-    if (sum(kind, a) <= units_.zero_up_to()) continue;
+    if (!exists(a) || sum(kind, a) <= units_.zero_up_to()) continue;
     bool const is_one = sum(kind, a) > units_.one_above();
     for (std::size_t e = 0; e < variants; ++e) {
-      if (compared_[a * variants + e] == 0 || sum(kind, e) > units_.one_above()) continue;
+      if (!exists(e) || compared_[a * variants + e] == 0 || sum(kind, e) > units_.one_above())
+        continue;
       if (is_one && sum(kind, e) <= units_.zero_up_to()) return Outcome::kUnfair;
       doubt = true;
     }

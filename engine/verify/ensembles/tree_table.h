@@ -13,6 +13,7 @@
 #include "engine/verify/ensembles/box_kinds.h"
 #include "engine/verify/ensembles/leaf_units.h"
 #include "kernels/boxes/box_kernels.h"
+#include "kernels/core/bits.h"
 
 namespace fairlane {
 
@@ -28,9 +29,9 @@ class TreeTable {
   /// Evaluates the groups of a box. Returns false where their kinds are too many, or the ensemble
   /// is none that it knows.
   bool fill(BoxKinds const& kinds);
-  /// After it, calls pass(how many groups there are of a kind, their label) for kinds whose groups
-  /// have one label with every variant, and take(entries [axes] of a group, how many there are,
-  /// number of the kind) for the others, until it returns false.
+  /// After it, calls pass(how many groups there are of a kind, their label, who exists) for kinds
+  /// whose members have one label, and take(entries [axes] of a group, how many there are, number
+  /// of the kind) for the others, until it returns false. Where nobody exists it calls neither.
   template <class Pass, class Take>
   void each_kind(Pass const& pass, Take const& take) {
     std::size_t const row = order_.empty() ? 1 : last_axis().kinds();
@@ -39,10 +40,12 @@ class TreeTable {
       for (std::size_t i = 0; i < row; ++i) {
         std::size_t const kind = first + i;
         double const groups = order_.empty() ? groups_ : groups_ * last_axis().sizes[i];
+        std::uint64_t const there = members(kind);
+        if (there == 0) continue;
         if (least_[kind] > units_.one_above()) {
-          pass(groups, 1);
+          pass(groups, 1, there);
         } else if (most_[kind] <= units_.zero_up_to()) {
-          pass(groups, 0);
+          pass(groups, 0, there);
         } else {
           if (!order_.empty()) entries_[order_.back()] = last_axis().first[i];
           if (!take(std::span<std::int32_t const>(entries_), groups, kind)) return;
@@ -53,13 +56,18 @@ class TreeTable {
   /// The same with take(entries, how many groups, outcome) for kinds whose groups are not fair.
   template <class Take>
   void each_open(Take const& take) {
-    auto const pass = [](double, int) {};
+    auto const pass = [](double, int, std::uint64_t) {};
     each_kind(pass, [&](std::span<std::int32_t const> entries, double groups, std::size_t kind) {
       Outcome const what = outcome(kind);
       return what == Outcome::kFair || take(entries, groups, what);
     });
   }
-  /// The least and the greatest sum of a kind's groups, in units, and that with a kind of variants.
+  /// Kinds of variants with which a kind's groups have members, a bit each.
+  std::uint64_t members(std::size_t kind) const {
+    return members_.empty() ? low_bits(static_cast<int>(kinds_->variants().size()))
+                            : members_[kind];
+  }
+  /// The least and the greatest sum of a kind's members, in units, and that with a kind of variants.
   std::int32_t least(std::size_t kind) const { return least_[kind]; }
   std::int32_t most(std::size_t kind) const { return most_[kind]; }
   std::int32_t sum(std::size_t kind, std::size_t variants) const {
@@ -93,6 +101,8 @@ class TreeTable {
   static void put(std::span<std::uint64_t const> set, std::int32_t value, Table& table);
   void add_up(Table& table);
   void compare_variants();
+  /// Who exists, and the least and the greatest sums of those.
+  void find_members();
   Outcome outcome(std::size_t kind) const;
   BoxKinds::Axis const& axis(std::size_t i) const { return kinds_->axes()[order_[i]]; }
   BoxKinds::Axis const& last_axis() const { return axis(order_.size() - 1); }
@@ -117,8 +127,9 @@ class TreeTable {
   Table shared_;  // of leaves that all variants reach
   Table own_;     // of the others, its first axis variants
   std::vector<std::int32_t> starts_;
-  std::vector<std::int32_t> before_;  // sums of one axis less
-  std::vector<std::int32_t> least_;   // [kinds] of all variants
+  std::vector<std::int32_t> before_;    // sums of one axis less
+  std::vector<std::uint64_t> members_;  // [kinds] empty: everybody exists
+  std::vector<std::int32_t> least_;     // [kinds] of those who exist
   std::vector<std::int32_t> most_;
   std::vector<std::uint8_t> compared_;  // [kinds of variants][kinds of variants]
   std::vector<std::size_t> place_;      // [order_] of the row

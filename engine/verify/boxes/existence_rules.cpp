@@ -1,0 +1,100 @@
+#include "engine/verify/boxes/existence_rules.h"
+
+#include <algorithm>
+
+namespace fairlane {
+namespace {
+
+constexpr std::size_t kMostSums = 4096;  // that are looked at to see whether a set has them all
+
+/// Leaves out what all add, which it returns.
+std::int64_t take_out_common(std::vector<std::int64_t>& added) {
+  std::int64_t const common = added.front();
+  if (std::ranges::count(added, common) < std::ssize(added)) return 0;
+  added.clear();
+  return common;
+}
+
+std::int64_t sum_of(ConstraintView const& constraint, std::int32_t const* row,
+                    std::span<int const> attributes) {
+  std::int64_t sum = 0;
+  for (TermView const& term : constraint.terms)
+    if (std::ranges::count(attributes, term.attribute) > 0)
+      sum += term_value(term, row[term.attribute]);
+  return sum;
+}
+
+ExistenceRule rule_of(ConstraintView const& constraint, BoxDomain const& domain) {
+  ExistenceRule rule;
+  rule.bound = constraint.bound;
+  rule.set = constraint.set;
+  std::vector<std::int32_t> row(domain.attributes());
+  std::vector<int> under_test;
+  for (TermView const& term : constraint.terms) under_test.push_back(term.attribute);
+  for (std::size_t a = 0; a < domain.axes(); ++a) {
+    auto const& list = domain.axis(a);
+    std::vector<std::int64_t>& added = rule.of_axis.emplace_back();
+    for (std::int64_t e = 0; e < list.size(); ++e) {
+      for (std::size_t i = 0; i < list.attributes.size(); ++i)
+        row[static_cast<std::size_t>(list.attributes[i])] =
+            list.values[static_cast<std::size_t>(e) * list.attributes.size() + i];
+      added.push_back(sum_of(constraint, row.data(), list.attributes));
+    }
+    rule.constant += take_out_common(added);
+    for (int const attribute : list.attributes) std::erase(under_test, attribute);
+  }
+  for (int v = 0; v < domain.variants(); ++v) {
+    domain.set_variant(v, row.data());
+    rule.of_variant.push_back(sum_of(constraint, row.data(), under_test));
+  }
+  rule.constant += take_out_common(rule.of_variant);
+  return rule;
+}
+
+}  // namespace
+
+bool ExistenceRule::is_open(std::span<AxisRange const> box, std::span<int const> variants) const {
+  std::vector<std::int64_t> sums = {constant};
+  std::vector<std::int64_t> added;
+  std::vector<std::int64_t> next;
+  // Sums that differ; of a bound the greatest will do.
+  auto const add = [&] {
+    std::ranges::sort(added);
+    added.erase(std::unique(added.begin(), added.end()), added.end());
+    if (set.empty()) added.erase(added.begin(), added.end() - 1);
+    next.clear();
+    for (std::int64_t const sum : sums)
+      for (std::int64_t const by : added) next.push_back(sum + by);
+    std::ranges::sort(next);
+    next.erase(std::unique(next.begin(), next.end()), next.end());
+    sums.swap(next);
+  };
+  for (std::size_t a = 0; a < box.size(); ++a) {
+    if (!speaks_of(a)) continue;
+    added.assign(of_axis[a].begin() + box[a].first, of_axis[a].begin() + box[a].last + 1);
+    add();
+    if (sums.size() > kMostSums) return true;
+  }
+  if (!of_variant.empty()) {
+    added.clear();
+    for (int const v : variants) added.push_back(added_by(v));
+    add();
+  }
+  return !std::ranges::all_of(sums, [this](std::int64_t sum) { return allows(sum); });
+}
+
+std::vector<ExistenceRule> existence_rules(BoxDomain const& domain) {
+  std::vector<ExistenceRule> rules;
+  for (ConstraintView const& constraint : domain.constraints())
+    rules.push_back(rule_of(constraint, domain));
+  for (BoxDomain::Limit const& limit : domain.limits()) {
+    ExistenceRule rule;
+    rule.of_axis = limit.sums;
+    rule.bound = limit.most;
+    for (std::vector<std::int64_t>& added : rule.of_axis) rule.constant += take_out_common(added);
+    rules.push_back(std::move(rule));
+  }
+  return rules;
+}
+
+}  // namespace fairlane
