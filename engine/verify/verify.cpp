@@ -114,11 +114,11 @@ ExistingGroups counted_groups(TestSubject const& subject, BoxDomain const& domai
   for (int const a : existing.too_many())
     names.push_back(in_quotes(subject.domain().attributes[static_cast<std::size_t>(a)].name));
   throw Error(ExitCode::kUnavailable,
-              fmt::format("{}: constraints tie {} together, of more than {} combinations, which "
-                          "`verify --quantify` counts one by one; leave --quantify out, or name "
+              fmt::format("{}: constraints tie {} together, of more combinations than the {} which "
+                          "`verify --quantify` keeps counts of; leave --quantify out, or name "
                           "fewer attributes in constraints",
                           escaped(subject.domain().source), fmt::join(names, ", "),
-                          ExistingGroups::kMostCombinations));
+                          ExistingGroups::kMostSums));
 }
 
 /// One verification on its way.

@@ -1,6 +1,7 @@
 // The groups that are verified as a product of axes, and boxes of them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -25,6 +26,12 @@ struct AxisRange {
 
 /// A box of groups: a range of each axis.
 using GroupBox = std::vector<AxisRange>;
+
+/// Where a box is cut into two: behind an entry of an axis.
+struct BoxCut {
+  std::size_t axis = 0;
+  std::int32_t entry = 0;
+};
 
 /// Calls take(entries [axes]) for each point of a box, the last axis fastest, until it returns false.
 template <class Take>

@@ -7,12 +7,19 @@ namespace {
 
 constexpr std::size_t kMostSums = 4096;  // that are looked at to see whether a set has them all
 
-/// Leaves out what all add, which it returns.
-std::int64_t take_out_common(std::vector<std::int64_t>& added) {
-  std::int64_t const common = added.front();
-  if (std::ranges::count(added, common) < std::ssize(added)) return 0;
-  added.clear();
-  return common;
+/// Puts what an axis's entries [entries] add into a rule.
+void put_axis(std::span<std::int64_t const> added, ExistenceRule& rule) {
+  AddedRuns runs;
+  for (std::size_t e = 0; e < added.size(); ++e) {
+    if (e > 0 && added[e] == added[e - 1]) continue;
+    runs.starts.push_back(static_cast<std::int32_t>(e));
+    runs.added.push_back(added[e]);
+  }
+  if (runs.starts.size() == 1) {
+    rule.constant += runs.added.front();
+    runs = {};
+  }
+  rule.of_axis.push_back(std::move(runs));
 }
 
 std::int64_t sum_of(ConstraintView const& constraint, std::int32_t const* row,
@@ -33,21 +40,24 @@ ExistenceRule rule_of(ConstraintView const& constraint, BoxDomain const& domain)
   for (TermView const& term : constraint.terms) under_test.push_back(term.attribute);
   for (std::size_t a = 0; a < domain.axes(); ++a) {
     auto const& list = domain.axis(a);
-    std::vector<std::int64_t>& added = rule.of_axis.emplace_back();
+    std::vector<std::int64_t> added;
     for (std::int64_t e = 0; e < list.size(); ++e) {
       for (std::size_t i = 0; i < list.attributes.size(); ++i)
         row[static_cast<std::size_t>(list.attributes[i])] =
             list.values[static_cast<std::size_t>(e) * list.attributes.size() + i];
       added.push_back(sum_of(constraint, row.data(), list.attributes));
     }
-    rule.constant += take_out_common(added);
+    put_axis(added, rule);
     for (int const attribute : list.attributes) std::erase(under_test, attribute);
   }
   for (int v = 0; v < domain.variants(); ++v) {
     domain.set_variant(v, row.data());
     rule.of_variant.push_back(sum_of(constraint, row.data(), under_test));
   }
-  rule.constant += take_out_common(rule.of_variant);
+  if (std::ranges::count(rule.of_variant, rule.of_variant.front()) == domain.variants()) {
+    rule.constant += rule.of_variant.front();
+    rule.of_variant.clear();
+  }
   return rule;
 }
 
@@ -71,7 +81,9 @@ bool ExistenceRule::is_open(std::span<AxisRange const> box, std::span<int const>
   };
   for (std::size_t a = 0; a < box.size(); ++a) {
     if (!speaks_of(a)) continue;
-    added.assign(of_axis[a].begin() + box[a].first, of_axis[a].begin() + box[a].last + 1);
+    AddedRuns const& runs = of_axis[a];
+    added.assign(runs.added.begin() + static_cast<std::ptrdiff_t>(runs.run_of(box[a].first)),
+                 runs.added.begin() + static_cast<std::ptrdiff_t>(runs.run_of(box[a].last)) + 1);
     add();
     if (sums.size() > kMostSums) return true;
   }
@@ -89,9 +101,8 @@ std::vector<ExistenceRule> existence_rules(BoxDomain const& domain) {
     rules.push_back(rule_of(constraint, domain));
   for (BoxDomain::Limit const& limit : domain.limits()) {
     ExistenceRule rule;
-    rule.of_axis = limit.sums;
     rule.bound = limit.most;
-    for (std::vector<std::int64_t>& added : rule.of_axis) rule.constant += take_out_common(added);
+    for (std::vector<std::int64_t> const& added : limit.sums) put_axis(added, rule);
     rules.push_back(std::move(rule));
   }
   return rules;

@@ -1,10 +1,13 @@
 // How many groups of a box exist, where a domain has constraints, and are within its limits.
 //
-// Axes that no such rule speaks of multiply. Of those that constraints tie together, everybody is
-// looked at once; sums over all boxes that begin at the lowest entries then tell any other box.
+// Axes that no such rule speaks of multiply. Of those that rules tie together, runs of entries that
+// are the same to all of them are looked at once; sums over all boxes that begin at the lowest
+// entries then tell any other box. Within a run they rise evenly.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,12 +18,13 @@ namespace fairlane {
 /// Exact counts of a whole region's boxes, up to the rounding of doubles. Any thread.
 class ExistingGroups {
  public:
-  /// Entries that may be looked at for axes that rules tie together.
-  static constexpr std::int64_t kMostCombinations = std::int64_t{1} << 22;
+  /// Sums that may be kept of axes that rules tie together.
+  static constexpr std::int64_t kMostSums = std::int64_t{1} << 24;
 
   /// domain    outlives it; not relaxed
   /// variants  of a group, whose members it has; none: nothing will be counted
   ExistingGroups(BoxDomain const& domain, std::vector<int> variants);
+  ExistingGroups(ExistingGroups&&) = default;
 
   /// Attributes, not under test, that rules tie together and that have too many combinations: then
   /// all counts are 0. Empty: none have.
@@ -31,44 +35,57 @@ class ExistingGroups {
   double count_one(std::span<AxisRange const> box, int variant) const;
   /// At least so many groups of a box have both members; of two variants in all exactly so many.
   double count_both(std::span<AxisRange const> box, int one, int other) const;
-  /// By how far it is open who exists in a box: members that do, or those that do not, whichever are
-  /// fewer.
-  double doubt(std::span<AxisRange const> box) const;
+  /// Where to cut a box of which it is open who exists, so that that is least open of its parts;
+  /// nothing where it hardly is.
+  std::optional<BoxCut> clearing_cut(std::span<AxisRange const> box) const;
 
  private:
   /// Axes that rules tie together.
-  /// strides  [axes] of the sums, of which there is one more for each axis than it has entries
+  /// starts   [axes][runs + 1] the first entry of a run, and behind the last one
+  /// strides  [axes] of the sums, of which there is one more for each axis than it has runs
   struct Tied {
     std::vector<std::size_t> axes;
+    std::vector<std::vector<std::int32_t>> starts;
     std::vector<std::size_t> strides;
     std::size_t sums = 1;
     std::vector<ExistenceRule const*> rules;
 
-    bool allows(std::span<std::int32_t const> point, int variant) const;
+    void add_axis(std::size_t axis, std::int32_t entries);
+    /// The run of the i-th axis that an entry lies in.
+    std::size_t run_of(std::size_t i, std::int32_t entry) const {
+      auto const behind = std::ranges::upper_bound(starts[i], entry);
+      return static_cast<std::size_t>(behind - starts[i].begin()) - 1;
+    }
+    bool allows(std::span<std::int32_t const> entries, int variant) const;
   };
-  /// Number of entries below given ones, [sums].
-  using Sums = std::vector<std::uint32_t>;
+  /// Number of entries below the starts of given runs, [sums].
+  using Sums = std::vector<double>;
 
   bool find_tied();
   template <class Counts>
   Sums sums_of(Tied const& tied, Counts const& counts) const;
   static double sum(Tied const& tied, Sums const& sums, std::span<AxisRange const> box);
+  /// Of a box of axes from the i-th on, and of the given runs of those before.
+  static double sum_from(Tied const& tied, Sums const& sums, std::span<AxisRange const> box,
+                         std::size_t i, std::size_t at);
   /// Groups of a box, of all that rules which speak of no attribute under test leave.
   double rest(std::span<AxisRange const> box) const;
-  double one_of_tied(std::span<AxisRange const> box, int variant) const {
-    return sum(to_variants_, of_one_[static_cast<std::size_t>(variant)], box);
-  }
+  double one_of_tied(std::span<AxisRange const> box, int variant) const;
+  /// By how far it is open who exists in a box: members that do, or those that do not, whichever
+  /// are fewer; of variants that are the same to all rules those of one.
+  double doubt(std::span<AxisRange const> box) const;
 
   BoxDomain const& domain_;
   std::vector<ExistenceRule> rules_;
   std::vector<int> variants_;
   std::vector<int> too_many_;
-  std::vector<char> free_;     // [axes] no rule speaks of it
-  std::vector<Tied> tied_;     // with each other alone
-  std::vector<Sums> of_tied_;  // [tied_]
-  Tied to_variants_;           // with attributes under test
-  Sums of_any_;                // with some variant
-  std::vector<Sums> of_one_;   // [variants of the domain]; empty: not one of the group
+  std::vector<char> free_;          // [axes] no rule speaks of it
+  std::vector<Tied> tied_;          // with each other alone
+  std::vector<Sums> of_tied_;       // [tied_]
+  Tied to_variants_;                // with attributes under test
+  Sums of_any_;                     // with some variant
+  std::vector<std::size_t> alike_;  // [variants of the domain] a place in of_one_
+  std::vector<Sums> of_one_;        // of variants that are the same to all rules
 };
 
 }  // namespace fairlane

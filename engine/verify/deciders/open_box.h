@@ -29,11 +29,6 @@ struct OpenBox {
   std::int32_t number = 0;
 };
 
-/// Where a box is cut into two: behind an entry of an axis.
-struct BoxCut {
-  std::size_t axis = 0;
-  std::int32_t entry = 0;
-};
 /// In the middle of an axis.
 BoxCut middle_cut(std::span<AxisRange const> box, std::size_t axis);
 

@@ -75,10 +75,8 @@ void BoxKinds::find_between_cuts(std::size_t a, AxisRange range) {
   Axis& axis = axes_[a];
   axis.first.push_back(range.first);
   for (std::int32_t const c : axis.open) axis.first.push_back(trees_.condition(c).cut);
-  for (ExistenceRule const* rule : open_rules_) {
-    for (std::int32_t e = range.first + 1; rule->speaks_of(a) && e <= range.last; ++e)
-      if (rule->added(a, e) != rule->added(a, e - 1)) axis.first.push_back(e);
-  }
+  for (ExistenceRule const* rule : open_rules_)
+    rule->each_start(a, range, [&](std::int32_t e) { axis.first.push_back(e); });
   std::ranges::sort(axis.first);
   axis.first.erase(std::unique(axis.first.begin(), axis.first.end()), axis.first.end());
   for (std::size_t k = 0; k < axis.first.size(); ++k) {
