@@ -263,7 +263,8 @@ void EnsembleDecider::measure(ExistingGroups const& existing, std::span<OpenBox 
     }
     bool const additive = in_part && additive_.find(kinds_, bounds_, decision.box);
     choose_cut(additive ? additive_.weights() : weights(), decision);
-    decision.cut = existing.clearing_cut(decision.box).value_or(decision.cut);
+    if (!additive || !additive_.knows_who_exists())
+      decision.cut = existing.clearing_cut(decision.box).value_or(decision.cut);
     if (additive) {
       count_additive(existing, decision, certain[i]);
     } else if (in_part) {
@@ -274,10 +275,13 @@ void EnsembleDecider::measure(ExistingGroups const& existing, std::span<OpenBox 
 
 void EnsembleDecider::count_additive(ExistingGroups const& existing, Decision const& decision,
                                      CertainGroups& certain) {
+  certain.fair = additive_.count_fair();
+  auto const [pair, groups] = additive_.count_unfair();
+  certain.unfair = groups;
+  if (additive_.knows_who_exists()) return;
   // At worst all that do not exist are among those that are counted.
   double const all = domain_.groups(decision.box);
-  certain.fair = std::max(additive_.count_fair() - (all - existing.count(decision.box)), 0.0);
-  auto const [pair, groups] = additive_.count_unfair();
+  certain.fair = std::max(certain.fair - (all - existing.count(decision.box)), 0.0);
   if (groups == 0.0) return;
   double const missing = all - existing.count_both(decision.box, pair.upper, pair.lower);
   certain.unfair = std::max(groups - missing, 0.0);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "engine/verify/counting/count_rounding.h"
@@ -59,6 +60,11 @@ bool AdditiveBounds::find(BoxKinds const& kinds, TreeBounds const& bounds,
   below_ = above_ = 0.0;
   size_ = std::abs(constant_) + std::abs(static_cast<double>(units_.one_above()));
   weights_.assign(box.size(), 0.0);
+  knows_who_exists_ = find_tied_kinds(kinds, tied_);
+  if (!knows_who_exists_) tied_.clear();
+  is_tied_.assign(box.size(), 0);
+  for (TiedKinds const& tied : tied_)
+    for (std::size_t const a : tied.axes) is_tied_[a] = 1;
   auto const& roots = trees_.ensemble().roots;
   for (std::size_t t = 0; t < roots.size(); ++t) {
     nodes_.clear();
@@ -263,59 +269,93 @@ void AdditiveBounds::add_function(Axis const& axis) {
   }
 }
 
-double AdditiveBounds::count_above(double sign, double threshold) {
+SumList& AdditiveBounds::begin_list(std::size_t i) {
+  if (lists_.size() <= i) lists_.resize(i + 1);
+  SumList& list = lists_[i];
+  list.sums.clear();
+  list.groups.clear();
+  return list;
+}
+
+void AdditiveBounds::list_tied(TiedKinds const& tied, double sign, Asked asked,
+                               SumList& list) const {
+  std::size_t const width = tied.axes.size();
+  for (std::size_t i = 0; i < tied.groups.size(); ++i) {
+    std::uint64_t const there = tied.members[i] & asked.members;
+    if (asked.all ? there != asked.members : there == 0) continue;
+    double sum = 0.0;
+    for (std::size_t k = 0; k < width; ++k)
+      sum += functions_[tied.axes[k] + 1][static_cast<std::size_t>(tied.kinds[i * width + k])];
+    list.sums.push_back(sign * sum);
+    list.groups.push_back(tied.groups[i]);
+  }
+}
+
+AdditiveBounds::Counted AdditiveBounds::count_above(double sign, double threshold, Asked asked) {
   double need = threshold + 4.0 * kCountSlack * size_;
   double span = 0.0;
   double same = 1.0;  // groups that differ in nothing
+  double all = 1.0;
   std::size_t count = 0;
-  lists_.resize(kinds_->axes().size());
-  for (std::size_t a = 0; a < kinds_->axes().size(); ++a) {
-    auto const& kinds = kinds_->axes()[a];
-    auto const& function = functions_[a + 1];
-    if (kinds.kinds() == 1) {
-      need -= sign * function[0];
-      same *= kinds.sizes[0];
-      continue;
-    }
-    SumList& list = lists_[count++];
-    list.count = function.size();
-    list.sums.resize(function.size());
-    for (std::size_t k = 0; k < function.size(); ++k) list.sums[k] = sign * function[k];
-    list.groups.assign(kinds.sizes.begin(), kinds.sizes.end());
+  auto const end_list = [&](SumList& list) {
+    list.count = list.sums.size();
+    double const groups = std::accumulate(list.groups.begin(), list.groups.end(), 0.0);
+    all *= groups;
+    if (list.count == 0) return;
     auto const [least, most] = std::ranges::minmax(list.sums);
     list.least = least;
     list.most = most;
     need -= least;
     span += most - least;
+    if (list.count == 1) {
+      same *= groups;
+    } else {
+      ++count;
+    }
+  };
+  for (std::size_t a = 0; a < kinds_->axes().size(); ++a) {
+    if (is_tied_[a] != 0) continue;
+    auto const& kinds = kinds_->axes()[a];
+    SumList& list = begin_list(count);
+    for (double const value : functions_[a + 1]) list.sums.push_back(sign * value);
+    list.groups.assign(kinds.sizes.begin(), kinds.sizes.end());
+    end_list(list);
   }
+  for (TiedKinds const& tied : tied_) {
+    SumList& list = begin_list(count);
+    list_tied(tied, sign, asked, list);
+    end_list(list);
+  }
+  if (all == 0.0) return {};
+  if (need < 0.0) return {all, all};
+  if (count == 0 || !(need > kCountSlack * span && need < span)) return {all, 0.0};
   lists_.resize(count);
-  double const all = trees_.domain().groups(ranges_);
-  if (need < 0.0) return all;
-  if (count == 0 || !(need > kCountSlack * span && need < span)) return 0.0;
-  return at_least_without(all, same * counter_.count_short(lists_, need));
+  return {all, at_least_without(all, same * counter_.count_short(lists_, need))};
 }
 
 double AdditiveBounds::count_fair() {
+  Asked const any{low_bits(static_cast<int>(kinds_->variants().size())), false};
   auto const [least, most] = std::ranges::minmax(functions_[0]);
-  return count_above(1.0, units_.one_above() - constant_ - below_ - least) +
-         count_above(-1.0, constant_ + above_ + most - units_.zero_up_to());
+  return count_above(1.0, units_.one_above() - constant_ - below_ - least, any).above +
+         count_above(-1.0, constant_ + above_ + most - units_.zero_up_to(), any).above;
 }
 
 AdditiveBounds::Unfair AdditiveBounds::count_unfair() {
   auto const& of_variants = functions_[0];
   auto const [least, most] = std::ranges::minmax_element(of_variants);
-  auto const& lower = kinds_->variants()[static_cast<std::size_t>(least - of_variants.begin())];
-  auto const& upper = kinds_->variants()[static_cast<std::size_t>(most - of_variants.begin())];
+  auto const lower_kind = static_cast<std::size_t>(least - of_variants.begin());
+  auto const upper_kind = static_cast<std::size_t>(most - of_variants.begin());
   Unfair unfair;
-  for (int const one : upper) {
-    for (int const other : lower) {
+  for (int const one : kinds_->variants()[upper_kind]) {
+    for (int const other : kinds_->variants()[lower_kind]) {
       if (one != other && query_.compares(one, other)) unfair.pair = {one, other};
     }
   }
   if (unfair.pair.upper < 0) return unfair;
-  double const both = count_above(1.0, units_.one_above() - constant_ - below_ - *most) +
-                      count_above(-1.0, constant_ + above_ + *least - units_.zero_up_to());
-  unfair.groups = std::max(both - trees_.domain().groups(ranges_), 0.0);
+  Asked const both{std::uint64_t{1} << lower_kind | std::uint64_t{1} << upper_kind, true};
+  Counted const upper = count_above(1.0, units_.one_above() - constant_ - below_ - *most, both);
+  Counted const lower = count_above(-1.0, constant_ + above_ + *least - units_.zero_up_to(), both);
+  unfair.groups = std::max(upper.above + lower.above - upper.groups, 0.0);
   return unfair;
 }
 

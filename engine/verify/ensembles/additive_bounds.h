@@ -16,6 +16,7 @@
 #include "engine/verify/counting/sum_counter.h"
 #include "engine/verify/ensembles/box_kinds.h"
 #include "engine/verify/ensembles/leaf_units.h"
+#include "engine/verify/ensembles/tied_kinds.h"
 
 namespace fairlane {
 
@@ -27,8 +28,10 @@ class AdditiveBounds {
 
   /// Bounds the ensemble over a box. Returns false where it is none that it knows.
   bool find(BoxKinds const& kinds, TreeBounds const& bounds, std::span<AxisRange const> box);
-  /// After it: groups of the box all of whose members have the same label, at least; members that
-  /// do not exist count as others do.
+  /// After it: whether counts are of the groups that exist, instead of all.
+  bool knows_who_exists() const { return knows_who_exists_; }
+  /// Groups of the box that have members all of which have the same label, at least; where that is
+  /// not known, members that do not exist count as others do.
   double count_fair();
   /// Two members, and how many groups have them with different labels, at least.
   struct Unfair {
@@ -65,8 +68,21 @@ class AdditiveBounds {
   void add_function(Axis const& axis);
   /// What remains of a tree, at least and at most.
   void take_rest(double least, double most);
-  /// Groups where sign times the sum of the functions lies above `threshold`, at least.
-  double count_above(double sign, double threshold);
+  /// Groups that have some of `members`, or all of them.
+  struct Asked {
+    std::uint64_t members = 0;  // kinds of variants, a bit each
+    bool all = false;
+  };
+  /// Those of a box, and of them those where sign times the sum of the functions lies above
+  /// `threshold`, at least.
+  struct Counted {
+    double groups = 0.0;
+    double above = 0.0;
+  };
+  Counted count_above(double sign, double threshold, Asked asked);
+  /// The i-th of lists, which is made anew.
+  SumList& begin_list(std::size_t i);
+  void list_tied(TiedKinds const& tied, double sign, Asked asked, SumList& list) const;
 
   BoxTrees const& trees_;
   LeafUnits const& units_;
@@ -84,6 +100,9 @@ class AdditiveBounds {
   double above_ = 0.0;
   double size_ = 0.0;  // of what was added up
   std::vector<double> weights_;
+  std::vector<TiedKinds> tied_;
+  bool knows_who_exists_ = true;
+  std::vector<std::uint8_t> is_tied_;  // [axes]
   std::vector<SumList> lists_;
 
   // Of a tree.
