@@ -20,7 +20,7 @@ constexpr std::int64_t kDrawsForOne = 64;  // where few groups exist
 void GroupTeller::add(std::vector<std::int32_t> const& entries, GroupTally& tally) const {
   GroupBox point;
   for (std::int32_t const entry : entries) point.push_back({entry, entry});
-  if (existence_.possible(point, variants_).empty()) return;
+  if (domain_.excess(entries) > 0 || existence_.possible(point, variants_).empty()) return;
   ++tally.groups;
   tally.not_fair += groups_.are_fair(point, variants_, &existence_) ? 0 : 1;
 }

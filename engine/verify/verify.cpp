@@ -84,11 +84,10 @@ RegionRules region_rules(TestSubject const& subject, ProvableModel const& model,
       rules.limits.push_back(std::move(limit));
   }
   if (options.margin > 0.0) model.check_margin(subject);
-  bool const plain = rules.relaxed.empty() && rules.limits.empty() && options.margin == 0.0;
-  if (options.quantify > 0 && !plain) {
+  if (options.quantify > 0 && (!rules.relaxed.empty() || options.margin > 0.0)) {
     throw Error(ExitCode::kUsage,
-                "--quantify counts groups of a product of values; leave --relax, --where and "
-                "--margin out");
+                "--quantify counts groups by their own members alone, whose labels are certain; "
+                "leave --relax and --margin out");
   }
   if (!options.vnnlib.empty()) check_vnnlib(subject, rules);
   return rules;
@@ -113,11 +112,14 @@ ExistingGroups counted_groups(TestSubject const& subject, BoxDomain const& domai
   std::vector<std::string> names;
   for (int const a : existing.too_many())
     names.push_back(in_quotes(subject.domain().attributes[static_cast<std::size_t>(a)].name));
+  char const* const by = domain.constraints().empty() ? "--where"
+                         : domain.limited()           ? "constraints and --where"
+                                                      : "constraints";
   throw Error(ExitCode::kUnavailable,
-              fmt::format("{}: constraints tie {} together, of more combinations than the {} which "
-                          "`verify --quantify` keeps counts of; leave --quantify out, or name "
-                          "fewer attributes in constraints",
-                          escaped(subject.domain().source), fmt::join(names, ", "),
+              fmt::format("{}: by {}, {} depend on one another, in more combinations than the {} "
+                          "that `verify --quantify` keeps counts of; leave --quantify out, or name "
+                          "fewer attributes there",
+                          escaped(subject.domain().source), by, fmt::join(names, ", "),
                           ExistingGroups::kMostSums));
 }
 
@@ -288,7 +290,7 @@ void Verification::sample_groups(CertainShares& shares) {
       auto const size = static_cast<std::uint64_t>(domain_.axis(a).size());
       entries[a] = static_cast<std::int32_t>(words.w[0] * size >> 32);
     }
-    if (existence.members(entries, all).empty()) continue;
+    if (domain_.excess(entries) > 0 || existence.members(entries, all).empty()) continue;
     bool const unfair = groups.certain_pair(entries, all).has_value();
     ++shares.sampled;
     shares.unfair_samples += unfair ? 1 : 0;

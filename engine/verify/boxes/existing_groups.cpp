@@ -191,8 +191,8 @@ double ExistingGroups::one_of_tied(std::span<AxisRange const> box, int variant) 
 }
 
 double ExistingGroups::doubt(std::span<AxisRange const> box) const {
-  double const all = domain_.groups(box);
   double const tied = rest(box);
+  double const all = tied * sum(to_variants_, of_any_, box);
   double doubt = 0.0;
   for (Sums const& sums : of_one_) {
     double const there = tied * sum(to_variants_, sums, box);
@@ -203,7 +203,7 @@ double ExistingGroups::doubt(std::span<AxisRange const> box) const {
 
 std::optional<BoxCut> ExistingGroups::clearing_cut(std::span<AxisRange const> box) const {
   if (of_any_.empty()) return std::nullopt;
-  double const members = domain_.groups(box) * static_cast<double>(of_one_.size());
+  double const members = count(box) * static_cast<double>(of_one_.size());
   if (doubt(box) <= kMostDoubt * members) return std::nullopt;
   std::optional<BoxCut> best;
   double least = members;

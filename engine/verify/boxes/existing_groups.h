@@ -35,8 +35,8 @@ class ExistingGroups {
   double count_one(std::span<AxisRange const> box, int variant) const;
   /// At least so many groups of a box have both members; of two variants in all exactly so many.
   double count_both(std::span<AxisRange const> box, int one, int other) const;
-  /// Where to cut a box of which it is open who exists, so that that is least open of its parts;
-  /// nothing where it hardly is.
+  /// Where to cut a box whose groups do not have the same members, so that those of its parts most
+  /// nearly do; nothing where they nearly do already.
   std::optional<BoxCut> clearing_cut(std::span<AxisRange const> box) const;
 
  private:
@@ -71,8 +71,8 @@ class ExistingGroups {
   /// Groups of a box, of all that rules which speak of no attribute under test leave.
   double rest(std::span<AxisRange const> box) const;
   double one_of_tied(std::span<AxisRange const> box, int variant) const;
-  /// By how far it is open who exists in a box: members that do, or those that do not, whichever
-  /// are fewer; of variants that are the same to all rules those of one.
+  /// How many members a box's groups have that not all of them have, or do not have that others do,
+  /// whichever are fewer; of variants that are the same to all rules those of one.
   double doubt(std::span<AxisRange const> box) const;
 
   BoxDomain const& domain_;

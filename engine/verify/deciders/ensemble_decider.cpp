@@ -263,8 +263,7 @@ void EnsembleDecider::measure(ExistingGroups const& existing, std::span<OpenBox 
     }
     bool const additive = in_part && additive_.find(kinds_, bounds_, decision.box);
     choose_cut(additive ? additive_.weights() : weights(), decision);
-    if (!additive || !additive_.knows_who_exists())
-      decision.cut = existing.clearing_cut(decision.box).value_or(decision.cut);
+    decision.cut = existing.clearing_cut(decision.box).value_or(decision.cut);
     if (additive) {
       count_additive(existing, decision, certain[i]);
     } else if (in_part) {

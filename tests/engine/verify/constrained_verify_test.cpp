@@ -199,11 +199,12 @@ TEST(ConstrainedVerify, ACheckAcceptsNothingFalseUnderOtherConstraints) {
   EXPECT_GT(said_empty, 5);
 }
 
-// Shares are of the groups that exist: exact in the end, and never too great before.
+// Shares are of the groups that exist within the limits: exact in the end, and never too great
+// before.
 TEST(ConstrainedVerify, SharesAreOfTheGroupsThatExist) {
   int unfair = 0;
   int on_the_way = 0;
-  for (std::uint32_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint32_t seed = 1; seed <= 120; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     ConstrainedSubject constrained(seed);
     auto const subject = constrained.subject();
@@ -212,11 +213,20 @@ TEST(ConstrainedVerify, SharesAreOfTheGroupsThatExist) {
     options.cell_size = 0;
     options.quantify = seed % 3 == 0 ? 1 : 5000;
     if (seed % 7 == 0) options.semantics = PairSemantics::kAll;
+    SmallQuery query;
+    query.semantics = options.semantics;
+    if (seed % 4 == 1) {
+      int const free = constrained.free_attribute();
+      int const other = constrained.other_free_attribute();
+      options.where = {fmt::format("3 a{} + 2 a{} <= 5", free, other)};
+      query.keeps = [free, other](std::vector<std::int32_t> const& row) {
+        return 3 * row[static_cast<std::size_t>(free)] + 2 * row[static_cast<std::size_t>(other)] <=
+               5;
+      };
+    }
     constrained.verify();
     Json const summary = Json::parse(slurp(constrained.dir() + "/summary.json"));
     Json const& shares = summary.at("shares");
-    SmallQuery query;
-    query.semantics = options.semantics;
     Everybody everybody(*subject, query);
     Everybody::Groups const truth = everybody.count_groups();
     double const groups = shares.at("groups").get<double>();
@@ -230,8 +240,10 @@ TEST(ConstrainedVerify, SharesAreOfTheGroupsThatExist) {
     if (options.quantify < 5000) continue;
     EXPECT_NEAR(stated("unfair"), static_cast<double>(truth.unfair), kRounding);
     EXPECT_NEAR(stated("fair"), static_cast<double>(truth.all - truth.unfair), kRounding);
+    Checked const checked = Forgery(constrained.dir()).check(1);
+    EXPECT_TRUE(checked.accepted()) << checked.text();
   }
-  EXPECT_GT(unfair, 20);
+  EXPECT_GT(unfair, 40);
   EXPECT_GT(on_the_way, 0);
 }
 
@@ -255,17 +267,23 @@ TEST(ConstrainedVerify, StandsBesideAnotherOfTheSameConstraints) {
   expect_error(ExitCode::kUsage, {"--against", "constraints"}, [&] { verify(again, options); });
 }
 
-// What constraints tie together is counted one by one, and refused by name where it is too much.
+// What depends on one another is counted together, and refused by name where it is too much.
 TEST(ConstrainedVerify, SharesAreRefusedWhereTooMuchIsTiedTogether) {
   SmallShape shape;
-  shape.ranges = {3000, 2, 3, 2000};
+  shape.ranges = {6000, 2, 3, 4000};
   shape.selected = {1};
-  shape.constraints = "constraints:\n  - {sum: {a0: 1, a3: 1}, at_most: 3000}\n";
+  shape.constraints = "constraints:\n  - {sum: {a0: 1, a3: 1}, at_most: 6000}\n";
   TemporaryFolder const folder;
-  RunConfig const config = small_config(folder, shape);
+  RunConfig config = small_config(folder, shape);
   VerifyOptions options;
   options.quantify = 10;
-  expect_error(ExitCode::kUnavailable, {"domain.yaml", "'a0', 'a3'", "4194304", "--quantify"},
+  expect_error(ExitCode::kUnavailable,
+               {"domain.yaml: by constraints, 'a0', 'a3'", "16777216", "--quantify"},
+               [&] { verify(config, options); });
+  shape.constraints.clear();
+  config = small_config(folder, shape);
+  options.where = {"a0 + a3 <= 6000"};
+  expect_error(ExitCode::kUnavailable, {"by --where, 'a0', 'a3'"},
                [&] { verify(config, options); });
   EXPECT_FALSE(std::filesystem::exists(folder.file("out/summary.json")));
 }
