@@ -16,9 +16,10 @@ namespace fairlane {
 /// An ensemble over the domain of a random subject.
 class DecidedEnsemble {
  public:
-  DecidedEnsemble(std::uint32_t seed, RegionRules rules, double margin, int most_depth = 8)
+  DecidedEnsemble(std::uint32_t seed, RegionRules rules, double margin, int most_depth = 8,
+                  bool constrained = false)
       : random_(seed),
-        shape_(shape_of(seed)),
+        shape_(shape_of(seed, constrained)),
         subject_(shape_),
         scorer_(ensemble(seed, margin, most_depth), 1),
         view_(scored_view()),
@@ -39,7 +40,7 @@ class DecidedEnsemble {
   SubjectView const& view() const { return view_; }
   float threshold() const { return view_.threshold; }
 
-  /// Of every group of a box, what the scorer says of its members.
+  /// Of every group of a box that exists, what the scorer says of its members.
   struct Truth {
     std::int64_t groups = 0;
     std::int64_t unfair = 0;
@@ -49,8 +50,8 @@ class DecidedEnsemble {
     Truth truth;
     GroupPairs pairs(domain_, *backend_, query_, view_.outputs());
     each_point(box, [&](std::vector<std::int32_t> const& entries) {
-      ++truth.groups;
       bool const unfair = pairs.certain_pair(entries, query_.variants[0]).has_value();
+      truth.groups += pairs.anybody() ? 1 : 0;
       truth.unfair += unfair ? 1 : 0;
       truth.close += !unfair && pairs.within_margin() ? 1 : 0;
       return true;
@@ -75,8 +76,9 @@ class DecidedEnsemble {
   }
 
  private:
-  static RandomSubject::Shape shape_of(std::uint32_t seed) {
+  static RandomSubject::Shape shape_of(std::uint32_t seed, bool constrained) {
     RandomSubject::Shape shape;
+    shape.constrained = constrained;
     shape.attributes = 5;
     shape.counts = seed % 3 == 0 ? std::vector<int>{2, 2} : std::vector<int>{3};
     shape.range = 4;

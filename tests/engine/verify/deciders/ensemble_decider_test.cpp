@@ -56,7 +56,7 @@ TEST(EnsembleDecider, AgreesWithEvaluatingEveryGroup) {
     if (seed % 7 == 0) rules.limits.push_back({{0, 0, 0, 1, 1}, 1});
     double const margin = seed % 4 == 0 ? 0.2 : 0.0;
     SCOPED_TRACE("seed " + std::to_string(seed));
-    DecidedEnsemble ensemble(seed, rules, margin);
+    DecidedEnsemble ensemble(seed, rules, margin, 8, seed % 4 < 2);
     for (int i = 0; i < 6; ++i) {
       GroupBox const box =
           i == 0 ? ensemble.domain().whole() : ensemble.part(ensemble.domain().whole());
@@ -81,9 +81,12 @@ TEST(EnsembleDecider, AgreesWithEvaluatingEveryGroup) {
 }
 
 TEST(EnsembleDecider, CountsEveryGroup) {
-  for (std::uint32_t seed = 1; seed <= 60; ++seed) {
+  int by_kinds = 0;
+  for (std::uint32_t seed = 1; seed <= 3000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    DecidedEnsemble ensemble(seed, {}, 0.0);
+    RegionRules rules;
+    if (seed % 5 == 0) rules.limits.push_back({{0, 0, 0, 1, 1}, 1});
+    DecidedEnsemble ensemble(seed, rules, 0.0, 8, seed % 4 < 2);
     auto const truth = ensemble.truth(ensemble.domain().whole());
     EnsembleDecider decider(ensemble.domain(), ensemble.trees(), ensemble.backend(),
                             ensemble.query());
@@ -101,6 +104,7 @@ TEST(EnsembleDecider, CountsEveryGroup) {
         auto const known = ensemble.truth(boxes[i].box);
         ASSERT_LE(certain[i].unfair, static_cast<double>(known.unfair));
         ASSERT_LE(certain[i].fair, static_cast<double>(known.groups - known.unfair));
+        by_kinds += seed % 4 < 2 && decisions[i].verdict == BoxVerdict::kKinds ? 1 : 0;
       }
       queue.take(decisions, certain);
     }
@@ -108,6 +112,7 @@ TEST(EnsembleDecider, CountsEveryGroup) {
     EXPECT_EQ(shares.unfair, static_cast<double>(truth.unfair));
     EXPECT_EQ(shares.fair, static_cast<double>(truth.groups - truth.unfair));
   }
+  EXPECT_GT(by_kinds, 15);  // where some do not exist
 }
 
 }  // namespace

@@ -48,19 +48,23 @@ void count(DecidedEnsemble& ensemble, GroupBox const& box, Counts& counts) {
 }
 
 TEST(AdditiveBounds, CountNoneTooMany) {
-  Counts counts;
-  for (std::uint32_t seed = 1; seed <= 300; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    DecidedEnsemble ensemble(seed, {}, 0.0);
-    for (int i = 0; i < 4; ++i) {
-      count(ensemble, i == 0 ? ensemble.domain().whole() : ensemble.part(ensemble.domain().whole()),
-            counts);
-      if (HasFatalFailure()) return;
+  for (bool const constrained : {false, true}) {
+    Counts counts;
+    for (std::uint32_t seed = 1; seed <= 300; ++seed) {
+      SCOPED_TRACE("seed " + std::to_string(seed));
+      RegionRules rules;
+      if (constrained && seed % 3 == 0) rules.limits.push_back({{0, 0, 0, 1, 1}, 1});
+      DecidedEnsemble ensemble(seed, rules, 0.0, 8, constrained);
+      GroupBox const whole = ensemble.domain().whole();
+      for (int i = 0; i < 4; ++i) {
+        count(ensemble, i == 0 ? whole : ensemble.part(whole), counts);
+        if (HasFatalFailure()) return;
+      }
     }
+    EXPECT_GT(counts.boxes, 300);
+    EXPECT_GT(counts.fair, 0.4 * (counts.groups - counts.true_unfair));
+    EXPECT_GT(counts.unfair, 0.1 * counts.true_unfair);
   }
-  EXPECT_GT(counts.boxes, 300);
-  EXPECT_GT(counts.fair, 0.4 * (counts.groups - counts.true_unfair));
-  EXPECT_GT(counts.unfair, 0.1 * counts.true_unfair);
 }
 
 // Trees of one condition are such sums themselves: nothing remains of them.
@@ -68,7 +72,7 @@ TEST(AdditiveBounds, DecideTreesOfOneConditionAlmostWhole) {
   Counts counts;
   for (std::uint32_t seed = 1; seed <= 1500; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    DecidedEnsemble ensemble(seed, {}, 0.0, 1);
+    DecidedEnsemble ensemble(seed, {}, 0.0, 1, seed % 4 < 2);
     count(ensemble, ensemble.domain().whole(), counts);
     if (HasFatalFailure()) return;
   }

@@ -35,7 +35,9 @@ TEST(TreeTable, SaysOfEveryKindWhatTheScorerSays) {
   double in_doubt = 0.0;
   for (std::uint32_t seed = 1; seed <= 400; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    DecidedEnsemble ensemble(seed, {}, 0.0);
+    RegionRules rules;
+    if (seed % 5 == 0) rules.limits.push_back({{0, 0, 0, 1, 1}, 1});
+    DecidedEnsemble ensemble(seed, rules, 0.0, 8, seed % 4 < 2);
     auto const& variants = ensemble.query().variants[0];
     Tabulated of(ensemble);
     for (int i = 0; i < 4; ++i) {
