@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "kernels/core/bits.h"
 #include "models/trees/scorer.h"
 
 namespace fairlane {
@@ -14,12 +15,20 @@ namespace {
 constexpr double kExact = 0x1p53;   // groups, up to which doubles count
 constexpr double kRounding = 1e-5;  // more than a probability in float32 is off by
 
+bool looks_up(std::span<ConstraintView const> constraints) {
+  return std::ranges::any_of(constraints, [](ConstraintView const& constraint) {
+    return std::ranges::any_of(constraint.terms, [](TermView const& term) {
+      return term.kind == TermKind::kIndex || term.kind == TermKind::kLookUp;
+    });
+  });
+}
+
 }  // namespace
 
 KindedWalk::KindedWalk(WalkPlan const& plan, SubjectView const& view, RowDescriber& rows)
     : plan_(plan), rows_(rows), outputs_(view.outputs()), scores_(view.scores) {
   auto const* const scorer = dynamic_cast<TreeScorer const*>(view.scorer);
-  if (scorer == nullptr || !view.constraints.empty() || !(scorer->trees().divisor > 0.0) ||
+  if (scorer == nullptr || looks_up(view.constraints) || !(scorer->trees().divisor > 0.0) ||
       static_cast<double>(plan.groups()) > kExact)
     return;
   query_.threshold = outputs_ == 1 ? static_cast<double>(view.threshold) : 0.0;
@@ -29,6 +38,8 @@ KindedWalk::KindedWalk(WalkPlan const& plan, SubjectView const& view, RowDescrib
   domain_ = std::make_unique<BoxDomain>(view, plan.subject(), plan.lists());
   query_.variants.emplace_back(static_cast<std::size_t>(domain_->variants()));
   std::iota(query_.variants[0].begin(), query_.variants[0].end(), 0);
+  existing_ = std::make_unique<ExistingGroups>(*domain_, query_.variants[0]);
+  if (!existing_->too_many().empty()) return;
   trees_ = std::make_unique<BoxTrees>(*domain_, scorer->trees());
 }
 
@@ -68,16 +79,18 @@ bool KindCounter::count(std::span<AxisRange const> box, GroupCounts& counts) {
   auto const& variants = walk_.query().variants[0];
   bounds_.bound(box, variants);
   auto const layout = walk_.plan().counters();
-  auto const add_uniform = [&](std::uint64_t groups) {
-    for (int v = 0; v < layout.variants; ++v)
-      counts.counters[static_cast<std::size_t>(layout.positive(v))] += groups;
+  auto const add_positive = [&](int v, double members) {
+    counts.counters[static_cast<std::size_t>(layout.positive(v))] +=
+        static_cast<std::uint64_t>(members);
   };
   auto const all = static_cast<std::int64_t>(walk_.trees().domain().groups(box));
   std::uint64_t const labels =
       bounds_.labels(walk_.query().least_upper(), walk_.query().most_lower());
   if (bounds_.finite() && std::has_single_bit(labels)) {
     counts.groups += all;
-    if (labels != 1) add_uniform(static_cast<std::uint64_t>(all));
+    for (int v = 0; labels != 1 && v < layout.variants; ++v)
+      add_positive(v, walk_.existing().count_one(box, v));
+    add_missing(box, counts);
     return true;
   }
   kinds_.find(bounds_, box, variants);
@@ -85,35 +98,59 @@ bool KindCounter::count(std::span<AxisRange const> box, GroupCounts& counts) {
   mixed_of_kind_.resize(box.size());
   for (std::size_t a = 0; a < box.size(); ++a)
     mixed_of_kind_[a].assign(kinds_.axes()[a].kinds(), 0);
-  double positive = 0.0;
+  positive_.assign(kinds_.variants().size(), 0.0);
+  double positive = 0.0;  // with everybody
+  std::uint64_t const everybody = low_bits(static_cast<int>(positive_.size()));
   table_.each_kind(
-      [&](double groups, int label, std::uint64_t) { positive += label == 1 ? groups : 0.0; },
+      [&](double groups, int label, std::uint64_t members) {
+        if (label == 0) return;
+        if (members == everybody) {
+          positive += groups;
+        } else {
+          each_bit(members, [&](std::size_t k) { positive_[k] += groups; });
+        }
+      },
       [&](std::span<std::int32_t const> entries, double groups, std::size_t kind) {
         look_at(entries, kind);
         add_mixed(entries, static_cast<std::uint64_t>(groups), counts);
         return true;
       });
-  add_uniform(static_cast<std::uint64_t>(positive));
+  for (std::size_t k = 0; k < positive_.size(); ++k)
+    for (int const v : kinds_.variants()[k]) add_positive(v, positive + positive_[k]);
   add_lists(box, counts);
+  add_missing(box, counts);
   counts.groups += all;
   return true;
 }
 
+void KindCounter::add_missing(std::span<AxisRange const> box, GroupCounts& counts) const {
+  ExistingGroups const& existing = walk_.existing();
+  auto const layout = walk_.plan().counters();
+  double const all = walk_.trees().domain().groups(box);
+  auto const add = [&](int counter, double there) {
+    counts.counters[static_cast<std::size_t>(counter)] += static_cast<std::uint64_t>(all - there);
+  };
+  if (!existing.any_rules()) return;
+  add(CountLayout::kUnknown, existing.count(box));
+  for (int v = 0; v < layout.variants; ++v) add(layout.undefined(v), existing.count_one(box, v));
+}
+
 void KindCounter::look_at(std::span<std::int32_t const> entries, std::size_t kind) {
-  members_.labels.resize(walk_.query().variants[0].size());
-  if (!labels_by_sums(kind) || !bin_by_sums(kind)) evaluate(entries);
+  members_.labels.assign(walk_.query().variants[0].size(), kNobody);
+  if (!labels_by_sums(kind) || !bin_by_sums(kind)) evaluate(entries, kind);
 }
 
 bool KindCounter::labels_by_sums(std::size_t kind) {
   LeafUnits const& units = walk_.units();
-  for (std::size_t k = 0; k < kinds_.variants().size(); ++k) {
+  bool known = true;
+  each_bit(table_.members(kind), [&](std::size_t k) {
     std::int32_t const sum = table_.sum(kind, k);
     bool const is_one = sum > units.one_above();
-    if (!is_one && sum > units.zero_up_to()) return false;
+    known = known && (is_one || sum <= units.zero_up_to());
     for (int const v : kinds_.variants()[k])
       members_.labels[static_cast<std::size_t>(v)] = is_one ? 1 : 0;
-  }
-  return true;
+  });
+  return known;
 }
 
 double KindCounter::probability(std::int32_t sum) const {
@@ -131,17 +168,21 @@ bool KindCounter::bin_by_sums(std::size_t kind) {
   return true;
 }
 
-void KindCounter::evaluate(std::span<std::int32_t const> entries) {
+void KindCounter::evaluate(std::span<std::int32_t const> entries, std::size_t kind) {
   BoxDomain const& domain = walk_.trees().domain();
-  std::size_t const variants = members_.labels.size();
   std::size_t const width = domain.attributes();
-  rows_.resize(variants * width);
-  for (std::size_t v = 0; v < variants; ++v)
-    domain.row(entries, static_cast<int>(v), &rows_[v * width]);
-  described_.resize(variants);
-  walk_.rows().describe(rows_.data(), variants, described_.data());
-  for (std::size_t v = 0; v < variants; ++v)
-    members_.labels[v] = static_cast<std::uint8_t>(described_[v].label);
+  row_of_.clear();
+  each_bit(table_.members(kind), [&](std::size_t k) {
+    row_of_.insert(row_of_.end(), kinds_.variants()[k].begin(), kinds_.variants()[k].end());
+  });
+  rows_.resize(row_of_.size() * width);
+  for (std::size_t i = 0; i < row_of_.size(); ++i)
+    domain.row(entries, row_of_[i], &rows_[i * width]);
+  described_.resize(row_of_.size());
+  walk_.rows().describe(rows_.data(), row_of_.size(), described_.data());
+  for (std::size_t i = 0; i < row_of_.size(); ++i)
+    members_.labels[static_cast<std::size_t>(row_of_[i])] =
+        static_cast<std::int8_t>(described_[i].label);
   float const bin = described_[0].severity * static_cast<float>(kSeverityBins);
   members_.bin = static_cast<int>(std::min(bin, static_cast<float>(kSeverityBins - 1)));
 }
@@ -155,23 +196,29 @@ void KindCounter::add_mixed(std::span<std::int32_t const> entries, std::uint64_t
   };
   auto const label = [&](int v) { return members_.labels[static_cast<std::size_t>(v)]; };
   int ones = 0;
+  int members = 0;
   for (int v = 0; v < layout.variants; ++v) {
-    ones += label(v);
+    ones += label(v) == 1 ? 1 : 0;
+    members += label(v) != kNobody ? 1 : 0;
     if (label(v) == 1) add(layout.positive(v), groups);
   }
-  if (ones == 0 || ones == layout.variants) return;  // it was in doubt
+  if (ones == 0 || ones == members) return;  // it was in doubt
   add(CountLayout::kGroups, groups);
-  add(CountLayout::kInstances, groups * static_cast<std::uint64_t>(layout.variants));
+  add(CountLayout::kInstances, groups * static_cast<std::uint64_t>(members));
   add(layout.severity(members_.bin), groups);
   for (int i = 0; i < walk.subsets; ++i) {
     WalkSubset const& subset = walk.subset[i];
     for (int c = 0; c < subset.classes; ++c) {
       int const* const member = subset.member + static_cast<long>(c) * subset.class_size;
+      int ones_in_class = 0;
       int in_class = 0;
-      for (int k = 0; k < subset.class_size; ++k) in_class += label(member[k]);
-      if (in_class == 0 || in_class == subset.class_size) continue;
+      for (int k = 0; k < subset.class_size; ++k) {
+        ones_in_class += label(member[k]) == 1 ? 1 : 0;
+        in_class += label(member[k]) != kNobody ? 1 : 0;
+      }
+      if (ones_in_class == 0 || ones_in_class == in_class) continue;
       add(layout.subset(i), groups);
-      add(layout.subset(i) + 1, groups * static_cast<std::uint64_t>(subset.class_size));
+      add(layout.subset(i) + 1, groups * static_cast<std::uint64_t>(in_class));
     }
   }
   for (int v = 0; layout.pairs && v < layout.variants; ++v) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/count/group_counts.h"
+#include "engine/verify/boxes/existing_groups.h"
 #include "engine/verify/ensembles/tree_table.h"
 #include "kernels/row_describer.h"
 
@@ -17,13 +18,14 @@ class KindedWalk {
  public:
   /// plan, view, rows  of the same subject; outlive it
   KindedWalk(WalkPlan const& plan, SubjectView const& view, RowDescriber& rows);
-  /// Whether groups may be counted so: an ensemble of two labels, all of whose members exist.
+  /// Whether groups may be counted so: an ensemble of two labels, and who exists can be counted.
   bool usable() const { return trees_ != nullptr; }
 
   WalkPlan const& plan() const { return plan_; }
   BoxTrees const& trees() const { return *trees_; }
   LeafUnits const& units() const { return *units_; }
   VerifyQuery const& query() const { return query_; }
+  ExistingGroups const& existing() const { return *existing_; }
   RowDescriber& rows() const { return rows_; }
   int outputs() const { return outputs_; }
   ScoreKind scores() const { return scores_; }
@@ -35,6 +37,7 @@ class KindedWalk {
   ScoreKind scores_;
   VerifyQuery query_;
   std::unique_ptr<BoxDomain> domain_;
+  std::unique_ptr<ExistingGroups> existing_;
   std::unique_ptr<BoxTrees> trees_;
   std::unique_ptr<LeafUnits> units_;
 };
@@ -51,17 +54,20 @@ class KindCounter {
 
  private:
   /// What a kind's members are.
-  /// labels  [variants] 0 or 1
+  /// labels  [variants] 0 or 1, or kNobody
   /// bin     of their severity
   struct Members {
-    std::vector<std::uint8_t> labels;
+    std::vector<std::int8_t> labels;
     int bin = 0;
   };
+  static constexpr std::int8_t kNobody = -1;
   /// Of a kind of the table. Groups of a kind are alike: one is evaluated where that is in doubt.
   void look_at(std::span<std::int32_t const> entries, std::size_t kind);
   bool labels_by_sums(std::size_t kind);
   bool bin_by_sums(std::size_t kind);
-  void evaluate(std::span<std::int32_t const> entries);
+  void evaluate(std::span<std::int32_t const> entries, std::size_t kind);
+  /// Counts the members that do not exist, of a box.
+  void add_missing(std::span<AxisRange const> box, GroupCounts& counts) const;
   /// Adds so many groups of the kind that was looked at.
   void add_mixed(std::span<std::int32_t const> entries, std::uint64_t groups, GroupCounts& counts);
   void add_lists(std::span<AxisRange const> box, GroupCounts& counts) const;
@@ -76,7 +82,9 @@ class KindCounter {
   double bin_margin_ = 0.0;  // by which a severity is off, in bins
   Members members_;
   std::vector<std::int32_t> rows_;
+  std::vector<int> row_of_;  // [rows] variant
   std::vector<Description> described_;
+  std::vector<double> positive_;  // [kinds of variants] members with label 1 in fair groups
   std::vector<std::vector<std::uint64_t>> mixed_of_kind_;  // [lists][kinds] groups
 };
 

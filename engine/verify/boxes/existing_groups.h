@@ -29,6 +29,8 @@ class ExistingGroups {
   /// Attributes, not under test, that rules tie together and that have too many combinations: then
   /// all counts are 0. Empty: none have.
   std::vector<int> const& too_many() const { return too_many_; }
+  /// Whether there are constraints or limits: otherwise everybody exists.
+  bool any_rules() const { return !rules_.empty(); }
   /// Groups of a box of which some member exists.
   double count(std::span<AxisRange const> box) const;
   /// Groups of a box of which that variant's member exists.
