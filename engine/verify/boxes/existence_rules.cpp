@@ -61,6 +61,13 @@ ExistenceRule rule_of(ConstraintView const& constraint, BoxDomain const& domain)
   return rule;
 }
 
+bool share_something(ExistenceRule const& one, ExistenceRule const& other) {
+  if (one.speaks_of_variants() && other.speaks_of_variants()) return true;
+  for (std::size_t a = 0; a < one.of_axis.size(); ++a)
+    if (one.speaks_of(a) && other.speaks_of(a)) return true;
+  return false;
+}
+
 }  // namespace
 
 bool ExistenceRule::is_open(std::span<AxisRange const> box, std::span<int const> variants) const {
@@ -105,7 +112,29 @@ std::vector<ExistenceRule> existence_rules(BoxDomain const& domain) {
     for (std::vector<std::int64_t> const& added : limit.sums) put_axis(added, rule);
     rules.push_back(std::move(rule));
   }
+  std::erase_if(rules, [&](ExistenceRule& rule) {
+    bool const any_axis = std::ranges::any_of(
+        rule.of_axis, [](AddedRuns const& runs) { return !runs.starts.empty(); });
+    if (any_axis || rule.speaks_of_variants()) return false;
+    rule.of_variant.assign(static_cast<std::size_t>(domain.variants()), 0);
+    return rule.allows(rule.constant);
+  });
   return rules;
+}
+
+std::vector<RuleSet> tied_rules(RuleSet const& rules) {
+  std::vector<RuleSet> sets;
+  for (ExistenceRule const* rule : rules) {
+    RuleSet joined = {rule};
+    std::erase_if(sets, [&](RuleSet const& set) {
+      bool const shares = std::ranges::any_of(
+          set, [rule](ExistenceRule const* other) { return share_something(*rule, *other); });
+      if (shares) joined.insert(joined.end(), set.begin(), set.end());
+      return shares;
+    });
+    sets.push_back(std::move(joined));
+  }
+  return sets;
 }
 
 }  // namespace fairlane

@@ -37,6 +37,7 @@ struct ExistenceRule {
   std::int64_t bound = 0;
   std::span<std::uint32_t const> set = {};
 
+  bool speaks_of_variants() const { return !of_variant.empty(); }
   bool speaks_of(std::size_t axis) const { return !of_axis[axis].starts.empty(); }
   std::int64_t added(std::size_t axis, std::int32_t entry) const {
     AddedRuns const& runs = of_axis[axis];
@@ -58,7 +59,12 @@ struct ExistenceRule {
   }
 };
 
-/// Those of a domain, which is not relaxed and whose constraints look nothing up.
+/// Those of a domain, which is not relaxed and whose constraints look nothing up, less such as
+/// exclude nobody. One that excludes everybody speaks of variants.
 std::vector<ExistenceRule> existence_rules(BoxDomain const& domain);
+
+using RuleSet = std::vector<ExistenceRule const*>;
+/// Rules in sets, of which no two speak of the same axis and one at most of variants.
+std::vector<RuleSet> tied_rules(RuleSet const& rules);
 
 }  // namespace fairlane

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace fairlane {
 
@@ -52,29 +51,6 @@ bool ExistingGroups::Tied::allows(std::span<std::int32_t const> entries, int var
 }
 
 bool ExistingGroups::find_tied() {
-  // Axes by the one that stands for all that are tied to it; behind them those under test, to which
-  // is tied what speaks of no axis.
-  std::size_t const under_test = domain_.axes();
-  std::vector<std::size_t> of(under_test + 1);
-  std::iota(of.begin(), of.end(), std::size_t{0});
-  auto const first_of = [&](ExistenceRule const& rule) {
-    std::size_t a = 0;
-    while (a < under_test && !rule.speaks_of(a)) ++a;
-    return a;
-  };
-  for (ExistenceRule const& rule : rules_) {
-    std::size_t const first = of[first_of(rule)];
-    auto const join = [&](std::size_t axis) {
-      std::size_t const joined = of[axis];
-      for (std::size_t& other : of) other = other == joined ? first : other;
-    };
-    for (std::size_t a = 0; a < under_test; ++a) {
-      if (!rule.speaks_of(a)) continue;
-      free_[a] = 0;
-      join(a);
-    }
-    if (!rule.of_variant.empty()) join(under_test);
-  }
   std::vector<std::vector<std::int64_t>> added;  // of variants that differ
   for (int v = 0; v < domain_.variants(); ++v) {
     std::vector<std::int64_t> by;
@@ -84,15 +60,16 @@ bool ExistingGroups::find_tied() {
     alike_.push_back(at);
   }
   of_one_.resize(added.size());
-  for (std::size_t stands = 0; stands <= under_test; ++stands) {
-    bool const with_variants = of[under_test] == stands;
+  RuleSet all;
+  for (ExistenceRule const& rule : rules_) all.push_back(&rule);
+  for (RuleSet const& set : tied_rules(all)) {
     Tied tied;
-    for (ExistenceRule const& rule : rules_)
-      if (of[first_of(rule)] == stands) tied.rules.push_back(&rule);
-    std::size_t const most =
-        static_cast<std::size_t>(kMostSums) / (with_variants ? 1 + added.size() : 1);
-    for (std::size_t a = 0; a < under_test; ++a) {
-      if (of[a] != stands || free_[a] != 0) continue;
+    tied.rules = set;
+    bool const with_variants = std::ranges::any_of(set, &ExistenceRule::speaks_of_variants);
+    auto const most = static_cast<std::size_t>(kMostSums) / (with_variants ? 1 + added.size() : 1);
+    for (std::size_t a = 0; a < domain_.axes(); ++a) {
+      if (std::ranges::none_of(set, [a](auto const* rule) { return rule->speaks_of(a); })) continue;
+      free_[a] = 0;
       tied.add_axis(a, static_cast<std::int32_t>(domain_.axis(a).size()));
       if (tied.sums <= most) continue;
       for (std::size_t const one : tied.axes)
@@ -102,7 +79,7 @@ bool ExistingGroups::find_tied() {
     }
     if (with_variants) {
       to_variants_ = std::move(tied);
-    } else if (!tied.axes.empty()) {
+    } else {
       tied_.push_back(std::move(tied));
     }
   }

@@ -50,7 +50,7 @@ class ExistingGroups {
     std::vector<std::vector<std::int32_t>> starts;
     std::vector<std::size_t> strides;
     std::size_t sums = 1;
-    std::vector<ExistenceRule const*> rules;
+    RuleSet rules;
 
     void add_axis(std::size_t axis, std::int32_t entries);
     /// The run of the i-th axis that an entry lies in.

@@ -41,7 +41,7 @@ class BoxKinds {
   /// Kinds of groups.
   double groups() const;
   /// Rules that may exclude some member of the box.
-  std::vector<ExistenceRule const*> const& open_rules() const { return open_rules_; }
+  RuleSet const& open_rules() const { return open_rules_; }
   /// Kinds of variants with which a group has members, a bit each: of at most 64.
   std::uint64_t members(std::span<std::int32_t const> entries) const;
   /// Whether a kind of an open condition's axis, or of variants, meets it.
@@ -61,7 +61,7 @@ class BoxKinds {
 
   BoxTrees const& trees_;
   std::vector<ExistenceRule> const rules_;
-  std::vector<ExistenceRule const*> open_rules_;
+  RuleSet open_rules_;
   std::vector<Axis> axes_;
   std::vector<Variants> variants_;
   std::vector<std::int32_t> of_variants_;  // open conditions

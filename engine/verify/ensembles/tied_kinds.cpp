@@ -1,7 +1,6 @@
 #include "engine/verify/ensembles/tied_kinds.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "kernels/core/bits.h"
 
@@ -10,11 +9,11 @@ namespace {
 
 constexpr double kMostCombinations = 0x1p14;
 
-/// Rules that speak of axes in common, or of variants.
+/// Finds what a set of rules ties together.
 class Ties {
  public:
-  Ties(BoxKinds const& kinds, std::vector<ExistenceRule const*> rules, TiedKinds& tied)
-      : kinds_(kinds), rules_(std::move(rules)), tied_(tied), sums_(rules_.size()) {
+  Ties(BoxKinds const& kinds, RuleSet const& rules, TiedKinds& tied)
+      : kinds_(kinds), rules_(rules), tied_(tied), sums_(rules_.size()) {
     tied_ = {};
     for (std::size_t a = 0; a < kinds_.axes().size(); ++a) {
       if (std::ranges::any_of(rules_, [a](auto const* rule) { return rule->speaks_of(a); }))
@@ -58,7 +57,7 @@ class Ties {
     std::uint64_t members = low_bits(static_cast<int>(variants.size()));
     for (std::size_t r = 0; r < rules_.size(); ++r) {
       ExistenceRule const& rule = *rules_[r];
-      if (rule.of_variant.empty()) {
+      if (!rule.speaks_of_variants()) {
         if (!rule.allows(sums_[r])) return 0;
         continue;
       }
@@ -70,35 +69,17 @@ class Ties {
   }
 
   BoxKinds const& kinds_;
-  std::vector<ExistenceRule const*> rules_;
+  RuleSet const& rules_;
   TiedKinds& tied_;
   std::vector<std::int64_t> sums_;  // [rules] of the kinds so far
   std::vector<std::int32_t> place_;
 };
 
-bool share_something(ExistenceRule const& one, ExistenceRule const& other) {
-  if (!one.of_variant.empty() && !other.of_variant.empty()) return true;
-  for (std::size_t a = 0; a < one.of_axis.size(); ++a)
-    if (one.speaks_of(a) && other.speaks_of(a)) return true;
-  return false;
-}
-
 }  // namespace
 
 bool find_tied_kinds(BoxKinds const& kinds, std::vector<TiedKinds>& tied) {
   tied.clear();
-  std::vector<std::vector<ExistenceRule const*>> sets;
-  for (ExistenceRule const* rule : kinds.open_rules()) {
-    std::vector<ExistenceRule const*> joined = {rule};
-    std::erase_if(sets, [&](std::vector<ExistenceRule const*> const& set) {
-      bool const shares = std::ranges::any_of(
-          set, [&](ExistenceRule const* other) { return share_something(*rule, *other); });
-      if (shares) joined.insert(joined.end(), set.begin(), set.end());
-      return shares;
-    });
-    sets.push_back(std::move(joined));
-  }
-  return std::ranges::all_of(sets, [&](std::vector<ExistenceRule const*> const& set) {
+  return std::ranges::all_of(tied_rules(kinds.open_rules()), [&](RuleSet const& set) {
     return Ties(kinds, set, tied.emplace_back()).find();
   });
 }
