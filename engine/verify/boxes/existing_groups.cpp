@@ -1,7 +1,6 @@
 #include "engine/verify/boxes/existing_groups.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace fairlane {
 
@@ -114,10 +113,6 @@ ExistingGroups::Sums ExistingGroups::sums_of(Tied const& tied, Counts const& cou
   return sums;
 }
 
-double ExistingGroups::sum(Tied const& tied, Sums const& sums, std::span<AxisRange const> box) {
-  return std::nearbyint(sum_from(tied, sums, box, 0, 0));
-}
-
 double ExistingGroups::sum_from(Tied const& tied, Sums const& sums, std::span<AxisRange const> box,
                                 std::size_t i, std::size_t at) {
   if (i == tied.axes.size()) return sums[at];
@@ -127,9 +122,9 @@ double ExistingGroups::sum_from(Tied const& tied, Sums const& sums, std::span<Ax
     std::size_t const here = at + run * tied.strides[i];
     double const whole = sum_from(tied, sums, box, i + 1, here);
     if (entry == start) return whole;
-    double const part = static_cast<double>(entry - start) / (tied.starts[i][run + 1] - start);
+    // Every entry of a run has as many: what is divided is a whole number of times as much.
     double const next = sum_from(tied, sums, box, i + 1, here + tied.strides[i]);
-    return whole + part * (next - whole);
+    return whole + (next - whole) / (tied.starts[i][run + 1] - start) * (entry - start);
   };
   AxisRange const& range = box[tied.axes[i]];
   return below(range.last + 1) - below(range.first);

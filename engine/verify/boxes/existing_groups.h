@@ -15,7 +15,8 @@
 
 namespace fairlane {
 
-/// Exact counts of a whole region's boxes, up to the rounding of doubles. Any thread.
+/// Exact counts of a whole region's boxes up to 2^53, beyond that up to the rounding of doubles. Any
+/// thread.
 class ExistingGroups {
  public:
   /// Sums that may be kept of axes that rules tie together.
@@ -66,7 +67,9 @@ class ExistingGroups {
   bool find_tied();
   template <class Counts>
   Sums sums_of(Tied const& tied, Counts const& counts) const;
-  static double sum(Tied const& tied, Sums const& sums, std::span<AxisRange const> box);
+  static double sum(Tied const& tied, Sums const& sums, std::span<AxisRange const> box) {
+    return sum_from(tied, sums, box, 0, 0);
+  }
   /// Of a box of axes from the i-th on, and of the given runs of those before.
   static double sum_from(Tied const& tied, Sums const& sums, std::span<AxisRange const> box,
                          std::size_t i, std::size_t at);

@@ -68,7 +68,7 @@ TEST(BoxExistence, NarrowingABoxLeavesOutNobody) {
   EXPECT_GT(emptied, 100);
 }
 
-// Of any box, it counts what the words let exist.
+// Of any box, it counts what the words let exist within the limits.
 TEST(ExistingGroups, AreThoseOfTheWords) {
   for (std::uint32_t seed = 1; seed <= 150; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -76,7 +76,15 @@ TEST(ExistingGroups, AreThoseOfTheWords) {
     auto const subject = constrained.subject();
     if (!subject) continue;
     PackedSubject const packed(subject->view(), 16);
-    BoxDomain const domain(subject->view(), packed, region_lists(*subject, {}));
+    RegionRules rules;
+    if (seed % 3 == 0) {
+      LinearLimit& limit = rules.limits.emplace_back();
+      limit.coefficients.assign(subject->domain().attributes.size(), 0);
+      limit.coefficients[static_cast<std::size_t>(constrained.free_attribute())] = 2;
+      limit.coefficients[static_cast<std::size_t>(constrained.other_free_attribute())] = -1;
+      limit.most = 2;
+    }
+    BoxDomain const domain(subject->view(), packed, region_lists(*subject, {}), rules);
     std::vector<int> variants;
     for (int v = 0; v < domain.variants(); ++v) variants.push_back(v);
     ExistingGroups const existing(domain, variants);
@@ -91,17 +99,22 @@ TEST(ExistingGroups, AreThoseOfTheWords) {
       }
       double some = 0.0;
       double both = 0.0;
+      std::vector<double> one(variants.size());
       each_point(std::span<AxisRange const>(box), [&](std::vector<std::int32_t> const& entries) {
         std::vector<bool> there;
         for (int const v : variants) {
           domain.row(entries, v, row.data());
-          there.push_back(satisfies(subject->domain().constraints, row.data()));
+          bool const within = domain.excess(entries) == 0;
+          there.push_back(within && satisfies(subject->domain().constraints, row.data()));
+          one[static_cast<std::size_t>(v)] += there.back() ? 1.0 : 0.0;
         }
         some += std::ranges::count(there, true) > 0 ? 1.0 : 0.0;
         both += there[0] && there[1] ? 1.0 : 0.0;
         return true;
       });
       EXPECT_EQ(existing.count(box), some);
+      for (int const v : variants)
+        EXPECT_EQ(existing.count_one(box, v), one[static_cast<std::size_t>(v)]);
       EXPECT_LE(existing.count_both(box, 0, 1), both);
       if (variants.size() == 2) {
         EXPECT_EQ(existing.count_both(box, 0, 1), both);
