@@ -11,7 +11,7 @@
 namespace fairlane {
 
 /// groups      evaluated or skipped
-/// skipped     of them, those whose inputs are proven to have one label
+/// skipped     of them, those whose inputs are proven to have one label, or not to exist
 /// counters    [CountLayout::size] what the kernels count
 /// list_groups [lists][size] discriminatory groups with that entry of a value list
 struct GroupCounts {

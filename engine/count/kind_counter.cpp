@@ -12,35 +12,22 @@
 namespace fairlane {
 namespace {
 
-constexpr double kExact = 0x1p53;   // groups, up to which doubles count
 constexpr double kRounding = 1e-5;  // more than a probability in float32 is off by
-
-bool looks_up(std::span<ConstraintView const> constraints) {
-  return std::ranges::any_of(constraints, [](ConstraintView const& constraint) {
-    return std::ranges::any_of(constraint.terms, [](TermView const& term) {
-      return term.kind == TermKind::kIndex || term.kind == TermKind::kLookUp;
-    });
-  });
-}
 
 }  // namespace
 
-KindedWalk::KindedWalk(WalkPlan const& plan, SubjectView const& view, RowDescriber& rows)
-    : plan_(plan), rows_(rows), outputs_(view.outputs()), scores_(view.scores) {
+KindedWalk::KindedWalk(WalkPlan const& plan, WalkDomain const& domain, SubjectView const& view,
+                       RowDescriber& rows)
+    : plan_(plan), domain_(domain), rows_(rows), outputs_(view.outputs()), scores_(view.scores) {
   auto const* const scorer = dynamic_cast<TreeScorer const*>(view.scorer);
-  if (scorer == nullptr || looks_up(view.constraints) || !(scorer->trees().divisor > 0.0) ||
-      static_cast<double>(plan.groups()) > kExact)
-    return;
+  if (scorer == nullptr || !domain.knows_who_exists() || !(scorer->trees().divisor > 0.0)) return;
   query_.threshold = outputs_ == 1 ? static_cast<double>(view.threshold) : 0.0;
   query_.compares = [](int one, int other) { return one != other; };
   units_ = std::make_unique<LeafUnits>(scorer->trees(), query_.threshold);
   if (!units_->usable()) return;
-  domain_ = std::make_unique<BoxDomain>(view, plan.subject(), plan.lists());
-  query_.variants.emplace_back(static_cast<std::size_t>(domain_->variants()));
+  query_.variants.emplace_back(static_cast<std::size_t>(domain.get().variants()));
   std::iota(query_.variants[0].begin(), query_.variants[0].end(), 0);
-  existing_ = std::make_unique<ExistingGroups>(*domain_, query_.variants[0]);
-  if (!existing_->too_many().empty()) return;
-  trees_ = std::make_unique<BoxTrees>(*domain_, scorer->trees());
+  trees_ = std::make_unique<BoxTrees>(domain.get(), scorer->trees());
 }
 
 KindCounter::KindCounter(KindedWalk const& walk)
@@ -89,8 +76,8 @@ bool KindCounter::count(std::span<AxisRange const> box, GroupCounts& counts) {
   if (bounds_.finite() && std::has_single_bit(labels)) {
     counts.groups += all;
     for (int v = 0; labels != 1 && v < layout.variants; ++v)
-      add_positive(v, walk_.existing().count_one(box, v));
-    add_missing(box, counts);
+      add_positive(v, walk_.domain().existing().count_one(box, v));
+    walk_.domain().add_missing(box, counts);
     return true;
   }
   kinds_.find(bounds_, box, variants);
@@ -118,21 +105,9 @@ bool KindCounter::count(std::span<AxisRange const> box, GroupCounts& counts) {
   for (std::size_t k = 0; k < positive_.size(); ++k)
     for (int const v : kinds_.variants()[k]) add_positive(v, positive + positive_[k]);
   add_lists(box, counts);
-  add_missing(box, counts);
+  walk_.domain().add_missing(box, counts);
   counts.groups += all;
   return true;
-}
-
-void KindCounter::add_missing(std::span<AxisRange const> box, GroupCounts& counts) const {
-  ExistingGroups const& existing = walk_.existing();
-  auto const layout = walk_.plan().counters();
-  double const all = walk_.trees().domain().groups(box);
-  auto const add = [&](int counter, double there) {
-    counts.counters[static_cast<std::size_t>(counter)] += static_cast<std::uint64_t>(all - there);
-  };
-  if (!existing.any_rules()) return;
-  add(CountLayout::kUnknown, existing.count(box));
-  for (int v = 0; v < layout.variants; ++v) add(layout.undefined(v), existing.count_one(box, v));
 }
 
 void KindCounter::look_at(std::span<std::int32_t const> entries, std::size_t kind) {

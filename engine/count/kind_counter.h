@@ -6,8 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/count/group_counts.h"
-#include "engine/verify/boxes/existing_groups.h"
+#include "engine/count/walk_domain.h"
 #include "engine/verify/ensembles/tree_table.h"
 #include "kernels/row_describer.h"
 
@@ -16,28 +15,28 @@ namespace fairlane {
 /// What the counters of all threads share: an ensemble over the groups of a walk.
 class KindedWalk {
  public:
-  /// plan, view, rows  of the same subject; outlive it
-  KindedWalk(WalkPlan const& plan, SubjectView const& view, RowDescriber& rows);
-  /// Whether groups may be counted so: an ensemble of two labels, and who exists can be counted.
+  /// All of the same subject; outlive it.
+  KindedWalk(WalkPlan const& plan, WalkDomain const& domain, SubjectView const& view,
+             RowDescriber& rows);
+  /// Whether groups may be counted so: an ensemble of two labels, and it is known who exists.
   bool usable() const { return trees_ != nullptr; }
 
   WalkPlan const& plan() const { return plan_; }
   BoxTrees const& trees() const { return *trees_; }
   LeafUnits const& units() const { return *units_; }
   VerifyQuery const& query() const { return query_; }
-  ExistingGroups const& existing() const { return *existing_; }
+  WalkDomain const& domain() const { return domain_; }
   RowDescriber& rows() const { return rows_; }
   int outputs() const { return outputs_; }
   ScoreKind scores() const { return scores_; }
 
  private:
   WalkPlan const& plan_;
+  WalkDomain const& domain_;
   RowDescriber& rows_;
   int outputs_;
   ScoreKind scores_;
   VerifyQuery query_;
-  std::unique_ptr<BoxDomain> domain_;
-  std::unique_ptr<ExistingGroups> existing_;
   std::unique_ptr<BoxTrees> trees_;
   std::unique_ptr<LeafUnits> units_;
 };
@@ -66,8 +65,6 @@ class KindCounter {
   bool labels_by_sums(std::size_t kind);
   bool bin_by_sums(std::size_t kind);
   void evaluate(std::span<std::int32_t const> entries, std::size_t kind);
-  /// Counts the members that do not exist, of a box.
-  void add_missing(std::span<AxisRange const> box, GroupCounts& counts) const;
   /// Adds so many groups of the kind that was looked at.
   void add_mixed(std::span<std::int32_t const> entries, std::uint64_t groups, GroupCounts& counts);
   void add_lists(std::span<AxisRange const> box, GroupCounts& counts) const;

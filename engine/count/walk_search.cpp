@@ -30,6 +30,7 @@ constexpr double kLongestPilot = 2.0;
 constexpr double kRecallSeconds =
     30.0;  // in which ranks that were asked to stop say what they have
 constexpr std::chrono::milliseconds kIdle{1};
+constexpr std::int64_t kLeastPieces = 64;      // of a chunk, down to which nobody is looked for
 constexpr Walker::Look kThorough = {true, 2};  // where everything is tried
 
 /// "3.2 s", "12 min", "5.1 h", "12 days", "340 years".
@@ -65,7 +66,8 @@ class WalkSearch : private JobTask {
         network_(view.network),
         can_skip_(view.scorer == nullptr && view.constraints.empty()),
         tree_(walker.plan(), view),
-        kinded_(walker.plan(), view, rows),
+        domain_(walker.plan(), view),
+        kinded_(walker.plan(), domain_, view, rows),
         threads_(threads),
         options_(options),
         counts_(counts),
@@ -112,6 +114,11 @@ class WalkSearch : private JobTask {
   bool counts_kinds() const {
     return kinded_.usable() && !findings_.wanted() && options_.skipping != Skipping::kNever;
   }
+  /// Whether boxes in which nobody exists are left out.
+  bool leaves_out_nobody() const {
+    return domain_.knows_who_exists() && domain_.existing().any_rules() &&
+           options_.skipping != Skipping::kNever;
+  }
   /// Heads that are out with other ranks.
   bool is_dealt() const { return dealer_ && !dealer_->out().empty(); }
   /// Gives ranks that need it a piece of what is left.
@@ -138,6 +145,7 @@ class WalkSearch : private JobTask {
   BoundedNetwork network_;
   bool can_skip_;  // there is a network, of which something can be proven
   WalkTree tree_;
+  WalkDomain domain_;
   KindedWalk kinded_;
   int threads_;
   EnumerateOptions const& options_;
@@ -175,6 +183,7 @@ class WalkSearch::Worker {
   /// Counts a part, or puts its parts on the stack.
   void step(Part const& part, std::vector<Part>& rest) {
     if (kinds_) return step_by_kinds(part, rest);
+    if (search_.leaves_out_nobody() && leave_out_nobody(part, rest)) return;
     auto const& tree = search_.tree_;
     std::int64_t const heads = tree.heads(part.node);
     int const level = level_of(heads);
@@ -228,6 +237,31 @@ class WalkSearch::Worker {
     int const level = level_of(heads);
     push(high, level, part, rest);
     push(low, level, part, rest);
+  }
+
+  /// Counts a part in which nobody exists, or puts the halves of one in which some groups do not on
+  /// the stack. Returns whether it did either.
+  bool leave_out_nobody(Part const& part, std::vector<Part>& rest) {
+    auto const& tree = search_.tree_;
+    GroupBox const box = tree.entries(part.node);
+    std::int64_t const heads = tree.heads(part.node);
+    double const there = search_.domain_.existing().count(box);
+    if (there == 0.0 && part.end - part.begin == heads) {
+      std::int64_t const groups = heads * search_.group_size_;
+      counts_.groups += groups;
+      counts_.skipped += groups;
+      search_.domain_.add_missing(box, counts_);
+      return true;
+    }
+    WalkNode low;
+    WalkNode high;
+    bool const all_exist = there == search_.domain_.get().groups(box);
+    if (all_exist || heads <= chunk_ / kLeastPieces || !tree.split(part.node, low, high))
+      return false;
+    int const level = level_of(heads);
+    push(high, level, part, rest);
+    push(low, level, part, rest);
+    return true;
   }
 
   void push(WalkNode const& node, int above, Part const& part, std::vector<Part>& rest) {

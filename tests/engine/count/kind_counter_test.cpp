@@ -33,7 +33,8 @@ TEST(KindCounter, CountsWhatAWalkCounts) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     DecidedEnsemble ensemble(seed, {}, 0.0, 8, seed % 4 < 2);
     auto const walker = ensemble.backend().make_walker(free_lists(ensemble.view()));
-    KindedWalk const walk(walker->plan(), ensemble.view(), ensemble.backend());
+    WalkDomain const domain(walker->plan(), ensemble.view());
+    KindedWalk const walk(walker->plan(), domain, ensemble.view(), ensemble.backend());
     if (!walk.usable()) continue;
     KindCounter counter(walk);
     GroupCounts counts(walker->plan());
