@@ -1,0 +1,135 @@
+#include "engine/count/walk_worker.h"
+
+#include <algorithm>
+
+namespace fairlane {
+namespace {
+
+constexpr std::int64_t kLeastPieces = 64;  // of a chunk, down to which nobody is looked for
+
+}  // namespace
+
+WalkWorker::WalkWorker(WalkTask& task)
+    : task_(task),
+      chunk_(task.walker.chunk()),
+      counter_(task.walker, task.look),
+      counts_(task.walker.plan()),
+      leaves_out_nobody_(task.leaves_out && task.domain.knows_who_exists() &&
+                         task.domain.existing().any_rules()) {
+  if (task.levels != 0) prover_.emplace(task.network, task.threshold, task.tree);
+  if (task.leaves_out && task.kinded.usable() && !task.findings.wanted())
+    kinds_.emplace(task.kinded);
+  if (task.findings.wanted()) take_ = [this](std::int64_t group) { found_.push_back(group); };
+}
+
+void WalkWorker::step(WalkPart const& part, std::vector<WalkPart>& rest) {
+  if (kinds_) return step_by_kinds(part, rest);
+  if (leaves_out_nobody_ && leave_out_nobody(part, rest)) return;
+  auto const& tree = task_.tree;
+  std::int64_t const heads = tree.heads(part.node);
+  int const level = level_of(heads);
+  if (part.fresh && (task_.levels >> level & 1) != 0 && part.begin == part.node.first &&
+      part.end == part.node.first + heads) {
+    if (auto const label = prover_->common_label(part.node)) {
+      counts_.add_uniform(task_.walker.plan().counters(), heads * task_.group_size, *label);
+      return;
+    }
+  }
+  LevelSet const smaller = task_.levels & ((LevelSet{1} << level) - 1);
+  WalkNode low;
+  WalkNode high;
+  if (smaller != 0 && tree.split(part.node, low, high)) {
+    push(high, level, part, rest);
+    push(low, level, part, rest);
+    return;
+  }
+  std::int64_t const chunks = (part.end - part.begin) / chunk_;
+  if (chunks > 1) {
+    std::int64_t const middle = (part.begin + chunks / 2 * chunk_) / chunk_ * chunk_;
+    rest.push_back({part.node, middle, part.end, false});
+    rest.push_back({part.node, part.begin, middle, false});
+    return;
+  }
+  evaluate(part.begin, part.end);
+}
+
+void WalkWorker::finish() {
+  flush();
+  std::lock_guard const guard(task_.lock);
+  task_.counts.add(counts_);
+}
+
+void WalkWorker::step_by_kinds(WalkPart const& part, std::vector<WalkPart>& rest) {
+  auto const& tree = task_.tree;
+  std::int64_t const heads = tree.heads(part.node);
+  bool const is_whole = part.begin == part.node.first && part.end == part.node.first + heads;
+  if (is_whole && kinds_->count(tree.entries(part.node), counts_)) {
+    task_.evaluated.fetch_add(heads, std::memory_order_relaxed);
+    return;
+  }
+  // What is still of too many kinds, since variants are, is not worth looking at ever smaller.
+  WalkNode low;
+  WalkNode high;
+  if (heads <= chunk_ || !tree.split(part.node, low, high)) return evaluate(part.begin, part.end);
+  int const level = level_of(heads);
+  push(high, level, part, rest);
+  push(low, level, part, rest);
+}
+
+bool WalkWorker::leave_out_nobody(WalkPart const& part, std::vector<WalkPart>& rest) {
+  auto const& tree = task_.tree;
+  GroupBox const box = tree.entries(part.node);
+  std::int64_t const heads = tree.heads(part.node);
+  double const there = task_.domain.existing().count(box);
+  if (there == 0.0 && part.end - part.begin == heads) {
+    std::int64_t const groups = heads * task_.group_size;
+    counts_.groups += groups;
+    counts_.skipped += groups;
+    task_.domain.add_missing(box, counts_);
+    return true;
+  }
+  WalkNode low;
+  WalkNode high;
+  bool const all_exist = there == task_.domain.get().groups(box);
+  if (all_exist || heads <= chunk_ / kLeastPieces || !tree.split(part.node, low, high))
+    return false;
+  int const level = level_of(heads);
+  push(high, level, part, rest);
+  push(low, level, part, rest);
+  return true;
+}
+
+void WalkWorker::push(WalkNode const& node, int above, WalkPart const& part,
+                      std::vector<WalkPart>& rest) {
+  std::int64_t const heads = task_.tree.heads(node);
+  std::int64_t const begin = std::max(part.begin, node.first);
+  std::int64_t const end = std::min(part.end, node.first + heads);
+  if (begin < end) rest.push_back({node, begin, end, level_of(heads) < above});
+}
+
+void WalkWorker::evaluate(std::int64_t begin, std::int64_t end) {
+  if (begin != run_end_) flush();
+  if (run_begin_ == run_end_) run_begin_ = begin;
+  run_end_ = end;
+  for (;;) {
+    std::int64_t const whole = chunk_ - run_begin_ % chunk_;
+    if (run_end_ - run_begin_ < whole) return;
+    count(whole);
+  }
+}
+
+void WalkWorker::flush() {
+  if (run_begin_ < run_end_) count(run_end_ - run_begin_);
+}
+
+void WalkWorker::count(std::int64_t heads) {
+  task_.evaluated.fetch_add(heads, std::memory_order_relaxed);
+  counter_.count(run_begin_, heads, counts_, take_);
+  run_begin_ += heads;
+  if (found_.empty()) return;
+  std::lock_guard const guard(task_.lock);
+  task_.findings.add(found_);
+  found_.clear();
+}
+
+}  // namespace fairlane
