@@ -33,7 +33,7 @@ TEST(TreeTable, SaysOfEveryKindWhatTheScorerSays) {
   int tables = 0;
   double unfair = 0.0;
   double in_doubt = 0.0;
-  for (std::uint32_t seed = 1; seed <= 400; ++seed) {
+  for (std::uint32_t seed = 1; seed <= 1200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RegionRules rules;
     if (seed % 5 == 0) rules.limits.push_back({{0, 0, 0, 1, 1}, 1});
