@@ -15,8 +15,8 @@ class WalkDomain {
   /// plan, view  of the same subject; outlive it
   WalkDomain(WalkPlan const& plan, SubjectView const& view);
 
-  /// Whether it can be told how many groups of a box exist: not of networks in whose domain everybody
-  /// does, of which nobody asks.
+  /// Whether it can be told how many groups of a box exist. Of a network in whose domain everybody
+  /// does, nobody asks.
   bool knows_who_exists() const { return existing_ != nullptr; }
   /// Where that is known, what knows it.
   BoxDomain const& get() const { return *domain_; }

@@ -25,24 +25,16 @@ WalkWorker::WalkWorker(WalkTask& task)
 void WalkWorker::step(WalkPart const& part, std::vector<WalkPart>& rest) {
   if (kinds_) return step_by_kinds(part, rest);
   if (leaves_out_nobody_ && leave_out_nobody(part, rest)) return;
-  auto const& tree = task_.tree;
-  std::int64_t const heads = tree.heads(part.node);
+  std::int64_t const heads = task_.tree.heads(part.node);
   int const level = level_of(heads);
-  if (part.fresh && (task_.levels >> level & 1) != 0 && part.begin == part.node.first &&
-      part.end == part.node.first + heads) {
+  if (part.fresh && (task_.levels >> level & 1) != 0 && is_whole(part)) {
     if (auto const label = prover_->common_label(part.node)) {
       counts_.add_uniform(task_.walker.plan().counters(), heads * task_.group_size, *label);
       return;
     }
   }
   LevelSet const smaller = task_.levels & ((LevelSet{1} << level) - 1);
-  WalkNode low;
-  WalkNode high;
-  if (smaller != 0 && tree.split(part.node, low, high)) {
-    push(high, level, part, rest);
-    push(low, level, part, rest);
-    return;
-  }
+  if (smaller != 0 && halve(part, rest)) return;
   std::int64_t const chunks = (part.end - part.begin) / chunk_;
   if (chunks > 1) {
     std::int64_t const middle = (part.begin + chunks / 2 * chunk_) / chunk_ * chunk_;
@@ -62,18 +54,12 @@ void WalkWorker::finish() {
 void WalkWorker::step_by_kinds(WalkPart const& part, std::vector<WalkPart>& rest) {
   auto const& tree = task_.tree;
   std::int64_t const heads = tree.heads(part.node);
-  bool const is_whole = part.begin == part.node.first && part.end == part.node.first + heads;
-  if (is_whole && kinds_->count(tree.entries(part.node), counts_)) {
+  if (is_whole(part) && kinds_->count(tree.entries(part.node), counts_)) {
     task_.evaluated.fetch_add(heads, std::memory_order_relaxed);
     return;
   }
   // What is still of too many kinds, since variants are, is not worth looking at ever smaller.
-  WalkNode low;
-  WalkNode high;
-  if (heads <= chunk_ || !tree.split(part.node, low, high)) return evaluate(part.begin, part.end);
-  int const level = level_of(heads);
-  push(high, level, part, rest);
-  push(low, level, part, rest);
+  if (heads <= chunk_ || !halve(part, rest)) evaluate(part.begin, part.end);
 }
 
 bool WalkWorker::leave_out_nobody(WalkPart const& part, std::vector<WalkPart>& rest) {
@@ -81,30 +67,30 @@ bool WalkWorker::leave_out_nobody(WalkPart const& part, std::vector<WalkPart>& r
   GroupBox const box = tree.entries(part.node);
   std::int64_t const heads = tree.heads(part.node);
   double const there = task_.domain.existing().count(box);
-  if (there == 0.0 && part.end - part.begin == heads) {
+  if (there == 0.0 && is_whole(part)) {
     std::int64_t const groups = heads * task_.group_size;
     counts_.groups += groups;
     counts_.skipped += groups;
     task_.domain.add_missing(box, counts_);
     return true;
   }
-  WalkNode low;
-  WalkNode high;
   bool const all_exist = there == task_.domain.get().groups(box);
-  if (all_exist || heads <= chunk_ / kLeastPieces || !tree.split(part.node, low, high))
-    return false;
-  int const level = level_of(heads);
-  push(high, level, part, rest);
-  push(low, level, part, rest);
-  return true;
+  return !all_exist && heads > chunk_ / kLeastPieces && halve(part, rest);
 }
 
-void WalkWorker::push(WalkNode const& node, int above, WalkPart const& part,
-                      std::vector<WalkPart>& rest) {
-  std::int64_t const heads = task_.tree.heads(node);
-  std::int64_t const begin = std::max(part.begin, node.first);
-  std::int64_t const end = std::min(part.end, node.first + heads);
-  if (begin < end) rest.push_back({node, begin, end, level_of(heads) < above});
+bool WalkWorker::halve(WalkPart const& part, std::vector<WalkPart>& rest) {
+  auto const& tree = task_.tree;
+  WalkNode low;
+  WalkNode high;
+  if (!tree.split(part.node, low, high)) return false;
+  int const above = level_of(tree.heads(part.node));
+  for (WalkNode const& node : {high, low}) {
+    std::int64_t const heads = tree.heads(node);
+    std::int64_t const begin = std::max(part.begin, node.first);
+    std::int64_t const end = std::min(part.end, node.first + heads);
+    if (begin < end) rest.push_back({node, begin, end, level_of(heads) < above});
+  }
+  return true;
 }
 
 void WalkWorker::evaluate(std::int64_t begin, std::int64_t end) {

@@ -17,7 +17,7 @@
 namespace fairlane {
 
 /// What the threads of a walk share.
-/// leaves_out  whether what is known of boxes is used, as kinds of an ensemble's groups and who exists
+/// leaves_out  whether what is known of boxes is used: kinds of an ensemble's groups, who exists
 /// group_size  groups of a head
 /// evaluated   heads, in this slice
 /// levels      that are tried
@@ -81,7 +81,11 @@ class WalkWorker {
   /// Counts a part in which nobody exists, or puts the halves of one in which some groups do not on
   /// the stack. Returns whether it did either.
   bool leave_out_nobody(WalkPart const& part, std::vector<WalkPart>& rest);
-  void push(WalkNode const& node, int above, WalkPart const& part, std::vector<WalkPart>& rest);
+  bool is_whole(WalkPart const& part) const {
+    return part.end - part.begin == task_.tree.heads(part.node);
+  }
+  /// Puts a part's halves on the stack. Returns false where it is a single head.
+  bool halve(WalkPart const& part, std::vector<WalkPart>& rest);
   /// Evaluates heads, together with those before them where they are neighbours: walkers take many
   /// at once.
   void evaluate(std::int64_t begin, std::int64_t end);

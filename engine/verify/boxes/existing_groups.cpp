@@ -162,46 +162,43 @@ double ExistingGroups::one_of_tied(std::span<AxisRange const> box, int variant) 
   return sum(to_variants_, of_one_[alike_[static_cast<std::size_t>(variant)]], box);
 }
 
-double ExistingGroups::doubt(std::span<AxisRange const> box) const {
-  double const tied = rest(box);
-  double const all = tied * sum(to_variants_, of_any_, box);
+double ExistingGroups::doubt(std::span<AxisRange const> box, double any) const {
   double doubt = 0.0;
   for (Sums const& sums : of_one_) {
-    double const there = tied * sum(to_variants_, sums, box);
-    doubt += std::min(there, all - there);
+    double const there = sum(to_variants_, sums, box);
+    doubt += std::min(there, any - there);
   }
   return doubt;
 }
 
 std::optional<BoxCut> ExistingGroups::clearing_cut(std::span<AxisRange const> box) const {
   if (of_any_.empty()) return std::nullopt;
-  double const members = count(box) * static_cast<double>(of_one_.size());
-  if (doubt(box) <= kMostDoubt * members) return std::nullopt;
+  double const any = sum(to_variants_, of_any_, box);
+  double const members = any * static_cast<double>(of_one_.size());
+  if (doubt(box, any) <= kMostDoubt * members) return std::nullopt;
   std::optional<BoxCut> best;
   double least = members;
   GroupBox part(box.begin(), box.end());
-  auto const try_axes = [&](Tied const& tied) {
-    for (std::size_t i = 0; i < tied.axes.size(); ++i) {
-      std::size_t const a = tied.axes[i];
-      AxisRange const range = box[a];
-      std::size_t const first = tied.run_of(i, range.first);
-      std::size_t const last = tied.run_of(i, range.last);
-      std::size_t const step = (last - first) / kMostCuts + 1;
-      for (std::size_t run = first + step; run <= last; run += step) {
-        std::int32_t const entry = tied.starts[i][run] - 1;
-        part[a] = {range.first, entry};
-        double left = doubt(part);
-        part[a] = {entry + 1, range.last};
-        left += doubt(part);
-        if (left >= least) continue;
-        least = left;
-        best = BoxCut{a, entry};
-      }
-      part[a] = range;
+  auto const doubt_of_part = [&] { return doubt(part, sum(to_variants_, of_any_, part)); };
+  Tied const& tied = to_variants_;
+  for (std::size_t i = 0; i < tied.axes.size(); ++i) {
+    std::size_t const a = tied.axes[i];
+    AxisRange const range = box[a];
+    std::size_t const first = tied.run_of(i, range.first);
+    std::size_t const last = tied.run_of(i, range.last);
+    std::size_t const step = (last - first) / kMostCuts + 1;
+    for (std::size_t run = first + step; run <= last; run += step) {
+      std::int32_t const entry = tied.starts[i][run] - 1;
+      part[a] = {range.first, entry};
+      double left = doubt_of_part();
+      part[a] = {entry + 1, range.last};
+      left += doubt_of_part();
+      if (left >= least) continue;
+      least = left;
+      best = BoxCut{a, entry};
     }
-  };
-  for (Tied const& tied : tied_) try_axes(tied);
-  try_axes(to_variants_);
+    part[a] = range;
+  }
   return best;
 }
 

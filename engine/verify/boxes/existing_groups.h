@@ -15,8 +15,7 @@
 
 namespace fairlane {
 
-/// Exact counts of a whole region's boxes up to 2^53, beyond that up to the rounding of doubles. Any
-/// thread.
+/// Counts of a whole region's boxes, exact up to 2^53, beyond that as doubles are. Any thread.
 class ExistingGroups {
  public:
   /// Sums that may be kept of axes that rules tie together.
@@ -76,9 +75,9 @@ class ExistingGroups {
   /// Groups of a box, of all that rules which speak of no attribute under test leave.
   double rest(std::span<AxisRange const> box) const;
   double one_of_tied(std::span<AxisRange const> box, int variant) const;
-  /// How many members a box's groups have that not all of them have, or do not have that others do,
-  /// whichever are fewer; of variants that are the same to all rules those of one.
-  double doubt(std::span<AxisRange const> box) const;
+  /// How many members, of combinations of the axes that are tied to attributes under test, not all of
+  /// a box have, or lack that others have, whichever are fewer. any: those that have some
+  double doubt(std::span<AxisRange const> box, double any) const;
 
   BoxDomain const& domain_;
   std::vector<ExistenceRule> rules_;

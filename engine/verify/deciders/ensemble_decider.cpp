@@ -262,8 +262,11 @@ void EnsembleDecider::measure(ExistingGroups const& existing, std::span<OpenBox 
       continue;
     }
     bool const additive = in_part && additive_.find(kinds_, bounds_, decision.box);
-    choose_cut(additive ? additive_.weights() : weights(), decision);
-    decision.cut = existing.clearing_cut(decision.box).value_or(decision.cut);
+    if (auto const cut = existing.clearing_cut(decision.box)) {
+      decision.cut = *cut;
+    } else {
+      choose_cut(additive ? additive_.weights() : weights(), decision);
+    }
     if (additive) {
       count_additive(existing, decision, certain[i]);
     } else if (in_part) {

@@ -124,14 +124,21 @@ std::uint64_t BoxKinds::set_of(std::int32_t c) const {
   return set;
 }
 
+std::uint64_t BoxKinds::allowed(ExistenceRule const& rule, std::int64_t sum) const {
+  std::uint64_t const all = low_bits(static_cast<int>(variants_.size()));
+  if (!rule.speaks_of_variants()) return rule.allows(sum) ? all : 0;
+  std::uint64_t allowed = 0;
+  for (std::size_t v = 0; v < variants_.size(); ++v)
+    if (rule.allows(sum + rule.added_by(variants_[v].front()))) allowed |= std::uint64_t{1} << v;
+  return allowed;
+}
+
 std::uint64_t BoxKinds::members(std::span<std::int32_t const> entries) const {
   std::uint64_t members = low_bits(static_cast<int>(variants_.size()));
   for (ExistenceRule const* rule : open_rules_) {
     std::int64_t sum = rule->constant;
     for (std::size_t a = 0; a < entries.size(); ++a) sum += rule->added(a, entries[a]);
-    for (std::size_t v = 0; v < variants_.size(); ++v)
-      if (!rule->allows(sum + rule->added_by(variants_[v].front())))
-        members &= ~(std::uint64_t{1} << v);
+    members &= allowed(*rule, sum);
   }
   return members;
 }

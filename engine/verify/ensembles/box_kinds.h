@@ -42,7 +42,9 @@ class BoxKinds {
   double groups() const;
   /// Rules that may exclude some member of the box.
   RuleSet const& open_rules() const { return open_rules_; }
-  /// Kinds of variants with which a group has members, a bit each: of at most 64.
+  /// Kinds of variants that a rule allows where entries add up to a sum, a bit each: of at most 64.
+  std::uint64_t allowed(ExistenceRule const& rule, std::int64_t sum) const;
+  /// Those with which a group has members.
   std::uint64_t members(std::span<std::int32_t const> entries) const;
   /// Whether a kind of an open condition's axis, or of variants, meets it.
   bool meets(std::int32_t condition, std::size_t kind) const;

@@ -34,7 +34,9 @@ class Ties {
  private:
   void take(std::size_t i, double groups) {
     if (i == tied_.axes.size()) {
-      std::uint64_t const members = who_exists();
+      std::uint64_t members = low_bits(static_cast<int>(kinds_.variants().size()));
+      for (std::size_t r = 0; r < rules_.size(); ++r)
+        members &= kinds_.allowed(*rules_[r], sums_[r]);
       if (members == 0) return;
       tied_.kinds.insert(tied_.kinds.end(), place_.begin(), place_.end());
       tied_.groups.push_back(groups);
@@ -51,21 +53,6 @@ class Ties {
       for (std::size_t r = 0; r < rules_.size(); ++r)
         sums_[r] -= rules_[r]->added(a, axis.first[kind]);
     }
-  }
-  std::uint64_t who_exists() const {
-    auto const& variants = kinds_.variants();
-    std::uint64_t members = low_bits(static_cast<int>(variants.size()));
-    for (std::size_t r = 0; r < rules_.size(); ++r) {
-      ExistenceRule const& rule = *rules_[r];
-      if (!rule.speaks_of_variants()) {
-        if (!rule.allows(sums_[r])) return 0;
-        continue;
-      }
-      for (std::size_t v = 0; v < variants.size(); ++v)
-        if (!rule.allows(sums_[r] + rule.added_by(variants[v].front())))
-          members &= ~(std::uint64_t{1} << v);
-    }
-    return members;
   }
 
   BoxKinds const& kinds_;

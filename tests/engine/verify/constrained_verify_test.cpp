@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <random>
 
+#include "engine/count/enumerate.h"
 #include "tests/engine/recheck/forgery.h"
 #include "tests/engine/verify/constrained_subject.h"
 #include "tests/engine/verify/everybody.h"
@@ -245,6 +246,36 @@ TEST(ConstrainedVerify, SharesAreOfTheGroupsThatExist) {
   }
   EXPECT_GT(unfair, 40);
   EXPECT_GT(on_the_way, 0);
+}
+
+// Of boxes in which too much depends on one another, whoever is missing counts at worst.
+TEST(ConstrainedVerify, SharesOfLargeBoxesAreNeverTooGreat) {
+  SmallShape shape;
+  shape.ranges = {120, 2, 120, 60};
+  shape.selected = {1};
+  shape.constraints = "constraints:\n  - {sum: {a0: 1, a2: 1, a3: 2}, at_most: 330}\n";
+  double fair = 0.0;
+  for (std::uint32_t seed = 1; seed <= 3; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    TemporaryFolder const folder;
+    RunConfig config = small_config(folder, shape);
+    std::mt19937 random(seed);
+    config.model = folder.write("model.json", random_trees(random, 4));
+    config.output.report = false;
+    VerifyOptions options;
+    options.quantify = 15;  // the whole and halves, three times over
+    config.output.dir = folder.file("shares");
+    Json const shares = Json::parse(verify(config, options)).at("shares");
+    config.output.dir = folder.file("counts");
+    Json const counts = Json::parse(enumerate(config, {})).at("counts");
+    auto const groups = counts.at("groups").get<double>();
+    auto const unfair = counts.at("unique_groups").get<double>();
+    EXPECT_EQ(shares.at("groups").get<double>(), groups);
+    EXPECT_LE(shares.at("unfair").get<double>() * groups, unfair + 1e-6);
+    EXPECT_LE(shares.at("fair").get<double>() * groups, groups - unfair + 1e-6);
+    fair += shares.at("fair").get<double>();
+  }
+  EXPECT_GT(fair, 0.1);
 }
 
 // Two models are compared on the same people.
