@@ -12,7 +12,8 @@
 namespace fairlane {
 namespace {
 
-constexpr double kRounding = 1e-5;  // more than a probability in float32 is off by
+constexpr double kRounding = 1e-5;     // more than a probability in float32 is off by
+constexpr double kFloatUnits = 128.0;  // more than two scores in float32 are moved by, in units
 
 }  // namespace
 
@@ -54,10 +55,12 @@ KindCounter::KindCounter(KindedWalk const& walk)
   }
   // Twice what a score may be off by, as much as the difference of two; and by how much scores are
   // moved where labels do not change at the usual threshold.
-  double const doubt =
-      scale_ * ((units.one_above() - units.zero_up_to()) / units.per_unit() + 2.0 * off);
+  bool const several = units.sums() > 1;
+  double const in_doubt =
+      several ? units.lead() + kFloatUnits : units.one_above() - units.zero_up_to();
+  double const doubt = scale_ * (in_doubt / units.per_unit() + 2.0 * off);
   double const moved = std::abs(trees.decision_threshold - trees.usual_threshold());
-  double const steepest = shares ? 1.0 : 0.25;  // of a sigmoid
+  double const steepest = shares ? 1.0 : several ? 0.5 : 0.25;  // of softmax, of a sigmoid
   bin_margin_ =
       kSeverityBins * (steepest * (doubt + (trees.sums == 1 ? 2.0 * moved : 0.0)) + kRounding);
 }
@@ -116,26 +119,53 @@ void KindCounter::look_at(std::span<std::int32_t const> entries, std::size_t kin
 }
 
 bool KindCounter::labels_by_sums(std::size_t kind) {
-  LeafUnits const& units = walk_.units();
   bool known = true;
   each_bit(table_.members(kind), [&](std::size_t k) {
-    std::int32_t const sum = table_.sum(kind, k);
-    bool const is_one = sum > units.one_above();
-    known = known && (is_one || sum <= units.zero_up_to());
+    std::uint32_t const labels = table_.labels(kind, k);
+    known = known && std::has_single_bit(labels);
     for (int const v : kinds_.variants()[k])
-      members_.labels[static_cast<std::size_t>(v)] = is_one ? 1 : 0;
+      members_.labels[static_cast<std::size_t>(v)] =
+          static_cast<std::int8_t>(std::countr_zero(labels));
   });
   return known;
 }
 
+double KindCounter::score(std::int32_t sum) const {
+  return scale_ * (offset_ + sum / walk_.units().per_unit());
+}
+
 double KindCounter::probability(std::int32_t sum) const {
-  double const score = scale_ * (offset_ + sum / walk_.units().per_unit());
-  return walk_.scores() == ScoreKind::kProbabilities ? score : 1.0 / (1.0 + std::exp(-score));
+  return walk_.scores() == ScoreKind::kProbabilities ? score(sum)
+                                                     : 1.0 / (1.0 + std::exp(-score(sum)));
+}
+
+double KindCounter::severity_by_sums(std::size_t kind) {
+  if (walk_.units().sums() == 1)
+    return probability(table_.most(kind)) - probability(table_.least(kind));
+  auto const classes = static_cast<std::size_t>(walk_.units().sums());
+  shares_.resize(classes);
+  least_.assign(classes, std::numeric_limits<double>::infinity());
+  most_.assign(classes, -std::numeric_limits<double>::infinity());
+  each_bit(table_.members(kind), [&](std::size_t k) {
+    for (std::size_t c = 0; c < classes; ++c) shares_[c] = score(table_.sum(kind, k, c));
+    if (walk_.scores() == ScoreKind::kLogits) {
+      double const top = std::ranges::max(shares_);
+      double all = 0.0;
+      for (double& share : shares_) all += share = std::exp(share - top);
+      for (double& share : shares_) share /= all;
+    }
+    for (std::size_t c = 0; c < classes; ++c) {
+      least_[c] = std::min(least_[c], shares_[c]);
+      most_[c] = std::max(most_[c], shares_[c]);
+    }
+  });
+  double severity = 0.0;
+  for (std::size_t c = 0; c < classes; ++c) severity = std::max(severity, most_[c] - least_[c]);
+  return severity;
 }
 
 bool KindCounter::bin_by_sums(std::size_t kind) {
-  double const severity = probability(table_.most(kind)) - probability(table_.least(kind));
-  double const in_bins = severity * kSeverityBins;
+  double const in_bins = severity_by_sums(kind) * kSeverityBins;
   double const least = std::floor(in_bins - bin_margin_);
   double const most = std::floor(in_bins + bin_margin_);
   if (least != most) return false;
@@ -170,14 +200,15 @@ void KindCounter::add_mixed(std::span<std::int32_t const> entries, std::uint64_t
     counts.counters[static_cast<std::size_t>(counter)] += n;
   };
   auto const label = [&](int v) { return members_.labels[static_cast<std::size_t>(v)]; };
-  int ones = 0;
+  std::uint32_t labels = 0;
   int members = 0;
   for (int v = 0; v < layout.variants; ++v) {
-    ones += label(v) == 1 ? 1 : 0;
-    members += label(v) != kNobody ? 1 : 0;
-    if (label(v) == 1) add(layout.positive(v), groups);
+    if (label(v) == kNobody) continue;
+    labels |= std::uint32_t{1} << label(v);
+    ++members;
+    if (label(v) > 0) add(layout.positive(v), groups);
   }
-  if (ones == 0 || ones == members) return;  // it was in doubt
+  if (std::has_single_bit(labels)) return;  // it was in doubt
   add(CountLayout::kGroups, groups);
   add(CountLayout::kInstances, groups * static_cast<std::uint64_t>(members));
   add(layout.severity(members_.bin), groups);
@@ -185,20 +216,21 @@ void KindCounter::add_mixed(std::span<std::int32_t const> entries, std::uint64_t
     WalkSubset const& subset = walk.subset[i];
     for (int c = 0; c < subset.classes; ++c) {
       int const* const member = subset.member + static_cast<long>(c) * subset.class_size;
-      int ones_in_class = 0;
+      std::uint32_t labels_in_class = 0;
       int in_class = 0;
       for (int k = 0; k < subset.class_size; ++k) {
-        ones_in_class += label(member[k]) == 1 ? 1 : 0;
-        in_class += label(member[k]) != kNobody ? 1 : 0;
+        if (label(member[k]) == kNobody) continue;
+        labels_in_class |= std::uint32_t{1} << label(member[k]);
+        ++in_class;
       }
-      if (ones_in_class == 0 || ones_in_class == in_class) continue;
+      if (in_class == 0 || std::has_single_bit(labels_in_class)) continue;
       add(layout.subset(i), groups);
       add(layout.subset(i) + 1, groups * static_cast<std::uint64_t>(in_class));
     }
   }
   for (int v = 0; layout.pairs && v < layout.variants; ++v) {
-    for (int w = 0; label(v) == 1 && w < layout.variants; ++w)
-      if (label(w) == 0) add(layout.pair(v, w), groups);
+    for (int w = 0; w < layout.variants; ++w)
+      if (label(w) != kNobody && label(v) > label(w)) add(layout.pair(v, w), groups);
   }
   for (std::size_t a = 0; a < entries.size(); ++a)
     mixed_of_kind_[a][kinds_.kind_of(a, entries[a])] += groups;

@@ -18,7 +18,7 @@ class KindedWalk {
   /// All of the same subject; outlive it.
   KindedWalk(WalkPlan const& plan, WalkDomain const& domain, SubjectView const& view,
              RowDescriber& rows);
-  /// Whether groups may be counted so: an ensemble of two labels, and it is known who exists.
+  /// Whether groups may be counted so: an ensemble of at most 32 classes, and it is known who exists.
   bool usable() const { return trees_ != nullptr; }
 
   WalkPlan const& plan() const { return plan_; }
@@ -53,7 +53,7 @@ class KindCounter {
 
  private:
   /// What a kind's members are.
-  /// labels  [variants] 0 or 1, or kNobody
+  /// labels  [variants] or kNobody
   /// bin     of their severity
   struct Members {
     std::vector<std::int8_t> labels;
@@ -64,10 +64,13 @@ class KindCounter {
   void look_at(std::span<std::int32_t const> entries, std::size_t kind);
   bool labels_by_sums(std::size_t kind);
   bool bin_by_sums(std::size_t kind);
+  /// The largest difference of a class's probability between the kind's members.
+  double severity_by_sums(std::size_t kind);
   void evaluate(std::span<std::int32_t const> entries, std::size_t kind);
   /// Adds so many groups of the kind that was looked at.
   void add_mixed(std::span<std::int32_t const> entries, std::uint64_t groups, GroupCounts& counts);
   void add_lists(std::span<AxisRange const> box, GroupCounts& counts) const;
+  double score(std::int32_t sum) const;
   double probability(std::int32_t sum) const;
 
   KindedWalk const& walk_;
@@ -78,6 +81,9 @@ class KindCounter {
   double scale_ = 1.0;       // and by what they are multiplied
   double bin_margin_ = 0.0;  // by which a severity is off, in bins
   Members members_;
+  std::vector<double> shares_;  // [classes] of a member
+  std::vector<double> least_;   // [classes] of all members
+  std::vector<double> most_;
   std::vector<std::int32_t> rows_;
   std::vector<int> row_of_;  // [rows] variant
   std::vector<Description> described_;

@@ -6,6 +6,7 @@ namespace fairlane {
 namespace {
 
 constexpr std::int64_t kLeastPieces = 64;  // of a chunk, down to which nobody is looked for
+constexpr std::int64_t kLeastHeads = 64;   // that are worth a table
 
 }  // namespace
 
@@ -58,8 +59,7 @@ void WalkWorker::step_by_kinds(WalkPart const& part, std::vector<WalkPart>& rest
     task_.evaluated.fetch_add(heads, std::memory_order_relaxed);
     return;
   }
-  // What is still of too many kinds, since variants are, is not worth looking at ever smaller.
-  if (heads <= chunk_ || !halve(part, rest)) evaluate(part.begin, part.end);
+  if (heads <= kLeastHeads || !halve(part, rest)) evaluate(part.begin, part.end);
 }
 
 bool WalkWorker::leave_out_nobody(WalkPart const& part, std::vector<WalkPart>& rest) {

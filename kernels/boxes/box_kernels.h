@@ -206,6 +206,7 @@ struct BoxKernels {
                         std::int32_t* sums) = nullptr;
   void (*span_leaves)(std::int32_t const* shared, std::int32_t const* own, int tables, int places,
                       std::int32_t* least, std::int32_t* most) = nullptr;
+  void (*rank_leaves)(ClassSums const&, std::uint32_t* labels) = nullptr;
 };
 
 /// The best ones that this processor runs, or those of an instruction set as

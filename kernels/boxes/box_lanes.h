@@ -73,7 +73,8 @@ struct BoxTiles {
                                           weigh,
                                           LeafSums<P>::add,
                                           LeafSums<P>::spread,
-                                          LeafSums<P>::span};
+                                          LeafSums<P>::span,
+                                          LeafSums<P>::rank};
     return &kTable;
   }
 };

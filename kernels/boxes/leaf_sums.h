@@ -19,6 +19,22 @@ struct LeafTable {
   std::int32_t const* values = nullptr;
 };
 
+/// Sums of several classes over the same places, of some tables.
+/// label   [classes] bit of the class's label
+/// shared  [classes][places] what is the same for all tables
+/// own     [classes][tables][places]
+/// lead    by which the greatest sum has to lead, or its label is not the only one; where it is 0,
+///         the first of equal sums is the greatest
+struct ClassSums {
+  int classes = 0;
+  int tables = 0;
+  int places = 0;
+  std::uint32_t const* label = nullptr;
+  std::int32_t const* const* shared = nullptr;
+  std::int32_t const* const* own = nullptr;
+  std::int32_t lead = 0;
+};
+
 /// What is compiled for the instruction set of pack P.
 template <class P>
 struct LeafSums {
@@ -74,7 +90,37 @@ struct LeafSums {
     }
   }
 
+  /// Labels that places may have, a bit each. labels [tables][places]
+  static void rank(ClassSums const& s, std::uint32_t* labels) {
+    constexpr int kBlock = 64;
+    std::int32_t sums[kBlock];
+    std::int32_t top[kBlock];
+    for (int table = 0; table < s.tables; ++table) {
+      for (int first = 0; first < s.places; first += kBlock) {
+        long const at = static_cast<long>(table) * s.places + first;
+        int const n = s.places - first < kBlock ? s.places - first : kBlock;
+        std::uint32_t* const to = labels + at;
+        for (int c = 0; c < s.classes; ++c) {
+          add_two(s.shared[c] + first, s.own[c] + at, n, sums);
+          for (int i = 0; i < n; ++i) {
+            bool const greater = c == 0 || sums[i] > top[i];
+            to[i] = greater ? s.label[c] : to[i];
+            top[i] = greater ? sums[i] : top[i];
+          }
+        }
+        for (int c = 0; s.lead > 0 && c < s.classes; ++c) {
+          add_two(s.shared[c] + first, s.own[c] + at, n, sums);
+          for (int i = 0; i < n; ++i) to[i] |= top[i] - sums[i] < s.lead ? s.label[c] : 0U;
+        }
+      }
+    }
+  }
+
  private:
+  static void add_two(std::int32_t const* a, std::int32_t const* b, int n, std::int32_t* sums) {
+    for (int i = 0; i < n; ++i) sums[i] = a[i] + b[i];
+  }
+
   /// Where the places of all axes but the last begin that reach a leaf. Returns how many.
   static int find_starts(LeafTable const& t, std::uint64_t const* set, std::int32_t* starts) {
     starts[0] = 0;

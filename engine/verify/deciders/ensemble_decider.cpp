@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kPartSteps = 2;  // of the search in a part of a cell
 constexpr int kTries = 3;      // entries of an axis that a step looks at
-constexpr std::uint64_t kAnyLabel = ~std::uint64_t{0};
+constexpr std::uint64_t kAnyLabel = TreeTable::kAnyLabel;
 
 }  // namespace
 
@@ -38,7 +38,7 @@ std::uint64_t EnsembleDecider::labels(GroupBox const& box, std::span<int const> 
 
 bool EnsembleDecider::prove_merged(Decision& decision) {
   GroupBox const& own = decision.box;
-  std::uint64_t const all =
+  std::uint64_t const all = possible_ =
       labels(domain_.relaxed() ? domain_.widened(own) : own, decision.variants);
   // With a margin, equal scores may still lie on both sides of what it leaves.
   bool const may_be_equal = !domain_.relaxed() && query_.margin == 0.0 && all != kAnyLabel;
@@ -76,7 +76,7 @@ bool EnsembleDecider::prove_variants(Decision& decision) {
 }
 
 bool EnsembleDecider::decide_by_kinds(Decision& decision) {
-  if (!table_.fill(kinds_)) return false;
+  if (!table_.fill(kinds_, possible_)) return false;
   decision.verdict = BoxVerdict::kKinds;
   table_.each_open([&](std::span<std::int32_t const> entries, double, TreeTable::Outcome) {
     auto pair = groups_.certain_pair(entries, decision.variants);
@@ -90,7 +90,7 @@ bool EnsembleDecider::decide_by_kinds(Decision& decision) {
 
 bool EnsembleDecider::count_kinds(ExistingGroups const& existing, Decision& decision,
                                   CertainGroups& certain) {
-  if (!table_.fill(kinds_)) return false;
+  if (!table_.fill(kinds_, possible_)) return false;
   decision.verdict = BoxVerdict::kKinds;
   table_.each_open(
       [&](std::span<std::int32_t const> entries, double groups, TreeTable::Outcome outcome) {
@@ -261,7 +261,7 @@ void EnsembleDecider::measure(ExistingGroups const& existing, std::span<OpenBox 
       certain[i] = count_groups(groups_, decision);
       continue;
     }
-    bool const additive = in_part && additive_.find(kinds_, bounds_, decision.box);
+    bool const additive = in_part && additive_.find(kinds_, bounds_, decision.box, possible_);
     if (auto const cut = existing.clearing_cut(decision.box)) {
       decision.cut = *cut;
     } else {

@@ -62,6 +62,7 @@ class EnsembleDecider final : public BoxDecider {
   TreeTable table_;
   AdditiveBounds additive_;
   GroupPairs groups_;
+  std::uint64_t possible_ = 0;                // labels of a box's groups
   std::vector<std::uint64_t> own_labels_;     // [variants of a box]
   std::vector<std::uint64_t> beside_labels_;  // of those compared with them
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -15,6 +16,7 @@ namespace {
 constexpr std::size_t kBins = 1024;
 constexpr std::size_t kMostPieces = 64;  // bits of a set
 constexpr int kSweeps = 2;               // more of them gain little
+constexpr int kMostLabels = 4;           // each two of which are compared
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 /// Where an axis stands among arrays of axes behind variants.
@@ -30,25 +32,62 @@ AdditiveBounds::AdditiveBounds(BoxTrees const& trees, LeafUnits const& units,
       counter_(kBins),
       sets_(trees.domain().axes() + 1),
       cut_kind_(trees.conditions().size()),
-      functions_(trees.domain().axes() + 1),
       axis_of_(trees.domain().axes() + 1, -1),
       met_(trees.conditions().size()) {}
 
+bool AdditiveBounds::begin_sums(std::span<AxisRange const> box, std::uint64_t possible) {
+  labels_.clear();
+  int const labels = std::max(units_.sums(), 2);
+  for (int label = 0; label < labels; ++label)
+    if ((possible >> label & 1U) != 0) labels_.push_back(label);
+  if (labels_.size() < 2 || labels_.size() > kMostLabels) return false;
+  sums_.resize(labels_.size() == 2 ? 1 : labels_.size());
+  std::size_t const places = box.size() + 1;
+  for (Sum& sum : sums_) {
+    sum.functions.resize(places);
+    sum.below = sum.above = 0.0;
+    sum.size = std::abs(static_cast<double>(units_.one_above())) + units_.lead();
+  }
+  for (std::size_t place = 0; place < places; ++place) {
+    std::size_t const count =
+        place == 0 ? kinds_->variants().size() : kinds_->axes()[place - 1].kinds();
+    bool const few = count <= kMostPieces;
+    if (!few && (place == 0 || !trees_.domain().ordered(place - 1))) return false;
+    sets_[place] = few ? low_bits(static_cast<int>(count)) : 0;
+    for (Sum& sum : sums_) sum.functions[place].assign(count, 0.0);
+  }
+  for (std::size_t i = 0; i < sums_.size(); ++i) {
+    Sum& sum = sums_[i];
+    if (units_.sums() == 1) {
+      sum.constant = units_.base();
+    } else if (sums_.size() == 1) {
+      sum.constant = units_.base(labels_[1]) - units_.base(labels_[0]);
+    } else {
+      sum.constant = units_.base(labels_[i]);
+    }
+    sum.size += std::abs(sum.constant);
+  }
+  return true;
+}
+
+double AdditiveBounds::value_of(std::size_t tree, std::size_t leaf, std::size_t i) const {
+  if (units_.sums() == 1) return units_.of(tree, leaf);
+  if (sums_.size() > 1) return units_.of(tree, leaf, labels_[i]);
+  return units_.of(tree, leaf, labels_[1]) - units_.of(tree, leaf, labels_[0]);
+}
+
+bool AdditiveBounds::adds_to(std::size_t tree, std::size_t i) const {
+  if (units_.sums() == 1) return true;
+  if (sums_.size() > 1) return units_.adds_to(tree, labels_[i]);
+  return units_.adds_to(tree, labels_[0]) || units_.adds_to(tree, labels_[1]);
+}
+
 bool AdditiveBounds::find(BoxKinds const& kinds, TreeBounds const& bounds,
-                          std::span<AxisRange const> box) {
+                          std::span<AxisRange const> box, std::uint64_t possible) {
   if (!units_.usable() || query_.margin > 0.0 || trees_.domain().relaxed()) return false;
   kinds_ = &kinds;
+  if (!begin_sums(box, possible)) return false;
   ranges_.assign(box.begin(), box.end());
-  auto const begin = [&](std::size_t place, std::size_t count) {
-    functions_[place].assign(count, 0.0);
-    sets_[place] = count <= kMostPieces ? low_bits(static_cast<int>(count)) : 0;
-    return count <= kMostPieces;
-  };
-  if (!begin(0, kinds.variants().size())) return false;
-  for (std::size_t a = 0; a < box.size(); ++a) {
-    bool const few = begin(a + 1, kinds.axes()[a].kinds());
-    if (!few && !trees_.domain().ordered(a)) return false;
-  }
   for (std::int32_t const c : bounds.open()) {
     auto const& condition = trees_.condition(c);
     if (!condition.meets.empty()) continue;
@@ -56,9 +95,6 @@ bool AdditiveBounds::find(BoxKinds const& kinds, TreeBounds const& bounds,
     cut_kind_[static_cast<std::size_t>(c)] =
         static_cast<std::int32_t>(std::ranges::lower_bound(first, condition.cut) - first.begin());
   }
-  constant_ = units_.base();
-  below_ = above_ = 0.0;
-  size_ = std::abs(constant_) + std::abs(static_cast<double>(units_.one_above()));
   weights_.assign(box.size(), 0.0);
   knows_who_exists_ = find_tied_kinds(kinds, tied_);
   if (!knows_who_exists_) tied_.clear();
@@ -67,19 +103,29 @@ bool AdditiveBounds::find(BoxKinds const& kinds, TreeBounds const& bounds,
     for (std::size_t const a : tied.axes) is_tied_[a] = 1;
   auto const& roots = trees_.ensemble().roots;
   for (std::size_t t = 0; t < roots.size(); ++t) {
-    nodes_.clear();
-    leaves_.clear();
-    std::int32_t const root = prune(t, roots[t]);
-    if (root < 0) {
-      constant_ += leaves_.front();
-      size_ += std::abs(leaves_.front());
-      continue;
-    }
-    if (find_axes()) {
-      take_tree(root);
-    } else {
-      auto const [least, most] = std::ranges::minmax(leaves_);
-      take_rest(least, most);
+    bool is_pruned = false;
+    bool has_axes = false;
+    std::int32_t root = 0;
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      if (!adds_to(t, i)) continue;
+      if (!is_pruned) {
+        nodes_.clear();
+        leaves_.clear();
+        root = prune(t, roots[t]);
+        has_axes = root >= 0 && find_axes();
+        is_pruned = true;
+      }
+      values_.clear();
+      for (std::size_t const leaf : leaves_) values_.push_back(value_of(t, leaf, i));
+      if (root < 0) {
+        sums_[i].constant += values_.front();
+        sums_[i].size += std::abs(values_.front());
+      } else if (has_axes) {
+        take_tree(root, sums_[i]);
+      } else {
+        auto const [least, most] = std::ranges::minmax(values_);
+        take_rest(least, most, sums_[i]);
+      }
     }
   }
   return true;
@@ -118,7 +164,7 @@ std::int32_t AdditiveBounds::prune(std::size_t tree, std::int32_t at) {
     nodes_.push_back(node);
     return static_cast<std::int32_t>(nodes_.size()) - 1;
   }
-  leaves_.push_back(units_.of(tree, static_cast<std::size_t>(~at)));
+  leaves_.push_back(static_cast<std::size_t>(~at));
   return ~(static_cast<std::int32_t>(leaves_.size()) - 1);
 }
 
@@ -143,7 +189,7 @@ bool AdditiveBounds::find_axes() {
     std::ranges::sort(axis.cuts);
     axis.cuts.erase(std::unique(axis.cuts.begin(), axis.cuts.end()), axis.cuts.end());
     std::size_t const pieces =
-        axis.cuts.empty() ? functions_[place_of(axis.axis)].size() : axis.cuts.size() + 1;
+        axis.cuts.empty() ? sums_[0].functions[place_of(axis.axis)].size() : axis.cuts.size() + 1;
     if (pieces > kMostPieces) return false;
     axis.values.assign(pieces, 0.0);
   }
@@ -164,7 +210,7 @@ bool AdditiveBounds::find_axes() {
 void AdditiveBounds::take_leaves(std::int32_t at) {
   if (at < 0) {
     leaf_sets_.insert(leaf_sets_.end(), way_.begin(), way_.end());
-    leaf_values_.push_back(leaves_[static_cast<std::size_t>(~at)]);
+    leaf_values_.push_back(values_[static_cast<std::size_t>(~at)]);
     return;
   }
   Node const node = nodes_[static_cast<std::size_t>(at)];
@@ -210,7 +256,7 @@ void AdditiveBounds::fit(std::size_t i) {
   }
 }
 
-void AdditiveBounds::take_tree(std::int32_t root) {
+void AdditiveBounds::take_tree(std::int32_t root, Sum& sum) {
   way_.clear();
   for (std::size_t i = 0; i < axis_count_; ++i)
     way_.push_back(low_bits(static_cast<int>(axes_[i].values.size())));
@@ -236,14 +282,14 @@ void AdditiveBounds::take_tree(std::int32_t root) {
     least = std::min(least, leaf_values_[leaf] - high);
     most = std::max(most, leaf_values_[leaf] - low);
   }
-  take_rest(least, most);
-  for (std::size_t i = 0; i < axis_count_; ++i) add_function(axes_[i]);
+  take_rest(least, most, sum);
+  for (std::size_t i = 0; i < axis_count_; ++i) add_function(axes_[i], sum);
 }
 
-void AdditiveBounds::take_rest(double least, double most) {
-  below_ += least;
-  above_ += most;
-  size_ += std::abs(least) + std::abs(most);
+void AdditiveBounds::take_rest(double least, double most, Sum& sum) {
+  sum.below += least;
+  sum.above += most;
+  sum.size += std::abs(least) + std::abs(most);
   for (std::size_t i = 0; i < axis_count_; ++i) {
     if (axes_[i].axis == BoxTrees::kVariants) continue;
     weights_[static_cast<std::size_t>(axes_[i].axis)] +=
@@ -251,11 +297,11 @@ void AdditiveBounds::take_rest(double least, double most) {
   }
 }
 
-void AdditiveBounds::add_function(Axis const& axis) {
-  auto& to = functions_[place_of(axis.axis)];
+void AdditiveBounds::add_function(Axis const& axis, Sum& sum) {
+  auto& to = sum.functions[place_of(axis.axis)];
   double largest = 0.0;
   for (double const value : axis.values) largest = std::max(largest, std::abs(value));
-  size_ += largest;
+  sum.size += largest;
   if (axis.cuts.empty()) {
     for (std::size_t k = 0; k < to.size(); ++k) to[k] += axis.values[k];
     return;
@@ -277,22 +323,22 @@ SumList& AdditiveBounds::begin_list(std::size_t i) {
   return list;
 }
 
-void AdditiveBounds::list_tied(TiedKinds const& tied, double sign, Asked asked,
-                               SumList& list) const {
+void AdditiveBounds::list_tied(TiedKinds const& tied, Asked asked, SumList& list) const {
   std::size_t const width = tied.axes.size();
   for (std::size_t i = 0; i < tied.groups.size(); ++i) {
     std::uint64_t const there = tied.members[i] & asked.members;
     if (asked.all ? there != asked.members : there == 0) continue;
     double sum = 0.0;
     for (std::size_t k = 0; k < width; ++k)
-      sum += functions_[tied.axes[k] + 1][static_cast<std::size_t>(tied.kinds[i * width + k])];
-    list.sums.push_back(sign * sum);
+      sum += difference_
+                 .functions[tied.axes[k] + 1][static_cast<std::size_t>(tied.kinds[i * width + k])];
+    list.sums.push_back(sum);
     list.groups.push_back(tied.groups[i]);
   }
 }
 
-AdditiveBounds::Counted AdditiveBounds::count_above(double sign, double threshold, Asked asked) {
-  double need = threshold + 4.0 * kCountSlack * size_;
+AdditiveBounds::Counted AdditiveBounds::count_above(double threshold, Asked asked) {
+  double need = threshold + 4.0 * kCountSlack * difference_.size;
   double span = 0.0;
   double same = 1.0;  // groups that differ in nothing
   double all = 1.0;
@@ -317,13 +363,14 @@ AdditiveBounds::Counted AdditiveBounds::count_above(double sign, double threshol
     if (is_tied_[a] != 0) continue;
     auto const& kinds = kinds_->axes()[a];
     SumList& list = begin_list(count);
-    for (double const value : functions_[a + 1]) list.sums.push_back(sign * value);
+    auto const& values = difference_.functions[a + 1];
+    list.sums.assign(values.begin(), values.end());
     list.groups.assign(kinds.sizes.begin(), kinds.sizes.end());
     end_list(list);
   }
   for (TiedKinds const& tied : tied_) {
     SumList& list = begin_list(count);
-    list_tied(tied, sign, asked, list);
+    list_tied(tied, asked, list);
     end_list(list);
   }
   if (all == 0.0) return {};
@@ -333,30 +380,92 @@ AdditiveBounds::Counted AdditiveBounds::count_above(double sign, double threshol
   return {all, at_least_without(all, same * counter_.count_short(lists_, need))};
 }
 
+void AdditiveBounds::subtract(std::size_t one, std::size_t other) {
+  Sum const nothing;
+  bool const is_pair = sums_.size() == 1;  // of the second label, less the first one
+  Sum const& more = !is_pair ? sums_[one] : one == 1 ? sums_[0] : nothing;
+  Sum const& less = !is_pair ? sums_[other] : other == 1 ? sums_[0] : nothing;
+  Sum& to = difference_;
+  to.constant = more.constant - less.constant;
+  to.below = more.below - less.above;
+  to.above = more.above - less.below;
+  to.size = more.size + less.size;
+  to.functions.resize(sums_[0].functions.size());
+  for (std::size_t place = 0; place < to.functions.size(); ++place) {
+    auto& values = to.functions[place];
+    values.assign(sums_[0].functions[place].size(), 0.0);
+    if (!more.functions.empty())
+      for (std::size_t k = 0; k < values.size(); ++k) values[k] += more.functions[place][k];
+    if (!less.functions.empty())
+      for (std::size_t k = 0; k < values.size(); ++k) values[k] -= less.functions[place][k];
+  }
+}
+
+double AdditiveBounds::least_lead(std::size_t one, std::size_t other) const {
+  if (units_.sums() == 1) return one == 1 ? units_.one_above() : -units_.zero_up_to();
+  // Sums are whole numbers; of equal ones the first label's is the greatest.
+  if (units_.lead() > 0) return units_.lead() - 1;
+  return one < other ? -1.0 : 0.0;
+}
+
+AdditiveBounds::Counted AdditiveBounds::count_label(std::size_t label, Asked asked,
+                                                    std::optional<std::size_t> variants) {
+  Counted all{std::numeric_limits<double>::infinity(), 0.0};
+  double missed = 0.0;
+  for (std::size_t other = 0; other < labels_.size() && missed < all.groups; ++other) {
+    if (other == label) continue;
+    subtract(label, other);
+    auto const& of_variants = difference_.functions[0];
+    double const least = variants ? of_variants[*variants] : std::ranges::min(of_variants);
+    Counted const counted = count_above(
+        least_lead(label, other) - difference_.constant - difference_.below - least, asked);
+    all.groups = counted.groups;
+    missed += counted.groups - counted.above;
+  }
+  all.above = std::max(all.groups - missed, 0.0);
+  return all;
+}
+
 double AdditiveBounds::count_fair() {
   Asked const any{low_bits(static_cast<int>(kinds_->variants().size())), false};
-  auto const [least, most] = std::ranges::minmax(functions_[0]);
-  return count_above(1.0, units_.one_above() - constant_ - below_ - least, any).above +
-         count_above(-1.0, constant_ + above_ + most - units_.zero_up_to(), any).above;
+  double groups = 0.0;
+  for (std::size_t label = 0; label < labels_.size(); ++label)
+    groups += count_label(label, any, std::nullopt).above;
+  return groups;
+}
+
+VariantPair AdditiveBounds::compared(std::size_t one, std::size_t other) const {
+  VariantPair pair;
+  for (int const upper : kinds_->variants()[one]) {
+    for (int const lower : kinds_->variants()[other])
+      if (upper != lower && query_.compares(upper, lower)) pair = {upper, lower};
+  }
+  return pair;
 }
 
 AdditiveBounds::Unfair AdditiveBounds::count_unfair() {
-  auto const& of_variants = functions_[0];
-  auto const [least, most] = std::ranges::minmax_element(of_variants);
-  auto const lower_kind = static_cast<std::size_t>(least - of_variants.begin());
-  auto const upper_kind = static_cast<std::size_t>(most - of_variants.begin());
-  Unfair unfair;
-  for (int const one : kinds_->variants()[upper_kind]) {
-    for (int const other : kinds_->variants()[lower_kind]) {
-      if (one != other && query_.compares(one, other)) unfair.pair = {one, other};
+  Unfair most;
+  std::map<std::uint64_t, double> found;  // by the kinds of variants, a bit each
+  for (std::size_t lower = 0; lower < labels_.size(); ++lower) {
+    for (std::size_t upper = lower + 1; upper < labels_.size(); ++upper) {
+      subtract(upper, lower);
+      auto const& of_variants = difference_.functions[0];
+      auto const [low, high] = std::ranges::minmax_element(of_variants);
+      auto const lower_kind = static_cast<std::size_t>(low - of_variants.begin());
+      auto const upper_kind = static_cast<std::size_t>(high - of_variants.begin());
+      VariantPair const pair = compared(upper_kind, lower_kind);
+      if (pair.upper < 0) continue;
+      Asked const both{std::uint64_t{1} << lower_kind | std::uint64_t{1} << upper_kind, true};
+      Counted const above = count_label(upper, both, upper_kind);
+      if (above.above == 0.0) continue;
+      Counted const below = count_label(lower, both, lower_kind);
+      // Groups with other labels are others, whichever of the two members has which.
+      double& groups = found[both.members];
+      groups += std::max(above.above + below.above - above.groups, 0.0);
+      if (groups > most.groups) most = {pair, groups};
     }
   }
-  if (unfair.pair.upper < 0) return unfair;
-  Asked const both{std::uint64_t{1} << lower_kind | std::uint64_t{1} << upper_kind, true};
-  Counted const upper = count_above(1.0, units_.one_above() - constant_ - below_ - *most, both);
-  Counted const lower = count_above(-1.0, constant_ + above_ + *least - units_.zero_up_to(), both);
-  unfair.groups = std::max(upper.above + lower.above - upper.groups, 0.0);
-  return unfair;
+  return most;
 }
 
 }  // namespace fairlane

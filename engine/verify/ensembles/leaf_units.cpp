@@ -11,7 +11,7 @@ namespace fairlane {
 namespace {
 
 constexpr int kMostBits = 29;   // of a sum in units
-constexpr int kLeastBits = 16;  // of them that are not in doubt, or units are of no use
+constexpr int kLeastBits = 10;  // of them that are not in doubt, or units are of no use
 
 /// The greatest quotient of a sum whose score is not above a threshold.
 double last_below(TreeEnsemble const& trees, double threshold) {
@@ -29,35 +29,52 @@ double last_below(TreeEnsemble const& trees, double threshold) {
   }
 }
 
-/// How far the magnitudes of all sums of a row reach together.
-double reach_of_sums(TreeEnsemble const& trees) {
-  auto const width = static_cast<std::size_t>(trees.width);
-  std::vector<double> of_node(trees.feature.size());  // the most that a leaf below it adds
-  auto const most_below = [&](std::int32_t at) {
-    if (at >= 0) return of_node[static_cast<std::size_t>(at)];
-    double size = 0.0;
-    for (std::size_t i = 0; i < width; ++i)
-      size += std::abs(trees.leaves[static_cast<std::size_t>(~at) * width + i]);
-    return size;
-  };
-  for (std::size_t n = of_node.size(); n-- > 0;)  // children come behind their parents
-    of_node[n] = std::max(most_below(trees.left[n]), most_below(trees.right[n]));
+/// What a sum of a row is added up from.
+/// reach  how far the magnitudes of all terms reach together
+/// trees  that add to it
+struct Summed {
   double reach = 0.0;
-  for (double const base : trees.base) reach += std::abs(base);
-  for (std::int32_t const root : trees.roots) reach += most_below(root);
-  return reach;
+  int trees = 0;
+};
+
+Summed sum_up(TreeEnsemble const& trees, int sum) {
+  auto const width = static_cast<std::size_t>(trees.width);
+  Summed summed{std::abs(trees.base[static_cast<std::size_t>(sum)]), 0};
+  std::vector<double> of_node(trees.feature.size());  // the most that a leaf below it adds
+  for (int place = 0; place < trees.width; ++place) {
+    auto const most_below = [&](std::int32_t at) {
+      return at >= 0 ? of_node[static_cast<std::size_t>(at)]
+                     : std::abs(trees.leaves[static_cast<std::size_t>(~at) * width +
+                                             static_cast<std::size_t>(place)]);
+    };
+    for (std::size_t n = of_node.size(); n-- > 0;)  // children come behind their parents
+      of_node[n] = std::max(most_below(trees.left[n]), most_below(trees.right[n]));
+    for (std::size_t t = 0; t < trees.roots.size(); ++t) {
+      if (trees.first_sum[t] + place != sum) continue;
+      summed.reach += most_below(trees.roots[t]);
+      ++summed.trees;
+    }
+  }
+  return summed;
 }
 
 }  // namespace
 
 LeafUnits::LeafUnits(TreeEnsemble const& trees, double threshold) {
   bool const two = trees.sums == 2;
-  if (trees.sums > 2 || (two && trees.outputs() == 1 && threshold != trees.usual_threshold()))
+  bool const several = trees.sums > 2;
+  if (trees.sums > kMostSums ||
+      (two && trees.outputs() == 1 && threshold != trees.usual_threshold()))
     return;
-  // Of two sums it is their difference that decides.
-  double const base = two ? trees.base[1] - trees.base[0] : trees.base[0];
-  double const cut = two ? 0.0 : last_below(trees, threshold) * trees.divisor;
-  double const reach = reach_of_sums(trees) + std::abs(cut);
+  double const cut = trees.sums > 1 ? 0.0 : last_below(trees, threshold) * trees.divisor;
+  double reach = 0.0;  // of two sums that are compared, or of one and the cut
+  double terms = 4.0;  // of a sum
+  for (int sum = 0; sum < trees.sums; ++sum) {
+    Summed const summed = sum_up(trees, sum);
+    reach = several ? std::max(reach, 2.0 * summed.reach) : reach + summed.reach;
+    terms = std::max(terms, summed.trees + 4.0);
+  }
+  reach += std::abs(cut);
   if (!(reach > 0.0 && reach < std::numeric_limits<float>::max())) return;
   double const per_unit = per_unit_ = std::ldexp(1.0, kMostBits - 1 - std::ilogb(reach));
   bool whole = true;
@@ -66,31 +83,42 @@ LeafUnits::LeafUnits(TreeEnsemble const& trees, double threshold) {
     whole = whole && rounded == x * per_unit;
     return static_cast<std::int32_t>(rounded);
   };
-  for (std::int32_t const first : trees.first_sum)
-    sign_.push_back(two && trees.width == 1 && first == 0 ? -1 : 1);
   auto const width = static_cast<std::size_t>(trees.width);
-  for (std::size_t at = 0; at < trees.leaves.size(); at += width)
-    units_.push_back(
-        in_units(width == 2 ? trees.leaves[at + 1] - trees.leaves[at] : trees.leaves[at]));
-  base_ = in_units(base);
+  width_ = several ? trees.width : 1;
+  for (std::int32_t const first : trees.first_sum) {
+    first_sum_.push_back(several ? first : 0);
+    sign_.push_back(two && width == 1 && first == 0 ? -1 : 1);
+  }
+  if (two) {
+    // It is their difference that decides.
+    base_.push_back(in_units(trees.base[1] - trees.base[0]));
+    for (std::size_t at = 0; at < trees.leaves.size(); at += width)
+      units_.push_back(
+          in_units(width == 2 ? trees.leaves[at + 1] - trees.leaves[at] : trees.leaves[at]));
+  } else {
+    for (double const base : trees.base) base_.push_back(in_units(base));
+    for (double const leaf : trees.leaves) units_.push_back(in_units(leaf));
+  }
+  int const sums = several ? trees.sums : 1;
   std::int32_t const in_cut = in_units(cut);
+  one_above_ = zero_up_to_ = in_cut;
   int const precision = trees.in_double ? 53 : 24;
   // Whole numbers of so few bits are added and divided by the library without changing a label.
   if (whole && kMostBits + 2 <= precision) {
-    one_above_ = zero_up_to_ = in_cut;
-    usable_ = true;
+    sums_ = sums;
     return;
   }
-  // A unit's half for each number here; of the library's additions, and of what it makes of their
-  // sum, one rounding each.
-  double const terms = static_cast<double>(trees.trees()) + 4.0;
+  // A unit's half for each number that is added here; of the library's additions, and of what it
+  // makes of their sums, one rounding each.
+  double const added = several ? 2.0 * terms : trees.trees() + 4.0;
   double const roundings = 1.125 * terms * std::ldexp(1.0, -precision) * reach * per_unit;
-  double const off = 0.5 * terms + roundings + 1.0;
+  double const off = 0.5 * added + roundings + 1.0;
   if (!(off < std::ldexp(1.0, kMostBits - kLeastBits))) return;
   auto const doubt = static_cast<std::int32_t>(std::ceil(off));
   one_above_ = in_cut + doubt;
   zero_up_to_ = in_cut - doubt - 1;
-  usable_ = true;
+  lead_ = doubt + 1;
+  sums_ = sums;
 }
 
 }  // namespace fairlane

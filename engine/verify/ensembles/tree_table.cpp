@@ -37,8 +37,17 @@ bool TreeTable::is_small() const {
                              [](auto const& axis) { return axis.kinds() <= kMostOfAxis; });
 }
 
-bool TreeTable::fill(BoxKinds const& kinds) {
+void TreeTable::choose_sums(std::uint64_t possible) {
+  sums_.clear();
+  for (int sum = 0; sum < units_.sums(); ++sum)
+    if (units_.sums() == 1 || (possible >> sum & 1U) != 0) sums_.push_back(sum);
+  shared_.resize(std::max(shared_.size(), sums_.size()));
+  own_.resize(shared_.size());
+}
+
+bool TreeTable::fill(BoxKinds const& kinds, std::uint64_t possible) {
   kinds_ = &kinds;
+  choose_sums(possible);
   if (!is_small()) return false;
   order_.clear();
   for (std::size_t a = 0; a < kinds.axes().size(); ++a) {
@@ -52,18 +61,48 @@ bool TreeTable::fill(BoxKinds const& kinds) {
   auto const& roots = trees_.ensemble().roots;
   for (std::size_t t = 0; t < roots.size(); ++t) take_leaves(t, roots[t]);
   sort_axes();
-  put_leaves();
-  add_up(shared_);
-  add_up(own_);
-  std::size_t const places = shared_.sums.size();
-  least_.resize(places);
-  most_.resize(places);
-  kernels_.span_leaves(shared_.sums.data(), own_.sums.data(),
-                       static_cast<int>(kinds.variants().size()), static_cast<int>(places),
-                       least_.data(), most_.data());
+  for (std::size_t c = 0; c < sums_.size(); ++c) {
+    put_leaves(c);
+    add_up(shared_[c]);
+    add_up(own_[c]);
+  }
+  places_ = shared_.front().sums.size();
+  if (units_.sums() > 1) {
+    rank_sums();
+  } else {
+    span_sums();
+  }
   find_members();
   compare_variants();
   return true;
+}
+
+void TreeTable::span_sums() {
+  least_.resize(places_);
+  most_.resize(places_);
+  kernels_.span_leaves(shared_[0].sums.data(), own_[0].sums.data(),
+                       static_cast<int>(kinds_->variants().size()), static_cast<int>(places_),
+                       least_.data(), most_.data());
+}
+
+void TreeTable::rank_sums() {
+  std::vector<std::uint32_t> bits;
+  std::vector<std::int32_t const*> shared;
+  std::vector<std::int32_t const*> own;
+  for (std::size_t c = 0; c < sums_.size(); ++c) {
+    bits.push_back(std::uint32_t{1} << sums_[c]);
+    shared.push_back(shared_[c].sums.data());
+    own.push_back(own_[c].sums.data());
+  }
+  std::size_t const variants = kinds_->variants().size();
+  labels_.resize(variants * places_);
+  kernels_.rank_leaves(
+      {static_cast<int>(sums_.size()), static_cast<int>(variants), static_cast<int>(places_),
+       bits.data(), shared.data(), own.data(), units_.lead()},
+      labels_.data());
+  all_labels_.assign(labels_.begin(), labels_.begin() + static_cast<std::ptrdiff_t>(places_));
+  for (std::size_t i = places_; i < labels_.size(); i += places_)
+    for (std::size_t kind = 0; kind < places_; ++kind) all_labels_[kind] |= labels_[i + kind];
 }
 
 void TreeTable::find_members() {
@@ -75,7 +114,7 @@ void TreeTable::find_members() {
   bool const alike = order_.empty() || std::ranges::none_of(rules, [&](ExistenceRule const* rule) {
                        return rule->speaks_of(order_.back());
                      });
-  members_.resize(least_.size());
+  members_.resize(places_);
   first_row();
   for (std::size_t first = 0; first < members_.size(); first += row, next_row()) {
     for (std::size_t i = 0; i < row; ++i) {
@@ -86,22 +125,31 @@ void TreeTable::find_members() {
         if (!order_.empty()) entries_[order_.back()] = last_axis().first[i];
         members_[kind] = kinds_->members(entries_);
       }
-      if (members_[kind] == all) continue;
-      least_[kind] = std::numeric_limits<std::int32_t>::max();
-      most_[kind] = std::numeric_limits<std::int32_t>::min();
-      each_bit(members_[kind], [&](std::size_t v) {
-        least_[kind] = std::min(least_[kind], sum(kind, v));
-        most_[kind] = std::max(most_[kind], sum(kind, v));
-      });
+      if (members_[kind] != all) leave_out_others(kind);
     }
   }
+}
+
+void TreeTable::leave_out_others(std::size_t kind) {
+  if (units_.sums() > 1) {
+    all_labels_[kind] = 0;
+    each_bit(members_[kind], [&](std::size_t v) { all_labels_[kind] |= labels(kind, v); });
+    return;
+  }
+  least_[kind] = std::numeric_limits<std::int32_t>::max();
+  most_[kind] = std::numeric_limits<std::int32_t>::min();
+  each_bit(members_[kind], [&](std::size_t v) {
+    least_[kind] = std::min(least_[kind], sum(kind, v));
+    most_[kind] = std::max(most_[kind], sum(kind, v));
+  });
 }
 
 void TreeTable::take_leaves(std::size_t tree, std::int32_t at) {
   if (at < 0) {
     leaf_sets_.push_back(set_of_variants_);
     for (std::size_t const a : order_) leaf_sets_.push_back(sets_[a]);
-    leaf_values_.push_back(units_.of(tree, static_cast<std::size_t>(~at)));
+    for (int const sum : sums_)
+      leaf_values_.push_back(units_.of(tree, static_cast<std::size_t>(~at), sum));
     return;
   }
   auto const [c, left, right, axis, cut] = trees_.node(at);
@@ -130,7 +178,8 @@ void TreeTable::sort_axes() {
   std::vector<double> asked(order_.size());
   std::vector<double> shares(order_.size());
   double all = 0.0;
-  for (std::size_t leaf = 0; leaf < leaf_values_.size(); ++leaf) {
+  std::size_t const leaves = leaf_sets_.size() / width;
+  for (std::size_t leaf = 0; leaf < leaves; ++leaf) {
     std::uint64_t const* const set = leaf_sets_.data() + leaf * width + 1;
     double share = 1.0;
     for (std::size_t i = 0; i < order_.size(); ++i) {
@@ -147,7 +196,7 @@ void TreeTable::sort_axes() {
     return share + (1.0 - share) / static_cast<double>(axis(i).kinds());
   });
   std::vector<std::uint64_t> sorted(order_.size());
-  for (std::size_t leaf = 0; leaf < leaf_values_.size(); ++leaf) {
+  for (std::size_t leaf = 0; leaf < leaves; ++leaf) {
     std::uint64_t* const set = leaf_sets_.data() + leaf * width + 1;
     for (std::size_t i = 0; i < by.size(); ++i) sorted[i] = set[by[i]];
     std::ranges::copy(sorted, set);
@@ -179,20 +228,22 @@ void TreeTable::put(std::span<std::uint64_t const> set, std::int32_t value, Tabl
   level.values.push_back(value);
 }
 
-void TreeTable::put_leaves() {
+void TreeTable::put_leaves(std::size_t c) {
   std::vector<int> sizes = {static_cast<int>(kinds_->variants().size())};
   for (std::size_t i = 0; i < order_.size(); ++i)
     sizes.push_back(static_cast<int>(axis(i).kinds()));
-  begin(sizes, own_);
-  begin({sizes.begin() + 1, sizes.end()}, shared_);
-  shared_.constant = units_.base();
+  begin(sizes, own_[c]);
+  begin({sizes.begin() + 1, sizes.end()}, shared_[c]);
+  shared_[c].constant = units_.base(sums_[c]);
   std::size_t const width = sizes.size();
-  for (std::size_t leaf = 0; leaf < leaf_values_.size(); ++leaf) {
+  for (std::size_t leaf = 0; leaf * width < leaf_sets_.size(); ++leaf) {
+    std::int32_t const value = leaf_values_[leaf * sums_.size() + c];
+    if (value == 0) continue;  // a leaf of other classes
     auto const set = std::span<std::uint64_t const>(leaf_sets_).subspan(leaf * width, width);
     if (set[0] == low_bits(sizes[0])) {
-      put(set.subspan(1), leaf_values_[leaf], shared_);
+      put(set.subspan(1), value, shared_[c]);
     } else {
-      put(set, leaf_values_[leaf], own_);
+      put(set, value, own_[c]);
     }
   }
 }
@@ -230,15 +281,15 @@ void TreeTable::compare_variants() {
 TreeTable::Outcome TreeTable::outcome(std::size_t kind) const {
   std::size_t const variants = kinds_->variants().size();
   std::uint64_t const there = members(kind);
-  auto const exists = [there](std::size_t v) { return (there >> v & 1U) != 0; };
   bool doubt = false;
-  for (std::size_t a = 0; a < variants; ++a) {
-    if (!exists(a) || sum(kind, a) <= units_.zero_up_to()) continue;
-    bool const is_one = sum(kind, a) > units_.one_above();
-    for (std::size_t e = 0; e < variants; ++e) {
-      if (!exists(e) || compared_[a * variants + e] == 0 || sum(kind, e) > units_.one_above())
-        continue;
-      if (is_one && sum(kind, e) <= units_.zero_up_to()) return Outcome::kUnfair;
+  for (std::uint64_t left = there; left != 0; left &= left - 1) {
+    auto const a = static_cast<std::size_t>(lowest_bit(left));
+    std::uint32_t const own = labels(kind, a);
+    for (std::uint64_t others = left & (left - 1); others != 0; others &= others - 1) {
+      auto const e = static_cast<std::size_t>(lowest_bit(others));
+      std::uint32_t const other = labels(kind, e);
+      if (compared_[a * variants + e] == 0 || (own == other && std::has_single_bit(own))) continue;
+      if ((own & other) == 0) return Outcome::kUnfair;
       doubt = true;
     }
   }

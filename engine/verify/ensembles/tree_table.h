@@ -1,9 +1,10 @@
 // Every group of a box of an ensemble of trees, evaluated at once, a kind of groups after another.
 //
 // Kinds are a product of axes. A leaf adds its value to all kinds that reach it, in units whose
-// sums do not round; what is in doubt by them is evaluated by the scorer.
+// sums do not round, a table for each sum; what is in doubt by them is evaluated by the scorer.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -26,9 +27,13 @@ class TreeTable {
   /// All outlive it.
   TreeTable(BoxTrees const& trees, LeafUnits const& units, VerifyQuery const& query);
 
+  static constexpr std::uint64_t kAnyLabel = ~std::uint64_t{0};
+
   /// Evaluates the groups of a box. Returns false where their kinds are too many, or the ensemble
   /// is none that it knows.
-  bool fill(BoxKinds const& kinds);
+  /// possible  labels that groups may have, a bit each: of more than two, sums of others are left
+  ///           out
+  bool fill(BoxKinds const& kinds, std::uint64_t possible = kAnyLabel);
   /// After it, calls pass(how many groups there are of a kind, their label, who exists) for kinds
   /// whose members have one label, and take(entries [axes] of a group, how many there are, number
   /// of the kind) for the others, until it returns false. Where nobody exists it calls neither.
@@ -36,16 +41,14 @@ class TreeTable {
   void each_kind(Pass const& pass, Take const& take) {
     std::size_t const row = order_.empty() ? 1 : last_axis().kinds();
     first_row();
-    for (std::size_t first = 0; first < least_.size(); first += row, next_row()) {
+    for (std::size_t first = 0; first < places_; first += row, next_row()) {
       for (std::size_t i = 0; i < row; ++i) {
         std::size_t const kind = first + i;
         double const groups = order_.empty() ? groups_ : groups_ * last_axis().sizes[i];
         std::uint64_t const there = members(kind);
         if (there == 0) continue;
-        if (least_[kind] > units_.one_above()) {
-          pass(groups, 1, there);
-        } else if (most_[kind] <= units_.zero_up_to()) {
-          pass(groups, 0, there);
+        if (std::uint32_t const all = all_labels(kind); std::has_single_bit(all)) {
+          pass(groups, std::countr_zero(all), there);
         } else {
           if (!order_.empty()) entries_[order_.back()] = last_axis().first[i];
           if (!take(std::span<std::int32_t const>(entries_), groups, kind)) return;
@@ -67,11 +70,16 @@ class TreeTable {
     return members_.empty() ? low_bits(static_cast<int>(kinds_->variants().size()))
                             : members_[kind];
   }
-  /// The least and the greatest sum of a kind's members, in units, and that with a kind of variants.
+  /// Labels that a kind's members with a kind of variants may have, a bit each.
+  std::uint32_t labels(std::size_t kind, std::size_t variants) const {
+    return units_.sums() > 1 ? labels_[variants * places_ + kind] : label_of(sum(kind, variants));
+  }
+  /// The least and the greatest sum of a kind's members, in units, where there are two labels.
   std::int32_t least(std::size_t kind) const { return least_[kind]; }
   std::int32_t most(std::size_t kind) const { return most_[kind]; }
-  std::int32_t sum(std::size_t kind, std::size_t variants) const {
-    return shared_.sums[kind] + own_.sums[variants * least_.size() + kind];
+  /// A sum of those with a kind of variants; of all classes one each, where any label is possible.
+  std::int32_t sum(std::size_t kind, std::size_t variants, std::size_t c = 0) const {
+    return shared_[c].sums[kind] + own_[c].sums[variants * places_ + kind];
   }
 
  private:
@@ -92,17 +100,30 @@ class TreeTable {
   };
 
   bool is_small() const;
+  void choose_sums(std::uint64_t possible);
   void take_leaves(std::size_t tree, std::int32_t at);
   /// Brings axes that few leaves ask of to the end.
   void sort_axes();
-  void put_leaves();
+  void put_leaves(std::size_t c);
   void begin(std::vector<int> sizes, Table& table) const;
   /// set  [axes of the table]
   static void put(std::span<std::uint64_t const> set, std::int32_t value, Table& table);
   void add_up(Table& table);
   void compare_variants();
-  /// Who exists, and the least and the greatest sums of those.
+  /// Of two labels: from the sums, the least and the greatest.
+  void span_sums();
+  /// Of more: from the sums, the labels.
+  void rank_sums();
+  /// Who exists, and what has been found of all members for those.
   void find_members();
+  void leave_out_others(std::size_t kind);
+  std::uint32_t label_of(std::int32_t sum) const {
+    return sum > units_.one_above() ? 2U : sum <= units_.zero_up_to() ? 1U : 3U;
+  }
+  /// Labels that a kind's members may have.
+  std::uint32_t all_labels(std::size_t kind) const {
+    return units_.sums() > 1 ? all_labels_[kind] : label_of(least_[kind]) | label_of(most_[kind]);
+  }
   Outcome outcome(std::size_t kind) const;
   BoxKinds::Axis const& axis(std::size_t i) const { return kinds_->axes()[order_[i]]; }
   BoxKinds::Axis const& last_axis() const { return axis(order_.size() - 1); }
@@ -117,24 +138,28 @@ class TreeTable {
 
   // Of the box.
   BoxKinds const* kinds_ = nullptr;
-  std::vector<std::size_t> order_;        // axes of more than one kind
-  std::vector<std::uint8_t> is_known_;    // [conditions] whether its set is
-  std::vector<std::uint64_t> met_;        // [conditions] BoxKinds::set_of() each
-  std::vector<std::uint64_t> sets_;       // [axes] kinds, on the way through a tree
-  std::uint64_t set_of_variants_ = 0;     // likewise
-  std::vector<std::uint64_t> leaf_sets_;  // [leaves][1 + order_] variants first
-  std::vector<std::int32_t> leaf_values_;
-  Table shared_;  // of leaves that all variants reach
-  Table own_;     // of the others, its first axis variants
+  std::vector<std::size_t> order_;         // axes of more than one kind
+  std::vector<std::uint8_t> is_known_;     // [conditions] whether its set is
+  std::vector<std::uint64_t> met_;         // [conditions] BoxKinds::set_of() each
+  std::vector<std::uint64_t> sets_;        // [axes] kinds, on the way through a tree
+  std::uint64_t set_of_variants_ = 0;      // likewise
+  std::vector<std::uint64_t> leaf_sets_;   // [leaves][1 + order_] variants first
+  std::vector<std::int32_t> leaf_values_;  // [leaves][sums]
+  std::vector<int> sums_;                  // those that tables are made of
+  std::vector<Table> shared_;              // [sums] of leaves that all variants reach
+  std::vector<Table> own_;                 // [sums] of the others, its first axis variants
+  std::size_t places_ = 0;                 // kinds
   std::vector<std::int32_t> starts_;
   std::vector<std::int32_t> before_;    // sums of one axis less
   std::vector<std::uint64_t> members_;  // [kinds] empty: everybody exists
   std::vector<std::int32_t> least_;     // [kinds] of those who exist
   std::vector<std::int32_t> most_;
-  std::vector<std::uint8_t> compared_;  // [kinds of variants][kinds of variants]
-  std::vector<std::size_t> place_;      // [order_] of the row
-  std::vector<std::int32_t> entries_;   // [axes]
-  double groups_ = 0.0;                 // of the row, by the last axis's kinds
+  std::vector<std::uint32_t> labels_;      // [kinds of variants][kinds]
+  std::vector<std::uint32_t> all_labels_;  // [kinds] of those who exist
+  std::vector<std::uint8_t> compared_;     // [kinds of variants][kinds of variants]
+  std::vector<std::size_t> place_;         // [order_] of the row
+  std::vector<std::int32_t> entries_;      // [axes]
+  double groups_ = 0.0;                    // of the row, by the last axis's kinds
 };
 
 }  // namespace fairlane

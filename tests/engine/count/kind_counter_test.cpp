@@ -29,6 +29,7 @@ TEST(KindCounter, CountsWhatAWalkCounts) {
   int counted = 0;
   std::int64_t mixed = 0;
   std::int64_t mixed_of_some = 0;  // where constraints exclude others
+  std::int64_t of_classes = 0;     // where there are more than two
   for (std::uint32_t seed = 1; seed <= 1500; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     DecidedEnsemble ensemble(seed, {}, 0.0, 8, seed % 4 < 2);
@@ -57,10 +58,12 @@ TEST(KindCounter, CountsWhatAWalkCounts) {
     ASSERT_EQ(counts.list_groups, truth.list_groups);
     ++counted;
     (seed % 4 < 2 ? mixed_of_some : mixed) += counts.discriminatory();
+    of_classes += ensemble.trees().sums > 2 ? counts.discriminatory() : 0;
   }
   EXPECT_GT(counted, 200);
   EXPECT_GT(mixed, 500);
   EXPECT_GT(mixed_of_some, 100);
+  EXPECT_GT(of_classes, 500);
 }
 
 }  // namespace

@@ -105,5 +105,52 @@ TEST(LeafSums, AreSpreadOverTheNextAxisAndCompared) {
   }
 }
 
+TEST(LeafSums, TellLabelsOfSeveralClasses) {
+  constexpr int kTables = 2;
+  std::mt19937 random(13);
+  for (auto const& isa : cpu_instruction_sets()) {
+    BoxKernels const& kernels = box_kernels(isa.c_str());
+    for (int round = 0; round < 300; ++round) {
+      SCOPED_TRACE(isa + ", round " + std::to_string(round));
+      int const classes = 1 + round % 5;
+      int const places = 1 + static_cast<int>(random() % 150);
+      std::int32_t const lead = round % 3;
+      auto const numbers = [&](int count) {
+        std::vector<std::int32_t> values(static_cast<std::size_t>(count));
+        for (auto& value : values) value = static_cast<std::int32_t>(random() % 7) - 3;
+        return values;
+      };
+      std::vector<std::vector<std::int32_t>> shared;
+      std::vector<std::vector<std::int32_t>> own;
+      std::vector<std::int32_t const*> shared_at;
+      std::vector<std::int32_t const*> own_at;
+      std::vector<std::uint32_t> label;
+      for (int c = 0; c < classes; ++c) {
+        shared.push_back(numbers(places));
+        own.push_back(numbers(kTables * places));
+        label.push_back(std::uint32_t{1} << (2 * c));
+      }
+      for (std::size_t c = 0; c < shared.size(); ++c) {
+        shared_at.push_back(shared[c].data());
+        own_at.push_back(own[c].data());
+      }
+      std::vector<std::uint32_t> labels(own[0].size());
+      kernels.rank_leaves(
+          {classes, kTables, places, label.data(), shared_at.data(), own_at.data(), lead},
+          labels.data());
+      for (std::size_t i = 0; i < labels.size(); ++i) {
+        std::vector<std::int32_t> sums;
+        for (std::size_t c = 0; c < shared.size(); ++c)
+          sums.push_back(shared[c][i % shared[c].size()] + own[c][i]);
+        auto const top = std::ranges::max_element(sums);  // the first of equal ones
+        std::uint32_t expected = label[static_cast<std::size_t>(top - sums.begin())];
+        for (std::size_t c = 0; c < sums.size(); ++c)
+          if (*top - sums[c] < lead) expected |= label[c];
+        ASSERT_EQ(labels[i], expected);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace fairlane

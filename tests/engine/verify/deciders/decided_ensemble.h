@@ -90,17 +90,23 @@ class DecidedEnsemble {
     int const inputs = subject_.view.network.front().inputs;
     int const sums = margin > 0.0 ? 1 : 0;
     TreeEnsemble trees = random_ensemble(random_, seed % 2 == 0, inputs, sums, most_depth);
-    if (trees.sums == 2 && trees.width == 2 && seed % 3 != 0) make_probabilities(trees);
+    if (trees.sums > 1 && trees.width == trees.sums && seed % 3 != 0) make_probabilities(trees);
     return trees;
   }
-  /// Every tree's leaves are two probabilities, of which the mean is taken.
+  /// Every tree's leaves are probabilities, of which the mean is taken.
   static void make_probabilities(TreeEnsemble& trees) {
     trees.kind = ScoreKind::kProbabilities;
     trees.divisor = trees.trees();
-    trees.base.assign(2, 0.0);
-    for (std::size_t i = 0; i < trees.leaves.size(); i += 2) {
-      trees.leaves[i] = std::abs(trees.leaves[i]) / 2.0;
-      trees.leaves[i + 1] = 1.0 - trees.leaves[i];
+    trees.base.assign(trees.base.size(), 0.0);
+    auto const width = static_cast<std::size_t>(trees.width);
+    for (std::size_t i = 0; i < trees.leaves.size(); i += width) {
+      double rest = 1.0;
+      for (std::size_t c = 0; c + 1 < width; ++c) {
+        double& share = trees.leaves[i + c];
+        share = std::abs(share) / (2.0 * static_cast<double>(width - 1));
+        rest -= share;
+      }
+      trees.leaves[i + width - 1] = rest;
     }
   }
   SubjectView scored_view() {

@@ -50,7 +50,7 @@ TEST(EnsembleDecider, AgreesWithEvaluatingEveryGroup) {
   int unfair = 0;
   int fair = 0;
   int close = 0;
-  for (std::uint32_t seed = 1; seed <= 1000; ++seed) {
+  for (std::uint32_t seed = 1; seed <= 2000; ++seed) {
     RegionRules rules;
     if (seed % 5 == 0) rules.relaxed.push_back({4, 1});
     if (seed % 7 == 0) rules.limits.push_back({{0, 0, 0, 1, 1}, 1});

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <string>
 
 #include "tests/engine/verify/deciders/decided_ensemble.h"
@@ -12,13 +13,15 @@ namespace {
 /// What is counted of a box of an ensemble by additive bounds, beside the truth.
 struct Counts {
   int boxes = 0;
+  int of_classes = 0;  // that may have more than two labels
   double groups = 0.0;
   double fair = 0.0;
   double unfair = 0.0;
   double true_unfair = 0.0;
 };
 
-void count(DecidedEnsemble& ensemble, GroupBox const& box, Counts& counts) {
+/// most_labels  that a box's groups may have, or it is left out
+void count(DecidedEnsemble& ensemble, GroupBox const& box, Counts& counts, int most_labels = 4) {
   auto const& variants = ensemble.query().variants[0];
   BoxTrees const trees(ensemble.domain(), ensemble.trees());
   LeafUnits const units(ensemble.trees(), ensemble.query().threshold);
@@ -27,8 +30,11 @@ void count(DecidedEnsemble& ensemble, GroupBox const& box, Counts& counts) {
   AdditiveBounds additive(trees, units, ensemble.query());
   bounds.bound(box, variants);
   kinds.find(bounds, box, variants);
-  if (!additive.find(kinds, bounds, box)) {
-    ASSERT_FALSE(units.usable());
+  std::uint64_t const possible =
+      bounds.labels(ensemble.query().least_upper(), ensemble.query().most_lower());
+  if (std::popcount(possible) > most_labels) return;
+  if (!additive.find(kinds, bounds, box, possible)) {
+    ASSERT_TRUE(!units.usable() || std::has_single_bit(possible));
     return;
   }
   auto const truth = ensemble.truth(box);
@@ -41,6 +47,7 @@ void count(DecidedEnsemble& ensemble, GroupBox const& box, Counts& counts) {
     ASSERT_TRUE(is_asked || additive.weights()[a] == 0.0);
   }
   ++counts.boxes;
+  counts.of_classes += std::popcount(possible) > 2 ? 1 : 0;
   counts.groups += static_cast<double>(truth.groups);
   counts.fair += fair;
   counts.unfair += unfair;
@@ -50,7 +57,7 @@ void count(DecidedEnsemble& ensemble, GroupBox const& box, Counts& counts) {
 TEST(AdditiveBounds, CountNoneTooMany) {
   for (bool const constrained : {false, true}) {
     Counts counts;
-    for (std::uint32_t seed = 1; seed <= 300; ++seed) {
+    for (std::uint32_t seed = 1; seed <= 1500; ++seed) {
       SCOPED_TRACE("seed " + std::to_string(seed));
       RegionRules rules;
       if (constrained && seed % 3 == 0) rules.limits.push_back({{0, 0, 0, 1, 1}, 1});
@@ -62,6 +69,7 @@ TEST(AdditiveBounds, CountNoneTooMany) {
       }
     }
     EXPECT_GT(counts.boxes, 300);
+    EXPECT_GT(counts.of_classes, 30);
     EXPECT_GT(counts.fair, 0.4 * (counts.groups - counts.true_unfair));
     EXPECT_GT(counts.unfair, 0.1 * counts.true_unfair);
   }
@@ -70,15 +78,15 @@ TEST(AdditiveBounds, CountNoneTooMany) {
 // Trees of one condition are such sums themselves: nothing remains of them.
 TEST(AdditiveBounds, DecideTreesOfOneConditionAlmostWhole) {
   Counts counts;
-  for (std::uint32_t seed = 1; seed <= 1500; ++seed) {
+  for (std::uint32_t seed = 1; seed <= 5000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     DecidedEnsemble ensemble(seed, {}, 0.0, 1, seed % 4 < 2);
-    count(ensemble, ensemble.domain().whole(), counts);
+    count(ensemble, ensemble.domain().whole(), counts, 2);
     if (HasFatalFailure()) return;
   }
   EXPECT_GT(counts.boxes, 100);
   EXPECT_GT(counts.true_unfair, 100.0);
-  EXPECT_GT(counts.fair + counts.unfair, 0.97 * counts.groups);
+  EXPECT_GT(counts.fair + counts.unfair, 0.9 * counts.groups);
 }
 
 }  // namespace

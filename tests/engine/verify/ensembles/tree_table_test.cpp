@@ -17,20 +17,25 @@ struct Tabulated {
   BoxKinds kinds{trees};
   LeafUnits units;
   TreeTable table;
+  double least_upper;
+  double most_lower;
 
   explicit Tabulated(DecidedEnsemble& ensemble)
       : trees(ensemble.domain(), ensemble.trees()),
         units(ensemble.trees(), ensemble.query().threshold),
-        table(trees, units, ensemble.query()) {}
+        table(trees, units, ensemble.query()),
+        least_upper(ensemble.query().least_upper()),
+        most_lower(ensemble.query().most_lower()) {}
   bool fill(GroupBox const& box, std::vector<int> const& variants) {
     bounds.bound(box, variants);
     kinds.find(bounds, box, variants);
-    return table.fill(kinds);
+    return table.fill(kinds, bounds.labels(least_upper, most_lower));
   }
 };
 
 TEST(TreeTable, SaysOfEveryKindWhatTheScorerSays) {
   int tables = 0;
+  int of_classes = 0;
   double unfair = 0.0;
   double in_doubt = 0.0;
   for (std::uint32_t seed = 1; seed <= 1200; ++seed) {
@@ -44,10 +49,10 @@ TEST(TreeTable, SaysOfEveryKindWhatTheScorerSays) {
       GroupBox const box =
           i == 0 ? ensemble.domain().whole() : ensemble.part(ensemble.domain().whole());
       if (!of.fill(box, variants)) {
-        ASSERT_GT(ensemble.trees().sums, 1);  // of one sum all are known
+        ASSERT_EQ(ensemble.trees().sums, 2);  // which may be a score with another threshold
         continue;
       }
-      ++tables;
+      ++(ensemble.trees().sums > 2 ? of_classes : tables);
       double counted = 0.0;
       double doubted = 0.0;
       of.table.each_open(
@@ -70,6 +75,7 @@ TEST(TreeTable, SaysOfEveryKindWhatTheScorerSays) {
     }
   }
   EXPECT_GT(tables, 500);
+  EXPECT_GT(of_classes, 500);
   EXPECT_GT(unfair, 200.0);
   EXPECT_LT(in_doubt, 0.01 * unfair);
 }
@@ -101,21 +107,24 @@ TEST(TreeTable, HasNoDoubtWhereSumsAreExact) {
 TEST(LeafUnits, AgreeWithScores) {
   std::mt19937 random(5);
   int known = 0;
+  int of_classes = 0;
   int doubts = 0;
-  for (std::uint32_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint32_t seed = 1; seed <= 600; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    TreeEnsemble const trees = random_ensemble(random, seed % 2 == 0, 4, 1);
+    TreeEnsemble const trees = random_ensemble(random, seed % 2 == 0, 4);
     double const threshold = seed % 3 == 0 ? 0.0 : 0.25;
     LeafUnits const units(trees, threshold);
     ASSERT_TRUE(units.usable());
+    ASSERT_EQ(units.sums(), trees.sums > 2 ? trees.sums : 1);
     TreeScorer scorer(trees, 1);
     for (int i = 0; i < 30; ++i) {
       std::vector<float> row;
       for (int k = 0; k < trees.inputs; ++k)
         row.push_back(static_cast<float>(random() % 24) * 0.5F - 5.0F);
-      float score = 0.0F;
-      scorer.score(row.data(), 1, &score);
-      std::int64_t sum = units.base();
+      std::vector<float> scores(static_cast<std::size_t>(trees.sums));
+      scorer.score(row.data(), 1, scores.data());
+      std::vector<std::int64_t> sums;
+      for (int sum = 0; sum < units.sums(); ++sum) sums.push_back(units.base(sum));
       for (std::size_t t = 0; t < trees.roots.size(); ++t) {
         std::int32_t at = trees.roots[t];
         while (at >= 0) {
@@ -123,21 +132,34 @@ TEST(LeafUnits, AgreeWithScores) {
           bool const met = row[static_cast<std::size_t>(trees.feature[n])] <= trees.threshold[n];
           at = met ? trees.left[n] : trees.right[n];
         }
-        sum += units.of(t, static_cast<std::size_t>(~at));
+        for (int sum = 0; sum < units.sums(); ++sum)
+          sums[static_cast<std::size_t>(sum)] += units.of(t, static_cast<std::size_t>(~at), sum);
       }
-      bool const is_one = static_cast<double>(score) > threshold;
-      if (sum > units.one_above()) {
-        EXPECT_TRUE(is_one);
-      } else if (sum <= units.zero_up_to()) {
-        EXPECT_FALSE(is_one);
-      } else {
+      auto const truth = trees.sums > 1 ? std::ranges::max_element(scores) - scores.begin()
+                                        : scores[0] > static_cast<float>(threshold);
+      std::ptrdiff_t label = -1;  // in doubt
+      if (units.sums() > 1) {
+        auto const top = std::ranges::max_element(sums);
+        bool const leads = std::ranges::all_of(sums, [&](std::int64_t const& sum) {
+          return &sum == &*top || *top - sum >= units.lead();
+        });
+        if (leads) label = top - sums.begin();
+      } else if (sums[0] > units.one_above()) {
+        label = 1;
+      } else if (sums[0] <= units.zero_up_to()) {
+        label = 0;
+      }
+      if (label < 0) {
         ++doubts;
         continue;
       }
-      ++known;
+      EXPECT_EQ(label, truth);
+      ++(units.sums() > 1 ? of_classes : known);
     }
   }
-  EXPECT_GT(known, 100 * doubts);
+  EXPECT_GT(known, 3000);
+  EXPECT_GT(of_classes, 3000);
+  EXPECT_GT(known + of_classes, 100 * doubts);
 }
 
 // Groups of one kind have the same scores with every variant.
