@@ -115,19 +115,43 @@ bool KindCounter::count(std::span<AxisRange const> box, GroupCounts& counts) {
 
 void KindCounter::look_at(std::span<std::int32_t const> entries, std::size_t kind) {
   members_.labels.assign(walk_.query().variants[0].size(), kNobody);
-  if (!labels_by_sums(kind) || !bin_by_sums(kind)) evaluate(entries, kind);
-}
-
-bool KindCounter::labels_by_sums(std::size_t kind) {
-  bool known = true;
+  members_.all = 0;
+  in_doubt_.clear();
   each_bit(table_.members(kind), [&](std::size_t k) {
     std::uint32_t const labels = table_.labels(kind, k);
-    known = known && std::has_single_bit(labels);
-    for (int const v : kinds_.variants()[k])
-      members_.labels[static_cast<std::size_t>(v)] =
-          static_cast<std::int8_t>(std::countr_zero(labels));
+    if (std::has_single_bit(labels)) {
+      set_label(k, labels);
+    } else {
+      in_doubt_.push_back(k);
+    }
   });
-  return known;
+  if (!in_doubt_.empty()) evaluate_labels(entries);
+  if (!std::has_single_bit(members_.all) && !bin_by_sums(kind)) evaluate_bin(entries, kind);
+}
+
+void KindCounter::set_label(std::size_t variants, std::uint32_t label) {
+  members_.all |= label;
+  for (int const v : kinds_.variants()[variants])
+    members_.labels[static_cast<std::size_t>(v)] =
+        static_cast<std::int8_t>(std::countr_zero(label));
+}
+
+void KindCounter::evaluate_labels(std::span<std::int32_t const> entries) {
+  BoxDomain const& domain = walk_.trees().domain();
+  std::size_t const width = domain.attributes();
+  auto const outputs = static_cast<std::size_t>(walk_.outputs());
+  rows_.resize(in_doubt_.size() * width);
+  logits_.resize(in_doubt_.size() * outputs);
+  for (std::size_t i = 0; i < in_doubt_.size(); ++i)
+    domain.row(entries, kinds_.variants()[in_doubt_[i]].front(), &rows_[i * width]);
+  walk_.rows().logits(rows_.data(), in_doubt_.size(), logits_.data());
+  for (std::size_t i = 0; i < in_doubt_.size(); ++i) {
+    float const* const z = &logits_[i * outputs];
+    // Of equal scores the first is the greatest.
+    auto const label = outputs == 1 ? (static_cast<double>(z[0]) > walk_.query().threshold ? 1 : 0)
+                                    : static_cast<int>(std::max_element(z, z + outputs) - z);
+    set_label(in_doubt_[i], std::uint32_t{1} << label);
+  }
 }
 
 double KindCounter::score(std::int32_t sum) const {
@@ -173,22 +197,14 @@ bool KindCounter::bin_by_sums(std::size_t kind) {
   return true;
 }
 
-void KindCounter::evaluate(std::span<std::int32_t const> entries, std::size_t kind) {
+void KindCounter::evaluate_bin(std::span<std::int32_t const> entries, std::size_t kind) {
   BoxDomain const& domain = walk_.trees().domain();
-  std::size_t const width = domain.attributes();
-  row_of_.clear();
-  each_bit(table_.members(kind), [&](std::size_t k) {
-    row_of_.insert(row_of_.end(), kinds_.variants()[k].begin(), kinds_.variants()[k].end());
-  });
-  rows_.resize(row_of_.size() * width);
-  for (std::size_t i = 0; i < row_of_.size(); ++i)
-    domain.row(entries, row_of_[i], &rows_[i * width]);
-  described_.resize(row_of_.size());
-  walk_.rows().describe(rows_.data(), row_of_.size(), described_.data());
-  for (std::size_t i = 0; i < row_of_.size(); ++i)
-    members_.labels[static_cast<std::size_t>(row_of_[i])] =
-        static_cast<std::int8_t>(described_[i].label);
-  float const bin = described_[0].severity * static_cast<float>(kSeverityBins);
+  auto const some = static_cast<std::size_t>(lowest_bit(table_.members(kind)));
+  rows_.resize(domain.attributes());
+  domain.row(entries, kinds_.variants()[some].front(), rows_.data());
+  Description of_group;
+  walk_.rows().describe(rows_.data(), 1, &of_group);
+  float const bin = of_group.severity * static_cast<float>(kSeverityBins);
   members_.bin = static_cast<int>(std::min(bin, static_cast<float>(kSeverityBins - 1)));
 }
 
@@ -200,15 +216,13 @@ void KindCounter::add_mixed(std::span<std::int32_t const> entries, std::uint64_t
     counts.counters[static_cast<std::size_t>(counter)] += n;
   };
   auto const label = [&](int v) { return members_.labels[static_cast<std::size_t>(v)]; };
-  std::uint32_t labels = 0;
   int members = 0;
   for (int v = 0; v < layout.variants; ++v) {
     if (label(v) == kNobody) continue;
-    labels |= std::uint32_t{1} << label(v);
     ++members;
     if (label(v) > 0) add(layout.positive(v), groups);
   }
-  if (std::has_single_bit(labels)) return;  // it was in doubt
+  if (std::has_single_bit(members_.all)) return;  // it was in doubt
   add(CountLayout::kGroups, groups);
   add(CountLayout::kInstances, groups * static_cast<std::uint64_t>(members));
   add(layout.severity(members_.bin), groups);
@@ -229,8 +243,10 @@ void KindCounter::add_mixed(std::span<std::int32_t const> entries, std::uint64_t
     }
   }
   for (int v = 0; layout.pairs && v < layout.variants; ++v) {
+    if (label(v) <= 0) continue;
+    std::uint64_t* const pairs = &counts.counters[static_cast<std::size_t>(layout.pair(v, 0))];
     for (int w = 0; w < layout.variants; ++w)
-      if (label(w) != kNobody && label(v) > label(w)) add(layout.pair(v, w), groups);
+      pairs[w] += label(w) != kNobody && label(w) < label(v) ? groups : 0;
   }
   for (std::size_t a = 0; a < entries.size(); ++a)
     mixed_of_kind_[a][kinds_.kind_of(a, entries[a])] += groups;

@@ -54,19 +54,23 @@ class KindCounter {
  private:
   /// What a kind's members are.
   /// labels  [variants] or kNobody
-  /// bin     of their severity
+  /// all     labels that they have, a bit each
+  /// bin     of their severity, where they have different ones
   struct Members {
     std::vector<std::int8_t> labels;
+    std::uint32_t all = 0;
     int bin = 0;
   };
   static constexpr std::int8_t kNobody = -1;
   /// Of a kind of the table. Groups of a kind are alike: one is evaluated where that is in doubt.
   void look_at(std::span<std::int32_t const> entries, std::size_t kind);
-  bool labels_by_sums(std::size_t kind);
+  void set_label(std::size_t variants, std::uint32_t label);
+  /// Of kinds of variants `in_doubt_`.
+  void evaluate_labels(std::span<std::int32_t const> entries);
   bool bin_by_sums(std::size_t kind);
   /// The largest difference of a class's probability between the kind's members.
   double severity_by_sums(std::size_t kind);
-  void evaluate(std::span<std::int32_t const> entries, std::size_t kind);
+  void evaluate_bin(std::span<std::int32_t const> entries, std::size_t kind);
   /// Adds so many groups of the kind that was looked at.
   void add_mixed(std::span<std::int32_t const> entries, std::uint64_t groups, GroupCounts& counts);
   void add_lists(std::span<AxisRange const> box, GroupCounts& counts) const;
@@ -84,9 +88,9 @@ class KindCounter {
   std::vector<double> shares_;  // [classes] of a member
   std::vector<double> least_;   // [classes] of all members
   std::vector<double> most_;
+  std::vector<std::size_t> in_doubt_;
   std::vector<std::int32_t> rows_;
-  std::vector<int> row_of_;  // [rows] variant
-  std::vector<Description> described_;
+  std::vector<float> logits_;
   std::vector<double> positive_;  // [kinds of variants] members with label 1 in fair groups
   std::vector<std::vector<std::uint64_t>> mixed_of_kind_;  // [lists][kinds] groups
 };
