@@ -65,7 +65,8 @@ KindCounter::KindCounter(KindedWalk const& walk)
       kSeverityBins * (steepest * (doubt + (trees.sums == 1 ? 2.0 * moved : 0.0)) + kRounding);
 }
 
-bool KindCounter::count(std::span<AxisRange const> box, GroupCounts& counts) {
+bool KindCounter::count(std::span<AxisRange const> box, GroupCounts& counts,
+                        GroupCounter::Take const& take) {
   auto const& variants = walk_.query().variants[0];
   bounds_.bound(box, variants);
   auto const layout = walk_.plan().counters();
@@ -88,6 +89,7 @@ bool KindCounter::count(std::span<AxisRange const> box, GroupCounts& counts) {
   mixed_of_kind_.resize(box.size());
   for (std::size_t a = 0; a < box.size(); ++a)
     mixed_of_kind_[a].assign(kinds_.axes()[a].kinds(), 0);
+  if (take) number_entries(box);
   positive_.assign(kinds_.variants().size(), 0.0);
   double positive = 0.0;  // with everybody
   std::uint64_t const everybody = low_bits(static_cast<int>(positive_.size()));
@@ -103,6 +105,7 @@ bool KindCounter::count(std::span<AxisRange const> box, GroupCounts& counts) {
       [&](std::span<std::int32_t const> entries, double groups, std::size_t kind) {
         look_at(entries, kind);
         add_mixed(entries, static_cast<std::uint64_t>(groups), counts);
+        if (take && !std::has_single_bit(members_.all)) take_groups(0, 0, take);
         return true;
       });
   for (std::size_t k = 0; k < positive_.size(); ++k)
@@ -248,8 +251,29 @@ void KindCounter::add_mixed(std::span<std::int32_t const> entries, std::uint64_t
     for (int w = 0; w < layout.variants; ++w)
       pairs[w] += label(w) != kNobody && label(w) < label(v) ? groups : 0;
   }
-  for (std::size_t a = 0; a < entries.size(); ++a)
-    mixed_of_kind_[a][kinds_.kind_of(a, entries[a])] += groups;
+  kind_.resize(entries.size());
+  for (std::size_t a = 0; a < entries.size(); ++a) {
+    kind_[a] = kinds_.kind_of(a, entries[a]);
+    mixed_of_kind_[a][kind_[a]] += groups;
+  }
+}
+
+void KindCounter::number_entries(std::span<AxisRange const> box) {
+  numbers_.resize(box.size());
+  std::int64_t stride = 1;
+  for (std::size_t a = box.size(); a-- > 0;) {
+    numbers_[a].assign(kinds_.axes()[a].kinds(), {});
+    for (std::int32_t e = box[a].first; e <= box[a].last; ++e)
+      numbers_[a][kinds_.kind_of(a, e)].push_back(e * stride);
+    stride *= walk_.plan().lists()[a].size();
+  }
+}
+
+void KindCounter::take_groups(std::size_t axis, std::int64_t before,
+                              GroupCounter::Take const& take) const {
+  if (axis == kind_.size()) return take(before);
+  for (std::int64_t const number : numbers_[axis][kind_[axis]])
+    take_groups(axis + 1, before + number, take);
 }
 
 void KindCounter::add_lists(std::span<AxisRange const> box, GroupCounts& counts) const {

@@ -49,7 +49,9 @@ class KindCounter {
 
   /// Counts all groups of a box, whose axes are the plan's lists. Returns false, and counts
   /// nothing, where its kinds are too many.
-  bool count(std::span<AxisRange const> box, GroupCounts& counts);
+  /// take  as GroupCounter::count calls it
+  bool count(std::span<AxisRange const> box, GroupCounts& counts,
+             GroupCounter::Take const& take = {});
 
  private:
   /// What a kind's members are.
@@ -74,6 +76,10 @@ class KindCounter {
   /// Adds so many groups of the kind that was looked at.
   void add_mixed(std::span<std::int32_t const> entries, std::uint64_t groups, GroupCounts& counts);
   void add_lists(std::span<AxisRange const> box, GroupCounts& counts) const;
+  /// What entries add to the numbers of groups.
+  void number_entries(std::span<AxisRange const> box);
+  /// Calls take(number) for the groups of a kind, from an axis on, whose numbers add up to `before`.
+  void take_groups(std::size_t axis, std::int64_t before, GroupCounter::Take const& take) const;
   double score(std::int32_t sum) const;
   double probability(std::int32_t sum) const;
 
@@ -92,7 +98,9 @@ class KindCounter {
   std::vector<std::int32_t> rows_;
   std::vector<float> logits_;
   std::vector<double> positive_;  // [kinds of variants] members with label 1 in fair groups
-  std::vector<std::vector<std::uint64_t>> mixed_of_kind_;  // [lists][kinds] groups
+  std::vector<std::vector<std::uint64_t>> mixed_of_kind_;        // [lists][kinds] groups
+  std::vector<std::vector<std::vector<std::int64_t>>> numbers_;  // [lists][kinds][entries]
+  std::vector<std::size_t> kind_;                                // [lists] of those groups
 };
 
 }  // namespace fairlane

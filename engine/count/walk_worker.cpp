@@ -7,6 +7,8 @@ namespace {
 
 constexpr std::int64_t kLeastPieces = 64;  // of a chunk, down to which nobody is looked for
 constexpr std::int64_t kLeastHeads = 64;   // that are worth a table
+constexpr std::int64_t kMostGroups = std::int64_t{1} << 24;  // at once, where each may be wanted
+constexpr std::size_t kFoundAtOnce = std::size_t{1} << 16;
 
 }  // namespace
 
@@ -18,9 +20,13 @@ WalkWorker::WalkWorker(WalkTask& task)
       leaves_out_nobody_(task.leaves_out && task.domain.knows_who_exists() &&
                          task.domain.existing().any_rules()) {
   if (task.levels != 0) prover_.emplace(task.network, task.threshold, task.tree);
-  if (task.leaves_out && task.kinded.usable() && !task.findings.wanted())
-    kinds_.emplace(task.kinded);
-  if (task.findings.wanted()) take_ = [this](std::int64_t group) { found_.push_back(group); };
+  if (task.leaves_out && task.kinded.usable()) kinds_.emplace(task.kinded);
+  if (task.findings.wanted()) {
+    take_ = [this](std::int64_t group) {
+      found_.push_back(group);
+      if (found_.size() == kFoundAtOnce) hand_over_found();
+    };
+  }
 }
 
 void WalkWorker::step(WalkPart const& part, std::vector<WalkPart>& rest) {
@@ -48,6 +54,7 @@ void WalkWorker::step(WalkPart const& part, std::vector<WalkPart>& rest) {
 
 void WalkWorker::finish() {
   flush();
+  hand_over_found();
   std::lock_guard const guard(task_.lock);
   task_.counts.add(counts_);
 }
@@ -55,7 +62,8 @@ void WalkWorker::finish() {
 void WalkWorker::step_by_kinds(WalkPart const& part, std::vector<WalkPart>& rest) {
   auto const& tree = task_.tree;
   std::int64_t const heads = tree.heads(part.node);
-  if (is_whole(part) && kinds_->count(tree.entries(part.node), counts_)) {
+  bool const fits = !take_ || heads <= std::max(kMostGroups / task_.group_size, kLeastHeads);
+  if (fits && is_whole(part) && kinds_->count(tree.entries(part.node), counts_, take_)) {
     task_.evaluated.fetch_add(heads, std::memory_order_relaxed);
     return;
   }
@@ -112,6 +120,10 @@ void WalkWorker::count(std::int64_t heads) {
   task_.evaluated.fetch_add(heads, std::memory_order_relaxed);
   counter_.count(run_begin_, heads, counts_, take_);
   run_begin_ += heads;
+  hand_over_found();
+}
+
+void WalkWorker::hand_over_found() {
   if (found_.empty()) return;
   std::lock_guard const guard(task_.lock);
   task_.findings.add(found_);

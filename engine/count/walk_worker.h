@@ -91,6 +91,7 @@ class WalkWorker {
   void evaluate(std::int64_t begin, std::int64_t end);
   void flush();
   void count(std::int64_t heads);
+  void hand_over_found();
 
   WalkTask& task_;
   std::int64_t chunk_;
