@@ -12,6 +12,7 @@
 namespace fairlane {
 namespace {
 
+constexpr std::size_t kMostLabels = std::size_t{1} << 16;  // of groups, before they are counted
 constexpr double kRounding = 1e-5;     // more than a probability in float32 is off by
 constexpr double kFloatUnits = 128.0;  // more than two scores in float32 are moved by, in units
 
@@ -77,7 +78,7 @@ bool KindCounter::count(std::span<AxisRange const> box, GroupCounts& counts,
   auto const all = static_cast<std::int64_t>(walk_.trees().domain().groups(box));
   std::uint64_t const labels =
       bounds_.labels(walk_.query().least_upper(), walk_.query().most_lower());
-  if (bounds_.finite() && std::has_single_bit(labels)) {
+  if (bounds_.finite() && is_one_bit(labels)) {
     counts.groups += all;
     for (int v = 0; labels != 1 && v < layout.variants; ++v)
       add_positive(v, walk_.domain().existing().count_one(box, v));
@@ -105,15 +106,21 @@ bool KindCounter::count(std::span<AxisRange const> box, GroupCounts& counts,
       [&](std::span<std::int32_t const> entries, double groups, std::size_t kind) {
         look_at(entries, kind);
         add_mixed(entries, static_cast<std::uint64_t>(groups), counts);
-        if (take && !std::has_single_bit(members_.all)) take_groups(0, 0, take);
+        if (take && !is_one_bit(members_.all)) take_groups(0, 0, take);
         return true;
       });
   for (std::size_t k = 0; k < positive_.size(); ++k)
     for (int const v : kinds_.variants()[k]) add_positive(v, positive + positive_[k]);
+  if (groups_of_labels_.size() > kMostLabels) finish(counts);
   add_lists(box, counts);
   walk_.domain().add_missing(box, counts);
   counts.groups += all;
   return true;
+}
+
+void KindCounter::finish(GroupCounts& counts) {
+  for (auto const& [labels, groups] : groups_of_labels_) add_labels(labels, groups, counts);
+  groups_of_labels_.clear();
 }
 
 void KindCounter::look_at(std::span<std::int32_t const> entries, std::size_t kind) {
@@ -122,21 +129,20 @@ void KindCounter::look_at(std::span<std::int32_t const> entries, std::size_t kin
   in_doubt_.clear();
   each_bit(table_.members(kind), [&](std::size_t k) {
     std::uint32_t const labels = table_.labels(kind, k);
-    if (std::has_single_bit(labels)) {
+    if (is_one_bit(labels)) {
       set_label(k, labels);
     } else {
       in_doubt_.push_back(k);
     }
   });
   if (!in_doubt_.empty()) evaluate_labels(entries);
-  if (!std::has_single_bit(members_.all) && !bin_by_sums(kind)) evaluate_bin(entries, kind);
+  if (!is_one_bit(members_.all) && !bin_by_sums(kind)) evaluate_bin(entries, kind);
 }
 
 void KindCounter::set_label(std::size_t variants, std::uint32_t label) {
   members_.all |= label;
   for (int const v : kinds_.variants()[variants])
-    members_.labels[static_cast<std::size_t>(v)] =
-        static_cast<std::int8_t>(std::countr_zero(label));
+    members_.labels[static_cast<std::size_t>(v)] = static_cast<char>(std::countr_zero(label));
 }
 
 void KindCounter::evaluate_labels(std::span<std::int32_t const> entries) {
@@ -213,22 +219,36 @@ void KindCounter::evaluate_bin(std::span<std::int32_t const> entries, std::size_
 
 void KindCounter::add_mixed(std::span<std::int32_t const> entries, std::uint64_t groups,
                             GroupCounts& counts) {
+  groups_of_labels_[members_.labels] += groups;
+  if (is_one_bit(members_.all)) return;  // it was in doubt
+  int const bin = walk_.plan().counters().severity(members_.bin);
+  counts.counters[static_cast<std::size_t>(bin)] += groups;
+  kind_.resize(entries.size());
+  for (std::size_t a = 0; a < entries.size(); ++a) {
+    kind_[a] = kinds_.kind_of(a, entries[a]);
+    mixed_of_kind_[a][kind_[a]] += groups;
+  }
+}
+
+void KindCounter::add_labels(std::string const& labels, std::uint64_t groups,
+                             GroupCounts& counts) const {
   auto const layout = walk_.plan().counters();
   auto const& walk = walk_.plan().get();
   auto const add = [&](int counter, std::uint64_t n) {
     counts.counters[static_cast<std::size_t>(counter)] += n;
   };
-  auto const label = [&](int v) { return members_.labels[static_cast<std::size_t>(v)]; };
+  auto const label = [&](int v) { return labels[static_cast<std::size_t>(v)]; };
+  std::uint32_t all = 0;
   int members = 0;
   for (int v = 0; v < layout.variants; ++v) {
     if (label(v) == kNobody) continue;
     ++members;
+    all |= std::uint32_t{1} << label(v);
     if (label(v) > 0) add(layout.positive(v), groups);
   }
-  if (std::has_single_bit(members_.all)) return;  // it was in doubt
+  if (is_one_bit(all)) return;
   add(CountLayout::kGroups, groups);
   add(CountLayout::kInstances, groups * static_cast<std::uint64_t>(members));
-  add(layout.severity(members_.bin), groups);
   for (int i = 0; i < walk.subsets; ++i) {
     WalkSubset const& subset = walk.subset[i];
     for (int c = 0; c < subset.classes; ++c) {
@@ -240,21 +260,15 @@ void KindCounter::add_mixed(std::span<std::int32_t const> entries, std::uint64_t
         labels_in_class |= std::uint32_t{1} << label(member[k]);
         ++in_class;
       }
-      if (in_class == 0 || std::has_single_bit(labels_in_class)) continue;
+      if (in_class == 0 || is_one_bit(labels_in_class)) continue;
       add(layout.subset(i), groups);
       add(layout.subset(i) + 1, groups * static_cast<std::uint64_t>(in_class));
     }
   }
   for (int v = 0; layout.pairs && v < layout.variants; ++v) {
-    if (label(v) <= 0) continue;
-    std::uint64_t* const pairs = &counts.counters[static_cast<std::size_t>(layout.pair(v, 0))];
+    if (label(v) == kNobody) continue;
     for (int w = 0; w < layout.variants; ++w)
-      pairs[w] += label(w) != kNobody && label(w) < label(v) ? groups : 0;
-  }
-  kind_.resize(entries.size());
-  for (std::size_t a = 0; a < entries.size(); ++a) {
-    kind_[a] = kinds_.kind_of(a, entries[a]);
-    mixed_of_kind_[a][kind_[a]] += groups;
+      if (label(w) < label(v)) add(layout.pair(v, w), groups);
   }
 }
 

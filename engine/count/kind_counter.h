@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/count/walk_domain.h"
@@ -49,21 +51,23 @@ class KindCounter {
 
   /// Counts all groups of a box, whose axes are the plan's lists. Returns false, and counts
   /// nothing, where its kinds are too many.
+  /// What is the same for groups with the same labels is counted later, by finish().
   /// take  as GroupCounter::count calls it
   bool count(std::span<AxisRange const> box, GroupCounts& counts,
              GroupCounter::Take const& take = {});
+  void finish(GroupCounts& counts);
 
  private:
   /// What a kind's members are.
-  /// labels  [variants] or kNobody
+  /// labels  [variants] each a char, or kNobody
   /// all     labels that they have, a bit each
   /// bin     of their severity, where they have different ones
   struct Members {
-    std::vector<std::int8_t> labels;
+    std::string labels;
     std::uint32_t all = 0;
     int bin = 0;
   };
-  static constexpr std::int8_t kNobody = -1;
+  static constexpr char kNobody = 127;
   /// Of a kind of the table. Groups of a kind are alike: one is evaluated where that is in doubt.
   void look_at(std::span<std::int32_t const> entries, std::size_t kind);
   void set_label(std::size_t variants, std::uint32_t label);
@@ -73,8 +77,10 @@ class KindCounter {
   /// The largest difference of a class's probability between the kind's members.
   double severity_by_sums(std::size_t kind);
   void evaluate_bin(std::span<std::int32_t const> entries, std::size_t kind);
-  /// Adds so many groups of the kind that was looked at.
+  /// Adds so many groups of the kind that was looked at, but for what is the same for all with
+  /// these labels.
   void add_mixed(std::span<std::int32_t const> entries, std::uint64_t groups, GroupCounts& counts);
+  void add_labels(std::string const& labels, std::uint64_t groups, GroupCounts& counts) const;
   void add_lists(std::span<AxisRange const> box, GroupCounts& counts) const;
   /// What entries add to the numbers of groups.
   void number_entries(std::span<AxisRange const> box);
@@ -98,9 +104,10 @@ class KindCounter {
   std::vector<std::int32_t> rows_;
   std::vector<float> logits_;
   std::vector<double> positive_;  // [kinds of variants] members with label 1 in fair groups
-  std::vector<std::vector<std::uint64_t>> mixed_of_kind_;        // [lists][kinds] groups
-  std::vector<std::vector<std::vector<std::int64_t>>> numbers_;  // [lists][kinds][entries]
-  std::vector<std::size_t> kind_;                                // [lists] of those groups
+  std::unordered_map<std::string, std::uint64_t> groups_of_labels_;  // not counted yet
+  std::vector<std::vector<std::uint64_t>> mixed_of_kind_;            // [lists][kinds] groups
+  std::vector<std::vector<std::vector<std::int64_t>>> numbers_;      // [lists][kinds][entries]
+  std::vector<std::size_t> kind_;                                    // [lists] of those groups
 };
 
 }  // namespace fairlane

@@ -55,6 +55,7 @@ void WalkWorker::step(WalkPart const& part, std::vector<WalkPart>& rest) {
 void WalkWorker::finish() {
   flush();
   hand_over_found();
+  if (kinds_) kinds_->finish(counts_);
   std::lock_guard const guard(task_.lock);
   task_.counts.add(counts_);
 }

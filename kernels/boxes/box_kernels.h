@@ -201,7 +201,7 @@ struct BoxKernels {
   /// width: a multiple of `lanes`
   void (*weigh)(BoxLayer const&, double const* from, int width, double* to) = nullptr;
   /// Those of LeafSums.
-  void (*add_leaves)(LeafTable const&, std::int32_t* starts, std::int32_t* sums) = nullptr;
+  void (*add_leaves)(LeafTable const&, std::int32_t* scratch, std::int32_t* sums) = nullptr;
   void (*spread_leaves)(std::int32_t const* from, int count, int size,
                         std::int32_t* sums) = nullptr;
   void (*span_leaves)(std::int32_t const* shared, std::int32_t const* own, int tables, int places,

@@ -30,6 +30,9 @@ FL_HD int lowest_bit(std::uint64_t word) {
 #endif
 }
 
+/// Whether one bit is set, and no other; where the processor may lack an instruction that counts.
+FL_HD bool is_one_bit(std::uint64_t word) { return word != 0 && (word & (word - 1)) == 0; }
+
 /// Bits [0, count). count: at most 64
 FL_HD std::uint64_t low_bits(int count) { return count >= 64 ? ~0ULL : (1ULL << count) - 1; }
 

@@ -1,11 +1,11 @@
 #include "engine/verify/deciders/ensemble_decider.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
 #include "engine/verify/deciders/box_draws.h"
+#include "kernels/core/bits.h"
 #include "kernels/core/lattice.h"
 
 namespace fairlane {
@@ -42,7 +42,7 @@ bool EnsembleDecider::prove_merged(Decision& decision) {
       labels(domain_.relaxed() ? domain_.widened(own) : own, decision.variants);
   // With a margin, equal scores may still lie on both sides of what it leaves.
   bool const may_be_equal = !domain_.relaxed() && query_.margin == 0.0 && all != kAnyLabel;
-  if (std::has_single_bit(all) || (may_be_equal && !bounds_.tells_variants_apart())) {
+  if (is_one_bit(all) || (may_be_equal && !bounds_.tells_variants_apart())) {
     decision.verdict = BoxVerdict::kMerged;
     return true;
   }
@@ -64,7 +64,7 @@ bool EnsembleDecider::prove_variants(Decision& decision) {
   for (std::size_t a = 0; a < list.size(); ++a) {
     for (std::size_t e = 0; e < list.size(); ++e) {
       std::uint64_t const both = own_labels_[a] | beside_labels_[e];
-      if (a == e || std::has_single_bit(both) || !query_.compares(list[a], list[e])) continue;
+      if (a == e || is_one_bit(both) || !query_.compares(list[a], list[e])) continue;
       bool const may_be_equal =
           !domain_.relaxed() && query_.margin == 0.0 && own_labels_[a] != kAnyLabel;
       if (may_be_equal && !bounds_.separates(decision.box, list[a], list[e])) continue;
@@ -149,7 +149,7 @@ void EnsembleDecider::search(OpenBox const& box, Decision& decision) {
           nearest = v;
         }
       }
-      if (!std::has_single_bit(all) || domain_.relaxed()) {
+      if (!is_one_bit(all) || domain_.relaxed()) {
         if (auto found = groups_.certain_pair(entries, list)) {
           decision.verdict = BoxVerdict::kUnfair;
           decision.example = std::move(*found);
@@ -299,8 +299,8 @@ void EnsembleDecider::count_by_variants(ExistingGroups const& existing, Decision
   auto const& list = decision.variants;
   for (std::size_t a = 0; a < list.size(); ++a) {
     for (std::size_t e = 0; e < list.size(); ++e) {
-      bool const differ = std::has_single_bit(own_labels_[a]) &&
-                          std::has_single_bit(own_labels_[e]) && own_labels_[a] != own_labels_[e];
+      bool const differ = is_one_bit(own_labels_[a]) && is_one_bit(own_labels_[e]) &&
+                          own_labels_[a] != own_labels_[e];
       if (differ && query_.compares(list[a], list[e])) {
         certain.unfair =
             std::max(certain.unfair, existing.count_both(decision.box, list[a], list[e]));

@@ -23,8 +23,7 @@ TreeTable::TreeTable(BoxTrees const& trees, LeafUnits const& units, VerifyQuery 
       kernels_(box_kernels()),
       units_(units),
       met_(trees.conditions().size()),
-      sets_(trees.domain().axes()),
-      entries_(trees.domain().axes()) {}
+      sets_(trees.domain().axes()) {}
 
 bool TreeTable::is_small() const {
   if (!units_.usable() || query_.margin > 0.0 || trees_.domain().relaxed()) return false;
@@ -110,21 +109,18 @@ void TreeTable::find_members() {
   auto const& rules = kinds_->open_rules();
   if (rules.empty()) return;
   std::uint64_t const all = all_of(kinds_->variants().size());
-  std::size_t const row = order_.empty() ? 1 : last_axis().kinds();
-  bool const alike = order_.empty() || std::ranges::none_of(rules, [&](ExistenceRule const* rule) {
-                       return rule->speaks_of(order_.back());
-                     });
+  std::size_t spoken_of = 0;  // axes of the order up to the last that a rule speaks of
+  for (std::size_t i = 0; i < order_.size(); ++i) {
+    if (std::ranges::any_of(rules, [&](auto const* rule) { return rule->speaks_of(order_[i]); }))
+      spoken_of = i + 1;
+  }
   members_.resize(places_);
-  first_row();
-  for (std::size_t first = 0; first < members_.size(); first += row, next_row()) {
-    for (std::size_t i = 0; i < row; ++i) {
+  rows_.begin(*kinds_, order_);
+  for (std::size_t first = 0; first < places_; first += rows_.size(), rows_.next()) {
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
       std::size_t const kind = first + i;
-      if (i > 0 && alike) {
-        members_[kind] = members_[first];
-      } else {
-        if (!order_.empty()) entries_[order_.back()] = last_axis().first[i];
-        members_[kind] = kinds_->members(entries_);
-      }
+      bool const alike = i > 0 && rows_.first_changed(i) >= spoken_of;
+      members_[kind] = alike ? members_[kind - 1] : kinds_->members(rows_.entries(i));
       if (members_[kind] != all) leave_out_others(kind);
     }
   }
@@ -183,7 +179,10 @@ void TreeTable::sort_axes() {
     std::uint64_t const* const set = leaf_sets_.data() + leaf * width + 1;
     double share = 1.0;
     for (std::size_t i = 0; i < order_.size(); ++i) {
-      shares[i] = static_cast<double>(pop_count(set[i])) / static_cast<double>(axis(i).kinds());
+      std::size_t const kinds = axis(i).kinds();
+      shares[i] = 1.0;
+      if (set[i] == all_of(kinds)) continue;
+      shares[i] = static_cast<double>(pop_count(set[i])) / static_cast<double>(kinds);
       share *= shares[i];
     }
     all += share;
@@ -209,10 +208,8 @@ void TreeTable::sort_axes() {
 void TreeTable::begin(std::vector<int> sizes, Table& table) const {
   table.sizes = std::move(sizes);
   table.levels.resize(table.sizes.size());
-  for (Level& level : table.levels) {
-    level.sets.clear();
-    level.values.clear();
-  }
+  for (std::size_t a = 0; a < table.sizes.size(); ++a)
+    table.levels[a].begin(std::span(table.sizes).first(a + 1));
   table.constant = 0;
 }
 
@@ -223,9 +220,7 @@ void TreeTable::put(std::span<std::uint64_t const> set, std::int32_t value, Tabl
     table.constant += value;
     return;
   }
-  Level& level = table.levels[axes - 1];
-  level.sets.insert(level.sets.end(), set.begin(), set.begin() + static_cast<std::ptrdiff_t>(axes));
-  level.values.push_back(value);
+  table.levels[axes - 1].put(set.first(axes), value);
 }
 
 void TreeTable::put_leaves(std::size_t c) {
@@ -252,14 +247,11 @@ void TreeTable::add_up(Table& table) {
   table.sums.assign(1, table.constant);
   for (std::size_t a = 0; a < table.sizes.size(); ++a) {
     before_.swap(table.sums);
-    table.sums.assign(before_.size() * static_cast<std::size_t>(table.sizes[a]), 0);
+    table.sums.resize(before_.size() * static_cast<std::size_t>(table.sizes[a]));
     kernels_.spread_leaves(before_.data(), static_cast<int>(before_.size()), table.sizes[a],
                            table.sums.data());
-    Level const& level = table.levels[a];
-    starts_.resize(before_.size());
-    kernels_.add_leaves({static_cast<int>(a) + 1, static_cast<int>(level.values.size()),
-                         table.sizes.data(), level.sets.data(), level.values.data()},
-                        starts_.data(), table.sums.data());
+    scratch_.resize(4 * table.sums.size());
+    kernels_.add_leaves(table.levels[a].view(), scratch_.data(), table.sums.data());
   }
 }
 
@@ -288,32 +280,12 @@ TreeTable::Outcome TreeTable::outcome(std::size_t kind) const {
     for (std::uint64_t others = left & (left - 1); others != 0; others &= others - 1) {
       auto const e = static_cast<std::size_t>(lowest_bit(others));
       std::uint32_t const other = labels(kind, e);
-      if (compared_[a * variants + e] == 0 || (own == other && std::has_single_bit(own))) continue;
+      if (compared_[a * variants + e] == 0 || (own == other && is_one_bit(own))) continue;
       if ((own & other) == 0) return Outcome::kUnfair;
       doubt = true;
     }
   }
   return doubt ? Outcome::kInDoubt : Outcome::kFair;
-}
-
-void TreeTable::first_row() {
-  place_.assign(order_.size(), 0);
-  groups_ = 1.0;
-  for (std::size_t a = 0; a < entries_.size(); ++a) {
-    entries_[a] = kinds_->axes()[a].first[0];
-    if (order_.empty() || a != order_.back()) groups_ *= kinds_->axes()[a].sizes[0];
-  }
-}
-
-void TreeTable::next_row() {
-  for (std::size_t i = order_.empty() ? 0 : order_.size() - 1; i-- > 0;) {
-    std::size_t& place = place_[i];
-    groups_ /= axis(i).sizes[place];
-    place = place + 1 < axis(i).kinds() ? place + 1 : 0;
-    groups_ *= axis(i).sizes[place];
-    entries_[order_[i]] = axis(i).first[place];
-    if (place > 0) return;
-  }
 }
 
 }  // namespace fairlane

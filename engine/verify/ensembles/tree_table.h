@@ -12,8 +12,10 @@
 
 #include "engine/verify/boxes/verify_query.h"
 #include "engine/verify/ensembles/box_kinds.h"
+#include "engine/verify/ensembles/kind_rows.h"
 #include "engine/verify/ensembles/leaf_units.h"
 #include "kernels/boxes/box_kernels.h"
+#include "kernels/boxes/leaf_list.h"
 #include "kernels/core/bits.h"
 
 namespace fairlane {
@@ -39,19 +41,16 @@ class TreeTable {
   /// of the kind) for the others, until it returns false. Where nobody exists it calls neither.
   template <class Pass, class Take>
   void each_kind(Pass const& pass, Take const& take) {
-    std::size_t const row = order_.empty() ? 1 : last_axis().kinds();
-    first_row();
-    for (std::size_t first = 0; first < places_; first += row, next_row()) {
-      for (std::size_t i = 0; i < row; ++i) {
+    rows_.begin(*kinds_, order_);
+    for (std::size_t first = 0; first < places_; first += rows_.size(), rows_.next()) {
+      for (std::size_t i = 0; i < rows_.size(); ++i) {
         std::size_t const kind = first + i;
-        double const groups = order_.empty() ? groups_ : groups_ * last_axis().sizes[i];
         std::uint64_t const there = members(kind);
         if (there == 0) continue;
-        if (std::uint32_t const all = all_labels(kind); std::has_single_bit(all)) {
-          pass(groups, std::countr_zero(all), there);
-        } else {
-          if (!order_.empty()) entries_[order_.back()] = last_axis().first[i];
-          if (!take(std::span<std::int32_t const>(entries_), groups, kind)) return;
+        if (std::uint32_t const all = all_labels(kind); is_one_bit(all)) {
+          pass(rows_.groups(i), std::countr_zero(all), there);
+        } else if (!take(rows_.entries(i), rows_.groups(i), kind)) {
+          return;
         }
       }
     }
@@ -83,18 +82,12 @@ class TreeTable {
   }
 
  private:
-  /// Leaves that add to a table once the axes that they do not take whole are there.
-  /// sets    [leaves][axes] as LeafTable has them, up to the last of those axes
-  struct Level {
-    std::vector<std::uint64_t> sets;
-    std::vector<std::int32_t> values;
-  };
   /// A table of places, axis after axis.
-  /// levels  [axes]
+  /// levels  [axes] leaves that add to it once all axes up to this one are there
   /// sums    [places]
   struct Table {
     std::vector<int> sizes;
-    std::vector<Level> levels;
+    std::vector<LeafList> levels;
     std::int32_t constant = 0;
     std::vector<std::int32_t> sums;
   };
@@ -126,10 +119,6 @@ class TreeTable {
   }
   Outcome outcome(std::size_t kind) const;
   BoxKinds::Axis const& axis(std::size_t i) const { return kinds_->axes()[order_[i]]; }
-  BoxKinds::Axis const& last_axis() const { return axis(order_.size() - 1); }
-  /// Rows are kinds of all axes but the last one of `order_`.
-  void first_row();
-  void next_row();
 
   BoxTrees const& trees_;
   VerifyQuery const& query_;
@@ -149,17 +138,15 @@ class TreeTable {
   std::vector<Table> shared_;              // [sums] of leaves that all variants reach
   std::vector<Table> own_;                 // [sums] of the others, its first axis variants
   std::size_t places_ = 0;                 // kinds
-  std::vector<std::int32_t> starts_;
+  std::vector<std::int32_t> scratch_;
   std::vector<std::int32_t> before_;    // sums of one axis less
   std::vector<std::uint64_t> members_;  // [kinds] empty: everybody exists
   std::vector<std::int32_t> least_;     // [kinds] of those who exist
   std::vector<std::int32_t> most_;
   std::vector<std::uint32_t> labels_;      // [kinds of variants][kinds]
   std::vector<std::uint32_t> all_labels_;  // [kinds] of those who exist
-  std::vector<std::uint8_t> compared_;     // [kinds of variants][kinds of variants]
-  std::vector<std::size_t> place_;         // [order_] of the row
-  std::vector<std::int32_t> entries_;      // [axes]
-  double groups_ = 0.0;                    // of the row, by the last axis's kinds
+  KindRows rows_;
+  std::vector<std::uint8_t> compared_;  // [kinds of variants][kinds of variants]
 };
 
 }  // namespace fairlane

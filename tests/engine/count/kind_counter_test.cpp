@@ -54,6 +54,7 @@ TEST(KindCounter, CountsWhatAWalkCounts) {
       count_by_kinds(counter, box, by_kinds);
     }
     if (HasFatalFailure()) return;
+    counter.finish(by_kinds.counts);
     expect_same(by_kinds, walk_all(*walker));
     if (HasFailure()) return;
     ++counted;
