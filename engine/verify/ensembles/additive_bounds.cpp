@@ -101,34 +101,33 @@ bool AdditiveBounds::find(BoxKinds const& kinds, TreeBounds const& bounds,
   is_tied_.assign(box.size(), 0);
   for (TiedKinds const& tied : tied_)
     for (std::size_t const a : tied.axes) is_tied_[a] = 1;
-  auto const& roots = trees_.ensemble().roots;
-  for (std::size_t t = 0; t < roots.size(); ++t) {
-    bool is_pruned = false;
-    bool has_axes = false;
-    std::int32_t root = 0;
-    for (std::size_t i = 0; i < sums_.size(); ++i) {
-      if (!adds_to(t, i)) continue;
-      if (!is_pruned) {
-        nodes_.clear();
-        leaves_.clear();
-        root = prune(t, roots[t]);
-        has_axes = root >= 0 && find_axes();
-        is_pruned = true;
-      }
-      values_.clear();
-      for (std::size_t const leaf : leaves_) values_.push_back(value_of(t, leaf, i));
-      if (root < 0) {
-        sums_[i].constant += values_.front();
-        sums_[i].size += std::abs(values_.front());
-      } else if (has_axes) {
-        take_tree(root, sums_[i]);
-      } else {
-        auto const [least, most] = std::ranges::minmax(values_);
-        take_rest(least, most, sums_[i]);
-      }
+  for (std::size_t t = 0; t < trees_.ensemble().roots.size(); ++t) take_tree(t);
+  return true;
+}
+
+void AdditiveBounds::take_tree(std::size_t tree) {
+  bool any = false;
+  for (std::size_t i = 0; i < sums_.size(); ++i) any = any || adds_to(tree, i);
+  if (!any) return;
+  nodes_.clear();
+  leaves_.clear();
+  std::int32_t const root = prune(tree, trees_.ensemble().roots[tree]);
+  bool const has_axes = root >= 0 && find_axes();
+  for (std::size_t i = 0; i < sums_.size(); ++i) {
+    if (!adds_to(tree, i)) continue;
+    Sum& sum = sums_[i];
+    values_.clear();
+    for (std::size_t const leaf : leaves_) values_.push_back(value_of(tree, leaf, i));
+    if (root < 0) {
+      sum.constant += values_.front();
+      sum.size += std::abs(values_.front());
+    } else if (has_axes) {
+      fit_tree(root, sum);
+    } else {
+      auto const [least, most] = std::ranges::minmax(values_);
+      take_rest(least, most, sum);
     }
   }
-  return true;
 }
 
 std::int32_t AdditiveBounds::prune(std::size_t tree, std::int32_t at) {
@@ -256,7 +255,7 @@ void AdditiveBounds::fit(std::size_t i) {
   }
 }
 
-void AdditiveBounds::take_tree(std::int32_t root, Sum& sum) {
+void AdditiveBounds::fit_tree(std::int32_t root, Sum& sum) {
   way_.clear();
   for (std::size_t i = 0; i < axis_count_; ++i)
     way_.push_back(low_bits(static_cast<int>(axes_[i].values.size())));

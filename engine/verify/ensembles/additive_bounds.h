@@ -76,17 +76,19 @@ class AdditiveBounds {
     double size = 0.0;
   };
 
+  /// Returns false where too few or too many labels, or kinds of an axis, are there.
   bool begin_sums(std::span<AxisRange const> box, std::uint64_t possible);
   /// What a tree's leaf adds to sum i.
   double value_of(std::size_t tree, std::size_t leaf, std::size_t i) const;
   bool adds_to(std::size_t tree, std::size_t i) const;
+  void take_tree(std::size_t tree);
   std::int32_t prune(std::size_t tree, std::int32_t at);
   /// Of the tree's nodes. Returns false where an axis has too many pieces.
   bool find_axes();
   void take_leaves(std::int32_t at);
   /// Brings the function of axis i to the middle.
   void fit(std::size_t i);
-  void take_tree(std::int32_t root, Sum& sum);
+  void fit_tree(std::int32_t root, Sum& sum);
   static void add_function(Axis const& axis, Sum& sum);
   /// What remains of a tree, at least and at most.
   void take_rest(double least, double most, Sum& sum);

@@ -30,16 +30,19 @@ double last_below(TreeEnsemble const& trees, double threshold) {
 }
 
 /// What a sum of a row is added up from.
-/// reach  how far the magnitudes of all terms reach together
-/// trees  that add to it
+/// reach    how far the magnitudes of all terms reach together
+/// rounded  the same of every sum on the way, added up: what each addition may round
+/// trees    that add to it
 struct Summed {
   double reach = 0.0;
+  double rounded = 0.0;
   int trees = 0;
 };
 
 Summed sum_up(TreeEnsemble const& trees, int sum) {
   auto const width = static_cast<std::size_t>(trees.width);
-  Summed summed{std::abs(trees.base[static_cast<std::size_t>(sum)]), 0};
+  Summed summed;
+  summed.reach = std::abs(trees.base[static_cast<std::size_t>(sum)]);
   std::vector<double> of_node(trees.feature.size());  // the most that a leaf below it adds
   for (int place = 0; place < trees.width; ++place) {
     auto const most_below = [&](std::int32_t at) {
@@ -52,6 +55,7 @@ Summed sum_up(TreeEnsemble const& trees, int sum) {
     for (std::size_t t = 0; t < trees.roots.size(); ++t) {
       if (trees.first_sum[t] + place != sum) continue;
       summed.reach += most_below(trees.roots[t]);
+      summed.rounded += summed.reach;
       ++summed.trees;
     }
   }
@@ -67,21 +71,24 @@ LeafUnits::LeafUnits(TreeEnsemble const& trees, double threshold) {
       (two && trees.outputs() == 1 && threshold != trees.usual_threshold()))
     return;
   double const cut = trees.sums > 1 ? 0.0 : last_below(trees, threshold) * trees.divisor;
-  double reach = 0.0;  // of two sums that are compared, or of one and the cut
-  double terms = 4.0;  // of a sum
+  // Of two sums that are compared, or of one and the cut.
+  double reach = 0.0;
+  double rounded = 0.0;
+  int most_trees = 0;
   for (int sum = 0; sum < trees.sums; ++sum) {
     Summed const summed = sum_up(trees, sum);
     reach = several ? std::max(reach, 2.0 * summed.reach) : reach + summed.reach;
-    terms = std::max(terms, summed.trees + 4.0);
+    rounded = several ? std::max(rounded, 2.0 * summed.rounded) : rounded + summed.rounded;
+    most_trees = std::max(most_trees, summed.trees);
   }
   reach += std::abs(cut);
   if (!(reach > 0.0 && reach < std::numeric_limits<float>::max())) return;
   double const per_unit = per_unit_ = std::ldexp(1.0, kMostBits - 1 - std::ilogb(reach));
   bool whole = true;
   auto const in_units = [&](double x) {
-    double const rounded = std::nearbyint(x * per_unit);
-    whole = whole && rounded == x * per_unit;
-    return static_cast<std::int32_t>(rounded);
+    double const nearest = std::nearbyint(x * per_unit);
+    whole = whole && nearest == x * per_unit;
+    return static_cast<std::int32_t>(nearest);
   };
   auto const width = static_cast<std::size_t>(trees.width);
   width_ = several ? trees.width : 1;
@@ -108,10 +115,10 @@ LeafUnits::LeafUnits(TreeEnsemble const& trees, double threshold) {
     sums_ = sums;
     return;
   }
-  // A unit's half for each number that is added here; of the library's additions, and of what it
-  // makes of their sums, one rounding each.
-  double const added = several ? 2.0 * terms : trees.trees() + 4.0;
-  double const roundings = 1.125 * terms * std::ldexp(1.0, -precision) * reach * per_unit;
+  // A unit's half for each number that is added here; one rounding for each of the library's
+  // additions, and some of what it makes of their sums.
+  double const added = several ? 2.0 * most_trees + 4.0 : trees.trees() + 4.0;
+  double const roundings = 1.125 * (rounded + 4.0 * reach) * std::ldexp(1.0, -precision) * per_unit;
   double const off = 0.5 * added + roundings + 1.0;
   if (!(off < std::ldexp(1.0, kMostBits - kLeastBits))) return;
   auto const doubt = static_cast<std::int32_t>(std::ceil(off));

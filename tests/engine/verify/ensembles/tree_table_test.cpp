@@ -103,6 +103,24 @@ TEST(TreeTable, HasNoDoubtWhereSumsAreExact) {
   EXPECT_GT(ties, 10);
 }
 
+/// What a row's leaves come to. [sums]
+std::vector<std::int64_t> sums_in_units(TreeEnsemble const& trees, LeafUnits const& units,
+                                        std::vector<float> const& row) {
+  std::vector<std::int64_t> sums;
+  for (int sum = 0; sum < units.sums(); ++sum) sums.push_back(units.base(sum));
+  for (std::size_t t = 0; t < trees.roots.size(); ++t) {
+    std::int32_t at = trees.roots[t];
+    while (at >= 0) {
+      auto const n = static_cast<std::size_t>(at);
+      bool const met = row[static_cast<std::size_t>(trees.feature[n])] <= trees.threshold[n];
+      at = met ? trees.left[n] : trees.right[n];
+    }
+    for (int sum = 0; sum < units.sums(); ++sum)
+      sums[static_cast<std::size_t>(sum)] += units.of(t, static_cast<std::size_t>(~at), sum);
+  }
+  return sums;
+}
+
 // Labels by units are those by the library's sums, wherever they are not in doubt.
 TEST(LeafUnits, AgreeWithScores) {
   std::mt19937 random(5);
@@ -123,18 +141,7 @@ TEST(LeafUnits, AgreeWithScores) {
         row.push_back(static_cast<float>(random() % 24) * 0.5F - 5.0F);
       std::vector<float> scores(static_cast<std::size_t>(trees.sums));
       scorer.score(row.data(), 1, scores.data());
-      std::vector<std::int64_t> sums;
-      for (int sum = 0; sum < units.sums(); ++sum) sums.push_back(units.base(sum));
-      for (std::size_t t = 0; t < trees.roots.size(); ++t) {
-        std::int32_t at = trees.roots[t];
-        while (at >= 0) {
-          auto const n = static_cast<std::size_t>(at);
-          bool const met = row[static_cast<std::size_t>(trees.feature[n])] <= trees.threshold[n];
-          at = met ? trees.left[n] : trees.right[n];
-        }
-        for (int sum = 0; sum < units.sums(); ++sum)
-          sums[static_cast<std::size_t>(sum)] += units.of(t, static_cast<std::size_t>(~at), sum);
-      }
+      std::vector<std::int64_t> const sums = sums_in_units(trees, units, row);
       auto const truth = trees.sums > 1 ? std::ranges::max_element(scores) - scores.begin()
                                         : scores[0] > static_cast<float>(threshold);
       std::ptrdiff_t label = -1;  // in doubt
@@ -160,6 +167,59 @@ TEST(LeafUnits, AgreeWithScores) {
   EXPECT_GT(known, 3000);
   EXPECT_GT(of_classes, 3000);
   EXPECT_GT(known + of_classes, 100 * doubts);
+}
+
+// Many roundings in float32, where the threshold is a score that some row has.
+TEST(LeafUnits, AreInDoubtWhereRoundingMayDecide) {
+  std::mt19937 random(9);
+  int known = 0;
+  int doubts = 0;
+  for (int i = 0; i < 40; ++i) {
+    TreeEnsemble trees;
+    trees.source = "random";
+    trees.inputs = 12;
+    trees.sums = 1;
+    trees.base = {0.1};
+    for (int t = 0; t < 400; ++t) {
+      auto const leaf = static_cast<std::int32_t>(trees.leaves.size());
+      for (int side = 0; side < 2; ++side)
+        trees.leaves.push_back(
+            static_cast<float>(static_cast<double>(random() % 2000001) / 1e6 - 1.0));
+      trees.roots.push_back(static_cast<std::int32_t>(trees.feature.size()));
+      trees.first_sum.push_back(0);
+      trees.feature.push_back(static_cast<std::int32_t>(random() % 12));
+      trees.threshold.push_back(static_cast<float>(random() % 9));
+      trees.left.push_back(~leaf);
+      trees.right.push_back(~(leaf + 1));
+    }
+    TreeScorer scorer(trees, 1);
+    std::vector<std::vector<float>> rows(20);
+    std::vector<float> scores(rows.size());
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      for (int k = 0; k < 12; ++k) rows[r].push_back(static_cast<float>(random() % 10));
+      scorer.score(rows[r].data(), 1, &scores[r]);
+    }
+    for (float const threshold : scores) {
+      LeafUnits const units(trees, static_cast<double>(threshold));
+      ASSERT_TRUE(units.usable());
+      for (std::size_t r = 0; r < rows.size(); ++r) {
+        std::int64_t const sum = sums_in_units(trees, units, rows[r])[0];
+        bool const is_one = scores[r] > threshold;
+        if (sum > units.one_above()) {
+          EXPECT_TRUE(is_one);
+        } else if (sum <= units.zero_up_to()) {
+          EXPECT_FALSE(is_one);
+        }
+        bool const in_doubt = sum > units.zero_up_to() && sum <= units.one_above();
+        if (scores[r] == threshold) {
+          EXPECT_TRUE(in_doubt || sum <= units.zero_up_to());
+        }
+        ++(in_doubt ? doubts : known);
+      }
+    }
+  }
+  EXPECT_GT(doubts, 400);
+  EXPECT_GT(known, 10 * doubts);
 }
 
 // Groups of one kind have the same scores with every variant.
