@@ -36,7 +36,7 @@ KindCounter::KindCounter(KindedWalk const& walk)
     : walk_(walk),
       bounds_(walk.trees()),
       kinds_(walk.trees()),
-      table_(walk.trees(), walk.units(), walk.query()) {
+      table_(walk.trees(), walk.units(), walk.query(), walk.rows()) {
   LeafUnits const& units = walk.units();
   TreeEnsemble const& trees = walk.trees().ensemble();
   bool const shares = walk.scores() == ScoreKind::kProbabilities;
@@ -58,7 +58,7 @@ KindCounter::KindCounter(KindedWalk const& walk)
   // moved where labels do not change at the usual threshold.
   bool const several = units.sums() > 1;
   double const in_doubt =
-      several ? units.lead() + kFloatUnits : units.one_above() - units.zero_up_to();
+      several ? units.lead() + kFloatUnits : units.one_above() - units.zero_up_to() + 2;
   double const doubt = scale_ * (in_doubt / units.per_unit() + 2.0 * off);
   double const moved = std::abs(trees.decision_threshold - trees.usual_threshold());
   double const steepest = shares ? 1.0 : several ? 0.5 : 0.25;  // of softmax, of a sigmoid
@@ -87,6 +87,7 @@ bool KindCounter::count(std::span<AxisRange const> box, GroupCounts& counts,
   }
   kinds_.find(bounds_, box, variants);
   if (!table_.fill(kinds_)) return false;
+  table_.settle();
   mixed_of_kind_.resize(box.size());
   for (std::size_t a = 0; a < box.size(); ++a)
     mixed_of_kind_[a].assign(kinds_.axes()[a].kinds(), 0);
@@ -104,9 +105,9 @@ bool KindCounter::count(std::span<AxisRange const> box, GroupCounts& counts,
         }
       },
       [&](std::span<std::int32_t const> entries, double groups, std::size_t kind) {
-        look_at(entries, kind);
-        add_mixed(entries, static_cast<std::uint64_t>(groups), counts);
-        if (take && !is_one_bit(members_.all)) take_groups(0, 0, take);
+        look_at(kind);
+        add_mixed(entries, kind, static_cast<std::uint64_t>(groups), counts);
+        if (take) take_groups(0, 0, take);
         return true;
       });
   for (std::size_t k = 0; k < positive_.size(); ++k)
@@ -121,46 +122,16 @@ bool KindCounter::count(std::span<AxisRange const> box, GroupCounts& counts,
 void KindCounter::finish(GroupCounts& counts) {
   for (auto const& [labels, groups] : groups_of_labels_) add_labels(labels, groups, counts);
   groups_of_labels_.clear();
+  describe_in_doubt(counts);
 }
 
-void KindCounter::look_at(std::span<std::int32_t const> entries, std::size_t kind) {
+void KindCounter::look_at(std::size_t kind) {
   members_.labels.assign(walk_.query().variants[0].size(), kNobody);
-  members_.all = 0;
-  in_doubt_.clear();
   each_bit(table_.members(kind), [&](std::size_t k) {
-    std::uint32_t const labels = table_.labels(kind, k);
-    if (is_one_bit(labels)) {
-      set_label(k, labels);
-    } else {
-      in_doubt_.push_back(k);
-    }
+    auto const label = static_cast<char>(std::countr_zero(table_.labels(kind, k)));
+    for (int const v : kinds_.variants()[k]) members_.labels[static_cast<std::size_t>(v)] = label;
   });
-  if (!in_doubt_.empty()) evaluate_labels(entries);
-  if (!is_one_bit(members_.all) && !bin_by_sums(kind)) evaluate_bin(entries, kind);
-}
-
-void KindCounter::set_label(std::size_t variants, std::uint32_t label) {
-  members_.all |= label;
-  for (int const v : kinds_.variants()[variants])
-    members_.labels[static_cast<std::size_t>(v)] = static_cast<char>(std::countr_zero(label));
-}
-
-void KindCounter::evaluate_labels(std::span<std::int32_t const> entries) {
-  BoxDomain const& domain = walk_.trees().domain();
-  std::size_t const width = domain.attributes();
-  auto const outputs = static_cast<std::size_t>(walk_.outputs());
-  rows_.resize(in_doubt_.size() * width);
-  logits_.resize(in_doubt_.size() * outputs);
-  for (std::size_t i = 0; i < in_doubt_.size(); ++i)
-    domain.row(entries, kinds_.variants()[in_doubt_[i]].front(), &rows_[i * width]);
-  walk_.rows().logits(rows_.data(), in_doubt_.size(), logits_.data());
-  for (std::size_t i = 0; i < in_doubt_.size(); ++i) {
-    float const* const z = &logits_[i * outputs];
-    // Of equal scores the first is the greatest.
-    auto const label = outputs == 1 ? (static_cast<double>(z[0]) > walk_.query().threshold ? 1 : 0)
-                                    : static_cast<int>(std::max_element(z, z + outputs) - z);
-    set_label(in_doubt_[i], std::uint32_t{1} << label);
-  }
+  members_.bin = bin_by_sums(kind);
 }
 
 double KindCounter::score(std::int32_t sum) const {
@@ -197,32 +168,46 @@ double KindCounter::severity_by_sums(std::size_t kind) {
   return severity;
 }
 
-bool KindCounter::bin_by_sums(std::size_t kind) {
+int KindCounter::bin_by_sums(std::size_t kind) {
   double const in_bins = severity_by_sums(kind) * kSeverityBins;
   double const least = std::floor(in_bins - bin_margin_);
   double const most = std::floor(in_bins + bin_margin_);
-  if (least != most) return false;
-  members_.bin = static_cast<int>(std::min(least, kSeverityBins - 1.0));
-  return true;
+  return least == most ? static_cast<int>(std::min(least, kSeverityBins - 1.0)) : kInDoubt;
 }
 
-void KindCounter::evaluate_bin(std::span<std::int32_t const> entries, std::size_t kind) {
+void KindCounter::add_in_doubt(std::span<std::int32_t const> entries, std::size_t kind,
+                               std::uint64_t groups) {
   BoxDomain const& domain = walk_.trees().domain();
   auto const some = static_cast<std::size_t>(lowest_bit(table_.members(kind)));
-  rows_.resize(domain.attributes());
-  domain.row(entries, kinds_.variants()[some].front(), rows_.data());
-  Description of_group;
-  walk_.rows().describe(rows_.data(), 1, &of_group);
-  float const bin = of_group.severity * static_cast<float>(kSeverityBins);
-  members_.bin = static_cast<int>(std::min(bin, static_cast<float>(kSeverityBins - 1)));
+  rows_.resize(rows_.size() + domain.attributes());
+  domain.row(entries, kinds_.variants()[some].front(), &rows_[rows_.size() - domain.attributes()]);
+  row_groups_.push_back(groups);
 }
 
-void KindCounter::add_mixed(std::span<std::int32_t const> entries, std::uint64_t groups,
-                            GroupCounts& counts) {
+void KindCounter::describe_in_doubt(GroupCounts& counts) {
+  auto const layout = walk_.plan().counters();
+  described_.resize(row_groups_.size());
+  if (!row_groups_.empty())
+    walk_.rows().describe(rows_.data(), row_groups_.size(), described_.data());
+  for (std::size_t i = 0; i < row_groups_.size(); ++i) {
+    float const bin = described_[i].severity * static_cast<float>(kSeverityBins);
+    auto const whole = static_cast<int>(std::min(bin, static_cast<float>(kSeverityBins - 1)));
+    counts.counters[static_cast<std::size_t>(layout.severity(whole))] += row_groups_[i];
+  }
+  rows_.clear();
+  row_groups_.clear();
+}
+
+void KindCounter::add_mixed(std::span<std::int32_t const> entries, std::size_t kind,
+                            std::uint64_t groups, GroupCounts& counts) {
   groups_of_labels_[members_.labels] += groups;
-  if (is_one_bit(members_.all)) return;  // it was in doubt
-  int const bin = walk_.plan().counters().severity(members_.bin);
-  counts.counters[static_cast<std::size_t>(bin)] += groups;
+  if (members_.bin == kInDoubt) {
+    add_in_doubt(entries, kind, groups);
+    if (row_groups_.size() == kDescribedAtOnce) describe_in_doubt(counts);
+  } else {
+    int const bin = walk_.plan().counters().severity(members_.bin);
+    counts.counters[static_cast<std::size_t>(bin)] += groups;
+  }
   kind_.resize(entries.size());
   for (std::size_t a = 0; a < entries.size(); ++a) {
     kind_[a] = kinds_.kind_of(a, entries[a]);
@@ -238,15 +223,12 @@ void KindCounter::add_labels(std::string const& labels, std::uint64_t groups,
     counts.counters[static_cast<std::size_t>(counter)] += n;
   };
   auto const label = [&](int v) { return labels[static_cast<std::size_t>(v)]; };
-  std::uint32_t all = 0;
   int members = 0;
   for (int v = 0; v < layout.variants; ++v) {
     if (label(v) == kNobody) continue;
     ++members;
-    all |= std::uint32_t{1} << label(v);
     if (label(v) > 0) add(layout.positive(v), groups);
   }
-  if (is_one_bit(all)) return;
   add(CountLayout::kGroups, groups);
   add(CountLayout::kInstances, groups * static_cast<std::uint64_t>(members));
   for (int i = 0; i < walk.subsets; ++i) {

@@ -60,26 +60,25 @@ class KindCounter {
  private:
   /// What a kind's members are.
   /// labels  [variants] each a char, or kNobody
-  /// all     labels that they have, a bit each
-  /// bin     of their severity, where they have different ones
+  /// bin     of their severity, or kInDoubt
   struct Members {
     std::string labels;
-    std::uint32_t all = 0;
     int bin = 0;
   };
   static constexpr char kNobody = 127;
-  /// Of a kind of the table. Groups of a kind are alike: one is evaluated where that is in doubt.
-  void look_at(std::span<std::int32_t const> entries, std::size_t kind);
-  void set_label(std::size_t variants, std::uint32_t label);
-  /// Of kinds of variants `in_doubt_`.
-  void evaluate_labels(std::span<std::int32_t const> entries);
-  bool bin_by_sums(std::size_t kind);
+  static constexpr int kInDoubt = -1;
+  /// Of a kind of the table, which is settled.
+  void look_at(std::size_t kind);
+  int bin_by_sums(std::size_t kind);
   /// The largest difference of a class's probability between the kind's members.
   double severity_by_sums(std::size_t kind);
-  void evaluate_bin(std::span<std::int32_t const> entries, std::size_t kind);
+  /// Groups of a kind are alike: one of those whose bin is in doubt is described, later.
+  void add_in_doubt(std::span<std::int32_t const> entries, std::size_t kind, std::uint64_t groups);
+  void describe_in_doubt(GroupCounts& counts);
   /// Adds so many groups of the kind that was looked at, but for what is the same for all with
   /// these labels.
-  void add_mixed(std::span<std::int32_t const> entries, std::uint64_t groups, GroupCounts& counts);
+  void add_mixed(std::span<std::int32_t const> entries, std::size_t kind, std::uint64_t groups,
+                 GroupCounts& counts);
   void add_labels(std::string const& labels, std::uint64_t groups, GroupCounts& counts) const;
   void add_lists(std::span<AxisRange const> box, GroupCounts& counts) const;
   /// What entries add to the numbers of groups.
@@ -100,9 +99,9 @@ class KindCounter {
   std::vector<double> shares_;  // [classes] of a member
   std::vector<double> least_;   // [classes] of all members
   std::vector<double> most_;
-  std::vector<std::size_t> in_doubt_;
-  std::vector<std::int32_t> rows_;
-  std::vector<float> logits_;
+  std::vector<std::int32_t> rows_;         // [described][attributes] those in doubt
+  std::vector<std::uint64_t> row_groups_;  // [described]
+  std::vector<Description> described_;
   std::vector<double> positive_;  // [kinds of variants] members with label 1 in fair groups
   std::unordered_map<std::string, std::uint64_t> groups_of_labels_;  // not counted yet
   std::vector<std::vector<std::uint64_t>> mixed_of_kind_;            // [lists][kinds] groups

@@ -250,6 +250,19 @@ void Verification::share_boxes(std::size_t boxes, Work const& work) {
               });
 }
 
+/// Nothing is known of boxes that there was no time for.
+void leave_open(std::span<OpenBox const> boxes, std::span<Decision> decisions,
+                std::span<CertainGroups> certain) {
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    GroupBox const& box = boxes[i].box;
+    auto const widest = std::ranges::max_element(box, {}, &AxisRange::size);
+    decisions[i] = {};
+    decisions[i].box = box;
+    decisions[i].cut = middle_cut(box, static_cast<std::size_t>(widest - box.begin()));
+    certain[i] = {};
+  }
+}
+
 void Verification::count_shares() {
   std::vector<Decision> decisions;
   std::vector<CertainGroups> certain;
@@ -261,9 +274,17 @@ void Verification::count_shares() {
     decisions.resize(boxes.size());
     certain.resize(boxes.size());
     share_boxes(boxes.size(), [&](BoxDecider& decider, std::size_t first, std::size_t count) {
-      decider.measure(existing_, std::span(boxes).subspan(first, count), share_queue_.in_part(),
-                      std::span(decisions).subspan(first, count),
-                      std::span(certain).subspan(first, count));
+      for (std::size_t end = first + count; first < end; first += count) {
+        count = std::min(decider.measures_at_once(), end - first);
+        auto const some = std::span(boxes).subspan(first, count);
+        auto const decided = std::span(decisions).subspan(first, count);
+        auto const counted = std::span(certain).subspan(first, count);
+        if (job_.overdue()) {
+          leave_open(some, decided, counted);
+        } else {
+          decider.measure(existing_, some, share_queue_.in_part(), decided, counted);
+        }
+      }
     });
     share_queue_.take(decisions, certain);
     if (!share_queue_.settled()) continue;

@@ -19,7 +19,8 @@ constexpr int kMaxRankTable =
     1 << 12;  // integers between a feature's first and last threshold that a table answers
 constexpr std::size_t kGroupBlocks =
     16;  // blocks that go through one tree after another: its nodes stay in the cache
-constexpr std::size_t kFewRows = 8;  // that are walked one by one, measured
+constexpr std::size_t kFewRows = 8;      // that are walked one by one, measured
+constexpr double kStepConditions = 4.0;  // that are asked while one row takes a step down a tree
 constexpr std::size_t kWorthAThread =
     20'000;  // rows times trees: about as long as starting a thread takes
 
@@ -136,11 +137,12 @@ class TreeScorer::TypedProgram : public TreeScorer::Program {
     std::size_t const workers =
         std::min({static_cast<std::size_t>(std::max(threads, 1)), blocks, worth});
     if (workers == 0) return;
-    if (count <= kFewRows) return score_few(rows, count, scores);
+    if (are_few(count)) return score_few(rows, count, scores);
     std::size_t const group = std::min(kGroupBlocks, (blocks + workers - 1) / workers);
     std::size_t const group_rows = group * kTreeLanes;
     auto const outputs = static_cast<std::size_t>(source_.outputs());
-    std::vector<Scratch> scratch(workers, Scratch(*this, group));
+    std::vector<Scratch> scratch;
+    for (std::size_t w = 0; w < workers; ++w) scratch.emplace_back(*this, group);
     pool_.share(static_cast<int>(workers), 0, static_cast<std::int64_t>(count),
                 static_cast<std::int64_t>(group_rows),
                 [&](int worker, std::int64_t begin, std::int64_t some) {
@@ -154,15 +156,23 @@ class TreeScorer::TypedProgram : public TreeScorer::Program {
  private:
   struct Scratch {
     Scratch(TypedProgram const& program, std::size_t blocks)
-        : conditions(blocks * static_cast<std::size_t>(program.conditions_)),
+        : conditions(std::make_unique_for_overwrite<LaneSet[]>(
+              blocks * static_cast<std::size_t>(program.conditions_))),
           sums(blocks * kTreeLanes * static_cast<std::size_t>(program.source_.sums)),
           undefined(blocks * kTreeLanes),
           stack(static_cast<std::size_t>(program.depth_) + 1) {}
-    std::vector<LaneSet> conditions;      // [blocks][conditions]
-    std::vector<Real> sums;               // [blocks][kTreeLanes][sums]
-    std::vector<std::uint8_t> undefined;  // [blocks][kTreeLanes]
+    std::unique_ptr<LaneSet[]> conditions;  // [blocks][conditions]
+    std::vector<Real> sums;                 // [blocks][kTreeLanes][sums]
+    std::vector<std::uint8_t> undefined;    // [blocks][kTreeLanes]
     std::vector<TreeBranch> stack;
   };
+
+  /// Whether rows are walked one by one, instead of a block whose conditions are all asked first.
+  bool are_few(std::size_t count) const {
+    if (count > kTreeLanes) return false;
+    double const steps = static_cast<double>(source_.trees()) * depth_;
+    return count <= kFewRows || static_cast<double>(count) * steps * kStepConditions <= conditions_;
+  }
 
   void score_few(float const* rows, std::size_t count, float* scores) const {
     auto const inputs = static_cast<std::size_t>(source_.inputs);
@@ -210,7 +220,7 @@ class TreeScorer::TypedProgram : public TreeScorer::Program {
       for (std::size_t b = 0; b < blocks; ++b) {
         auto const lanes =
             static_cast<int>(std::min<std::size_t>(kTreeLanes, count - b * kTreeLanes));
-        add_tree(view, tree, scratch.conditions.data() + b * static_cast<std::size_t>(conditions_),
+        add_tree(view, tree, scratch.conditions.get() + b * static_cast<std::size_t>(conditions_),
                  first_lanes(lanes), scratch.stack.data(),
                  scratch.sums.data() + b * kTreeLanes * sums);
       }
@@ -233,7 +243,7 @@ class TreeScorer::TypedProgram : public TreeScorer::Program {
     std::size_t const first = block * kTreeLanes;
     std::size_t const lanes = std::min<std::size_t>(kTreeLanes, count - first);
     LaneSet* const conditions =
-        scratch.conditions.data() + block * static_cast<std::size_t>(conditions_);
+        scratch.conditions.get() + block * static_cast<std::size_t>(conditions_);
     std::int32_t ranks[kTreeLanes] = {};
     for (std::size_t f = 0; f < inputs; ++f) {
       if (features_[f].size() == 0) continue;

@@ -26,7 +26,7 @@ EnsembleDecider::EnsembleDecider(BoxDomain const& domain, TreeEnsemble const& tr
       bounds_(trees_),
       kinds_(trees_),
       units_(trees, query.threshold),
-      table_(trees_, units_, query),
+      table_(trees_, units_, query, rows),
       additive_(trees_, units_, query),
       groups_(domain, rows, query, trees.outputs()) {}
 
@@ -78,13 +78,20 @@ bool EnsembleDecider::prove_variants(Decision& decision) {
 bool EnsembleDecider::decide_by_kinds(Decision& decision) {
   if (!table_.fill(kinds_, possible_)) return false;
   decision.verdict = BoxVerdict::kKinds;
-  table_.each_open([&](std::span<std::int32_t const> entries, double, TreeTable::Outcome) {
+  bool in_doubt = false;
+  auto const take = [&](std::span<std::int32_t const> entries, double, TreeTable::Outcome outcome) {
+    in_doubt = in_doubt || outcome == TreeTable::Outcome::kInDoubt;
+    if (outcome != TreeTable::Outcome::kUnfair) return true;
     auto pair = groups_.certain_pair(entries, decision.variants);
     if (!pair) return true;
     decision.verdict = BoxVerdict::kUnfair;
     decision.example = std::move(*pair);
     return false;
-  });
+  };
+  table_.each_open(take);
+  if (decision.verdict == BoxVerdict::kUnfair || !in_doubt) return true;
+  table_.settle();
+  table_.each_open(take);
   return true;
 }
 
@@ -92,13 +99,11 @@ bool EnsembleDecider::count_kinds(ExistingGroups const& existing, Decision& deci
                                   CertainGroups& certain) {
   if (!table_.fill(kinds_, possible_)) return false;
   decision.verdict = BoxVerdict::kKinds;
-  table_.each_open(
-      [&](std::span<std::int32_t const> entries, double groups, TreeTable::Outcome outcome) {
-        if (outcome == TreeTable::Outcome::kUnfair ||
-            groups_.certain_pair(entries, decision.variants).has_value())
-          certain.unfair += groups;
-        return true;
-      });
+  table_.settle();
+  table_.each_open([&](std::span<std::int32_t const>, double groups, TreeTable::Outcome) {
+    certain.unfair += groups;
+    return true;
+  });
   certain.fair = existing.count(decision.box) - certain.unfair;
   return true;
 }

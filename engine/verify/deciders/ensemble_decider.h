@@ -25,6 +25,7 @@ class EnsembleDecider final : public BoxDecider {
   void decide(std::span<OpenBox const> boxes, std::span<Decision> decisions) override;
   void measure(ExistingGroups const& existing, std::span<OpenBox const> boxes, bool in_part,
                std::span<Decision> decisions, std::span<CertainGroups> certain) override;
+  std::size_t measures_at_once() const override { return 1; }
   double closer_cost() const override { return 1.0; }
 
  private:

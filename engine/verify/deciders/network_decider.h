@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -33,6 +34,7 @@ class NetworkDecider final : public BoxDecider {
   void decide(std::span<OpenBox const> boxes, std::span<Decision> decisions) override;
   void measure(ExistingGroups const& existing, std::span<OpenBox const> boxes, bool in_part,
                std::span<Decision> decisions, std::span<CertainGroups> certain) override;
+  std::size_t measures_at_once() const override { return std::numeric_limits<std::size_t>::max(); }
   double closer_cost() const override;
 
  private:

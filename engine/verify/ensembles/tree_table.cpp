@@ -17,11 +17,13 @@ std::uint64_t all_of(std::size_t kinds) { return low_bits(static_cast<int>(kinds
 
 }  // namespace
 
-TreeTable::TreeTable(BoxTrees const& trees, LeafUnits const& units, VerifyQuery const& query)
+TreeTable::TreeTable(BoxTrees const& trees, LeafUnits const& units, VerifyQuery const& query,
+                     RowDescriber& rows)
     : trees_(trees),
       query_(query),
       kernels_(box_kernels()),
       units_(units),
+      scorer_(rows),
       met_(trees.conditions().size()),
       sets_(trees.domain().axes()) {}
 
@@ -121,23 +123,72 @@ void TreeTable::find_members() {
       std::size_t const kind = first + i;
       bool const alike = i > 0 && rows_.first_changed(i) >= spoken_of;
       members_[kind] = alike ? members_[kind - 1] : kinds_->members(rows_.entries(i));
-      if (members_[kind] != all) leave_out_others(kind);
+      if (members_[kind] != all) find_labels(kind);
     }
   }
 }
 
-void TreeTable::leave_out_others(std::size_t kind) {
+void TreeTable::find_labels(std::size_t kind) {
   if (units_.sums() > 1) {
     all_labels_[kind] = 0;
-    each_bit(members_[kind], [&](std::size_t v) { all_labels_[kind] |= labels(kind, v); });
+    each_bit(members(kind), [&](std::size_t v) { all_labels_[kind] |= labels(kind, v); });
     return;
   }
   least_[kind] = std::numeric_limits<std::int32_t>::max();
   most_[kind] = std::numeric_limits<std::int32_t>::min();
-  each_bit(members_[kind], [&](std::size_t v) {
+  each_bit(members(kind), [&](std::size_t v) {
     least_[kind] = std::min(least_[kind], sum(kind, v));
     most_[kind] = std::max(most_[kind], sum(kind, v));
   });
+}
+
+void TreeTable::settle() {
+  doubts_.clear();
+  doubted_rows_.clear();
+  each_kind([](double, int, std::uint64_t) {},
+            [&](std::span<std::int32_t const> entries, double, std::size_t kind) {
+              add_doubts(entries, kind);
+              if (doubts_.size() >= kDescribedAtOnce) ask_scorer();
+              return true;
+            });
+  ask_scorer();
+}
+
+void TreeTable::add_doubts(std::span<std::int32_t const> entries, std::size_t kind) {
+  BoxDomain const& domain = trees_.domain();
+  each_bit(members(kind), [&](std::size_t v) {
+    if (is_one_bit(labels(kind, v))) return;
+    doubts_.push_back({kind, v});
+    doubted_rows_.resize(doubts_.size() * domain.attributes());
+    domain.row(entries, kinds_->variants()[v].front(),
+               &doubted_rows_[(doubts_.size() - 1) * domain.attributes()]);
+  });
+}
+
+void TreeTable::ask_scorer() {
+  auto const outputs = static_cast<std::size_t>(trees_.ensemble().outputs());
+  logits_.resize(doubts_.size() * outputs);
+  if (!doubts_.empty()) scorer_.logits(doubted_rows_.data(), doubts_.size(), logits_.data());
+  for (std::size_t i = 0; i < doubts_.size(); ++i) {
+    float const* const z = &logits_[i * outputs];
+    // Of equal scores the first is the greatest.
+    auto const label = outputs == 1 ? (static_cast<double>(z[0]) > query_.threshold ? 1 : 0)
+                                    : static_cast<int>(std::max_element(z, z + outputs) - z);
+    set_label(doubts_[i].kind, doubts_[i].variants, label);
+    find_labels(doubts_[i].kind);
+  }
+  doubts_.clear();
+  doubted_rows_.clear();
+}
+
+void TreeTable::set_label(std::size_t kind, std::size_t variants, int label) {
+  if (units_.sums() > 1) {
+    labels_[variants * places_ + kind] = std::uint32_t{1} << label;
+    return;
+  }
+  // The nearest sum that is not in doubt.
+  std::int32_t const certain = label == 1 ? units_.one_above() + 1 : units_.zero_up_to();
+  own_[0].sums[variants * places_ + kind] += certain - sum(kind, variants);
 }
 
 void TreeTable::take_leaves(std::size_t tree, std::int32_t at) {

@@ -1,7 +1,7 @@
 // Every group of a box of an ensemble of trees, evaluated at once, a kind of groups after another.
 //
 // Kinds are a product of axes. A leaf adds its value to all kinds that reach it, in units whose
-// sums do not round, a table for each sum; what is in doubt by them is evaluated by the scorer.
+// sums do not round, a table for each sum; of what is in doubt by them the scorer is asked.
 #pragma once
 
 #include <bit>
@@ -17,6 +17,7 @@
 #include "kernels/boxes/box_kernels.h"
 #include "kernels/boxes/leaf_list.h"
 #include "kernels/core/bits.h"
+#include "kernels/row_describer.h"
 
 namespace fairlane {
 
@@ -26,8 +27,9 @@ class TreeTable {
   /// What is known of the groups of a kind. Those that are fair need no name.
   enum class Outcome : std::uint8_t { kFair, kUnfair, kInDoubt };
 
-  /// All outlive it.
-  TreeTable(BoxTrees const& trees, LeafUnits const& units, VerifyQuery const& query);
+  /// All outlive it. rows: of the same ensemble
+  TreeTable(BoxTrees const& trees, LeafUnits const& units, VerifyQuery const& query,
+            RowDescriber& rows);
 
   static constexpr std::uint64_t kAnyLabel = ~std::uint64_t{0};
 
@@ -36,6 +38,8 @@ class TreeTable {
   /// possible  labels that groups may have, a bit each: of more than two, sums of others are left
   ///           out
   bool fill(BoxKinds const& kinds, std::uint64_t possible = kAnyLabel);
+  /// After it, asks the scorer for every label that is in doubt: then none is.
+  void settle();
   /// After it, calls pass(how many groups there are of a kind, their label, who exists) for kinds
   /// whose members have one label, and take(entries [axes] of a group, how many there are, number
   /// of the kind) for the others, until it returns false. Where nobody exists it calls neither.
@@ -109,7 +113,11 @@ class TreeTable {
   void rank_sums();
   /// Who exists, and what has been found of all members for those.
   void find_members();
-  void leave_out_others(std::size_t kind);
+  /// From the members of a kind that exist.
+  void find_labels(std::size_t kind);
+  void add_doubts(std::span<std::int32_t const> entries, std::size_t kind);
+  void ask_scorer();
+  void set_label(std::size_t kind, std::size_t variants, int label);
   std::uint32_t label_of(std::int32_t sum) const {
     return sum > units_.one_above() ? 2U : sum <= units_.zero_up_to() ? 1U : 3U;
   }
@@ -124,6 +132,7 @@ class TreeTable {
   VerifyQuery const& query_;
   BoxKernels const& kernels_;
   LeafUnits const& units_;
+  RowDescriber& scorer_;
 
   // Of the box.
   BoxKinds const* kinds_ = nullptr;
@@ -146,7 +155,15 @@ class TreeTable {
   std::vector<std::uint32_t> labels_;      // [kinds of variants][kinds]
   std::vector<std::uint32_t> all_labels_;  // [kinds] of those who exist
   KindRows rows_;
-  std::vector<std::uint8_t> compared_;  // [kinds of variants][kinds of variants]
+  /// A member whose label is in doubt.
+  struct Doubt {
+    std::size_t kind;
+    std::size_t variants;
+  };
+  std::vector<Doubt> doubts_;
+  std::vector<std::int32_t> doubted_rows_;  // [doubts][attributes]
+  std::vector<float> logits_;               // [doubts][outputs]
+  std::vector<std::uint8_t> compared_;      // [kinds of variants][kinds of variants]
 };
 
 }  // namespace fairlane

@@ -23,7 +23,7 @@ struct Tabulated {
   explicit Tabulated(DecidedEnsemble& ensemble)
       : trees(ensemble.domain(), ensemble.trees()),
         units(ensemble.trees(), ensemble.query().threshold),
-        table(trees, units, ensemble.query()),
+        table(trees, units, ensemble.query(), ensemble.backend()),
         least_upper(ensemble.query().least_upper()),
         most_lower(ensemble.query().most_lower()) {}
   bool fill(GroupBox const& box, std::vector<int> const& variants) {
@@ -70,6 +70,15 @@ TEST(TreeTable, SaysOfEveryKindWhatTheScorerSays) {
             return true;
           });
       ASSERT_EQ(counted, static_cast<double>(ensemble.truth(box).unfair));
+      of.table.settle();
+      double settled = 0.0;
+      of.table.each_open(
+          [&](std::span<std::int32_t const>, double groups, TreeTable::Outcome outcome) {
+            EXPECT_EQ(outcome, TreeTable::Outcome::kUnfair);
+            settled += groups;
+            return true;
+          });
+      ASSERT_EQ(settled, counted);
       unfair += counted;
       in_doubt += doubted;
     }
