@@ -58,4 +58,10 @@ std::span<std::int32_t const> KindRows::entries(std::size_t i) {
   return entries_;
 }
 
+std::span<std::int32_t const> KindRows::entries_of(std::size_t kind) {
+  for (std::size_t i = order_.size(); i-- > 0; kind /= axis(i).kinds())
+    entries_[order_[i]] = axis(i).first[kind % axis(i).kinds()];
+  return entries_;
+}
+
 }  // namespace fairlane

@@ -23,6 +23,8 @@ class KindRows {
   double groups(std::size_t i) const { return groups_ * groups_in_row_[i]; }
   /// Entries of one of them. [axes]
   std::span<std::int32_t const> entries(std::size_t i);
+  /// Entries of any kind, by its number; rows have to begin anew after it. [axes]
+  std::span<std::int32_t const> entries_of(std::size_t kind);
   /// Of `order` the first axis in whose kind the i-th of a row is not as the one before; 0 for the
   /// first.
   std::size_t first_changed(std::size_t i) const { return changed_[i]; }

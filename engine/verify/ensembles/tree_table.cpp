@@ -145,22 +145,22 @@ void TreeTable::find_labels(std::size_t kind) {
 void TreeTable::settle() {
   doubts_.clear();
   doubted_rows_.clear();
-  each_kind([](double, int, std::uint64_t) {},
-            [&](std::span<std::int32_t const> entries, double, std::size_t kind) {
-              add_doubts(entries, kind);
-              if (doubts_.size() >= kDescribedAtOnce) ask_scorer();
-              return true;
-            });
+  rows_.begin(*kinds_, order_);
+  for (std::size_t kind = 0; kind < places_; ++kind) {
+    if (is_one_bit(all_labels(kind))) continue;
+    add_doubts(kind);
+    if (doubts_.size() >= kDescribedAtOnce) ask_scorer();
+  }
   ask_scorer();
 }
 
-void TreeTable::add_doubts(std::span<std::int32_t const> entries, std::size_t kind) {
+void TreeTable::add_doubts(std::size_t kind) {
   BoxDomain const& domain = trees_.domain();
   each_bit(members(kind), [&](std::size_t v) {
     if (is_one_bit(labels(kind, v))) return;
     doubts_.push_back({kind, v});
     doubted_rows_.resize(doubts_.size() * domain.attributes());
-    domain.row(entries, kinds_->variants()[v].front(),
+    domain.row(rows_.entries_of(kind), kinds_->variants()[v].front(),
                &doubted_rows_[(doubts_.size() - 1) * domain.attributes()]);
   });
 }

@@ -115,7 +115,7 @@ class TreeTable {
   void find_members();
   /// From the members of a kind that exist.
   void find_labels(std::size_t kind);
-  void add_doubts(std::span<std::int32_t const> entries, std::size_t kind);
+  void add_doubts(std::size_t kind);
   void ask_scorer();
   void set_label(std::size_t kind, std::size_t variants, int label);
   std::uint32_t label_of(std::int32_t sum) const {
