@@ -20,7 +20,7 @@ class KindedWalk {
   /// All of the same subject; outlive it.
   KindedWalk(WalkPlan const& plan, WalkDomain const& domain, SubjectView const& view,
              RowDescriber& rows);
-  /// Whether groups may be counted so: an ensemble of at most 32 classes, and it is known who exists.
+  /// Whether groups may be counted so: an ensemble of at most 32 classes, with who exists known.
   bool usable() const { return trees_ != nullptr; }
 
   WalkPlan const& plan() const { return plan_; }
@@ -83,7 +83,7 @@ class KindCounter {
   void add_lists(std::span<AxisRange const> box, GroupCounts& counts) const;
   /// What entries add to the numbers of groups.
   void number_entries(std::span<AxisRange const> box);
-  /// Calls take(number) for the groups of a kind, from an axis on, whose numbers add up to `before`.
+  /// Calls take(number) for the groups of a kind; the axes before one add up to `before`.
   void take_groups(std::size_t axis, std::int64_t before, GroupCounter::Take const& take) const;
   double score(std::int32_t sum) const;
   double probability(std::int32_t sum) const;

@@ -110,7 +110,7 @@ class Job {
   double earlier_seconds() const { return earlier_seconds_; }
   /// The budget of seconds is spent. Any thread.
   bool late() const { return options_.seconds && seconds() >= *options_.seconds; }
-  /// By so much that what has begun is not to be finished. Any thread.
+  /// By a quarter and a second, so that what has begun is not to be finished. Any thread.
   bool overdue() const { return options_.seconds && seconds() >= 1.0 + 1.25 * *options_.seconds; }
 
   /// Whether a state is kept.

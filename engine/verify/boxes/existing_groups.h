@@ -75,8 +75,8 @@ class ExistingGroups {
   /// Groups of a box, of all that rules which speak of no attribute under test leave.
   double rest(std::span<AxisRange const> box) const;
   double one_of_tied(std::span<AxisRange const> box, int variant) const;
-  /// How many members, of combinations of the axes that are tied to attributes under test, not all of
-  /// a box have, or lack that others have, whichever are fewer. any: those that have some
+  /// How many members, of combinations of the axes that are tied to attributes under test, not all
+  /// of a box have, or lack that others have, whichever are fewer. any: those that have some
   double doubt(std::span<AxisRange const> box, double any) const;
 
   BoxDomain const& domain_;

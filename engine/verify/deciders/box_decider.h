@@ -64,7 +64,7 @@ class BoxDecider {
   ///          it may be found by the cheapest bounds alone
   virtual void measure(ExistingGroups const& existing, std::span<OpenBox const> boxes, bool in_part,
                        std::span<Decision> decisions, std::span<CertainGroups> certain) = 0;
-  /// Boxes that are worth measuring at once; less than that takes no less time for each.
+  /// Boxes that are worth measuring at once: with fewer of them, each takes longer.
   virtual std::size_t measures_at_once() const = 0;
   /// About what measuring a box costs that does not wait, where one that waits costs 1.
   virtual double closer_cost() const = 0;

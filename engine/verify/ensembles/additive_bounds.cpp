@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -41,12 +42,14 @@ bool AdditiveBounds::begin_sums(std::span<AxisRange const> box, std::uint64_t po
   for (int label = 0; label < labels; ++label)
     if ((possible >> label & 1U) != 0) labels_.push_back(label);
   if (labels_.size() < 2 || labels_.size() > kMostLabels) return false;
-  sums_.resize(labels_.size() == 2 ? 1 : labels_.size());
+  choose_sums();
   std::size_t const places = box.size() + 1;
   for (Sum& sum : sums_) {
     sum.functions.resize(places);
+    sum.constant = (sum.more >= 0 ? units_.base(sum.more) : 0.0) -
+                   (sum.less >= 0 ? units_.base(sum.less) : 0.0);
     sum.below = sum.above = 0.0;
-    sum.size = std::abs(static_cast<double>(units_.one_above())) + units_.lead();
+    sum.size = std::abs(sum.constant);
   }
   for (std::size_t place = 0; place < places; ++place) {
     std::size_t const count =
@@ -56,30 +59,26 @@ bool AdditiveBounds::begin_sums(std::span<AxisRange const> box, std::uint64_t po
     sets_[place] = few ? low_bits(static_cast<int>(count)) : 0;
     for (Sum& sum : sums_) sum.functions[place].assign(count, 0.0);
   }
-  for (std::size_t i = 0; i < sums_.size(); ++i) {
-    Sum& sum = sums_[i];
-    if (units_.sums() == 1) {
-      sum.constant = units_.base();
-    } else if (sums_.size() == 1) {
-      sum.constant = units_.base(labels_[1]) - units_.base(labels_[0]);
-    } else {
-      sum.constant = units_.base(labels_[i]);
-    }
-    sum.size += std::abs(sum.constant);
-  }
   return true;
 }
 
-double AdditiveBounds::value_of(std::size_t tree, std::size_t leaf, std::size_t i) const {
-  if (units_.sums() == 1) return units_.of(tree, leaf);
-  if (sums_.size() > 1) return units_.of(tree, leaf, labels_[i]);
-  return units_.of(tree, leaf, labels_[1]) - units_.of(tree, leaf, labels_[0]);
+void AdditiveBounds::choose_sums() {
+  sums_.resize(labels_.size());
+  bool const two = labels_.size() == 2;
+  for (std::size_t i = 0; i < sums_.size(); ++i) {
+    Sum& sum = sums_[i];
+    sum.more = sum.less = -1;
+    if (two && i == 0) continue;
+    // Of two labels what remains of the difference is less than what remains of both.
+    bool const is_one_sum = units_.sums() == 1;
+    sum.more = is_one_sum ? 0 : labels_[i];
+    if (two && !is_one_sum) sum.less = labels_[0];
+  }
 }
 
-bool AdditiveBounds::adds_to(std::size_t tree, std::size_t i) const {
-  if (units_.sums() == 1) return true;
-  if (sums_.size() > 1) return units_.adds_to(tree, labels_[i]);
-  return units_.adds_to(tree, labels_[0]) || units_.adds_to(tree, labels_[1]);
+bool AdditiveBounds::adds_to(std::size_t tree, Sum const& sum) const {
+  return (sum.more >= 0 && units_.adds_to(tree, sum.more)) ||
+         (sum.less >= 0 && units_.adds_to(tree, sum.less));
 }
 
 bool AdditiveBounds::find(BoxKinds const& kinds, TreeBounds const& bounds,
@@ -106,18 +105,19 @@ bool AdditiveBounds::find(BoxKinds const& kinds, TreeBounds const& bounds,
 }
 
 void AdditiveBounds::take_tree(std::size_t tree) {
-  bool any = false;
-  for (std::size_t i = 0; i < sums_.size(); ++i) any = any || adds_to(tree, i);
-  if (!any) return;
+  auto const adds = [&](Sum const& sum) { return adds_to(tree, sum); };
+  if (std::ranges::none_of(sums_, adds)) return;
   nodes_.clear();
   leaves_.clear();
   std::int32_t const root = prune(tree, trees_.ensemble().roots[tree]);
   bool const has_axes = root >= 0 && find_axes();
-  for (std::size_t i = 0; i < sums_.size(); ++i) {
-    if (!adds_to(tree, i)) continue;
-    Sum& sum = sums_[i];
+  for (Sum& sum : sums_) {
+    if (!adds(sum)) continue;
     values_.clear();
-    for (std::size_t const leaf : leaves_) values_.push_back(value_of(tree, leaf, i));
+    for (std::size_t const leaf : leaves_) {
+      double const less = sum.less >= 0 ? units_.of(tree, leaf, sum.less) : 0.0;
+      values_.push_back(units_.of(tree, leaf, sum.more) - less);
+    }
     if (root < 0) {
       sum.constant += values_.front();
       sum.size += std::abs(values_.front());
@@ -380,23 +380,20 @@ AdditiveBounds::Counted AdditiveBounds::count_above(double threshold, Asked aske
 }
 
 void AdditiveBounds::subtract(std::size_t one, std::size_t other) {
-  Sum const nothing;
-  bool const is_pair = sums_.size() == 1;  // of the second label, less the first one
-  Sum const& more = !is_pair ? sums_[one] : one == 1 ? sums_[0] : nothing;
-  Sum const& less = !is_pair ? sums_[other] : other == 1 ? sums_[0] : nothing;
+  Sum const& more = sums_[one];
+  Sum const& less = sums_[other];
   Sum& to = difference_;
   to.constant = more.constant - less.constant;
   to.below = more.below - less.above;
   to.above = more.above - less.below;
-  to.size = more.size + less.size;
-  to.functions.resize(sums_[0].functions.size());
+  to.size =
+      more.size + less.size + std::abs(static_cast<double>(units_.one_above())) + units_.lead();
+  to.functions.resize(more.functions.size());
   for (std::size_t place = 0; place < to.functions.size(); ++place) {
     auto& values = to.functions[place];
-    values.assign(sums_[0].functions[place].size(), 0.0);
-    if (!more.functions.empty())
-      for (std::size_t k = 0; k < values.size(); ++k) values[k] += more.functions[place][k];
-    if (!less.functions.empty())
-      for (std::size_t k = 0; k < values.size(); ++k) values[k] -= less.functions[place][k];
+    values.resize(more.functions[place].size());
+    std::ranges::transform(more.functions[place], less.functions[place], values.begin(),
+                           std::minus());
   }
 }
 

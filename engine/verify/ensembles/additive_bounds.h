@@ -64,11 +64,14 @@ class AdditiveBounds {
     std::vector<double> values;
   };
 
-  /// What sums of an ensemble are bounded by, or differences of two of them.
+  /// What a sum of an ensemble is bounded by, or the difference of two.
+  /// more, less    sums of the ensemble that it has, and that are taken from it; -1: none
   /// functions     [1 + axes][kinds] variants first
   /// below, above  what remains, at least and at most
   /// size          of what was added up
   struct Sum {
+    int more = -1;
+    int less = -1;
     std::vector<std::vector<double>> functions;
     double constant = 0.0;
     double below = 0.0;
@@ -78,9 +81,8 @@ class AdditiveBounds {
 
   /// Returns false where too few or too many labels, or kinds of an axis, are there.
   bool begin_sums(std::span<AxisRange const> box, std::uint64_t possible);
-  /// What a tree's leaf adds to sum i.
-  double value_of(std::size_t tree, std::size_t leaf, std::size_t i) const;
-  bool adds_to(std::size_t tree, std::size_t i) const;
+  void choose_sums();
+  bool adds_to(std::size_t tree, Sum const& sum) const;
   void take_tree(std::size_t tree);
   std::int32_t prune(std::size_t tree, std::int32_t at);
   /// Of the tree's nodes. Returns false where an axis has too many pieces.
@@ -128,8 +130,8 @@ class AdditiveBounds {
   std::vector<std::uint64_t> sets_;     // [1 + axes] variants first; of axes without cuts
   std::vector<std::int32_t> cut_kind_;  // [conditions] with a cut: the kind behind it
   std::vector<int> labels_;             // that its groups may have
-  std::vector<Sum> sums_;  // [1] of the second label, less the first one's, or [labels_]
-  Sum difference_;         // of two labels
+  std::vector<Sum> sums_;               // [labels_] of two the first is nothing
+  Sum difference_;                      // of two labels
   std::vector<double> weights_;
   std::vector<TiedKinds> tied_;
   bool knows_who_exists_ = true;

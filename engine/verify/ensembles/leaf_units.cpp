@@ -5,6 +5,7 @@
 #include <limits>
 #include <span>
 
+#include "kernels/boxes/leaf_sums.h"
 #include "models/trees/scorer.h"
 
 namespace fairlane {
@@ -39,27 +40,32 @@ struct Summed {
   int trees = 0;
 };
 
-Summed sum_up(TreeEnsemble const& trees, int sum) {
+/// [sums]
+std::vector<Summed> sum_up(TreeEnsemble const& trees) {
   auto const width = static_cast<std::size_t>(trees.width);
-  Summed summed;
-  summed.reach = std::abs(trees.base[static_cast<std::size_t>(sum)]);
-  std::vector<double> of_node(trees.feature.size());  // the most that a leaf below it adds
-  for (int place = 0; place < trees.width; ++place) {
+  std::vector<double> most(trees.roots.size() * width);  // [trees][width] that a leaf adds
+  std::vector<double> of_node(trees.feature.size());     // that one below it adds
+  for (std::size_t i = 0; i < width; ++i) {
     auto const most_below = [&](std::int32_t at) {
       return at >= 0 ? of_node[static_cast<std::size_t>(at)]
-                     : std::abs(trees.leaves[static_cast<std::size_t>(~at) * width +
-                                             static_cast<std::size_t>(place)]);
+                     : std::abs(trees.leaves[static_cast<std::size_t>(~at) * width + i]);
     };
     for (std::size_t n = of_node.size(); n-- > 0;)  // children come behind their parents
       of_node[n] = std::max(most_below(trees.left[n]), most_below(trees.right[n]));
-    for (std::size_t t = 0; t < trees.roots.size(); ++t) {
-      if (trees.first_sum[t] + place != sum) continue;
-      summed.reach += most_below(trees.roots[t]);
-      summed.rounded += summed.reach;
-      ++summed.trees;
+    for (std::size_t t = 0; t < trees.roots.size(); ++t)
+      most[t * width + i] = most_below(trees.roots[t]);
+  }
+  std::vector<Summed> sums(static_cast<std::size_t>(trees.sums));
+  for (std::size_t s = 0; s < sums.size(); ++s) sums[s].reach = std::abs(trees.base[s]);
+  for (std::size_t t = 0; t < trees.roots.size(); ++t) {
+    for (std::size_t i = 0; i < width; ++i) {
+      Summed& sum = sums[static_cast<std::size_t>(trees.first_sum[t]) + i];
+      sum.reach += most[t * width + i];
+      sum.rounded += sum.reach;
+      ++sum.trees;
     }
   }
-  return summed;
+  return sums;
 }
 
 }  // namespace
@@ -67,7 +73,7 @@ Summed sum_up(TreeEnsemble const& trees, int sum) {
 LeafUnits::LeafUnits(TreeEnsemble const& trees, double threshold) {
   bool const two = trees.sums == 2;
   bool const several = trees.sums > 2;
-  if (trees.sums > kMostSums ||
+  if (trees.sums > kMostClassSums ||
       (two && trees.outputs() == 1 && threshold != trees.usual_threshold()))
     return;
   double const cut = trees.sums > 1 ? 0.0 : last_below(trees, threshold) * trees.divisor;
@@ -75,8 +81,7 @@ LeafUnits::LeafUnits(TreeEnsemble const& trees, double threshold) {
   double reach = 0.0;
   double rounded = 0.0;
   int most_trees = 0;
-  for (int sum = 0; sum < trees.sums; ++sum) {
-    Summed const summed = sum_up(trees, sum);
+  for (Summed const& summed : sum_up(trees)) {
     reach = several ? std::max(reach, 2.0 * summed.reach) : reach + summed.reach;
     rounded = several ? std::max(rounded, 2.0 * summed.rounded) : rounded + summed.rounded;
     most_trees = std::max(most_trees, summed.trees);

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/boxes/leaf_sums.h"
 #include "models/trees/trees.h"
 
 namespace fairlane {
@@ -19,8 +18,6 @@ namespace fairlane {
 /// leads by `lead`; where nothing rounds that is 0, and of equal sums the first is the greatest.
 class LeafUnits {
  public:
-  static constexpr int kMostSums = kMostClassSums;
-
   /// threshold  of scores, above which the label is 1; ignored where there are several
   LeafUnits(TreeEnsemble const& trees, double threshold);
 

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "kernels/core/labels.h"
+
 namespace fairlane {
 namespace {
 
@@ -143,8 +145,6 @@ void TreeTable::find_labels(std::size_t kind) {
 }
 
 void TreeTable::settle() {
-  doubts_.clear();
-  doubted_rows_.clear();
   rows_.begin(*kinds_, order_);
   for (std::size_t kind = 0; kind < places_; ++kind) {
     if (is_one_bit(all_labels(kind))) continue;
@@ -171,10 +171,9 @@ void TreeTable::ask_scorer() {
   if (!doubts_.empty()) scorer_.logits(doubted_rows_.data(), doubts_.size(), logits_.data());
   for (std::size_t i = 0; i < doubts_.size(); ++i) {
     float const* const z = &logits_[i * outputs];
-    // Of equal scores the first is the greatest.
-    auto const label = outputs == 1 ? (static_cast<double>(z[0]) > query_.threshold ? 1 : 0)
-                                    : static_cast<int>(std::max_element(z, z + outputs) - z);
-    set_label(doubts_[i].kind, doubts_[i].variants, label);
+    auto const threshold = static_cast<float>(query_.threshold);
+    set_label(doubts_[i].kind, doubts_[i].variants,
+              label_of<ScalarPack>(z, trees_.ensemble().outputs(), 1, threshold));
     find_labels(doubts_[i].kind);
   }
   doubts_.clear();

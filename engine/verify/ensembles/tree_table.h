@@ -75,7 +75,7 @@ class TreeTable {
   }
   /// Labels that a kind's members with a kind of variants may have, a bit each.
   std::uint32_t labels(std::size_t kind, std::size_t variants) const {
-    return units_.sums() > 1 ? labels_[variants * places_ + kind] : label_of(sum(kind, variants));
+    return units_.sums() > 1 ? labels_[variants * places_ + kind] : labels_of(sum(kind, variants));
   }
   /// The least and the greatest sum of a kind's members, in units, where there are two labels.
   std::int32_t least(std::size_t kind) const { return least_[kind]; }
@@ -118,12 +118,12 @@ class TreeTable {
   void add_doubts(std::size_t kind);
   void ask_scorer();
   void set_label(std::size_t kind, std::size_t variants, int label);
-  std::uint32_t label_of(std::int32_t sum) const {
+  std::uint32_t labels_of(std::int32_t sum) const {
     return sum > units_.one_above() ? 2U : sum <= units_.zero_up_to() ? 1U : 3U;
   }
   /// Labels that a kind's members may have.
   std::uint32_t all_labels(std::size_t kind) const {
-    return units_.sums() > 1 ? all_labels_[kind] : label_of(least_[kind]) | label_of(most_[kind]);
+    return units_.sums() > 1 ? all_labels_[kind] : labels_of(least_[kind]) | labels_of(most_[kind]);
   }
   Outcome outcome(std::size_t kind) const;
   BoxKinds::Axis const& axis(std::size_t i) const { return kinds_->axes()[order_[i]]; }
