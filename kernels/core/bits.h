@@ -13,11 +13,11 @@ FL_HD std::uint64_t pop_count(std::uint64_t word) {
 #endif
 }
 
-FL_HD std::uint64_t pop_count(std::uint32_t word) {
+FL_HD std::uint32_t pop_count(std::uint32_t word) {
 #ifdef __CUDA_ARCH__
-  return static_cast<std::uint64_t>(__popc(word));
+  return static_cast<std::uint32_t>(__popc(word));
 #else
-  return static_cast<std::uint64_t>(__builtin_popcount(word));
+  return static_cast<std::uint32_t>(__builtin_popcount(word));
 #endif
 }
 
@@ -27,6 +27,13 @@ FL_HD int lowest_bit(std::uint64_t word) {
   return __ffsll(static_cast<long long>(word)) - 1;
 #else
   return __builtin_ctzll(word);
+#endif
+}
+FL_HD int lowest_bit(std::uint32_t word) {
+#ifdef __CUDA_ARCH__
+  return __ffs(static_cast<int>(word)) - 1;
+#else
+  return __builtin_ctz(word);
 #endif
 }
 

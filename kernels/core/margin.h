@@ -7,6 +7,7 @@
 // those that pull the members apart, and stops where the nearest member is predicted to cross.
 #pragma once
 
+#include "kernels/core/bits.h"
 #include "kernels/core/labels.h"
 #include "kernels/core/steps.h"
 #include "kernels/core/strided.h"
@@ -233,9 +234,17 @@ struct MarginMove {
   std::int32_t step = 0;
 };
 
-/// Bits of `tried` per movable attribute.
-inline constexpr std::uint8_t kTriedUp = 1;
-inline constexpr std::uint8_t kTriedDown = 2;
+/// Moves up and down by one step that are possible or tried, a bit for each of 32 movable attributes.
+struct MoveBits {
+  std::uint32_t up = 0;
+  std::uint32_t down = 0;
+
+  FL_HD std::uint32_t either() const { return up | down; }
+};
+inline constexpr int kMoveBits = 32;
+
+/// MoveBits of a lane: words of `up`, and behind them as many of `down`.
+FL_HD int move_words(Subject const& s) { return (s.movable_count + kMoveBits - 1) / kMoveBits; }
 
 /// Whether a lane needs new gradients before its next move. stale: it has hit since the last ones;
 /// misses in a row since that hit. With several classes a side may be lost by the move to another
@@ -246,29 +255,31 @@ FL_HD bool margin_renewal_due(Subject const& s, bool stale, int misses, float ma
   return stale && (misses == kMissesBeforeRenewal || lost);
 }
 
-/// Remembers in `tried` [movable], `stride` apart, what a move led to: a miss is not tried again
-/// from here, and after a hit all moves are new but the way back.
-FL_HD void note_margin_move(Subject const& s, bool hit, MarginMove move, std::uint8_t* tried,
+/// Remembers in `tried` what a move led to: a miss is not tried again from here, and after a hit
+/// all moves are new but the way back.
+/// tried  [2 * move_words], `stride` apart
+FL_HD void note_margin_move(Subject const& s, bool hit, MarginMove move, std::uint32_t* tried,
                             long stride) {
-  std::uint8_t const made = move.step > 0 ? kTriedUp : kTriedDown;
+  int const words = move_words(s);
+  std::uint32_t const bit = move.index >= 0 ? 1U << move.index % kMoveBits : 0U;
+  bool const up = (move.step > 0) != hit;  // what is tried now: the move, or the way back
+  int const at = (up ? 0 : words) + (move.index >= 0 ? move.index / kMoveBits : 0);
   if (hit) {
-    for (int i = 0; i < s.movable_count; ++i) tried[i * stride] = 0;
-    if (move.index >= 0) tried[move.index * stride] = made == kTriedUp ? kTriedDown : kTriedUp;
-  } else if (move.index >= 0) {
-    std::uint8_t& cell = tried[move.index * stride];
-    cell = static_cast<std::uint8_t>(cell | made);
+    for (int w = 0; w < 2 * words; ++w) tried[w * stride] = w == at ? bit : 0U;
+  } else {
+    tried[at * stride] |= bit;
   }
 }
 
 /// State of one lane of the local phase, arrays `stride` apart.
 /// x                    [columns] current IDI
 /// slope_a, slope_b     [columns] gradients of the margins of sides a and b
-/// tried                [movable] moves that missed here, and the way back
+/// tried                [2 * move_words] moves that missed here, and the way back
 struct MarginLane {
   std::int32_t const* x;
   float const* slope_a;
   float const* slope_b;
-  std::uint8_t* tried;
+  std::uint32_t* tried;
   long stride;
   float margin_a;
   float margin_b;
@@ -276,51 +287,47 @@ struct MarginLane {
 
 namespace detail {
 
-/// How an attribute may be chosen for a move, the strictest rule first: predicted to stay an IDI
+/// Moves under the rules by which they are chosen, the strictest first: predicted to stay an IDI
 /// and untried, untried, inside the domain.
-enum MoveRule : int { kPredicted, kUntried, kInside, kMoveRules };
-
-/// What a rule is asked about one attribute.
-struct MoveState {
-  std::int32_t x;
-  float slope_a;
-  float slope_b;
-  std::uint8_t tried;
-};
-
-/// Directions of attribute `i` that are possible under each rule.
 struct PossibleMoves {
-  std::uint8_t by_rule[kMoveRules];
+  MoveBits predicted;
+  MoveBits untried;
+  MoveBits inside;
 };
-FL_HD PossibleMoves possible_moves(Subject const& s, MarginLane const& lane, int i,
-                                   MoveState const& at, std::int32_t step) {
-  int const c = s.movable[i];
-  bool const up = at.x <= s.high[c] - step;
-  bool const down = at.x >= s.low[c] + step;
-  int const inside = (up ? kTriedUp : 0) | (down ? kTriedDown : 0);
-  float const d = static_cast<float>(step);
-  float const a = d * at.slope_a;
-  float const b = d * at.slope_b;
-  bool const keeps_up = lane.margin_a + a > 0.0F && lane.margin_b + b > 0.0F;
-  bool const keeps_down = lane.margin_a - a > 0.0F && lane.margin_b - b > 0.0F;
-  int const untried = inside & ~at.tried;
-  int const predicted = untried & ((keeps_up ? kTriedUp : 0) | (keeps_down ? kTriedDown : 0));
-  return {{static_cast<std::uint8_t>(predicted), static_cast<std::uint8_t>(untried),
-           static_cast<std::uint8_t>(inside)}};
-}
 
-/// Calls use(i, moves) for every movable attribute, ascending.
-template <class Use>
-FL_HD void for_each_move(Subject const& s, MarginLane const& lane, std::int32_t step,
-                         Use const& use) {
+/// Those of attributes [first, first + kMoveBits).
+FL_HD PossibleMoves possible_moves(Subject const& s, MarginLane const& lane, std::int32_t step,
+                                   int first) {
+  struct At {
+    std::int32_t x;
+    float slope_a;
+    float slope_b;
+  };
+  int const word = first / kMoveBits;
+  MoveBits const tried{lane.tried[word * lane.stride],
+                       lane.tried[(move_words(s) + word) * lane.stride]};
+  MoveBits inside;
+  MoveBits keeps;  // a member on either side, says the linear model
+  float const d = static_cast<float>(step);
+  int const rest = s.movable_count - first;
   read_ahead(
-      s.movable_count,
+      rest < kMoveBits ? rest : kMoveBits,
       [&](int i) {
-        long const at = s.movable[i] * lane.stride;
-        return MoveState{lane.x[at], lane.slope_a[at], lane.slope_b[at],
-                         lane.tried[i * lane.stride]};
+        long const at = s.movable[first + i] * lane.stride;
+        return At{lane.x[at], lane.slope_a[at], lane.slope_b[at]};
       },
-      [&](int i, MoveState const& at) { use(i, possible_moves(s, lane, i, at, step)); });
+      [&](int i, At const& at) {
+        int const c = s.movable[first + i];
+        std::uint32_t const bit = 1U << i;
+        float const a = d * at.slope_a;
+        float const b = d * at.slope_b;
+        if (at.x <= s.high[c] - step) inside.up |= bit;
+        if (at.x >= s.low[c] + step) inside.down |= bit;
+        if (lane.margin_a + a > 0.0F && lane.margin_b + b > 0.0F) keeps.up |= bit;
+        if (lane.margin_a - a > 0.0F && lane.margin_b - b > 0.0F) keeps.down |= bit;
+      });
+  MoveBits const untried{inside.up & ~tried.up, inside.down & ~tried.down};
+  return {{untried.up & keeps.up, untried.down & keeps.down}, untried, inside};
 }
 
 }  // namespace detail
@@ -329,32 +336,37 @@ FL_HD void for_each_move(Subject const& s, MarginLane const& lane, std::int32_t 
 /// linear model still sees a member on either side of the boundary.
 FL_HD MarginMove choose_margin_move(Subject const& s, MarginLane const& lane, std::int32_t step,
                                     std::uint32_t word, std::uint32_t direction_word) {
-  std::uint32_t attributes[detail::kMoveRules] = {};
-  detail::for_each_move(s, lane, step, [&](int, detail::PossibleMoves const& moves) {
-    for (int rule = 0; rule < detail::kMoveRules; ++rule)
-      attributes[rule] += moves.by_rule[rule] != 0 ? 1U : 0U;
-  });
-  int const rule = attributes[detail::kPredicted] > 0 ? detail::kPredicted
-                   : attributes[detail::kUntried] > 0 ? detail::kUntried
-                                                      : detail::kInside;
-  if (attributes[rule] == 0) return {};
-  std::uint32_t skip = below<ScalarPack>(word, attributes[rule]);
-  MarginMove chosen;
-  detail::for_each_move(s, lane, step, [&](int i, detail::PossibleMoves const& possible) {
-    int const moves = possible.by_rule[rule];
-    if (moves == 0 || chosen.index >= 0) return;
-    if (skip > 0) {
-      --skip;
-      return;
-    }
-    std::int32_t direction = moves == kTriedUp ? 1 : -1;
-    if (moves == (kTriedUp | kTriedDown)) direction = choose_direction<ScalarPack>(direction_word);
-    chosen = {i, direction * step};
-  });
-  if (rule == detail::kInside) {
-    for (int i = 0; i < s.movable_count; ++i) lane.tried[i * lane.stride] = 0;
+  detail::PossibleMoves possible;
+  std::uint32_t predicted = 0;  // attributes that have such a move
+  std::uint32_t untried = 0;
+  std::uint32_t inside = 0;
+  for (int first = 0; first < s.movable_count; first += kMoveBits) {
+    possible = detail::possible_moves(s, lane, step, first);
+    predicted += pop_count(possible.predicted.either());
+    untried += pop_count(possible.untried.either());
+    inside += pop_count(possible.inside.either());
   }
-  return chosen;
+  std::uint32_t const attributes = predicted > 0 ? predicted : untried > 0 ? untried : inside;
+  if (attributes == 0) return {};
+  std::uint32_t skip = below<ScalarPack>(word, attributes);
+  MoveBits moves;
+  int first = 0;
+  for (;; first += kMoveBits) {  // to the word of the one that is drawn
+    if (s.movable_count > kMoveBits) possible = detail::possible_moves(s, lane, step, first);
+    moves = predicted > 0 ? possible.predicted : untried > 0 ? possible.untried : possible.inside;
+    std::uint32_t const here = pop_count(moves.either());
+    if (skip < here) break;
+    skip -= here;
+  }
+  std::uint32_t left = moves.either();
+  for (; skip > 0; --skip) left &= left - 1;
+  std::uint32_t const bit = left & (0U - left);
+  std::int32_t direction = (moves.up & bit) != 0 ? 1 : -1;
+  if ((moves.up & moves.down & bit) != 0) direction = choose_direction<ScalarPack>(direction_word);
+  if (predicted == 0 && untried == 0) {
+    for (int w = 0; w < 2 * move_words(s); ++w) lane.tried[w * lane.stride] = 0;
+  }
+  return {first + lowest_bit(bit), direction * step};
 }
 
 }  // namespace fairlane

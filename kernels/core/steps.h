@@ -2,6 +2,7 @@
 // clipping.
 #pragma once
 
+#include "kernels/core/bits.h"
 #include "kernels/core/philox.h"
 #include "kernels/core/strided.h"
 
@@ -66,18 +67,9 @@ FL_HD typename P::I choose_attribute(float const* weights, int count, long strid
 /// A member drawn uniformly from the set bits of `members`; `own` when there is none.
 FL_HD std::uint32_t pick_member(std::uint32_t word, std::uint32_t members, std::uint32_t own) {
   if (members == 0) return own;
-#ifdef __CUDA_ARCH__
-  auto const count = static_cast<std::uint32_t>(__popc(members));
-#else
-  auto const count = static_cast<std::uint32_t>(__builtin_popcount(members));
-#endif
-  for (std::uint32_t skip = below<ScalarPack>(word, count); skip > 0; --skip)
+  for (std::uint32_t skip = below<ScalarPack>(word, pop_count(members)); skip > 0; --skip)
     members &= members - 1;
-#ifdef __CUDA_ARCH__
-  return static_cast<std::uint32_t>(__ffs(static_cast<int>(members)) - 1);
-#else
-  return static_cast<std::uint32_t>(__builtin_ctz(members));
-#endif
+  return static_cast<std::uint32_t>(lowest_bit(members));
 }
 
 /// Candidates that a partner draw tries, where a group's labels are not kept, before it evaluates

@@ -201,7 +201,7 @@ void CpuBlock::test(Test test) {
       return record_probed();
     case Test::kMargins:
       margins();
-      run([c = context_, &m = margin_](long lane) { note_margins(c, m, lane); }, size_);
+      run([c = context_, &m = margin_](long lane) { note_margins(c, m.probe, lane, lane); }, size_);
       return record_probed();
   }
 }

@@ -42,9 +42,9 @@ void CpuBlock::local_round(MarginStep const& how) {
           long lane) { move_margin(c, m, lane, step, first[lane], second[lane]); },
       size_);
   margins();
-  run([c = context_, m = margin_](long lane) { note_margins(c, m, lane); }, size_);
+  run([c = context_, m = margin_](long lane) { note_margins(c, m.probe, lane, lane); }, size_);
   record_probed();
-  run([c = context_, m = margin_](long lane) { settle_margin(c, m, lane); }, size_);
+  run([c = context_, m = margin_](long lane) { settle_margin(c, m, m.probe, lane, lane); }, size_);
   // A miss goes back, and then every row is where its lane's next miss returns
   // to.
   kernels_.restore(lanes_.origin, lanes_.x, subject_.columns, lanes_.stride, size_, lanes_.hit);

@@ -27,7 +27,7 @@ struct WarpTeam {
     return bits;
   }
 
-  __device__ __forceinline__ Stage choose(Window& w, int& n) const {
+  __device__ __forceinline__ Stage choose(Window& w, int enough, int& n) const {
     // Every thread looks at the lanes of one word of `stage`.
     unsigned const four = warp_lane() * kThreadLanes < w.count
                               ? reinterpret_cast<unsigned const*>(w.stage)[warp_lane()]
@@ -38,30 +38,13 @@ struct WarpTeam {
 #pragma unroll
     for (int b = 0; b < kThreadLanes; ++b)
       own += 1U << (8 * static_cast<int>(stage_of(four, b))) >> 8;
-    unsigned const waiting = __reduce_add_sync(kAll, own);
-    Stage fullest = work_stage(0);
-    n = static_cast<int>(waiting & 0xFFU);
-#pragma unroll
-    for (int k = 1; k < kWorkStages; ++k) {
-      int const here = static_cast<int>(waiting >> (8 * k) & 0xFFU);
-      if (here > n) {
-        fullest = work_stage(k);
-        n = here;
-      }
-    }
+    Stage const stage = choose_stage(__reduce_add_sync(kAll, own), enough, n);
     if (n == 0) {
       __syncwarp();  // all have read what the next window's lanes overwrite
-      return Stage::kResting;
+    } else {
+      n = list(w, four, stage);
     }
-    n = list(w, four, fullest);
-    return fullest;
-  }
-
-  __device__ __forceinline__ int take(Window& w, Stage stage) const {
-    unsigned const four = warp_lane() * kThreadLanes < w.count
-                              ? reinterpret_cast<unsigned const*>(w.stage)[warp_lane()]
-                              : 0U;
-    return list(w, four, stage);
+    return stage;
   }
 
  private:

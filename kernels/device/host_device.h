@@ -43,19 +43,18 @@ struct SoloTeam {
     for (int i = 0; i < n; ++i) bits |= is(i) ? 1U << i : 0U;
     return bits;
   }
-  Stage choose(Window& w, int& n) const {
-    Stage fullest = Stage::kResting;
-    std::ptrdiff_t most = 0;
-    for (Stage const stage : {Stage::kStale, Stage::kReady, Stage::kUnknown}) {
-      auto const waiting = std::count(w.stage, w.stage + w.count, stage);
-      if (waiting > most) {
-        fullest = stage;
-        most = waiting;
-      }
+  Stage choose(Window& w, int enough, int& n) const {
+    unsigned waiting = 0;
+    for (int k = 0; k < kWorkStages; ++k) {
+      auto const here = std::count(w.stage, w.stage + w.count, work_stage(k));
+      waiting |= static_cast<unsigned>(here) << (8 * k);
     }
-    n = most > 0 ? take(w, fullest) : 0;
-    return fullest;
+    Stage const stage = choose_stage(waiting, enough, n);
+    if (n > 0) n = take(w, stage);
+    return stage;
   }
+
+ private:
   /// In the order of a warp, of which every thread has some lanes.
   int take(Window& w, Stage stage) const {
     constexpr int kThreads = 32;

@@ -96,7 +96,7 @@ inline LaneMemory lay_out_lanes(Subject const& subject, int words, long stride, 
   probe.flags = s.flags;
   memory.take(m.slope_a, columns * lanes);
   memory.take(m.slope_b, columns * lanes);
-  memory.take(m.tried, movable * lanes);
+  memory.take(m.tried, 2 * static_cast<std::size_t>(move_words(subject)) * lanes);
   if (phase == Phase::kLocal) {
     LatticeLanes& l = out.lattice;
     l.stride = stride;

@@ -10,7 +10,7 @@ namespace fairlane {
 /// What the margin method keeps beside LaneState; arrays over lanes with its stride.
 /// probe             results of the last MarginTiles; its side_a and side_b are the current sides
 /// slope_a, slope_b  [columns] gradients of both sides' margins where they were last taken
-/// tried             [movable] moves that missed here; misses, stale: see core/margin.h
+/// tried             [2 * move_words] moves that missed here; misses, stale: see core/margin.h
 /// hit_*             the probe's best sides, members and margins at the current IDI
 /// margin_a, margin_b  margins of the sides at the current IDI
 /// move, move_step   index and step of the last move
@@ -18,7 +18,7 @@ struct MarginLanes {
   MarginResult probe;
   float* slope_a = nullptr;
   float* slope_b = nullptr;
-  std::uint8_t* tried = nullptr;
+  std::uint32_t* tried = nullptr;
   std::int32_t* misses = nullptr;
   std::int32_t* stale = nullptr;
   std::int32_t* hit_side_a = nullptr;
@@ -33,17 +33,18 @@ struct MarginLanes {
   std::int32_t* move_step = nullptr;
 };
 
-/// What the last probe found in a lane, which is an IDI: where its next sides come from.
-FL_HD void keep_margins(MarginLanes const& m, long lane) {
+/// What a probe found in a lane, which is an IDI: where its next sides come from.
+/// i  its place in `found`
+FL_HD void keep_margins(MarginLanes const& m, MarginResult const& found, long i, long lane) {
   // All reads first: a GPU's thread would otherwise wait for memory at every one.
-  float const margin_a = m.probe.margin_a[lane];
-  float const margin_b = m.probe.margin_b[lane];
-  std::int32_t const side_a = m.probe.best_a[lane];
-  std::int32_t const side_b = m.probe.best_b[lane];
-  std::int32_t const member_a = m.probe.member_a[lane];
-  std::int32_t const member_b = m.probe.member_b[lane];
-  float const best_a = m.probe.best_margin_a[lane];
-  float const best_b = m.probe.best_margin_b[lane];
+  float const margin_a = found.margin_a[i];
+  float const margin_b = found.margin_b[i];
+  std::int32_t const side_a = found.best_a[i];
+  std::int32_t const side_b = found.best_b[i];
+  std::int32_t const member_a = found.member_a[i];
+  std::int32_t const member_b = found.member_b[i];
+  float const best_a = found.best_margin_a[i];
+  float const best_b = found.best_margin_b[i];
   m.margin_a[lane] = margin_a;
   m.margin_b[lane] = margin_b;
   m.hit_side_a[lane] = side_a;
@@ -54,9 +55,9 @@ FL_HD void keep_margins(MarginLanes const& m, long lane) {
   m.hit_margin_b[lane] = best_b;
 }
 
-/// After MarginTiles: whether a lane's input is an IDI.
-FL_HD void note_margins(LaneContext const& c, MarginLanes const& m, long lane) {
-  c.lanes.hit[lane] = margin_hit(m.probe.label[lane], m.probe.flags[lane]) ? 1 : 0;
+/// Whether a lane's input is an IDI, from what a probe found at place i.
+FL_HD void note_margins(LaneContext const& c, MarginResult const& found, long i, long lane) {
+  c.lanes.hit[lane] = margin_hit(found.label[i], found.flags[i]) ? 1 : 0;
 }
 
 /// Newton step of a lane, from the gradients at place i and, `behind` places behind it, which are
@@ -92,29 +93,32 @@ struct BeginMargin {
 
   FL_HD void operator()(std::int64_t lane) const {
     auto const& s = c.lanes;
-    note_margins(c, m, lane);
+    note_margins(c, m.probe, lane, lane);
     if (s.hit[lane] != 0) {
       c.keep_row(lane);
       c.keep_key(lane);
-      keep_margins(m, lane);
+      keep_margins(m, m.probe, lane, lane);
     }
     m.misses[lane] = 0;
-    for (int i = 0; i < c.subject.movable_count; ++i) m.tried[i * s.stride + lane] = 0;
+    for (int w = 0; w < 2 * move_words(c.subject); ++w) m.tried[w * s.stride + lane] = 0;
     s.mark[lane] = 1;
   }
 };
 
-/// Begins a local iteration and marks lanes whose gradients are due.
+/// Begins a local iteration of a lane. Returns whether its gradients are due.
+FL_HD bool begin_margin_round(LaneContext const& c, MarginLanes const& m, long lane) {
+  ++c.lanes.iteration[lane];
+  return margin_renewal_due(c.subject, m.stale[lane] != 0, m.misses[lane], m.margin_a[lane],
+                            m.margin_b[lane]);
+}
+
+/// The same for every lane; marks those.
 struct MarkStale {
   LaneContext c;
   MarginLanes m;
 
   FL_HD void operator()(std::int64_t lane) const {
-    ++c.lanes.iteration[lane];
-    c.lanes.mark[lane] = margin_renewal_due(c.subject, m.stale[lane] != 0, m.misses[lane],
-                                            m.margin_a[lane], m.margin_b[lane])
-                             ? 1
-                             : 0;
+    c.lanes.mark[lane] = begin_margin_round(c, m, lane) ? 1 : 0;
   }
 };
 
@@ -187,14 +191,16 @@ FL_HD void move_margin(LaneContext const& c, MarginLanes const& m, long lane, st
   if (move.index >= 0) c.move(lane, c.subject.movable[move.index], move.step);
 }
 
-/// After MarginTiles of the local phase and the record of the visit: what a hit and a miss do to a
-/// lane beside its row.
-FL_HD void settle_margin(LaneContext const& c, MarginLanes const& m, long lane) {
+/// After the test of a local round and the record of the visit: what a hit and a miss do to a lane
+/// beside its row.
+/// i  its place in `found`
+FL_HD void settle_margin(LaneContext const& c, MarginLanes const& m, MarginResult const& found,
+                         long i, long lane) {
   auto const& s = c.lanes;
   bool const hit = s.hit[lane] != 0;
   note_margin_move(c.subject, hit, {m.move[lane], m.move_step[lane]}, m.tried + lane, s.stride);
   if (hit) {
-    keep_margins(m, lane);
+    keep_margins(m, found, i, lane);
     c.keep_key(lane);
     m.misses[lane] = 0;
     m.stale[lane] = 1;

@@ -10,15 +10,34 @@
 
 namespace fairlane {
 
-/// What a lane stands before.
+/// What a lane stands before; of what is work, the rarest first.
 enum class Stage : std::uint8_t {
   kResting,  // its rounds are over
   kStale,    // new partner and weights
-  kReady,    // a step
   kUnknown,  // the evaluation of its group
+  kReady,    // a step
 };
 inline constexpr int kWorkStages = 3;  // those that are work
 FL_HD Stage work_stage(int k) { return static_cast<Stage>(static_cast<int>(Stage::kStale) + k); }
+
+inline constexpr int kFullest = 256;  // `enough` where the first stage never goes first
+
+/// The stage that a team goes through next, before which n lanes stand; kResting: none does. The
+/// fullest, but the first one, which is rare, as soon as `enough` lanes wait for it: those that wait
+/// fall behind, and in the end go on with packs half empty.
+/// waiting  a byte for each stage that is work: lanes before it
+FL_HD Stage choose_stage(unsigned waiting, int enough, int& n) {
+  Stage chosen = work_stage(0);
+  int const rare = static_cast<int>(waiting & 0xFFU);
+  n = rare;
+  for (int k = 1; k < kWorkStages; ++k) {
+    int const here = static_cast<int>(waiting >> (8 * k) & 0xFFU);
+    if (here <= n || rare >= enough) continue;
+    chosen = work_stage(k);
+    n = here;
+  }
+  return n > 0 ? chosen : Stage::kResting;
+}
 
 inline constexpr int kThreadLanes = 4;  // of a window, whose stages a thread reads as one word
 

@@ -85,7 +85,7 @@ struct RecordMargin {
 
   FL_HD void operator()(std::int64_t lane) const {
     ++c.lanes.iteration[lane];
-    note_margins(c, m, lane);
+    note_margins(c, m.probe, lane, lane);
     c.record_probed(lane);
   }
 };
@@ -190,10 +190,12 @@ struct SettleMargin {
   RecordContext c;
   MarginLanes m;
 
-  FL_HD void operator()(std::int64_t lane) const {
-    note_margins(c, m, lane);
+  FL_HD void operator()(std::int64_t lane) const { settle(m.probe, lane, lane); }
+  /// The same of a lane whose results are at place i of `found`.
+  FL_HD void settle(MarginResult const& found, long i, long lane) const {
+    note_margins(c, found, i, lane);
     c.record_probed(lane);
-    settle_margin(c, m, lane);
+    settle_margin(c, m, found, i, lane);
     if (c.lanes.hit[lane] != 0) {
       c.keep_row(lane);
     } else {

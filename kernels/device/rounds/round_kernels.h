@@ -21,9 +21,8 @@ namespace fairlane {
 //   kTake               lanes that it takes through a stage together
 //   each(n, work)       work(i) for i in [0, n); all is done on return
 //   sync()              what every thread has written is there for all
-//   choose(window, n)   the stage before which most of the window's lanes stand, n of them, at most
-//                       kTake, in its list; kResting: none
-//   take(window, stage) lists lanes before that stage so; returns how many
+//   choose(window, enough, n)  the stage that choose_stage says, and n lanes before it, at most
+//                       kTake, in the window's list; kResting: none
 //
 // kM says how it evaluates: that many members of a group in each thread, whose packs share weights;
 // or kSpreadMembers, for few lanes: every member in a thread of its own.
@@ -64,8 +63,32 @@ FL_HOST_DEVICE void spread_groups(Team const& team, RecordContext const& near, W
   }
 }
 
+/// The logits of the groups of the window's list [0, n): spread(i, logits, terms) for each place,
+/// or together(logits, terms) for all; terms: memory behind the logits', with their stride.
+template <Pack P, int kM, class Team, class Spread, class Together>
+FL_HOST_DEVICE void evaluate_groups(Team const& team, RecordContext const& near, Window const& w,
+                                    int n, float* scratch, Spread const& spread,
+                                    Together const& together) {
+  auto const& s = near.subject;
+  auto const& l = near.lanes;
+  if constexpr (kM == kSpreadMembers) {
+    SpreadScratch m;
+    int const rows = lay_out_spread(s, Team::kTake, P::kLanes, scratch, m);
+    float* const terms = scratch + static_cast<long>(rows) * P::kLanes;
+    spread_groups<P>(team, near, w, n, scratch,
+                     [&](int i, SpreadLogits const& logits) { spread(i, logits, terms + i); });
+  } else {
+    MemberScratch m;
+    int const rows = lay_out_members(s, kM, P::kLanes, scratch, m);
+    MemberLogits<P, kM> const logits{s, m, l.x, l.stride, w.list, l.variant};
+    together(logits, scratch + static_cast<long>(rows) * P::kLanes);
+    team.sync();  // threads without a lane have read another's
+  }
+}
+
 /// Gradients of the lanes in the window's list [0, n) and their partners: pair(i, behind) gathers
-/// those of place i, done(i, behind) takes the results from there.
+/// those of place i, done(i, behind) takes the results from there. A row and its partner lie in
+/// threads of their own where that fills fewer packs.
 template <Pack P, int kM, class Tiles, class Team, class Pair, class Done>
 FL_HOST_DEVICE void pair_gradients(Team const& team, RecordContext const& near, GradientSpec spec,
                                    Window const& w, int n, float* scratch, Pair const& pair,
@@ -73,8 +96,8 @@ FL_HOST_DEVICE void pair_gradients(Team const& team, RecordContext const& near, 
   Subject const& s = near.subject;
   long const stride = near.lanes.stride;
   Tiles const tiles{spec, near.lanes.rows, 2 * stride, near.lanes.gradient};
-  if constexpr (kM == kSpreadMembers) {
-    constexpr int kHalf = Team::kTake / 2;  // a row and its partner in threads of their own
+  constexpr int kHalf = Team::kTake / 2;
+  if (kM == kSpreadMembers || n <= kHalf) {
     Scratch const m = lay_out_scratch(s, Tiles::kNeeds, P::kLanes, scratch);
     for (int first = 0; first < n; first += kHalf) {
       int const lanes = n - first < kHalf ? n - first : kHalf;
@@ -84,7 +107,7 @@ FL_HOST_DEVICE void pair_gradients(Team const& team, RecordContext const& near, 
       team.sync();
       team.each(lanes, [&](int i) { done(first + i, w.place + i, long{kHalf}); });
     }
-  } else {
+  } else if constexpr (kM != kSpreadMembers) {
     team.each(n, [&](int i) { pair(i, w.place + i, stride); });
     Scratch const m = lay_out_scratch(s, Tiles::kNeeds, 2 * P::kLanes, scratch);
     for (int at = 0; at < n; at += P::kLanes) tiles.template rows<P, 2>(s, w.place + at, m, stride);
@@ -123,7 +146,7 @@ struct WeightedRounds {
     });
     for (;;) {
       int n = 0;
-      Stage const stage = team.choose(w, n);
+      Stage const stage = team.choose(w, kFullest, n);
       if (stage == Stage::kResting) return;
       if (stage == Stage::kStale) renew<P, kM>(team, near, w, n, scratch);
       if (stage == Stage::kReady) step(team, near, w, n);
@@ -223,57 +246,84 @@ struct WeightedRounds {
   }
 };
 
-/// Takes the lanes of a window through rounds of the margin method, one round after the other:
-/// every lane is evaluated in every round.
+/// Takes the lanes of a window through rounds of the margin method.
 struct MarginRounds {
   static constexpr ScratchNeeds kNeeds = GradientTiles::kNeeds;
   static constexpr int kTerms = 0;
   RecordContext c;
   MarginLanes m;
-  std::int32_t step;
+  std::int32_t step_size;
   std::uint16_t rounds;
 
   template <Pack P, int kM, class Team>
   FL_HOST_DEVICE void operator()(Team const& team, Subject const& s, Window& w,
                                  float* scratch) const {
-    auto const& l = c.lanes;
     RecordContext near = c;
     near.subject = s;
-    for (int round = 0; round < rounds; ++round) {
-      team.each(w.room, [&](int i) {
-        w.stage[i] = Stage::kResting;
-        if (i >= w.count) return;
-        MarkStale{near, m}(w.lane + i);
-        if (l.mark[w.lane + i] != 0) w.stage[i] = Stage::kStale;
-      });
-      while (int const n = team.take(w, Stage::kStale)) renew<P, kM>(team, near, w, n, scratch);
-      team.each(w.count, [&](int i) { MoveMargin{near, m, step}(w.lane + i); });
-      find_margins<P, kM>(team, near, w, scratch);
-      team.each(w.count, [&](int i) { SettleMargin{near, m}(w.lane + i); });
+    team.each(w.room, [&](int i) {
+      w.left[i] = i < w.count ? rounds : std::uint16_t{0};
+      begin_round(near, w, w.lane + i);
+    });
+    for (;;) {
+      int n = 0;
+      Stage const stage = team.choose(w, kEnoughStale, n);
+      if (stage == Stage::kResting) return;
+      if (stage == Stage::kStale) renew<P, kM>(team, near, w, n, scratch);
+      if (stage == Stage::kReady) step<P, kM>(team, near, w, n, scratch);
     }
   }
 
  private:
+  static constexpr int kEnoughStale = 5;  // counted on the simulator, census: 1 to 24 were tried
+
+  FL_HD void begin_round(RecordContext const& near, Window const& w, long lane) const {
+    long const i = lane - w.lane;
+    if (w.left[i] == 0) {
+      w.stage[i] = Stage::kResting;
+      return;
+    }
+    --w.left[i];
+    w.stage[i] = begin_margin_round(near, m, lane) ? Stage::kStale : Stage::kReady;
+  }
+
+  /// Results by place: those of lanes are not asked for between rounds.
+  FL_HD MarginResult found_at(long place) const {
+    auto const& l = c.lanes;
+    MarginResult found = m.probe;
+    found.label = l.stages[0].label;
+    found.packed = l.found_labels;
+    found.flags = l.found_flags;
+    found.side_a = l.chosen;
+    found.side_b = l.second;
+    return found.from(place);
+  }
+
   template <Pack P, int kM, class Team>
-  FL_HOST_DEVICE void find_margins(Team const& team, RecordContext const& near, Window& w,
-                                   float* scratch) const {
+  FL_HOST_DEVICE void step(Team const& team, RecordContext const& near, Window const& w, int n,
+                           float* scratch) const {
     auto const& s = near.subject;
     auto const& l = c.lanes;
-    if constexpr (kM == kSpreadMembers) {
-      for (int first = 0; first < w.count; first += Team::kTake) {
-        int const n = w.count - first < Team::kTake ? w.count - first : Team::kTake;
-        team.each(n, [&](int i) { w.list[i] = static_cast<std::int32_t>(w.lane) + first + i; });
-        spread_groups<P>(team, near, w, n, scratch, [&](int i, SpreadLogits const& logits) {
-          LaneTiles<ScalarPack, 1>::margins_by(s, logits, 1, m.probe.from(w.list[i]));
-        });
-      }
-    } else {
-      MemberScratch memory;
-      lay_out_members(s, kM, P::kLanes, scratch, memory);
-      MemberLogits<P, kM> const logits{s,        memory,  l.x + w.lane,
-                                       l.stride, nullptr, l.variant + w.lane};
-      LaneTiles<P, 1>::margins_by(s, logits, w.count, m.probe.from(w.lane));
-    }
+    MarginResult const found = found_at(w.place);
+    team.each(n, [&](int i) {
+      long const lane = w.list[i];
+      found.side_a[i] = m.probe.side_a[lane];
+      found.side_b[i] = m.probe.side_b[lane];
+      MoveMargin{near, m, step_size}(lane);
+    });
+    evaluate_groups<P, kM>(
+        team, near, w, n, scratch,
+        [&](int i, SpreadLogits const& logits, float*) {
+          LaneTiles<ScalarPack, 1>::margins_by(s, logits, 1, found.from(i));
+        },
+        [&](auto const& logits, float*) { LaneTiles<P, 1>::margins_by(s, logits, n, found); });
+    team.each(n, [&](int i) {
+      long const lane = w.list[i];
+      l.label[lane] = found.label[i];
+      l.labels[lane] = found.packed[i];
+      l.flags[lane] = found.flags[i];
+      SettleMargin{near, m}.settle(found, i, lane);
+      begin_round(near, w, lane);
+    });
   }
 
   template <Pack P, int kM, class Team>
@@ -288,7 +338,7 @@ struct MarginRounds {
         [&](int i, long place, long behind) {
           take_sides(near, m, place, w.list[i], behind);
           ++c.lanes.renewals[w.list[i]];
-          w.stage[w.list[i] - w.lane] = Stage::kResting;
+          w.stage[w.list[i] - w.lane] = Stage::kReady;
         });
   }
 };

@@ -46,33 +46,10 @@ FL_HOST_DEVICE void seek_window(Team const& team, How const& how, Subject const&
   });
   for (;;) {
     int n = 0;
-    Stage const stage = team.choose(w, n);
+    Stage const stage = team.choose(w, kFullest, n);
     if (stage == Stage::kResting) return;
     if (stage == Stage::kUnknown) how.template test<P, kM>(team, near, w, n, scratch);
     if (stage == Stage::kStale) how.template step<P, kM>(team, near, w, n, scratch);
-  }
-}
-
-/// The logits of the groups of the window's list [0, n): spread(i, logits, terms) for each place,
-/// or together(logits, terms) for all; terms: memory behind the logits', with their stride.
-template <Pack P, int kM, class Team, class Spread, class Together>
-FL_HOST_DEVICE void evaluate_groups(Team const& team, RecordContext const& near, Window const& w,
-                                    int n, float* scratch, Spread const& spread,
-                                    Together const& together) {
-  auto const& s = near.subject;
-  auto const& l = near.lanes;
-  if constexpr (kM == kSpreadMembers) {
-    SpreadScratch m;
-    int const rows = lay_out_spread(s, Team::kTake, P::kLanes, scratch, m);
-    float* const terms = scratch + static_cast<long>(rows) * P::kLanes;
-    spread_groups<P>(team, near, w, n, scratch,
-                     [&](int i, SpreadLogits const& logits) { spread(i, logits, terms + i); });
-  } else {
-    MemberScratch m;
-    int const rows = lay_out_members(s, kM, P::kLanes, scratch, m);
-    MemberLogits<P, kM> const logits{s, m, l.x, l.stride, w.list, l.variant};
-    together(logits, scratch + static_cast<long>(rows) * P::kLanes);
-    team.sync();  // threads without a lane have read another's
   }
 }
 

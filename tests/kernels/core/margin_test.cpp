@@ -91,8 +91,8 @@ TEST(Margin, ChoiceFollowsItsDescription) {
 
 /// A subject without a network, for functions that need its bounds only.
 struct Box {
-  explicit Box(std::mt19937& random) {
-    int const columns = 2 + static_cast<int>(random() % 6);
+  explicit Box(std::mt19937& random, unsigned most = 6) {
+    int const columns = 2 + static_cast<int>(random() % most);
     for (int c = 0; c < columns; ++c) {
       low.push_back(static_cast<std::int32_t>(random() % 5) - 2);
       high.push_back(low.back() + static_cast<std::int32_t>(random() % 30));
@@ -225,8 +225,15 @@ TEST(Margin, NewtonStepStopsWhereTheNearestMemberCrosses) {
   EXPECT_GT(random_steps, 100);
 }
 
+/// Whether a move of movable attribute i up or down is among the tried ones.
+bool is_tried(std::vector<std::uint32_t> const& tried, int i, bool up) {
+  auto const word = static_cast<std::size_t>(i / kMoveBits) + (up ? 0 : tried.size() / 2);
+  return (tried[word] >> (i % kMoveBits) & 1U) != 0;
+}
+
 /// Moves that the doc comments allow: the strictest rule under which any attribute can move.
 std::set<std::pair<int, std::int32_t>> allowed_moves(Box const& box, MarginLane const& lane,
+                                                     std::vector<std::uint32_t> const& tried,
                                                      std::int32_t step) {
   for (int rule = 0; rule < 3; ++rule) {
     std::set<std::pair<int, std::int32_t>> moves;
@@ -235,8 +242,7 @@ std::set<std::pair<int, std::int32_t>> allowed_moves(Box const& box, MarginLane 
       for (std::int32_t const move : {step, -step}) {
         std::int32_t const to = lane.x[c] + move;
         if (to < box.low[c] || to > box.high[c]) continue;
-        std::uint8_t const bit = move > 0 ? kTriedUp : kTriedDown;
-        if (rule < 2 && (lane.tried[i] & bit) != 0) continue;
+        if (rule < 2 && is_tried(tried, i, move > 0)) continue;
         float const d = static_cast<float>(move);
         bool const stays = lane.margin_a + d * lane.slope_a[c] > 0.0F &&
                            lane.margin_b + d * lane.slope_b[c] > 0.0F;
@@ -253,16 +259,19 @@ TEST(Margin, MovesAreDrawnAmongTheBestUntried) {
   std::mt19937 random(8);
   std::normal_distribution<float> normal;
   for (int round = 0; round < 3000; ++round) {
-    Box box(random);
+    Box box(random, round % 8 == 0 ? 120 : 6);
     auto const columns = static_cast<std::size_t>(box.subject.columns);
     std::vector<float> a(columns);
     std::vector<float> b(columns);
-    std::vector<std::uint8_t> tried(columns);
+    auto const words = static_cast<std::size_t>(move_words(box.subject));
+    std::vector<std::uint32_t> tried(2 * words);
     for (std::size_t c = 0; c < columns; ++c) {
       a[c] = normal(random);
       b[c] = normal(random);
-      tried[c] = static_cast<std::uint8_t>(random() % (round % 3 == 0 ? 4 : 2) |
-                                           (round % 5 == 0 ? 3U : 0U));
+    }
+    for (std::size_t w = 0; w < tried.size(); ++w) {
+      if (w < words || round % 3 == 0) tried[w] = static_cast<std::uint32_t>(random());
+      if (round % 5 == 0) tried[w] = ~0U;
     }
     std::int32_t const step = 1 + static_cast<std::int32_t>(random() % 3);
     auto const before = tried;
@@ -273,10 +282,9 @@ TEST(Margin, MovesAreDrawnAmongTheBestUntried) {
                           1,
                           std::fabs(normal(random)),
                           std::fabs(normal(random))};
-    auto const allowed = allowed_moves(box, lane, step);
+    auto const allowed = allowed_moves(box, lane, tried, step);
     auto const all_tried = [&](std::pair<int, std::int32_t> move) {
-      return (before[static_cast<std::size_t>(move.first)] &
-              (move.second > 0 ? kTriedUp : kTriedDown)) != 0;
+      return is_tried(before, move.first, move.second > 0);
     };
     auto const move =
         choose_margin_move(box.subject, lane, step, static_cast<std::uint32_t>(random()),
@@ -288,8 +296,7 @@ TEST(Margin, MovesAreDrawnAmongTheBestUntried) {
     ASSERT_TRUE(allowed.count({move.index, move.step}) == 1) << "round " << round;
     // when only tried moves were left, all are forgotten
     if (all_tried(*allowed.begin())) {
-      for (int i = 0; i < box.subject.movable_count; ++i)
-        ASSERT_EQ(tried[static_cast<std::size_t>(i)], 0);
+      ASSERT_EQ(tried, std::vector<std::uint32_t>(tried.size()));
     } else {
       ASSERT_EQ(tried, before);
     }
@@ -303,7 +310,6 @@ TEST(Margin, MovesAreUniformOverAttributes) {
   while (box->subject.movable_count < 3) box = std::make_unique<Box>(random);
   Box const& fixed = *box;
   std::vector<float> const flat(static_cast<std::size_t>(fixed.subject.columns), 0.0F);
-  std::vector<std::uint8_t> tried(flat.size());
   // in the middle of a wide domain every attribute can go both ways
   std::vector<std::int32_t> low(flat.size(), -5);
   std::vector<std::int32_t> high(flat.size(), 5);
@@ -312,6 +318,7 @@ TEST(Margin, MovesAreUniformOverAttributes) {
   subject.low = low.data();
   subject.high = high.data();
   subject.movable = fixed.movable.data();
+  std::vector<std::uint32_t> tried(2 * static_cast<std::size_t>(move_words(subject)));
   MarginLane const lane{x.data(), flat.data(), flat.data(), tried.data(), 1, 1.0F, 1.0F};
   std::map<std::pair<int, std::int32_t>, int> seen;
   for (std::uint32_t i = 0; i < kDraws; ++i) {
