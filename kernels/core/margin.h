@@ -266,7 +266,7 @@ FL_HD void note_margin_move(Subject const& s, bool hit, MarginMove move, std::ui
   int const at = (up ? 0 : words) + (move.index >= 0 ? move.index / kMoveBits : 0);
   if (hit) {
     for (int w = 0; w < 2 * words; ++w) tried[w * stride] = w == at ? bit : 0U;
-  } else {
+  } else if (bit != 0) {
     tried[at * stride] |= bit;
   }
 }
