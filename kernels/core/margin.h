@@ -234,7 +234,7 @@ struct MarginMove {
   std::int32_t step = 0;
 };
 
-/// Moves up and down by one step that are possible or tried, a bit for each of 32 movable attributes.
+/// Moves up and down that are possible or tried, a bit for each of 32 movable attributes.
 struct MoveBits {
   std::uint32_t up = 0;
   std::uint32_t down = 0;

@@ -23,8 +23,8 @@ FL_HD Stage work_stage(int k) { return static_cast<Stage>(static_cast<int>(Stage
 inline constexpr int kFullest = 256;  // `enough` where the first stage never goes first
 
 /// The stage that a team goes through next, before which n lanes stand; kResting: none does. The
-/// fullest, but the first one, which is rare, as soon as `enough` lanes wait for it: those that wait
-/// fall behind, and in the end go on with packs half empty.
+/// fullest, but the first one, which is rare, as soon as `enough` lanes wait for it: those that
+/// wait fall behind, and in the end go on with packs half empty.
 /// waiting  a byte for each stage that is work: lanes before it
 FL_HD Stage choose_stage(unsigned waiting, int enough, int& n) {
   Stage chosen = work_stage(0);
