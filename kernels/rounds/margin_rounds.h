@@ -8,7 +8,8 @@
 namespace fairlane {
 
 /// What the margin method keeps beside LaneState; arrays over lanes with its stride.
-/// probe             results of the last MarginTiles; its side_a and side_b are the current sides
+/// probe             results of the last MarginTiles, of MarginRounds by place; but side_a, side_b
+///                   are the current sides
 /// slope_a, slope_b  [columns] gradients of both sides' margins where they were last taken
 /// tried             [2 * move_words] moves that missed here; misses, stale: see core/margin.h
 /// hit_*             the probe's best sides, members and margins at the current IDI
