@@ -97,21 +97,23 @@ FL_HOST_DEVICE void pair_gradients(Team const& team, RecordContext const& near, 
   long const stride = near.lanes.stride;
   Tiles const tiles{spec, near.lanes.rows, 2 * stride, near.lanes.gradient};
   constexpr int kHalf = Team::kTake / 2;
-  if (kM == kSpreadMembers || n <= kHalf) {
-    Scratch const m = lay_out_scratch(s, Tiles::kNeeds, P::kLanes, scratch);
-    for (int first = 0; first < n; first += kHalf) {
-      int const lanes = n - first < kHalf ? n - first : kHalf;
-      team.each(lanes, [&](int i) { pair(first + i, w.place + i, long{kHalf}); });
+  bool const halves = kM == kSpreadMembers || n <= kHalf;
+  int const together = halves ? kHalf : Team::kTake;
+  long const behind = halves ? kHalf : stride;
+  for (int first = 0; first < n; first += together) {
+    int const lanes = n - first < together ? n - first : together;
+    team.each(lanes, [&](int i) { pair(first + i, w.place + i, behind); });
+    if (halves) {
+      Scratch const m = lay_out_scratch(s, Tiles::kNeeds, P::kLanes, scratch);
       for (int at = 0; at < 2 * kHalf; at += P::kLanes)
         tiles.template rows<P, 1>(s, w.place + at, m);
       team.sync();
-      team.each(lanes, [&](int i) { done(first + i, w.place + i, long{kHalf}); });
+    } else if constexpr (kM != kSpreadMembers) {
+      Scratch const m = lay_out_scratch(s, Tiles::kNeeds, 2 * P::kLanes, scratch);
+      for (int at = 0; at < lanes; at += P::kLanes)
+        tiles.template rows<P, 2>(s, w.place + at, m, stride);
     }
-  } else if constexpr (kM != kSpreadMembers) {
-    team.each(n, [&](int i) { pair(i, w.place + i, stride); });
-    Scratch const m = lay_out_scratch(s, Tiles::kNeeds, 2 * P::kLanes, scratch);
-    for (int at = 0; at < n; at += P::kLanes) tiles.template rows<P, 2>(s, w.place + at, m, stride);
-    team.each(n, [&](int i) { done(i, w.place + i, stride); });
+    team.each(lanes, [&](int i) { done(first + i, w.place + i, behind); });
   }
 }
 
