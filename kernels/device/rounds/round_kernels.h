@@ -86,6 +86,19 @@ FL_HOST_DEVICE void evaluate_groups(Team const& team, RecordContext const& near,
   }
 }
 
+/// Margins of the groups of the window's list [0, n), by place.
+template <Pack P, int kM, class Team>
+FL_HOST_DEVICE void find_margins(Team const& team, RecordContext const& near, Window const& w,
+                                 int n, float* scratch, MarginResult const& found) {
+  Subject const& s = near.subject;
+  evaluate_groups<P, kM>(
+      team, near, w, n, scratch,
+      [&](int i, SpreadLogits const& logits, float*) {
+        LaneTiles<ScalarPack, 1>::margins_by(s, logits, 1, found.from(i));
+      },
+      [&](auto const& logits, float*) { LaneTiles<P, 1>::margins_by(s, logits, n, found); });
+}
+
 /// Gradients of the lanes in the window's list [0, n) and their partners: pair(i, behind) gathers
 /// those of place i, done(i, behind) takes the results from there. A row and its partner lie in
 /// threads of their own where that fills fewer packs.
@@ -303,7 +316,6 @@ struct MarginRounds {
   template <Pack P, int kM, class Team>
   FL_HOST_DEVICE void step(Team const& team, RecordContext const& near, Window const& w, int n,
                            float* scratch) const {
-    auto const& s = near.subject;
     auto const& l = c.lanes;
     MarginResult const found = found_at(w.place);
     team.each(n, [&](int i) {
@@ -312,12 +324,7 @@ struct MarginRounds {
       found.side_b[i] = m.probe.side_b[lane];
       MoveMargin{near, m, step_size}(lane);
     });
-    evaluate_groups<P, kM>(
-        team, near, w, n, scratch,
-        [&](int i, SpreadLogits const& logits, float*) {
-          LaneTiles<ScalarPack, 1>::margins_by(s, logits, 1, found.from(i));
-        },
-        [&](auto const& logits, float*) { LaneTiles<P, 1>::margins_by(s, logits, n, found); });
+    find_margins<P, kM>(team, near, w, n, scratch, found);
     team.each(n, [&](int i) {
       long const lane = w.list[i];
       l.label[lane] = found.label[i];

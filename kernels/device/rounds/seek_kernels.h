@@ -130,15 +130,9 @@ struct SeekBoundary {
   template <Pack P, int kM, class Team>
   FL_HOST_DEVICE void test(Team const& team, RecordContext const& near, Window const& w, int n,
                            float* scratch) const {
-    auto const& s = near.subject;
     auto const& l = c.lanes;
     MarginResult const found = margins_by_place(near.lanes, m).from(w.place);
-    evaluate_groups<P, kM>(
-        team, near, w, n, scratch,
-        [&](int i, SpreadLogits const& logits, float*) {
-          LaneTiles<ScalarPack, 1>::margins_by(s, logits, 1, found.from(i));
-        },
-        [&](auto const& logits, float*) { LaneTiles<P, 1>::margins_by(s, logits, n, found); });
+    find_margins<P, kM>(team, near, w, n, scratch, found);
     team.each(n, [&](int i) {
       long const lane = w.list[i];
       l.label[lane] = found.label[i];
