@@ -9,8 +9,11 @@ namespace fairlane {
 namespace {
 
 constexpr std::size_t kShareRoundBoxes = 512;
-constexpr double kMemory = 512.0;        // boxes, about, of which a mean that is learnt is
-constexpr double kProbeCost = 1.0 / 16;  // of closer looks that are taken to see whether they pay
+constexpr double kMemory = 512.0;         // boxes, about, of which a mean that is learnt is
+constexpr double kProbeCost = 1.0 / 16;   // of closer looks that are taken to see whether they pay
+constexpr double kMostEvaluation = 64.0;  // measures that evaluating one box may cost
+constexpr double kRoundEvaluation = 4096.0;  // that of a round's
+constexpr std::uint64_t kOnlyBounds = 16;    // of boxes, of which one is left to bounds
 constexpr double kCountRounding = 1e-9;  // of the groups, more than sums of counts are rounded by
 
 /// Moves a mean to what so many boxes more say.
@@ -44,41 +47,73 @@ ShareQueue::ShareQueue(BoxDomain const& domain, ExistingGroups const& existing)
       groups_(existing.count(domain.whole())),
       undecided_(groups_) {}
 
-void ShareQueue::halve(MeasuredBox const& measured) {
-  if (is_small(domain_, measured.box.box)) {
-    round_.push_back(measured.box);
-    return;
-  }
-  round_.push_back(part_of(measured.box, measured.cut, false, 0));
-  round_.push_back(part_of(measured.box, measured.cut, true, 1));
+bool ShareQueue::evaluates(GroupBox const& box, bool only_bounds) const {
+  return !only_bounds && domain_.groups(box) <= most_evaluated_ && domain_.keeps_limits(box);
 }
 
-std::vector<OpenBox> const& ShareQueue::next(double closer_cost) {
-  round_.clear();
+void ShareQueue::halve(MeasuredBox&& measured) {
+  OpenBox& box = measured.box;
+  if (is_small(domain_, box.box) || evaluates(box.box, measured.only_bounds)) {
+    parts_.push_back({std::move(box), measured.undecided, measured.only_bounds});
+    return;
+  }
+  double const all = domain_.groups(box.box);
+  for (bool const upper : {false, true}) {
+    OpenBox part = part_of(box, measured.cut, upper, upper ? 1 : 0);
+    double const before = measured.undecided * domain_.groups(part.box) / all;
+    parts_.push_back({std::move(part), before, measured.only_bounds});
+  }
+}
+
+void ShareQueue::take_most_undecided(MeasureCosts const& costs) {
+  // Halving a box costs two measures, which decide by_halving_ of it.
+  constexpr double kHalving = 1.0;
+  most_evaluated_ = kHalving / std::max(in_the_long_run_, kHalving / kMostEvaluation) / costs.group;
+  double evaluation = 0.0;
+  while (parts_.size() < kShareRoundBoxes >> (kHalvings - 1) && evaluation < kRoundEvaluation &&
+         !heap_.empty()) {
+    std::ranges::pop_heap(heap_, comes_later);
+    MeasuredBox& measured = heap_.back();
+    measured.only_bounds = measured.box.id % kOnlyBounds == 0;
+    undecided_ -= measured.undecided;
+    double const groups = domain_.groups(measured.box.box);
+    if (groups <= most_evaluated_ * (1 << kHalvings)) evaluation += groups * costs.group;
+    halve(std::move(measured));
+    heap_.pop_back();
+  }
+}
+
+std::vector<OpenBox> const& ShareQueue::next(MeasureCosts const& costs) {
+  parts_.clear();
   if (boxes_ == 0) {
-    round_.push_back({.id = hash_word(0, 0), .box = domain_.whole()});
+    parts_.emplace_back().box = {.id = hash_word(0, 0), .box = domain_.whole()};
+    most_evaluated_ = kMostEvaluation / costs.group;
     undecided_ = 0.0;
-    return round_;
+    return end_round();
   }
   if (settled()) {
     halvings_ = 0;
-    round_groups_ = 0.0;
-    while (round_.size() < kShareRoundBoxes >> (kHalvings - 1) && !heap_.empty()) {
-      std::ranges::pop_heap(heap_, comes_later);
-      round_groups_ += heap_.back().undecided;
-      halve(heap_.back());
-      heap_.pop_back();
-    }
-    undecided_ -= round_groups_;
+    bounded_ = 0.0;
+    take_most_undecided(costs);
   } else {
-    for (MeasuredBox const& measured : uncounted_) halve(measured);
+    for (MeasuredBox& measured : uncounted_) halve(std::move(measured));
     uncounted_.clear();
   }
   ++halvings_;
+  end_round();
   if (!in_part()) return round_;
-  bool const all = closer_pays(closer_cost);
-  auto const probes = static_cast<std::uint64_t>(closer_cost / kProbeCost);
+  bool const all = closer_pays(costs.closer);
+  auto const probes = static_cast<std::uint64_t>(costs.closer / kProbeCost);
   for (OpenBox& box : round_) box.wait = all || box.id % probes == 0 ? 0 : 1;
+  return round_;
+}
+
+std::vector<OpenBox> const& ShareQueue::end_round() {
+  auto const others = std::ranges::stable_partition(
+      parts_, [&](Part const& part) { return evaluates(part.box.box, part.only_bounds); });
+  to_evaluate_ = parts_.size() - others.size();
+  round_.clear();
+  for (Part& part : parts_) round_.push_back(std::move(part.box));
   return round_;
 }
 
@@ -93,9 +128,13 @@ void ShareQueue::take(std::span<Decision const> decisions, std::span<CertainGrou
   for (std::size_t i = 0; i < round_.size(); ++i) {
     ++boxes_;
     double const all = existing_.count(round_[i].box);
-    double const undecided = all - certain[i].fair - certain[i].unfair;
+    bool const counted = in_part() || i < to_evaluate_;
+    double const undecided = counted ? all - certain[i].fair - certain[i].unfair : parts_[i].before;
     bool const open = decisions[i].verdict == BoxVerdict::kOpen;
-    lesson.add(certain[i], all, open ? undecided : 0.0);
+    if (i >= to_evaluate_ && (in_part() || !open)) {
+      bounded_ += parts_[i].before;
+      lesson.add(certain[i], all, open ? undecided : 0.0);
+    }
     if (!open || (in_part() && undecided <= kCountRounding * all)) {
       fair_ += certain[i].fair;
       unfair_ += certain[i].unfair;
@@ -104,7 +143,7 @@ void ShareQueue::take(std::span<Decision const> decisions, std::span<CertainGrou
     // Groups that narrowing has left out are fair for good.
     double const left = existing_.count(decisions[i].box);
     fair_ += all - left;
-    MeasuredBox rest{std::move(round_[i]), {}, decisions[i].cut, undecided};
+    MeasuredBox rest{std::move(round_[i]), {}, decisions[i].cut, undecided, parts_[i].only_bounds};
     rest.box.box = decisions[i].box;
     if (!in_part()) {
       uncounted_.push_back(std::move(rest));
@@ -119,6 +158,7 @@ void ShareQueue::take(std::span<Decision const> decisions, std::span<CertainGrou
 }
 
 void ShareQueue::Lesson::add(CertainGroups const& certain, double all, double undecided) {
+  ++boxes;
   if (!certain.closer) {
     after += undecided;
     return;
@@ -130,9 +170,11 @@ void ShareQueue::Lesson::add(CertainGroups const& certain, double all, double un
 }
 
 void ShareQueue::learn(Lesson const& lesson) {
-  if (round_groups_ > 0.0) {
-    double const left = std::clamp(lesson.after / round_groups_, 0.0, 1.0);
-    learn_from(1.0 - std::pow(left, 1.0 / kHalvings), round_.size(), by_halving_);
+  if (bounded_ > 0.0) {
+    double const left = std::clamp(lesson.after / bounded_, 0.0, 1.0);
+    double const gain = 1.0 - std::pow(left, 1.0 / kHalvings);
+    learn_from(gain, lesson.boxes, by_halving_);
+    in_the_long_run_ += std::min(1.0, bounded_ / undecided_) * (gain - in_the_long_run_);
   }
   if (lesson.before_closer > 0.0)
     learn_from(1.0 - lesson.after_closer / lesson.before_closer, lesson.closer, by_closer_);
@@ -163,7 +205,8 @@ void ShareQueue::write(CheckpointWriter& state) const {
   }
   state.add("share_heap", boxes);
   state.add("share_certain", certain);
-  state.add("share_sums", std::vector<double>{fair_, unfair_, undecided_, by_halving_, by_closer_});
+  state.add("share_sums", std::vector<double>{fair_, unfair_, undecided_, by_halving_,
+                                              in_the_long_run_, by_closer_});
   state.add("share_boxes", std::vector<std::int64_t>{boxes_});
 }
 
@@ -185,7 +228,8 @@ void ShareQueue::read(CheckpointReader const& state) {
   unfair_ = sums.at(1);
   undecided_ = sums.at(2);
   by_halving_ = sums.at(3);
-  by_closer_ = sums.at(4);
+  in_the_long_run_ = sums.at(4);
+  by_closer_ = sums.at(5);
   boxes_ = state.values<std::int64_t>("share_boxes").at(0);
 }
 

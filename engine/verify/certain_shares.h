@@ -1,6 +1,7 @@
 // Which share of a region's groups is certainly fair, and which certainly not, of those that exist.
 //
-// Boxes count what is certain of their groups; those with the most that is not are halved next.
+// Boxes count what is certain of their groups; those with the most that is not are halved next, and
+// evaluated as soon as that costs less than what bounds of their parts decide.
 #pragma once
 
 #include <algorithm>
@@ -38,11 +39,13 @@ struct CertainShares {
 };
 
 /// One box's part in the sum, or one that is halved before anything is counted.
+/// only_bounds  that its parts are not evaluated
 struct MeasuredBox {
   OpenBox box;
   CertainGroups certain;
   BoxCut cut;
   double undecided = 0.0;
+  bool only_bounds = false;
 };
 
 /// Boxes by what is undecided of them, the most first. What it looks at next does not depend on
@@ -50,7 +53,8 @@ struct MeasuredBox {
 ///
 /// Bounds cost less than counts: a box is halved several times over, each part where it is best,
 /// before its parts are counted. Closer looks are taken while they leave less undecided than
-/// halving does for the same cost, and now and then to see whether they would.
+/// halving does for the same cost, and now and then to see whether they would. Where parts of boxes
+/// are evaluated, some boxes are left to bounds alone, to learn what these would do.
 class ShareQueue {
  public:
   /// Both outlive it.
@@ -58,9 +62,11 @@ class ShareQueue {
 
   /// Boxes of the next round, which are parts of those with the most undecided groups; none where
   /// nothing is undecided.
-  /// closer_cost  BoxDecider::closer_cost()
-  std::vector<OpenBox> const& next(double closer_cost);
-  /// Whether parts of the round's open boxes are counted, as BoxDecider::measure() is told.
+  std::vector<OpenBox> const& next(MeasureCosts const& costs);
+  /// How many of them, the first ones, are measured but for counts in part, and are evaluated if
+  /// they are open then.
+  std::size_t to_evaluate() const { return to_evaluate_; }
+  /// Whether parts of the round's other open boxes are counted, as BoxDecider::measure() is told.
   bool in_part() const { return halvings_ == kHalvings; }
   /// What became of them. [boxes]
   void take(std::span<Decision const> decisions, std::span<CertainGroups const> certain);
@@ -77,16 +83,29 @@ class ShareQueue {
  private:
   static constexpr int kHalvings = 3;  // of a box until its parts are counted
 
-  void halve(MeasuredBox const& measured);
+  /// One box of a round, whose box goes into the round.
+  /// before       groups of it that were undecided before
+  /// only_bounds  as of a MeasuredBox
+  struct Part {
+    OpenBox box;
+    double before = 0.0;
+    bool only_bounds = false;
+  };
+  /// Whether a box is evaluated where bounds do not decide it.
+  bool evaluates(GroupBox const& box, bool only_bounds) const;
+  void take_most_undecided(MeasureCosts const& costs);
+  void halve(MeasuredBox&& measured);
+  std::vector<OpenBox> const& end_round();
   /// What a counted round says of halving and of closer looks.
   /// after          undecided groups by bounds of all variants together
   /// before_closer  those of boxes that were looked at more closely; after_closer: what is left
-  /// closer         those boxes
+  /// closer         those boxes; boxes: all
   struct Lesson {
     double after = 0.0;
     double before_closer = 0.0;
     double after_closer = 0.0;
     std::size_t closer = 0;
+    std::size_t boxes = 0;
 
     /// A box of so many groups.
     void add(CertainGroups const& certain, double all, double undecided);
@@ -97,12 +116,16 @@ class ShareQueue {
   BoxDomain const& domain_;
   ExistingGroups const& existing_;
   std::vector<MeasuredBox> heap_;
+  std::vector<Part> parts_;  // [boxes of the round]
   std::vector<OpenBox> round_;
+  std::size_t to_evaluate_ = 0;
+  double most_evaluated_ = 0.0;         // groups of a box
   std::vector<MeasuredBox> uncounted_;  // of the round before
   int halvings_ = kHalvings;            // of what the round's boxes are parts of
-  double round_groups_ = 0.0;           // that were undecided before those
-  double by_halving_ = 0.0;             // part of undecided groups that one halving decides
-  double by_closer_ = 1.0;              // that a closer look decides
+  double bounded_ = 0.0;     // groups that were undecided before those, of boxes left to bounds
+  double by_halving_ = 0.0;  // part of undecided groups that one halving decides
+  double in_the_long_run_ = 0.0;  // the same, of all undecided boxes once
+  double by_closer_ = 1.0;        // that a closer look decides
   double groups_ = 0.0;
   double fair_ = 0.0;  // of boxes that are halved no more
   double unfair_ = 0.0;

@@ -23,6 +23,7 @@
 #include "engine/verify/deciders/provable_model.h"
 #include "engine/verify/fairify_csv.h"
 #include "engine/verify/recorded_query.h"
+#include "engine/verify/share_round.h"
 #include "engine/verify/verify_report.h"
 #include "engine/verify/vnnlib.h"
 #include "kernels/core/philox.h"
@@ -189,6 +190,7 @@ class Verification : private JobTask {
   void work() override;
   void decide_cells();
   void count_shares();
+  MeasureCosts measure_costs() const;
   void sample_groups(CertainShares& shares);
   /// Calls work(decider, first, count) for pieces of so many boxes, on all threads.
   template <class Work>
@@ -250,43 +252,38 @@ void Verification::share_boxes(std::size_t boxes, Work const& work) {
               });
 }
 
-/// Nothing is known of boxes that there was no time for.
-void leave_open(std::span<OpenBox const> boxes, std::span<Decision> decisions,
-                std::span<CertainGroups> certain) {
-  for (std::size_t i = 0; i < boxes.size(); ++i) {
-    GroupBox const& box = boxes[i].box;
-    auto const widest = std::ranges::max_element(box, {}, &AxisRange::size);
-    decisions[i] = {};
-    decisions[i].box = box;
-    decisions[i].cut = middle_cut(box, static_cast<std::size_t>(widest - box.begin()));
-    certain[i] = {};
+MeasureCosts Verification::measure_costs() const {
+  MeasureCosts costs = deciders_.front()->costs();
+  // A walk compares all variants of a group.
+  auto const& compared = query_.variants.front();
+  bool all = static_cast<int>(compared.size()) == domain_.variants();
+  for (int const v : compared) {
+    for (int const w : compared) all = all && (v == w || query_.compares(v, w));
   }
+  if (!all) costs.group = MeasureCosts{}.group;
+  return costs;
 }
 
 void Verification::count_shares() {
-  std::vector<Decision> decisions;
-  std::vector<CertainGroups> certain;
-  double const closer_cost = deciders_.front()->closer_cost();
+  std::vector<BoxWalk> walks;
+  for (int t = 0; t < threads_; ++t) walks.emplace_back(domain_, *backend_);
+  // A device walks one box after the other.
+  int const walking = execution_.backend.starts_with("cpu") ? threads_ : 1;
+  MeasureCosts const costs = measure_costs();
+  ShareRound round(existing_, [this] { return job_.overdue(); });
   while (!share_queue_.settled() || (share_queue_.boxes() < options_.quantify && !job_.late())) {
     if (share_queue_.settled()) job_.check_stop();
-    auto const& boxes = share_queue_.next(closer_cost);
-    if (boxes.empty()) break;
-    decisions.resize(boxes.size());
-    certain.resize(boxes.size());
-    share_boxes(boxes.size(), [&](BoxDecider& decider, std::size_t first, std::size_t count) {
-      for (std::size_t end = first + count; first < end; first += count) {
-        count = std::min(decider.measures_at_once(), end - first);
-        auto const some = std::span(boxes).subspan(first, count);
-        auto const decided = std::span(decisions).subspan(first, count);
-        auto const counted = std::span(certain).subspan(first, count);
-        if (job_.overdue()) {
-          leave_open(some, decided, counted);
-        } else {
-          decider.measure(existing_, some, share_queue_.in_part(), decided, counted);
-        }
-      }
+    if (!round.begin(share_queue_, costs)) break;
+    share_boxes(round.boxes(), [&](BoxDecider& decider, std::size_t first, std::size_t count) {
+      round.measure(decider, first, count);
     });
-    share_queue_.take(decisions, certain);
+    auto const open = round.to_evaluate();
+    pool_.share(walking, 0, static_cast<std::int64_t>(open.size()), 1,
+                [&](int thread, std::int64_t first, std::int64_t) {
+                  round.evaluate(walks[static_cast<std::size_t>(thread)],
+                                 open[static_cast<std::size_t>(first)]);
+                });
+    round.end(share_queue_);
     if (!share_queue_.settled()) continue;
     tell_progress(share_queue_.boxes(), share_queue_.undecided());
     if (job_.due()) job_.save_on_the_way();

@@ -173,6 +173,17 @@ bool BoxDomain::keep_limits(std::span<AxisRange> box) const {
   return true;
 }
 
+bool BoxDomain::keeps_limits(std::span<AxisRange const> box) const {
+  return std::ranges::all_of(limits_, [&](Limit const& limit) {
+    std::int64_t greatest = 0;
+    for (std::size_t a = 0; a < axes_.size(); ++a) {
+      auto const* const sums = limit.sums[a].data();
+      greatest += *std::max_element(sums + box[a].first, sums + box[a].last + 1);
+    }
+    return greatest <= limit.most;
+  });
+}
+
 GroupBox BoxDomain::whole() const {
   GroupBox box;
   for (Axis const& axis : axes_) box.push_back(axis.region);

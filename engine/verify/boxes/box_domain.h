@@ -33,7 +33,8 @@ struct BoxCut {
   std::int32_t entry = 0;
 };
 
-/// Calls take(entries [axes]) for each point of a box, the last axis fastest, until it returns false.
+/// Calls take(entries [axes]) for each point of a box, the last axis fastest, until it returns
+/// false.
 template <class Take>
 void each_point(std::span<AxisRange const> box, Take const& take) {
   std::vector<std::int32_t> entries;
@@ -104,6 +105,8 @@ class BoxDomain {
   std::vector<double> const& apart() const { return apart_; }
   /// How far a point is beyond the limits, 0 within them.
   std::int64_t excess(std::span<std::int32_t const> entries) const;
+  /// Whether all points of a box are within the limits.
+  bool keeps_limits(std::span<AxisRange const> box) const;
   /// Narrows a box to where points within the limits can be. Returns false where that is nowhere.
   bool keep_limits(std::span<AxisRange> box) const;
 

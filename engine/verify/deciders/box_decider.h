@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "engine/verify/boxes/box_existence.h"
@@ -52,6 +53,14 @@ struct CertainGroups {
   double by_merged = 0.0;
 };
 
+/// What it costs to look at boxes, where measuring one that waits costs 1.
+/// closer  measuring one that does not wait
+/// group   evaluating a group of one, where that may be done instead of measuring its parts
+struct MeasureCosts {
+  double closer = 1.0;
+  double group = std::numeric_limits<double>::infinity();
+};
+
 /// Decides boxes; one thread's. What it says of a box depends on that box alone.
 class BoxDecider {
  public:
@@ -66,8 +75,7 @@ class BoxDecider {
                        std::span<Decision> decisions, std::span<CertainGroups> certain) = 0;
   /// Boxes that are worth measuring at once: with fewer of them, each takes longer.
   virtual std::size_t measures_at_once() const = 0;
-  /// About what measuring a box costs that does not wait, where one that waits costs 1.
-  virtual double closer_cost() const = 0;
+  virtual MeasureCosts costs() const = 0;
 };
 
 // Steps that all deciders share.

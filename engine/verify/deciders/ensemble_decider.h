@@ -26,7 +26,7 @@ class EnsembleDecider final : public BoxDecider {
   void measure(ExistingGroups const& existing, std::span<OpenBox const> boxes, bool in_part,
                std::span<Decision> decisions, std::span<CertainGroups> certain) override;
   std::size_t measures_at_once() const override { return 1; }
-  double closer_cost() const override { return 1.0; }
+  MeasureCosts costs() const override { return {}; }
 
  private:
   /// Labels that some group of a box may have with some of the variants; all where a score may be

@@ -174,16 +174,24 @@ void NetworkDecider::measure_alike(ExistingGroups const& existing, std::span<Ope
   }
 }
 
-double NetworkDecider::closer_cost() const {
+MeasureCosts NetworkDecider::costs() const {
   // Measured times, as multiply-adds: a pass bounds a box; pairs take some six each.
   constexpr double kOwn = 1e5;         // of a box, whatever its network
   constexpr double kOwnCloser = 5e5;   // of its pairs
   constexpr double kMostPasses = 160;  // of many pairs, which are not looked at
+  constexpr double kMember = 10.0;     // of a group, as float32 in packs
+  constexpr double kMemberMac = 0.06;  // behind its first layer, which other members share
   auto const variants = static_cast<double>(query_.variants.front().size());
   double const passes = std::min(variants + 6.0 * (variants * (variants - 1.0) + 2.0), kMostPasses);
   double const macs = networks_.macs();
   auto const pairs = static_cast<double>(networks_.pairs().size());
-  return 1.0 + (kOwnCloser + passes * macs) / (kOwn + pairs * macs);
+  double const measure = kOwn + pairs * macs;
+  double behind = 0.0;
+  BoxNetwork const& network = networks_.get();
+  for (int l = 1; l < network.layers; ++l)
+    behind += static_cast<double>(network.layer[l].inputs) * network.layer[l].outputs;
+  return {.closer = 1.0 + (kOwnCloser + passes * macs) / measure,
+          .group = variants * (kMember + kMemberMac * behind) / measure};
 }
 
 double NetworkDecider::count_unfair(ExistingGroups const& existing, std::size_t i) {

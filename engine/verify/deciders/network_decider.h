@@ -35,7 +35,7 @@ class NetworkDecider final : public BoxDecider {
   void measure(ExistingGroups const& existing, std::span<OpenBox const> boxes, bool in_part,
                std::span<Decision> decisions, std::span<CertainGroups> certain) override;
   std::size_t measures_at_once() const override { return std::numeric_limits<std::size_t>::max(); }
-  double closer_cost() const override;
+  MeasureCosts costs() const override;
 
  private:
   void begin(std::span<OpenBox const> boxes, std::span<Decision> decisions);

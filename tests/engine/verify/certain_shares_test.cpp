@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "tests/kernels/random_subject.h"
 
@@ -12,8 +13,9 @@ namespace {
 /// Rounds of a queue over boxes of which depth says what is certain.
 class Rounds {
  public:
-  Rounds()
-      : subject_(shape()),
+  /// attributes  of 40 values each
+  explicit Rounds(int attributes)
+      : subject_(shape(attributes)),
         backend_(make_cpu_backend(subject_.view, {})),
         domain_(subject_.view, backend_->subject(), free_lists(subject_.view)),
         existing_(domain_, {}),
@@ -27,7 +29,7 @@ class Rounds {
     int counted = 0;
     int closer = 0;
     for (int round = 0; round < kRounds; ++round) {
-      auto const& boxes = queue_.next(4.0);
+      auto const& boxes = queue_.next({4.0});
       std::vector<Decision> decisions(boxes.size());
       std::vector<CertainGroups> certain(boxes.size());
       for (std::size_t i = 0; i < boxes.size(); ++i) {
@@ -49,10 +51,40 @@ class Rounds {
     return {closer, counted};
   }
 
+  /// Halving a box decides that much of what is undecided of it, and evaluating a group costs as
+  /// much as measuring so many boxes. Counts all groups, and returns how many of them were evaluated.
+  double evaluated(double by_halving, double group_cost) {
+    double evaluated = 0.0;
+    for (;;) {
+      auto const& boxes = queue_.next({4.0, group_cost});
+      if (boxes.empty()) break;
+      std::vector<Decision> decisions(boxes.size());
+      std::vector<CertainGroups> certain(boxes.size());
+      for (std::size_t i = 0; i < boxes.size(); ++i) {
+        double const groups = existing_.count(boxes[i].box);
+        decisions[i].box = boxes[i].box;
+        decisions[i].cut = middle_cut(boxes[i].box, widest(boxes[i].box));
+        bool const evaluates = i < queue_.to_evaluate();
+        if (evaluates || (queue_.in_part() && is_small(domain_, boxes[i].box))) {
+          certain[i].fair = groups;
+          decisions[i].verdict = BoxVerdict::kEnumerated;
+          evaluated += evaluates ? groups : 0.0;
+        } else if (queue_.in_part()) {
+          certain[i].fair = groups - groups * std::pow(1.0 - by_halving, boxes[i].depth);
+        }
+      }
+      queue_.take(decisions, certain);
+    }
+    CertainShares const shares = queue_.shares();
+    EXPECT_NEAR(shares.fair, shares.groups, 1e-6 * shares.groups);
+    return evaluated / shares.groups;
+  }
+  std::int64_t boxes() const { return queue_.boxes(); }
+
  private:
-  static RandomSubject::Shape shape() {
+  static RandomSubject::Shape shape(int attributes) {
     RandomSubject::Shape shape;
-    shape.attributes = 14;
+    shape.attributes = attributes;
     shape.range = 40;
     return shape;
   }
@@ -69,16 +101,28 @@ class Rounds {
 };
 
 TEST(ShareQueue, LooksMoreCloselyWhereThatPays) {
-  auto const [closer, counted] = Rounds().closer_looks(0.9);
+  auto const [closer, counted] = Rounds(14).closer_looks(0.9);
   EXPECT_GT(counted, 1000);
   EXPECT_EQ(closer, counted);
 }
 
 TEST(ShareQueue, OnlyTriesItNowAndThenWhereItDoesNotPay) {
-  auto const [closer, counted] = Rounds().closer_looks(0.0);
+  auto const [closer, counted] = Rounds(14).closer_looks(0.0);
   EXPECT_GT(counted, 1000);
   EXPECT_LT(closer, counted / 16);
   EXPECT_GT(closer, 0);
+}
+
+TEST(ShareQueue, EvaluatesBoxesWhoseHalvesBoundsDoNotDecide) {
+  Rounds rounds(5);
+  EXPECT_GT(rounds.evaluated(0.0, 1e-3), 0.9);
+  EXPECT_LT(rounds.boxes(), 3000);
+  EXPECT_EQ(Rounds(3).evaluated(0.0, 1e-9), 1.0);  // all at once
+}
+
+TEST(ShareQueue, LeavesToBoundsWhatTheyDecideForLess) {
+  EXPECT_LT(Rounds(5).evaluated(0.5, 0.3), 0.2);
+  EXPECT_EQ(Rounds(3).evaluated(0.0, std::numeric_limits<double>::infinity()), 0.0);
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ inline std::vector<double> counted_boxes(SubjectView const& view, Backend& backe
   ShareQueue queue(region.domain, existing);
   std::vector<double> said;
   while (queue.boxes() < kMostBoxes) {
-    auto const& boxes = queue.next(region.decider.closer_cost());
+    auto const& boxes = queue.next({region.decider.costs().closer});
     if (boxes.empty()) break;
     std::vector<Decision> decisions(boxes.size());
     std::vector<CertainGroups> certain(boxes.size());

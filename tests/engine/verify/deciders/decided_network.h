@@ -9,8 +9,8 @@
 #include <string>
 
 #include "engine/verify/boxes/cells.h"
-#include "engine/verify/certain_shares.h"
 #include "engine/verify/deciders/network_decider.h"
+#include "engine/verify/share_round.h"
 #include "tests/kernels/random_subject.h"
 
 namespace fairlane {
@@ -27,7 +27,8 @@ class DecidedSubject {
         query_({{}, {}, view_.outputs() == 1 ? static_cast<double>(view_.threshold) : 0.0, margin}),
         rules_(std::move(rules)),
         decider_(domain_, network_, *backend_, query_),
-        existing_(domain_, {}) {
+        existing_(domain_, {}),
+        walk_(domain_, *backend_) {
     query_.variants.emplace_back();
     for (int v = 0; v < domain_.variants(); ++v) query_.variants[0].push_back(v);
     query_.compares = [this, all_differ](int v, int w) { return differs(v, w, all_differ); };
@@ -115,38 +116,56 @@ class DecidedSubject {
     std::vector<Decision> decisions(1);
     std::vector<CertainGroups> certain(1);
     decider_.measure(existing_, open, true, decisions, certain);
-    double fair = 0.0;
-    double unfair = 0.0;
-    visit(box, [&](std::vector<std::int32_t> const& entries) {
-      std::size_t const number = number_of(entries);
-      fair += unfair_[number] || undefined_[number] ? 0.0 : 1.0;
-      unfair += unfair_[number] ? 1.0 : 0.0;
-    });
-    ASSERT_LE(certain[0].fair, fair);
-    ASSERT_LE(certain[0].unfair, unfair);
-    ASSERT_LE(certain[0].by_merged, fair);
+    CertainGroups const known = known_of(box);
+    ASSERT_LE(certain[0].fair, known.fair);
+    ASSERT_LE(certain[0].unfair, known.unfair);
+    ASSERT_LE(certain[0].by_merged, known.fair);
     if (decisions[0].verdict != BoxVerdict::kOpen) {
-      ASSERT_EQ(certain[0].fair + certain[0].unfair, fair + unfair);
+      ASSERT_EQ(certain[0].fair + certain[0].unfair, known.fair + known.unfair);
     }
     counted += certain[0].fair + certain[0].unfair;
     counted_unfair += decisions[0].verdict == BoxVerdict::kOpen ? certain[0].unfair : 0.0;
-    groups += fair + unfair;
+    groups += known.fair + known.unfair;
   }
 
-  /// Counts all groups, which ends where nothing is undecided.
-  void expect_shares() {
-    ShareQueue queue(domain_, existing_);
-    std::vector<Decision> decisions;
-    std::vector<CertainGroups> certain;
-    while (true) {
-      auto const& boxes = queue.next(decider_.closer_cost());
-      if (boxes.empty()) break;
-      decisions.resize(boxes.size());
-      certain.resize(boxes.size());
-      decider_.measure(existing_, boxes, queue.in_part(), decisions, certain);
-      queue.take(decisions, certain);
+  /// Whether all variants of a group are compared with each other.
+  bool compares_all() const {
+    for (int const v : query_.variants[0]) {
+      for (int const w : query_.variants[0]) {
+        if (v != w && !query_.compares(v, w)) return false;
+      }
     }
-    CertainShares const shares = queue.shares();
+    return true;
+  }
+
+  /// Evaluates all of a box, and compares with what is known.
+  void expect_walked(GroupBox const& box) {
+    CertainGroups const known = known_of(box);
+    CertainGroups const walked = walk_.count(box);
+    ASSERT_EQ(walked.fair, known.fair);
+    ASSERT_EQ(walked.unfair, known.unfair);
+    groups += known.fair + known.unfair;
+  }
+
+  /// Counts all groups, which ends where nothing is undecided. Returns how many boxes were
+  /// evaluated whole, where a group of them costs so much.
+  std::size_t expect_shares(double group_cost) {
+    ShareQueue queue(domain_, existing_);
+    MeasureCosts costs = decider_.costs();
+    costs.group = group_cost;
+    std::size_t evaluated = 0;
+    for (ShareRound round(existing_, [] { return false; }); round.begin(queue, costs);) {
+      round.measure(decider_, 0, round.boxes());
+      for (std::size_t const box : round.to_evaluate()) {
+        round.evaluate(walk_, box);
+        ++evaluated;
+      }
+      round.end(queue);
+    }
+    expect_exact(queue.shares());
+    return evaluated;
+  }
+  void expect_exact(CertainShares const& shares) const {
     auto const unfair = static_cast<double>(std::ranges::count(unfair_, true));
     ASSERT_NEAR(shares.unfair, unfair, 1e-6);
     ASSERT_NEAR(shares.fair, static_cast<double>(unfair_.size()) - unfair, 1e-6);
@@ -158,6 +177,16 @@ class DecidedSubject {
   double groups = 0.0;
 
  private:
+  /// What evaluating a box's groups one by one has shown.
+  CertainGroups known_of(GroupBox const& box) const {
+    CertainGroups known;
+    visit(box, [&](std::vector<std::int32_t> const& entries) {
+      std::size_t const number = number_of(entries);
+      known.fair += unfair_[number] || undefined_[number] ? 0.0 : 1.0;
+      known.unfair += unfair_[number] ? 1.0 : 0.0;
+    });
+    return known;
+  }
   bool differs(int v, int w, bool in_all) const {
     if (!in_all) return v != w;
     PackedSubject const& packed = backend_->subject();
@@ -320,6 +349,7 @@ class DecidedSubject {
   RegionRules rules_;
   NetworkDecider decider_;
   ExistingGroups existing_;
+  BoxWalk walk_;
   std::vector<bool> unfair_;                                              // [groups]
   std::vector<std::set<std::pair<std::int32_t, std::int32_t>>> between_;  // [groups] labels
   std::vector<bool> close_;      // [groups] unfair, could outputs be off by the margin

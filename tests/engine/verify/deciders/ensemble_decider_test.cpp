@@ -95,7 +95,7 @@ TEST(EnsembleDecider, CountsEveryGroup) {
     std::vector<Decision> decisions;
     std::vector<CertainGroups> certain;
     while (true) {
-      auto const& boxes = queue.next(decider.closer_cost());
+      auto const& boxes = queue.next(decider.costs());
       if (boxes.empty()) break;
       decisions.resize(boxes.size());
       certain.resize(boxes.size());

@@ -170,7 +170,7 @@ TEST(NetworkDecider, CountsSeveralClasses) {
       decided.expect_certain(random_part(subject, decided.domain().whole()), i % 2);
       if (HasFatalFailure()) return;
     }
-    decided.expect_shares();
+    decided.expect_shares(MeasureCosts{}.group);
     if (HasFatalFailure()) return;
     counted += decided.counted;
     counted_unfair += decided.counted_unfair;
@@ -180,9 +180,30 @@ TEST(NetworkDecider, CountsSeveralClasses) {
   EXPECT_GT(counted_unfair, 10.0);
 }
 
+TEST(BoxWalk, CountsWhatEvaluatingEveryGroupDoes) {
+  constexpr int kBoxes = 60;  // of each subject, each evaluated in one of several ways
+  double groups = 0.0;
+  for_subjects([&](RandomSubject& subject, DecidedSubject& decided, std::uint32_t) {
+    if (!decided.compares_all()) return;
+    for (int i = 0; i < kBoxes; ++i) {
+      decided.expect_walked(random_part(subject, decided.domain().whole()));
+      if (HasFatalFailure()) return;
+    }
+    groups += decided.groups;
+  });
+  EXPECT_GT(groups, 1e5);
+}
+
+// Whatever is evaluated: nothing, small parts, or all at once.
 TEST(ShareQueue, EndsWithTheExactCounts) {
-  for_subjects(
-      [](RandomSubject&, DecidedSubject& decided, std::uint32_t) { decided.expect_shares(); });
+  std::size_t parts = 0;
+  for_subjects([&](RandomSubject&, DecidedSubject& decided, std::uint32_t) {
+    EXPECT_EQ(decided.expect_shares(MeasureCosts{}.group), 0U);
+    if (HasFatalFailure() || !decided.compares_all()) return;
+    parts += decided.expect_shares(0.5);
+    EXPECT_LE(decided.expect_shares(1e-9), 1U);
+  });
+  EXPECT_GT(parts, 100U);
 }
 
 }  // namespace
