@@ -66,9 +66,11 @@ void ShareQueue::halve(MeasuredBox&& measured) {
 }
 
 void ShareQueue::take_most_undecided(MeasureCosts const& costs) {
-  // Halving a box costs two measures, which decide by_halving_ of it.
-  constexpr double kHalving = 1.0;
-  most_evaluated_ = kHalving / std::max(in_the_long_run_, kHalving / kMostEvaluation) / costs.group;
+  // Halving a box takes two measures, and decides that much of it. Of smaller boxes bounds decide
+  // more than of those that were learnt from, so evaluation has to cost half as much.
+  constexpr double kMeasures = 1.0;
+  double const by_bounds = std::max(in_the_long_run_, kMeasures / kMostEvaluation);
+  most_evaluated_ = kMeasures / by_bounds / costs.group;
   double evaluation = 0.0;
   while (parts_.size() < kShareRoundBoxes >> (kHalvings - 1) && evaluation < kRoundEvaluation &&
          !heap_.empty()) {

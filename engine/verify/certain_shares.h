@@ -124,7 +124,7 @@ class ShareQueue {
   int halvings_ = kHalvings;            // of what the round's boxes are parts of
   double bounded_ = 0.0;     // groups that were undecided before those, of boxes left to bounds
   double by_halving_ = 0.0;  // part of undecided groups that one halving decides
-  double in_the_long_run_ = 0.0;  // the same, of all undecided boxes once
+  double in_the_long_run_ = 0.0;  // the same, a mean over as much as is undecided
   double by_closer_ = 1.0;        // that a closer look decides
   double groups_ = 0.0;
   double fair_ = 0.0;  // of boxes that are halved no more

@@ -56,6 +56,7 @@ TEST(NetworkDecider, LeavesWhatOverflowsUndefined) {
       decided.expect_right(random_part(subject, decided.domain().whole()),
                            seed * 1000 + static_cast<std::uint64_t>(i));
       decided.expect_certain(random_part(subject, decided.domain().whole()), i % 2);
+      decided.expect_walked(random_part(subject, decided.domain().whole()));
       if (HasFatalFailure()) return;
     }
     undefined += decided.verdicts[static_cast<std::size_t>(BoxVerdict::kUndefined)];
