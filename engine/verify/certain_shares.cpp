@@ -9,16 +9,18 @@ namespace fairlane {
 namespace {
 
 constexpr std::size_t kShareRoundBoxes = 512;
-constexpr double kMemory = 512.0;         // boxes, about, of which a mean that is learnt is
+constexpr double kMemory = 512.0;                 // boxes, about, of which a mean that is learnt is
+constexpr double kCloserMemory = 16.0 * kMemory;  // of closer looks, what these boxes cost at most
 constexpr double kProbeCost = 1.0 / 16;   // of closer looks that are taken to see whether they pay
+constexpr double kLeastGain = 1.0 / 64;   // of a closer look, or smaller boxes may be better
 constexpr double kMostEvaluation = 64.0;  // measures that evaluating one box may cost
 constexpr double kRoundEvaluation = 4096.0;  // that of a round's
 constexpr std::uint64_t kOnlyBounds = 16;    // of boxes, of which one is left to bounds
 constexpr double kCountRounding = 1e-9;  // of the groups, more than sums of counts are rounded by
 
 /// Moves a mean to what so many boxes more say.
-void learn_from(double said, std::size_t boxes, double& mean) {
-  mean += std::min(1.0, static_cast<double>(boxes) / kMemory) * (said - mean);
+void learn_from(double said, std::size_t boxes, double memory, double& mean) {
+  mean += std::min(1.0, static_cast<double>(boxes) / memory) * (said - mean);
 }
 
 /// The heap's order: the most undecided groups first, then the least id.
@@ -65,12 +67,12 @@ void ShareQueue::halve(MeasuredBox&& measured) {
   }
 }
 
-void ShareQueue::take_most_undecided(MeasureCosts const& costs) {
+void ShareQueue::take_most_undecided() {
   // Halving a box takes two measures, and decides that much of it. Of smaller boxes bounds decide
   // more than of those that were learnt from, so evaluation has to cost half as much.
   constexpr double kMeasures = 1.0;
   double const by_bounds = std::max(in_the_long_run_, kMeasures / kMostEvaluation);
-  most_evaluated_ = kMeasures / by_bounds / costs.group;
+  most_evaluated_ = kMeasures / by_bounds / costs_.group;
   double evaluation = 0.0;
   while (parts_.size() < kShareRoundBoxes >> (kHalvings - 1) && evaluation < kRoundEvaluation &&
          !heap_.empty()) {
@@ -79,13 +81,14 @@ void ShareQueue::take_most_undecided(MeasureCosts const& costs) {
     measured.only_bounds = measured.box.id % kOnlyBounds == 0;
     undecided_ -= measured.undecided;
     double const groups = domain_.groups(measured.box.box);
-    if (groups <= most_evaluated_ * (1 << kHalvings)) evaluation += groups * costs.group;
+    if (groups <= most_evaluated_ * (1 << kHalvings)) evaluation += groups * costs_.group;
     halve(std::move(measured));
     heap_.pop_back();
   }
 }
 
 std::vector<OpenBox> const& ShareQueue::next(MeasureCosts const& costs) {
+  costs_ = costs;
   parts_.clear();
   if (boxes_ == 0) {
     parts_.emplace_back().box = {.id = hash_word(0, 0), .box = domain_.whole()};
@@ -96,7 +99,7 @@ std::vector<OpenBox> const& ShareQueue::next(MeasureCosts const& costs) {
   if (settled()) {
     halvings_ = 0;
     bounded_ = 0.0;
-    take_most_undecided(costs);
+    take_most_undecided();
   } else {
     for (MeasuredBox& measured : uncounted_) halve(std::move(measured));
     uncounted_.clear();
@@ -104,7 +107,7 @@ std::vector<OpenBox> const& ShareQueue::next(MeasureCosts const& costs) {
   ++halvings_;
   end_round();
   if (!in_part()) return round_;
-  bool const all = closer_pays(costs.closer);
+  bool const all = closer_pays();
   auto const probes = static_cast<std::uint64_t>(costs.closer / kProbeCost);
   for (OpenBox& box : round_) box.wait = all || box.id % probes == 0 ? 0 : 1;
   return round_;
@@ -119,10 +122,10 @@ std::vector<OpenBox> const& ShareQueue::end_round() {
   return round_;
 }
 
-bool ShareQueue::closer_pays(double cost) const {
+bool ShareQueue::closer_pays() const {
   // What closer looks at some boxes cost halves them all so many times instead.
-  double const halvings = std::log2(cost);
-  return by_closer_ >= 1.0 - std::pow(1.0 - by_halving_, halvings);
+  double const halvings = std::log2(costs_.closer);
+  return by_closer_ >= std::max(1.0 - std::pow(1.0 - by_halving_, halvings), kLeastGain);
 }
 
 void ShareQueue::take(std::span<Decision const> decisions, std::span<CertainGroups const> certain) {
@@ -175,11 +178,13 @@ void ShareQueue::learn(Lesson const& lesson) {
   if (bounded_ > 0.0) {
     double const left = std::clamp(lesson.after / bounded_, 0.0, 1.0);
     double const gain = 1.0 - std::pow(left, 1.0 / kHalvings);
-    learn_from(gain, lesson.boxes, by_halving_);
+    learn_from(gain, lesson.boxes, kMemory, by_halving_);
     in_the_long_run_ += std::min(1.0, bounded_ / undecided_) * (gain - in_the_long_run_);
   }
-  if (lesson.before_closer > 0.0)
-    learn_from(1.0 - lesson.after_closer / lesson.before_closer, lesson.closer, by_closer_);
+  if (lesson.before_closer > 0.0) {
+    learn_from(1.0 - lesson.after_closer / lesson.before_closer, lesson.closer,
+               std::min(kMemory, kCloserMemory / costs_.closer), by_closer_);
+  }
 }
 
 CertainShares ShareQueue::shares() const {

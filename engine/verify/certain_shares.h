@@ -93,7 +93,7 @@ class ShareQueue {
   };
   /// Whether a box is evaluated where bounds do not decide it.
   bool evaluates(GroupBox const& box, bool only_bounds) const;
-  void take_most_undecided(MeasureCosts const& costs);
+  void take_most_undecided();
   void halve(MeasuredBox&& measured);
   std::vector<OpenBox> const& end_round();
   /// What a counted round says of halving and of closer looks.
@@ -111,11 +111,12 @@ class ShareQueue {
     void add(CertainGroups const& certain, double all, double undecided);
   };
   void learn(Lesson const& lesson);
-  bool closer_pays(double cost) const;
+  bool closer_pays() const;
 
   BoxDomain const& domain_;
   ExistingGroups const& existing_;
   std::vector<MeasuredBox> heap_;
+  MeasureCosts costs_;
   std::vector<Part> parts_;  // [boxes of the round]
   std::vector<OpenBox> round_;
   std::size_t to_evaluate_ = 0;

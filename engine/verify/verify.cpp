@@ -293,13 +293,16 @@ void Verification::count_shares() {
 }
 
 void Verification::sample_groups(CertainShares& shares) {
-  constexpr std::int64_t kSamples = 1 << 15;
-  constexpr std::int64_t kDraws = 32 * kSamples;  // of which many may not exist
+  constexpr std::int64_t kMembers = 1 << 22;  // that are evaluated, at least kLeast groups
+  constexpr std::int64_t kLeast = 1 << 12;
+  constexpr std::int64_t kMost = 1 << 15;
+  std::int64_t const samples = std::clamp(kMembers / domain_.variants(), kLeast, kMost);
+  std::int64_t const draws = 32 * samples;  // of which many may not exist
   BoxExistence const existence(domain_);
   GroupPairs groups(domain_, *backend_, query_, subject_.model().outputs());
   std::vector<int> const& all = query_.variants.front();
   std::vector<std::int32_t> entries(domain_.axes());
-  for (std::int64_t i = 0; i < kDraws && shares.sampled < kSamples; ++i) {
+  for (std::int64_t i = 0; i < draws && shares.sampled < samples; ++i) {
     for (std::size_t a = 0; a < entries.size(); ++a) {
       auto const words = philox<ScalarPack>(static_cast<std::uint32_t>(i),
                                             static_cast<std::uint32_t>(Phase::kSample),

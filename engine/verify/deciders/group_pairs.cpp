@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "models/data/constraints.h"
 
@@ -45,6 +46,23 @@ std::optional<UnfairPair> GroupPairs::compare(std::span<std::int32_t const> entr
   return match(entries, other, variants);
 }
 
+bool GroupPairs::none_differs() const {
+  std::int32_t known = kNobody;
+  double least = std::numeric_limits<double>::infinity();
+  double most = -least;
+  for (Outcomes const* const outcomes : {&own_, &outcomes_}) {
+    for (std::size_t i = 0; i < outcomes->labels.size(); ++i) {
+      std::int32_t const label = outcomes->labels[i];
+      if (label < 0) continue;
+      if (known >= 0 && label != known) return false;
+      known = label;
+      least = std::min(least, outcomes->leads[i]);
+      most = std::max(most, outcomes->leads[i]);
+    }
+  }
+  return query_.margin == 0.0 || most <= query_.least_upper() || least > query_.most_lower();
+}
+
 std::optional<UnfairPair> GroupPairs::match(std::span<std::int32_t const> entries,
                                             std::span<std::int32_t const> other,
                                             std::span<int const> variants) {
@@ -55,6 +73,7 @@ std::optional<UnfairPair> GroupPairs::match(std::span<std::int32_t const> entrie
     return UnfairPair{beside, own, {variants[j], variants[i]}};
   };
   for (std::int32_t const label : outcomes_.labels) undefined_ = undefined_ || label == -1;
+  if (none_differs()) return std::nullopt;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     for (std::size_t j = 0; j < variants.size(); ++j) {
       std::int32_t const own = own_.labels[i];

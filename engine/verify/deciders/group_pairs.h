@@ -39,6 +39,9 @@ class GroupPairs {
  private:
   /// Labels of a group's variants as the subject has them, and of at most two outputs their leads.
   void evaluate(std::span<std::int32_t const> entries, std::span<int const> variants);
+  /// Whether no two members of both groups can be an unfair pair, or one within the margin, however
+  /// they are compared.
+  bool none_differs() const;
   /// What was evaluated last against the group of take_own().
   std::optional<UnfairPair> match(std::span<std::int32_t const> entries,
                                   std::span<std::int32_t const> other,

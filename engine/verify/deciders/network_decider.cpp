@@ -178,11 +178,11 @@ MeasureCosts NetworkDecider::costs() const {
   // Measured times, as multiply-adds: a pass bounds a box; pairs take some six each.
   constexpr double kOwn = 1e5;         // of a box, whatever its network
   constexpr double kOwnCloser = 5e5;   // of its pairs
-  constexpr double kMostPasses = 160;  // of many pairs, which are not looked at
+  constexpr double kMostPasses = 160;  // of pairs: of more of them none is looked at
   constexpr double kMember = 10.0;     // of a group, as float32 in packs
   constexpr double kMemberMac = 0.06;  // behind its first layer, which other members share
   auto const variants = static_cast<double>(query_.variants.front().size());
-  double const passes = std::min(variants + 6.0 * (variants * (variants - 1.0) + 2.0), kMostPasses);
+  double const passes = variants + std::min(6.0 * (variants * (variants - 1.0) + 2.0), kMostPasses);
   double const macs = networks_.macs();
   auto const pairs = static_cast<double>(networks_.pairs().size());
   double const measure = kOwn + pairs * macs;
@@ -209,9 +209,11 @@ double NetworkDecider::count_unfair(ExistingGroups const& existing, std::size_t 
     not_above.push_back(counter_.not_above(box, {bounds.above, bounds.above_constant}, t));
   }
   double most = 0.0;
+  double const most_not_above = std::ranges::max(not_above);
   for (std::size_t a = 0; a < list.size(); ++a) {
+    if (above[a] + most_not_above - all <= most) continue;
     for (std::size_t e = 0; e < list.size(); ++e) {
-      if (!query_.compares(list[a], list[e])) continue;
+      if (above[a] + not_above[e] - all <= most || !query_.compares(list[a], list[e])) continue;
       double const missing = all - existing.count_both(box, list[a], list[e]);
       most = std::max(most, above[a] + not_above[e] - all - missing);
     }

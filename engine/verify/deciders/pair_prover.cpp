@@ -79,6 +79,9 @@ bool PairProver::add(std::size_t i, GroupBox const& box, std::span<int const> va
                      std::span<OutputLines const> own, std::span<OutputLines const> beside) {
   GroupBox const wide = domain_.relaxed() ? domain_.widened(box) : GroupBox();
   std::vector<PairNode> nodes;
+  std::size_t const most = !network().straight ? 0
+                           : domain_.relaxed() ? 2 * kMostPairs
+                                               : kMostPairs;
   for (bool const upper_is_own : {true, false}) {
     if (!upper_is_own && !domain_.relaxed()) break;  // the same pairs again
     auto const& upper = upper_is_own ? own : beside;
@@ -91,12 +94,11 @@ bool PairProver::add(std::size_t i, GroupBox const& box, std::span<int const> va
           continue;
         nodes.push_back({i, true, {variants[a], variants[e]}, upper_is_own, box, wide, {}});
         if (excluded(upper[a], lower[e], nodes.back())) nodes.pop_back();
+        if (nodes.size() > most) return true;
       }
     }
   }
   if (nodes.empty()) return false;
-  std::size_t const most = domain_.relaxed() ? 2 * kMostPairs : kMostPairs;
-  if (nodes.size() > most || !network().straight) return true;
   left_[i] = kUnitNodes + static_cast<int>(nodes.size());
   for (PairNode& node : nodes) nodes_.push_back(std::move(node));
   return true;

@@ -21,9 +21,9 @@ class Rounds {
         existing_(domain_, {}),
         queue_(domain_, existing_) {}
 
-  /// Halving a box decides a twentieth of what is undecided of it, a closer look `by_closer` more.
+  /// Halving a box decides that much of what is undecided of it, a closer look `by_closer` more.
   /// Returns how many of the counted boxes of the last rounds were looked at more closely.
-  std::pair<int, int> closer_looks(double by_closer) {
+  std::pair<int, int> closer_looks(double by_halving, double by_closer) {
     constexpr int kRounds = 120;
     constexpr int kLast = 30;
     int counted = 0;
@@ -37,7 +37,7 @@ class Rounds {
         decisions[i].cut = middle_cut(boxes[i].box, widest(boxes[i].box));
         if (!queue_.in_part()) continue;
         double const groups = existing_.count(boxes[i].box);
-        double const undecided = groups * std::pow(0.95, boxes[i].depth);
+        double const undecided = groups * std::pow(1.0 - by_halving, boxes[i].depth);
         bool const looks = boxes[i].wait == 0;
         certain[i] = {groups - undecided * (looks ? 1.0 - by_closer : 1.0), 0.0, looks,
                       groups - undecided};
@@ -101,16 +101,18 @@ class Rounds {
 };
 
 TEST(ShareQueue, LooksMoreCloselyWhereThatPays) {
-  auto const [closer, counted] = Rounds(14).closer_looks(0.9);
+  auto const [closer, counted] = Rounds(14).closer_looks(0.05, 0.9);
   EXPECT_GT(counted, 1000);
   EXPECT_EQ(closer, counted);
 }
 
 TEST(ShareQueue, OnlyTriesItNowAndThenWhereItDoesNotPay) {
-  auto const [closer, counted] = Rounds(14).closer_looks(0.0);
-  EXPECT_GT(counted, 1000);
-  EXPECT_LT(closer, counted / 16);
-  EXPECT_GT(closer, 0);
+  for (double const by_halving : {0.05, 0.0}) {
+    auto const [closer, counted] = Rounds(14).closer_looks(by_halving, 0.0);
+    EXPECT_GT(counted, 1000);
+    EXPECT_LT(closer, counted / 16);
+    EXPECT_GT(closer, 0);
+  }
 }
 
 TEST(ShareQueue, EvaluatesBoxesWhoseHalvesBoundsDoNotDecide) {
