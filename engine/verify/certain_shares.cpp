@@ -9,14 +9,14 @@ namespace fairlane {
 namespace {
 
 constexpr std::size_t kShareRoundBoxes = 512;
+constexpr double kRoundEvaluation = 4096.0;       // measures that evaluating a round's may cost
 constexpr double kMemory = 512.0;                 // boxes, about, of which a mean that is learnt is
-constexpr double kCloserMemory = 16.0 * kMemory;  // of closer looks, what these boxes cost at most
-constexpr double kProbeCost = 1.0 / 16;   // of closer looks that are taken to see whether they pay
-constexpr double kLeastGain = 1.0 / 64;   // of a closer look, or smaller boxes may be better
-constexpr double kMostEvaluation = 64.0;  // measures that evaluating one box may cost
-constexpr double kRoundEvaluation = 4096.0;  // that of a round's
-constexpr std::uint64_t kOnlyBounds = 16;    // of boxes, of which one is left to bounds
-constexpr double kCountRounding = 1e-9;  // of the groups, more than sums of counts are rounded by
+constexpr double kCloserMemory = 16.0 * kMemory;  // measures that these cost, of closer looks
+constexpr double kProbeCost = 1.0 / 16;    // of closer looks that are taken to see whether they pay
+constexpr double kLeastGain = 1.0 / 1024;  // of a closer look, or smaller boxes may be better
+constexpr double kMostEvaluation = 64.0;   // measures that evaluating one box may cost
+constexpr std::uint64_t kOnlyBounds = 16;  // of boxes, of which one is left to bounds
+constexpr double kCountRounding = 1e-9;    // of the groups, more than sums of counts are rounded by
 
 /// Moves a mean to what so many boxes more say.
 void learn_from(double said, std::size_t boxes, double memory, double& mean) {
@@ -114,9 +114,10 @@ std::vector<OpenBox> const& ShareQueue::next(MeasureCosts const& costs) {
 }
 
 std::vector<OpenBox> const& ShareQueue::end_round() {
-  auto const others = std::ranges::stable_partition(
-      parts_, [&](Part const& part) { return evaluates(part.box.box, part.only_bounds); });
-  to_evaluate_ = parts_.size() - others.size();
+  auto const others = std::stable_partition(parts_.begin(), parts_.end(), [&](Part const& part) {
+    return evaluates(part.box.box, part.only_bounds);
+  });
+  to_evaluate_ = static_cast<std::size_t>(others - parts_.begin());
   round_.clear();
   for (Part& part : parts_) round_.push_back(std::move(part.box));
   return round_;
