@@ -28,18 +28,10 @@ CertainGroups BoxWalk::count(std::span<AxisRange const> box) {
   Way& way = walker->proves() ? next_way() : ways_.front();
   WalkPlan const& plan = walker->plan();
   GroupCounts counts(plan);
-  counts.groups = plan.groups();
+  GroupCounter counter(*walker, way.look);
   std::int64_t const heads = plan.get().heads;
-  std::int64_t const chunk = std::min(walker->chunk(), heads);
-  mixed_.resize(static_cast<std::size_t>(plan.get().groups * head_words(chunk)));
-  for (std::int64_t first = 0; first < heads; first += chunk) {
-    std::int64_t const some = std::min(chunk, heads - first);
-    if (way.look) {
-      walker->count_open(first, some, *way.look, mixed_.data(), counts.counters.data());
-    } else {
-      walker->count(first, some, mixed_.data(), counts.counters.data());
-    }
-  }
+  for (std::int64_t first = 0; first < heads; first += walker->chunk())
+    counter.count(first, std::min(walker->chunk(), heads - first), counts, {});
   way.seconds_per_group = start.seconds() / static_cast<double>(plan.groups());
   FeasibleCounts const there(counts, plan.counters(), !domain_.constraints().empty());
   auto const unfair = static_cast<double>(counts.discriminatory());

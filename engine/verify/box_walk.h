@@ -2,10 +2,9 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
+#include <cstddef>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "engine/verify/boxes/box_domain.h"
 #include "engine/verify/deciders/box_decider.h"
@@ -35,7 +34,6 @@ class BoxWalk {
   Backend& backend_;
   std::array<Way, 3> ways_ = {Way{}, Way{Walker::Look{false, 1}}, Way{Walker::Look{true, 1}}};
   std::size_t walks_ = 0;
-  std::vector<std::uint64_t> mixed_;
 };
 
 }  // namespace fairlane

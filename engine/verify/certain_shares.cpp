@@ -50,7 +50,7 @@ ShareQueue::ShareQueue(BoxDomain const& domain, ExistingGroups const& existing)
       undecided_(groups_) {}
 
 bool ShareQueue::evaluates(GroupBox const& box, bool only_bounds) const {
-  return !only_bounds && domain_.groups(box) <= most_evaluated_ && domain_.keeps_limits(box);
+  return !only_bounds && domain_.groups(box) <= most_evaluated_ && domain_.is_within_limits(box);
 }
 
 void ShareQueue::halve(MeasuredBox&& measured) {

@@ -34,7 +34,7 @@ void ShareRound::measure(BoxDecider& decider, std::size_t first, std::size_t cou
   std::size_t const middle = std::clamp(to_evaluate_, first, end);
   measure_alike(decider, first, middle, false);
   measure_alike(decider, middle, end, in_part_);
-  // What is said in part of boxes that may be evaluated is nothing.
+  // Those that are open now have not been counted in part.
   for (std::size_t i = first; i < middle; ++i) {
     if (decisions_[i].verdict == BoxVerdict::kOpen) certain_[i] = {};
   }

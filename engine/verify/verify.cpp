@@ -255,12 +255,10 @@ void Verification::share_boxes(std::size_t boxes, Work const& work) {
 MeasureCosts Verification::measure_costs() const {
   MeasureCosts costs = deciders_.front()->costs();
   // A walk compares all variants of a group.
-  auto const& compared = query_.variants.front();
-  bool all = static_cast<int>(compared.size()) == domain_.variants();
-  for (int const v : compared) {
-    for (int const w : compared) all = all && (v == w || query_.compares(v, w));
-  }
-  if (!all) costs.group = MeasureCosts{}.group;
+  bool const any =
+      options_.semantics == PairSemantics::kAny || backend_->subject().get().selected == 1;
+  bool const all = static_cast<int>(query_.variants.front().size()) == domain_.variants();
+  if (!any || !all) costs.group = MeasureCosts{}.group;
   return costs;
 }
 

@@ -173,7 +173,7 @@ bool BoxDomain::keep_limits(std::span<AxisRange> box) const {
   return true;
 }
 
-bool BoxDomain::keeps_limits(std::span<AxisRange const> box) const {
+bool BoxDomain::is_within_limits(std::span<AxisRange const> box) const {
   return std::ranges::all_of(limits_, [&](Limit const& limit) {
     std::int64_t greatest = 0;
     for (std::size_t a = 0; a < axes_.size(); ++a) {

@@ -106,7 +106,7 @@ class BoxDomain {
   /// How far a point is beyond the limits, 0 within them.
   std::int64_t excess(std::span<std::int32_t const> entries) const;
   /// Whether all points of a box are within the limits.
-  bool keeps_limits(std::span<AxisRange const> box) const;
+  bool is_within_limits(std::span<AxisRange const> box) const;
   /// Narrows a box to where points within the limits can be. Returns false where that is nowhere.
   bool keep_limits(std::span<AxisRange> box) const;
 

@@ -52,7 +52,7 @@ class Rounds {
   }
 
   /// Halving a box decides that much of what is undecided of it, and evaluating a group costs as
-  /// much as measuring so many boxes. Counts all groups, and returns how many of them were evaluated.
+  /// much as measuring so many boxes. Counts all groups, and returns the share that was evaluated.
   double evaluated(double by_halving, double group_cost) {
     double evaluated = 0.0;
     for (;;) {

@@ -252,6 +252,7 @@ TEST(ConstrainedVerify, SharesOfLargeBoxesAreNeverTooGreat) {
   shape.constraints = "constraints:\n  - {sum: {a0: 1, a2: 1, a3: 2}, at_most: 330}\n";
   double fair_by_trees = 0.0;
   double fair_by_network = 0.0;
+  int on_the_way = 0;
   for (std::uint32_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     TemporaryFolder const folder;
@@ -273,10 +274,12 @@ TEST(ConstrainedVerify, SharesOfLargeBoxesAreNeverTooGreat) {
     EXPECT_LE(shares.at("unfair").get<double>() * groups, unfair + 1e-6);
     EXPECT_LE(shares.at("fair").get<double>() * groups, groups - unfair + 1e-6);
     (trees ? fair_by_trees : fair_by_network) += shares.at("fair").get<double>();
+    on_the_way += !trees && shares.at("undecided").get<double>() > 1e-6 ? 1 : 0;
     EXPECT_TRUE(trees || shares.at("boxes").get<int>() == 1);
   }
   EXPECT_GT(fair_by_trees, 0.1);
   EXPECT_GT(fair_by_network, 0.1);
+  EXPECT_GT(on_the_way, 0);
 }
 
 // Two models are compared on the same people.
