@@ -11,10 +11,20 @@ namespace {
 constexpr std::int64_t kMembersPerChunk = 1 << 20;  // some ten milliseconds
 constexpr std::int64_t kMostPeriod = 8192;          // or its values leave a core's nearest caches
 
+/// Fewer in small walks, whose heads would not fill the lanes otherwise.
+int most_members(PackedSubject const& subject, LaneKernels const& kernels,
+                 std::vector<ValueList> const& lists) {
+  std::int64_t members = subject.get().variants;
+  for (ValueList const& list : lists) members *= list.size();
+  return static_cast<int>(std::clamp<std::int64_t>(members / kernels.walk_lanes, 1, kMostMembers));
+}
+
 class CpuWalker final : public Walker {
  public:
   CpuWalker(PackedSubject const& subject, LaneKernels const& kernels, std::vector<ValueList> lists)
-      : subject_(subject), kernels_(kernels), plan_(subject, std::move(lists)) {
+      : subject_(subject),
+        kernels_(kernels),
+        plan_(subject, lists, most_members(subject, kernels, lists)) {
     // A proof about outputs does not tell which members exist.
     if (subject.is_constrained()) return;
     if (!PackBounds::knows(subject.get().network) || plan_.get().factors == 0) return;
