@@ -1,6 +1,7 @@
 // Labels as docs/numerical_contract.md defines them, evaluated one row at a time by plain loops.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -37,9 +38,12 @@ class ContractLabel {
 };
 
 /// Shares nothing with the lane core but the smooth activations, whose float32 values the contract
-/// defines by that code.
+/// defines by that code. Of rows that follow each other, what the same first inputs add up to is
+/// kept.
 class NetworkLabel final : public ContractLabel {
  public:
+  static constexpr std::size_t kBlock = 8;  // sums that are added to at once
+
   /// selected   attributes under test, whose columns come last with those that the domain flags
   /// threshold  of one output, from the configuration's, as the contract rounds it
   /// All outlive it.
@@ -48,11 +52,28 @@ class NetworkLabel final : public ContractLabel {
   ContractOutcome operator()(std::int32_t const* row) override;
 
  private:
+  /// Rows of whole blocks, in the order in which they are added; what exceeds `outputs` is 0.
+  /// weights [inputs][width]
+  /// bias    [width]
+  struct Layer {
+    std::size_t inputs = 0;
+    std::size_t outputs = 0;
+    std::size_t width = 0;
+    std::vector<float> weights;
+    std::vector<float> bias;
+  };
+  Layer in_blocks(DenseLayer const& layer, std::vector<std::size_t> const& order) const;
+  /// Brings sums_after_ to what is in encoded_, and returns its last row.
+  float const* first_sums();
+
   Network const& network_;
   Domain const& domain_;
   float threshold_;
   std::vector<std::size_t> order_;  // of the first layer's inputs
+  std::vector<Layer> layers_;
   std::vector<double> encoded_;
+  std::vector<float> inputs_;      // [inputs] of the row before, in that order; empty before any
+  std::vector<float> sums_after_;  // [inputs + 1][width] the first layer's, after so many inputs
   std::vector<float> sums_;
 };
 
