@@ -15,7 +15,7 @@
 namespace fairlane {
 namespace {
 
-constexpr char const* kFormat = "fairlane state 12\n";  // another number for another format
+constexpr char const* kFormat = "fairlane state 13\n";  // another number for another format
 constexpr std::size_t kDigestChars = 64;
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 constexpr double kLeastShare = 20.0;  // between two saves passes so many times what one takes

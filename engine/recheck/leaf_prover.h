@@ -30,6 +30,11 @@ class LeafProver {
   /// and 0 stand for both labels), for variants that have to be compared. box: not empty
   virtual LeafOutcome prove(GroupBox const& box, std::span<int const> variants, int first,
                             int second) = 0;
+  /// The same of a box that is said to have been evaluated, and has few enough groups.
+  virtual LeafOutcome prove_evaluated(GroupBox const& box, std::span<int const> variants, int first,
+                                      int second) {
+    return prove(box, variants, first, second);
+  }
 
  protected:
   /// Whether some members of groups do not exist.

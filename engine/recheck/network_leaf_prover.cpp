@@ -64,6 +64,14 @@ LeafOutcome NetworkLeafProver::prove(GroupBox const& box, std::span<int const> v
   return LeafOutcome::kProven;
 }
 
+LeafOutcome NetworkLeafProver::prove_evaluated(GroupBox const& box, std::span<int const> variants,
+                                               int first, int second) {
+  // With many groups beside each, splitting may be far less.
+  if (neighbours_.relaxed()) return prove(box, variants, first, second);
+  return evaluate(box, existing(box, variants)) == Step::kFair ? LeafOutcome::kProven
+                                                               : LeafOutcome::kRefuted;
+}
+
 NetworkLeafProver::Step NetworkLeafProver::look_at(GroupBox& box, GroupBox const& wide,
                                                    std::span<int const> variants,
                                                    std::size_t& axis) {

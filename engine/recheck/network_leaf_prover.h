@@ -26,6 +26,8 @@ class NetworkLeafProver final : public LeafProver {
 
   LeafOutcome prove(GroupBox const& box, std::span<int const> variants, int first,
                     int second) override;
+  LeafOutcome prove_evaluated(GroupBox const& box, std::span<int const> variants, int first,
+                              int second) override;
 
  private:
   /// A variant of a box of groups, with lines that its output is never above, and never below.

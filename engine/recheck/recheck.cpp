@@ -43,7 +43,6 @@ namespace {
 constexpr std::size_t kListed = 20;
 constexpr std::size_t kLongestJson = std::size_t{1} << 26;
 constexpr std::size_t kLongestCsv = std::size_t{1} << 34;
-constexpr double kMostEvaluated = 64.0;              // of a leaf that is said to be evaluated
 constexpr std::int64_t kPiece = 4;                   // cells that a thread takes at once
 constexpr int kTile = 16;                            // of a layout that nothing is evaluated with
 constexpr std::int64_t kShareGroups = 100'000;       // evaluated for the shares, at most
@@ -375,10 +374,12 @@ void Recheck::check_proof(std::int64_t cell, LeafProver& prover) {
         if (std::string const what = wrong_kind(walk.box(), walk.leaf()); !what.empty())
           return wrong(what);
         bool const said_empty = walk.leaf() == static_cast<char>(LeafProof::kEmpty);
-        LeafOutcome const outcome =
-            said_empty ? prove_empty(walk.box(), variants)
-                       : prover.prove(walk.box(), variants, classes == 1 ? 0 : first,
-                                      classes == 1 ? 0 : second);
+        int const one = classes == 1 ? 0 : first;
+        int const other = classes == 1 ? 0 : second;
+        LeafOutcome const outcome = said_empty ? prove_empty(walk.box(), variants)
+                                    : walk.leaf() == static_cast<char>(LeafProof::kEvaluated)
+                                        ? prover.prove_evaluated(walk.box(), variants, one, other)
+                                        : prover.prove(walk.box(), variants, one, other);
         if (outcome == LeafOutcome::kRefuted && said_empty)
           return wrong("a leaf is said to be empty where somebody may be");
         if (outcome == LeafOutcome::kRefuted) wrong("a leaf holds an unfair or undefined group");
@@ -405,7 +406,7 @@ std::string Recheck::wrong_kind(GroupBox const& box, char leaf) const {
     case LeafProof::kEmpty:
       return "";
     case LeafProof::kEvaluated:
-      if (domain_.groups(box) <= kMostEvaluated) return "";
+      if (domain_.groups(box) <= kMostEvaluatedGroups) return "";
       return "a leaf is said to be evaluated that has too many groups";
     default:
       return "expected a cut or a leaf, one of m, v, u, e, k, x and n";

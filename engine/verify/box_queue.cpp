@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 
 #include "kernels/core/lattice.h"
@@ -10,7 +11,13 @@ namespace fairlane {
 namespace {
 
 constexpr std::size_t kRoundBoxes = 2048;
-constexpr double kHelps = 0.8;  // of its groups that a closer look leaves, or less
+constexpr std::uint64_t kSplitAnyway = 16;  // of boxes to evaluate, of which one is split to learn
+constexpr double kHelps = 0.8;              // of its groups that a closer look leaves, or less
+
+double groups_of(GroupBox const& box) {
+  return std::accumulate(box.begin(), box.end(), 1.0,
+                         [](double n, AxisRange const& range) { return n * range.size(); });
+}
 
 LeafProof proof_of(BoxVerdict verdict) {
   switch (verdict) {
@@ -29,6 +36,12 @@ LeafProof proof_of(BoxVerdict verdict) {
   }
 }
 
+/// Whether a box was decided before all its groups were evaluated.
+bool is_decided_early(BoxVerdict verdict) {
+  return verdict != BoxVerdict::kOpen && verdict != BoxVerdict::kEnumerated &&
+         verdict != BoxVerdict::kUndefined;
+}
+
 ProofTrees::Narrowed narrowed(OpenBox const& box, Decision const& decision) {
   return {box.box, decision.peopled, decision.box};
 }
@@ -43,10 +56,21 @@ BoxQueue::BoxQueue(Cells const& cells, std::size_t class_pairs, std::int64_t mos
       proofs_(static_cast<std::size_t>(cells.count())),
       by_verdict_(kBoxVerdicts) {}
 
-std::vector<OpenBox> const& BoxQueue::next() {
+std::vector<OpenBox> const& BoxQueue::next(MeasureCosts const& costs) {
   round_.clear();
   round_cells_.clear();
-  while (round_.size() < kRoundBoxes && (!stack_.empty() || next_cell_ < cells_.count())) {
+  choice_.weigh(costs);
+  double evaluation = 0.0;
+  std::set<std::int64_t> evaluated;
+  std::vector<Queued> waiting;
+  auto const append = [&](Queued&& queued, bool evaluate) {
+    round_cells_.push_back(queued.cell);
+    OpenBox& box = round_.emplace_back(std::move(queued.box));
+    box.evaluate = evaluate;
+    if (evaluate) evaluation += costs.evaluation(groups_of(box.box));
+  };
+  while (round_.size() < kRoundBoxes && waiting.size() < kRoundBoxes &&
+         evaluation < kRoundEvaluation && (!stack_.empty() || next_cell_ < cells_.count())) {
     if (stack_.empty()) {
       std::int64_t const cell = next_cell_++;
       auto const id = static_cast<std::uint64_t>(cell);
@@ -65,8 +89,21 @@ std::vector<OpenBox> const& BoxQueue::next() {
     Queued queued = std::move(stack_.back());
     stack_.pop_back();
     if (states_[static_cast<std::size_t>(queued.cell)].verdict != CellVerdict::kUndecided) continue;
-    round_cells_.push_back(queued.cell);
-    round_.push_back(std::move(queued.box));
+    bool const evaluate =
+        choice_.evaluates(groups_of(queued.box.box)) && queued.box.id % kSplitAnyway != 0;
+    if (evaluate && !evaluated.insert(queued.cell).second) {
+      waiting.push_back(std::move(queued));
+    } else {
+      append(std::move(queued), evaluate);
+    }
+  }
+  // An example in the first box of a cell would save evaluating the others.
+  std::size_t taken = 0;
+  while (taken < waiting.size() && round_.size() < kRoundBoxes && evaluation < kRoundEvaluation)
+    append(std::move(waiting[taken++]), true);
+  while (waiting.size() > taken) {
+    stack_.push_back(std::move(waiting.back()));
+    waiting.pop_back();
   }
   return round_;
 }
@@ -79,6 +116,7 @@ void BoxQueue::take(std::vector<Decision> const& decisions) {
     ++boxes_;
     ++state.boxes;
     ++by_verdict_[static_cast<std::size_t>(decision.verdict)];
+    choice_.learn(groups_of(round_[i].box), is_decided_early(decision.verdict));
     if (state.verdict != CellVerdict::kUndecided) continue;
     state.peopled = state.peopled || decision.leaves;
     switch (decision.verdict) {
@@ -126,11 +164,7 @@ void BoxQueue::settle(std::int64_t cell, CellVerdict verdict, CellReason reason)
 void BoxQueue::split(std::int64_t cell, OpenBox const& box, Decision const& decision) {
   OpenBox left = box;
   left.box = decision.box;
-  auto const groups = [](GroupBox const& of) {
-    return std::accumulate(of.begin(), of.end(), 1.0,
-                           [](double n, AxisRange const& range) { return n * range.size(); });
-  };
-  pace(left, groups(left.box) <= kHelps * groups(box.box));
+  pace(left, groups_of(left.box) <= kHelps * groups_of(box.box));
   std::int32_t const number =
       trees_.cut(cell, box.number, narrowed(box, decision), decision.cut.axis, decision.cut.entry);
   // The lower part is taken first.
@@ -176,6 +210,7 @@ void BoxQueue::write(CheckpointWriter& state) const {
   state.section("cell_proofs");
   state.write(proofs.data(), proofs.size());
   trees_.write(state);
+  choice_.write(state);
   state.add("boxes", by_verdict_);
   state.add("next", std::vector<std::int64_t>{next_cell_, boxes_, decided_});
 }
@@ -211,6 +246,7 @@ void BoxQueue::read(CheckpointReader const& state) {
     from = end + 1;
   }
   trees_.read(state);
+  choice_.read(state);
   by_verdict_ = state.values<std::int64_t>("boxes");
   auto const next = state.values<std::int64_t>("next");
   next_cell_ = next.at(0);

@@ -12,6 +12,7 @@
 #include "engine/verify/boxes/cells.h"
 #include "engine/verify/boxes/proof_tree.h"
 #include "engine/verify/deciders/box_decider.h"
+#include "engine/verify/evaluation_choice.h"
 
 namespace fairlane {
 
@@ -44,8 +45,8 @@ class BoxQueue {
   /// most_boxes   of a cell
   BoxQueue(Cells const& cells, std::size_t class_pairs, std::int64_t most_boxes);
 
-  /// Boxes of the next round; none where every cell is decided.
-  std::vector<OpenBox> const& next();
+  /// Boxes of the next round; none where every cell is decided. costs: of the decider
+  std::vector<OpenBox> const& next(MeasureCosts const& costs);
   /// What became of them. [boxes]
   void take(std::vector<Decision> const& decisions);
   /// Leaves all that is not decided undecided: time has run out.
@@ -81,6 +82,7 @@ class BoxQueue {
   ProofTrees trees_;
   std::vector<std::string> proofs_;  // [cells]
   std::vector<Queued> stack_;
+  EvaluationChoice choice_;
   std::int64_t next_cell_ = 0;
   std::int64_t boxes_ = 0;
   std::int64_t decided_ = 0;

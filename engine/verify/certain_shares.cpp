@@ -9,12 +9,11 @@ namespace fairlane {
 namespace {
 
 constexpr std::size_t kShareRoundBoxes = 512;
-constexpr double kRoundEvaluation = 4096.0;       // measures that evaluating a round's may cost
 constexpr double kMemory = 512.0;                 // boxes, about, of which a mean that is learnt is
 constexpr double kCloserMemory = 16.0 * kMemory;  // measures that these cost, of closer looks
 constexpr double kProbeCost = 1.0 / 16;    // of closer looks that are taken to see whether they pay
 constexpr double kLeastGain = 1.0 / 1024;  // of a closer look, or smaller boxes may be better
-constexpr double kMostEvaluation = 64.0;   // measures that evaluating one box may cost
+constexpr double kMostEvaluation = 128.0;  // measures that evaluating one box may cost
 constexpr std::uint64_t kOnlyBounds = 16;  // of boxes, of which one is left to bounds
 constexpr double kCountRounding = 1e-9;    // of the groups, more than sums of counts are rounded by
 
@@ -70,7 +69,7 @@ void ShareQueue::halve(MeasuredBox&& measured) {
 void ShareQueue::take_most_undecided() {
   // Halving a box takes two measures, and decides that much of it. Of smaller boxes bounds decide
   // more than of those that were learnt from, so evaluation has to cost half as much.
-  constexpr double kMeasures = 1.0;
+  constexpr double kMeasures = 2.0;
   double const by_bounds = std::max(in_the_long_run_, kMeasures / kMostEvaluation);
   most_evaluated_ = kMeasures / by_bounds / costs_.group;
   double evaluation = 0.0;

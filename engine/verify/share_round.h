@@ -5,8 +5,8 @@
 #include <functional>
 #include <vector>
 
-#include "engine/verify/box_walk.h"
 #include "engine/verify/certain_shares.h"
+#include "engine/verify/deciders/box_walk.h"
 
 namespace fairlane {
 

@@ -187,10 +187,12 @@ class Verification : private JobTask {
   void tell(std::string const& line) const {
     if (options_.notice) options_.notice(line);
   }
+  /// What looking at boxes costs, where a walk of a box says what is asked: it compares all
+  /// variants of a group, and nobody else.
+  MeasureCosts look_costs() const;
   void work() override;
   void decide_cells();
   void count_shares();
-  MeasureCosts measure_costs() const;
   void sample_groups(CertainShares& shares);
   /// Calls work(decider, first, count) for pieces of so many boxes, on all threads.
   template <class Work>
@@ -239,6 +241,17 @@ void Verification::work() {
   if (options_.quantify > 0) count_shares();
 }
 
+MeasureCosts Verification::look_costs() const {
+  MeasureCosts costs = deciders_.front()->costs();
+  bool const any = options_.semantics == PairSemantics::kAny || subject_.selected().size() == 1;
+  bool const all = std::ranges::all_of(query_.variants, [this](std::vector<int> const& list) {
+    return static_cast<int>(list.size()) == domain_.variants();
+  });
+  if (!any || !all || !rules_.relaxed.empty() || query_.margin > 0.0)
+    costs.group = MeasureCosts{}.group;
+  return costs;
+}
+
 template <class Work>
 void Verification::share_boxes(std::size_t boxes, Work const& work) {
   auto const all = static_cast<std::int64_t>(boxes);
@@ -252,22 +265,12 @@ void Verification::share_boxes(std::size_t boxes, Work const& work) {
               });
 }
 
-MeasureCosts Verification::measure_costs() const {
-  MeasureCosts costs = deciders_.front()->costs();
-  // A walk compares all variants of a group.
-  bool const any =
-      options_.semantics == PairSemantics::kAny || backend_->subject().get().selected == 1;
-  bool const all = static_cast<int>(query_.variants.front().size()) == domain_.variants();
-  if (!any || !all) costs.group = MeasureCosts{}.group;
-  return costs;
-}
-
 void Verification::count_shares() {
   std::vector<BoxWalk> walks;
   for (int t = 0; t < threads_; ++t) walks.emplace_back(domain_, *backend_);
   // A device walks one box after the other.
   int const walking = execution_.backend.starts_with("cpu") ? threads_ : 1;
-  MeasureCosts const costs = measure_costs();
+  MeasureCosts const costs = look_costs();
   ShareRound round(existing_, [this] { return job_.overdue(); });
   while (!share_queue_.settled() || (share_queue_.boxes() < options_.quantify && !job_.late())) {
     if (share_queue_.settled()) job_.check_stop();
@@ -319,10 +322,11 @@ void Verification::sample_groups(CertainShares& shares) {
 
 void Verification::decide_cells() {
   std::vector<Decision> decisions;
+  MeasureCosts const costs = look_costs();
   while (true) {
     job_.check_stop();
     if (job_.late()) return queue_.end();
-    auto const& boxes = queue_.next();
+    auto const& boxes = queue_.next(costs);
     if (boxes.empty()) return;
     decisions.resize(boxes.size());
     share_boxes(boxes.size(), [&](BoxDecider& decider, std::size_t first, std::size_t count) {

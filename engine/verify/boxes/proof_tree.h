@@ -27,6 +27,9 @@ enum class LeafProof : char {
   kNarrowed = 'n',   // what all pairs of variants leave out
 };
 
+/// Groups of a leaf that is proven by evaluating every group, at most.
+inline constexpr double kMostEvaluatedGroups = 65'536.0;
+
 /// The trees of cells on their way, in the order in which branch and bound comes to their boxes.
 class ProofTrees {
  public:

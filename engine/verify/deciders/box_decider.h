@@ -56,10 +56,17 @@ struct CertainGroups {
 /// What it costs to look at boxes, where measuring one that waits costs 1.
 /// closer  measuring one that does not wait
 /// group   evaluating a group of one, where that may be done instead of measuring its parts
+/// walk    evaluating any box, beside its groups
 struct MeasureCosts {
   double closer = 1.0;
   double group = std::numeric_limits<double>::infinity();
+  double walk = 0.0;
+
+  double evaluation(double groups) const { return walk + groups * group; }
 };
+
+/// What evaluating boxes of one round may cost, so that a job that is to stop soon does.
+inline constexpr double kRoundEvaluation = 8192.0;
 
 /// Decides boxes; one thread's. What it says of a box depends on that box alone.
 class BoxDecider {

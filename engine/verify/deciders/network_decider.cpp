@@ -30,6 +30,7 @@ NetworkDecider::NetworkDecider(BoxDomain const& domain, BoundNetwork const& netw
       contests_(network, bounds_, merged_),
       counter_(domain),
       pairs_(domain, network, backend, query),
+      walk_(domain, backend),
       inputs_(static_cast<std::size_t>(network.get().inputs)) {}
 
 void NetworkDecider::begin(std::span<OpenBox const> boxes, std::span<Decision> decisions) {
@@ -75,6 +76,8 @@ void NetworkDecider::decide_alike(std::span<OpenBox const> boxes, std::span<Deci
     if (decision.verdict != BoxVerdict::kOpen) continue;
     if (is_small(domain_, decision.box)) {
       evaluate_groups(existence_, groups_, decision);
+    } else if (boxes[i].evaluate && domain_.is_within_limits(decision.box)) {
+      walk_.decide(groups_, decision);
     } else {
       choose_axis(i);
     }
@@ -179,8 +182,9 @@ MeasureCosts NetworkDecider::costs() const {
   constexpr double kOwn = 1e5;         // of a box, whatever its network
   constexpr double kOwnCloser = 5e5;   // of its pairs
   constexpr double kMostPasses = 160;  // of pairs: of more of them none is looked at
-  constexpr double kMember = 10.0;     // of a group, as float32 in packs
-  constexpr double kMemberMac = 0.06;  // behind its first layer, which other members share
+  constexpr double kWalk = 2e5;        // of a box that is evaluated, beside its groups
+  constexpr double kMember = 20.0;     // of a group, as float32 in packs
+  constexpr double kMemberMac = 0.12;  // behind its first layer, which other members share
   auto const variants = static_cast<double>(query_.variants.front().size());
   double const passes = variants + std::min(6.0 * (variants * (variants - 1.0) + 2.0), kMostPasses);
   double const macs = networks_.macs();
@@ -191,7 +195,8 @@ MeasureCosts NetworkDecider::costs() const {
   for (int l = 1; l < network.layers; ++l)
     behind += static_cast<double>(network.layer[l].inputs) * network.layer[l].outputs;
   return {.closer = 1.0 + (kOwnCloser + passes * macs) / measure,
-          .group = variants * (kMember + kMemberMac * behind) / measure};
+          .group = variants * (kMember + kMemberMac * behind) / measure,
+          .walk = kWalk / measure};
 }
 
 double NetworkDecider::count_unfair(ExistingGroups const& existing, std::size_t i) {

@@ -17,6 +17,7 @@
 #include "engine/verify/boxes/verify_query.h"
 #include "engine/verify/deciders/box_decider.h"
 #include "engine/verify/deciders/box_search.h"
+#include "engine/verify/deciders/box_walk.h"
 #include "engine/verify/deciders/class_contest.h"
 #include "engine/verify/deciders/merged_bounds.h"
 #include "engine/verify/deciders/pair_prover.h"
@@ -63,6 +64,7 @@ class NetworkDecider final : public BoxDecider {
   ClassContests contests_;
   HalfSpaceCounter counter_;
   PairProver pairs_;
+  BoxWalk walk_;
   std::vector<Interval> inputs_;
 
   std::span<OpenBox const> boxes_;

@@ -18,6 +18,7 @@ namespace fairlane {
 /// classes   whose outputs are compared, a place in BoundNetwork::pairs()
 /// wait      halvings until single variants and pairs of them are looked at again
 /// pause     halvings to wait for after the next look that does not help
+/// evaluate  whether all its groups are evaluated where bounds do not decide it; not saved
 struct OpenBox {
   std::uint64_t id = 0;
   std::int32_t depth = 0;
@@ -27,6 +28,7 @@ struct OpenBox {
   std::int32_t pause = 0;
   GroupBox box;
   std::int32_t number = 0;
+  bool evaluate = false;
 };
 
 /// In the middle of an axis.

@@ -88,9 +88,9 @@ TEST_F(Checkpoint, OfAnEarlierVersionIsRemoved) {
   save({1});
   std::string bytes = slurp(path_);
   std::string const first = bytes.substr(0, bytes.find('\n'));
-  ASSERT_EQ(first, "fairlane state 12") << "a new number: expect the one before below";
+  ASSERT_EQ(first, "fairlane state 13") << "a new number: expect the one before below";
   bytes.resize(bytes.size() - 64);  // the digest
-  bytes.replace(0, first.size(), "fairlane state 11");
+  bytes.replace(0, first.size(), "fairlane state 12");
   folder_.write("state", bytes + sha256(bytes));
   EXPECT_EQ(open(), nullptr);
   ASSERT_EQ(lines_.size(), 1U);

@@ -243,7 +243,6 @@ std::vector<Tampering> tamperings() {
       {"a cut of an axis that is none", sealed("\nfair ([0-9]+):", "\nfair 7$1:")},
       {"a cut without an entry", sealed("\nfair ([0-9]+):[0-9]+;", "\nfair $1:;")},
       {"a leaf of no kind", sealed("\nfair m\n", "\nfair q\n")},
-      {"a whole cell evaluated", sealed("\nfair m\n", "\nfair e\n")},
       {"a cell empty that is not", sealed("\nfair m\n", "\nfair x\n")},
       {"an unfair cell called fair, and nothing else", sealed("\nunfair\n", "\nfair m\n")},
       {"an unfair cell called fair, everywhere",
@@ -315,6 +314,34 @@ std::vector<Tampering> tamperings() {
       {"no DONE", [](V v) { std::filesystem::remove(v.dir() + "/DONE"); }},
       {"no certificate", [](V v) { std::filesystem::remove(v.dir() + "/certificate.txt"); }},
   };
+}
+
+// A cell one group larger than may be evaluated, and one that is as large.
+TEST(Recheck, LimitsWhatIsEvaluated) {
+  for (std::int32_t const last : {16, 17}) {
+    SCOPED_TRACE(last);
+    TemporaryFolder const folder;
+    SmallShape shape;
+    shape.ranges = {2, 16, 16, 16, 2, last};
+    shape.widths = {4, 1};
+    RunConfig config = small_config(folder, shape);
+    config.output.dir = folder.file("verified");
+    Network network = random_network(shape);
+    for (std::size_t const a : {std::size_t{0}, std::size_t{4}}) {
+      for (std::size_t o = 0; o < 4; ++o) network.layers[0].weights[a * 4 + o] = 0.0F;
+    }
+    write_safetensors(network, config.model);
+    VerifyOptions options;
+    options.execution.backend = "cpu";
+    verify(config, options);
+    std::string const path = config.output.dir + "/certificate.txt";
+    std::string const text = slurp(path);
+    ASSERT_NE(text.find("\nfair "), std::string::npos) << text;
+    write_bytes(path, std::regex_replace(text, std::regex("\nfair [^\n]*\n"), "\nfair e\n"));
+    seal(config.output.dir);
+    RecheckResult const result = recheck(config.output.dir, {});
+    EXPECT_EQ(result.unproven + result.failed, last == 16 ? 0 : 1);
+  }
 }
 
 TEST(Recheck, RejectsEveryTampering) {

@@ -36,6 +36,8 @@ class DecidedSubject {
   }
 
   BoxDomain const& domain() const { return domain_; }
+  /// From now on boxes that are not decided otherwise are evaluated whole.
+  void evaluate_open() { evaluate_ = true; }
   /// A relaxed attribute's region ends before its values do.
   static std::vector<ValueList> part_of(std::vector<ValueList> lists, RegionRules const& rules) {
     for (ValueList& list : lists) {
@@ -52,7 +54,7 @@ class DecidedSubject {
   void expect_right(GroupBox const& box, std::uint64_t id) {
     std::vector<OpenBox> open;
     for (std::size_t p = 0; p < network_.pairs().size(); ++p)
-      open.push_back({id, 0, 0, static_cast<std::int32_t>(p), 0, 0, box});
+      open.push_back({id, 0, 0, static_cast<std::int32_t>(p), 0, 0, box, 0, evaluate_});
     bool unfair = false;
     bool close = false;
     while (!open.empty() && !unfair) {
@@ -79,7 +81,8 @@ class DecidedSubject {
           ASSERT_GT(whole.size(), 1);
           std::int32_t const middle = whole.first + whole.size() / 2;
           for (bool const upper : {false, true}) {
-            OpenBox part{++id * 77, open[i].depth + 1, 0, open[i].classes, 0, 0, decision.box};
+            OpenBox part{++id * 77, open[i].depth + 1, 0, open[i].classes, 0,
+                         0,         decision.box,      0, evaluate_};
             part.box[decision.cut.axis] =
                 upper ? AxisRange{middle, whole.last} : AxisRange{whole.first, middle - 1};
             parts.push_back(part);
@@ -354,6 +357,7 @@ class DecidedSubject {
   std::vector<std::set<std::pair<std::int32_t, std::int32_t>>> between_;  // [groups] labels
   std::vector<bool> close_;      // [groups] unfair, could outputs be off by the margin
   std::vector<bool> undefined_;  // [groups] some output is no number
+  bool evaluate_ = false;        // what bounds do not decide
 };
 
 inline GroupBox random_part(RandomSubject& subject, GroupBox box) {

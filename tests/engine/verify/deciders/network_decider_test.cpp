@@ -30,6 +30,24 @@ TEST(NetworkDecider, AgreesWithEvaluatingEveryGroup) {
   }
 }
 
+TEST(NetworkDecider, EvaluatesWholeWhatItCannotDecide) {
+  constexpr int kBoxes = 100;  // of each subject
+  std::array<int, kBoxVerdicts> all{};
+  for_subjects([&](RandomSubject& subject, DecidedSubject& decided, std::uint32_t seed) {
+    if (!decided.compares_all()) return;
+    decided.evaluate_open();
+    for (int i = 0; i < kBoxes; ++i) {
+      decided.expect_right(random_part(subject, decided.domain().whole()),
+                           seed * 1000 + static_cast<std::uint64_t>(i));
+      if (HasFatalFailure()) return;
+    }
+    for (std::size_t v = 0; v < all.size(); ++v) all[v] += decided.verdicts[v];
+  });
+  EXPECT_EQ(all[static_cast<std::size_t>(BoxVerdict::kOpen)], 0);
+  EXPECT_GT(all[static_cast<std::size_t>(BoxVerdict::kUnfair)], 100);
+  EXPECT_GT(all[static_cast<std::size_t>(BoxVerdict::kEnumerated)], 100);
+}
+
 // Outputs that are no numbers make a box neither fair nor unfair.
 TEST(NetworkDecider, LeavesWhatOverflowsUndefined) {
   constexpr int kBoxes = 40;  // of each subject
@@ -53,6 +71,7 @@ TEST(NetworkDecider, LeavesWhatOverflowsUndefined) {
     }
     DecidedSubject decided(subject, false);
     for (int i = 0; i < kBoxes; ++i) {
+      if (i == kBoxes / 2) decided.evaluate_open();
       decided.expect_right(random_part(subject, decided.domain().whole()),
                            seed * 1000 + static_cast<std::uint64_t>(i));
       decided.expect_certain(random_part(subject, decided.domain().whole()), i % 2);
