@@ -90,15 +90,15 @@ NetworkLabel::NetworkLabel(Network const& network, Domain const& domain,
 }
 
 NetworkLabel::Layer NetworkLabel::in_blocks(DenseLayer const& layer,
-                                            std::vector<std::size_t> const& order) const {
+                                            std::vector<std::size_t> const& order) {
   Layer blocks;
   blocks.inputs = static_cast<std::size_t>(layer.inputs);
-  blocks.outputs = static_cast<std::size_t>(layer.outputs);
-  blocks.width = (blocks.outputs + kBlock - 1) / kBlock * kBlock;
+  auto const outputs = static_cast<std::size_t>(layer.outputs);
+  blocks.width = (outputs + kBlock - 1) / kBlock * kBlock;
   blocks.weights.resize(blocks.inputs * blocks.width);
   for (std::size_t i = 0; i < blocks.inputs; ++i) {
-    auto const* const from = &layer.weights[order[i] * blocks.outputs];
-    std::copy_n(from, blocks.outputs, &blocks.weights[i * blocks.width]);
+    auto const* const from = &layer.weights[order[i] * outputs];
+    std::copy_n(from, outputs, &blocks.weights[i * blocks.width]);
   }
   blocks.bias = layer.bias;
   blocks.bias.resize(blocks.width);

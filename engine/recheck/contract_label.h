@@ -52,17 +52,16 @@ class NetworkLabel final : public ContractLabel {
   ContractOutcome operator()(std::int32_t const* row) override;
 
  private:
-  /// Rows of whole blocks, in the order in which they are added; what exceeds `outputs` is 0.
+  /// Rows of whole blocks, in the order in which they are added; what exceeds the outputs is 0.
   /// weights [inputs][width]
   /// bias    [width]
   struct Layer {
     std::size_t inputs = 0;
-    std::size_t outputs = 0;
     std::size_t width = 0;
     std::vector<float> weights;
     std::vector<float> bias;
   };
-  Layer in_blocks(DenseLayer const& layer, std::vector<std::size_t> const& order) const;
+  static Layer in_blocks(DenseLayer const& layer, std::vector<std::size_t> const& order);
   /// Brings sums_after_ to what is in encoded_, and returns its last row.
   float const* first_sums();
 

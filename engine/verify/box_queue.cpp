@@ -1,7 +1,6 @@
 #include "engine/verify/box_queue.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 #include <stdexcept>
 
@@ -13,11 +12,6 @@ namespace {
 constexpr std::size_t kRoundBoxes = 2048;
 constexpr std::uint64_t kSplitAnyway = 16;  // of boxes to evaluate, of which one is split to learn
 constexpr double kHelps = 0.8;              // of its groups that a closer look leaves, or less
-
-double groups_of(GroupBox const& box) {
-  return std::accumulate(box.begin(), box.end(), 1.0,
-                         [](double n, AxisRange const& range) { return n * range.size(); });
-}
 
 LeafProof proof_of(BoxVerdict verdict) {
   switch (verdict) {
@@ -67,7 +61,7 @@ std::vector<OpenBox> const& BoxQueue::next(MeasureCosts const& costs) {
     round_cells_.push_back(queued.cell);
     OpenBox& box = round_.emplace_back(std::move(queued.box));
     box.evaluate = evaluate;
-    if (evaluate) evaluation += costs.evaluation(groups_of(box.box));
+    if (evaluate) evaluation += costs.evaluation(BoxDomain::groups(box.box));
   };
   while (round_.size() < kRoundBoxes && waiting.size() < kRoundBoxes &&
          evaluation < kRoundEvaluation && (!stack_.empty() || next_cell_ < cells_.count())) {
@@ -90,7 +84,7 @@ std::vector<OpenBox> const& BoxQueue::next(MeasureCosts const& costs) {
     stack_.pop_back();
     if (states_[static_cast<std::size_t>(queued.cell)].verdict != CellVerdict::kUndecided) continue;
     bool const evaluate =
-        choice_.evaluates(groups_of(queued.box.box)) && queued.box.id % kSplitAnyway != 0;
+        choice_.evaluates(BoxDomain::groups(queued.box.box)) && queued.box.id % kSplitAnyway != 0;
     if (evaluate && !evaluated.insert(queued.cell).second) {
       waiting.push_back(std::move(queued));
     } else {
@@ -116,7 +110,7 @@ void BoxQueue::take(std::vector<Decision> const& decisions) {
     ++boxes_;
     ++state.boxes;
     ++by_verdict_[static_cast<std::size_t>(decision.verdict)];
-    choice_.learn(groups_of(round_[i].box), is_decided_early(decision.verdict));
+    choice_.learn(BoxDomain::groups(round_[i].box), is_decided_early(decision.verdict));
     if (state.verdict != CellVerdict::kUndecided) continue;
     state.peopled = state.peopled || decision.leaves;
     switch (decision.verdict) {
@@ -164,7 +158,7 @@ void BoxQueue::settle(std::int64_t cell, CellVerdict verdict, CellReason reason)
 void BoxQueue::split(std::int64_t cell, OpenBox const& box, Decision const& decision) {
   OpenBox left = box;
   left.box = decision.box;
-  pace(left, groups_of(left.box) <= kHelps * groups_of(box.box));
+  pace(left, BoxDomain::groups(left.box) <= kHelps * BoxDomain::groups(box.box));
   std::int32_t const number =
       trees_.cut(cell, box.number, narrowed(box, decision), decision.cut.axis, decision.cut.entry);
   // The lower part is taken first.

@@ -67,9 +67,7 @@ void ShareQueue::halve(MeasuredBox&& measured) {
 }
 
 void ShareQueue::take_most_undecided() {
-  // Halving a box takes two measures, and decides that much of it. Of smaller boxes bounds decide
-  // more than of those that were learnt from, so evaluation has to cost half as much.
-  constexpr double kMeasures = 2.0;
+  constexpr double kMeasures = 2.0;  // that halving a box takes, and decides that much of it
   double const by_bounds = std::max(in_the_long_run_, kMeasures / kMostEvaluation);
   most_evaluated_ = kMeasures / by_bounds / costs_.group;
   double evaluation = 0.0;

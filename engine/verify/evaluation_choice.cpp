@@ -12,7 +12,7 @@ namespace {
 constexpr double kLook = 0.7;               // what deciding a box costs on an average, as measured
 constexpr std::int64_t kSizeMemory = 4096;  // boxes of a size after which older ones count half
 
-/// The greatest power of two not above: 2 to that.
+/// The exponent of the greatest power of two that is not above.
 std::size_t size_of(double groups) {
   return static_cast<std::size_t>(std::clamp(std::ilogb(groups), 0, 63));
 }

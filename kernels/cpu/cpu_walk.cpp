@@ -14,17 +14,17 @@ constexpr std::int64_t kMostPeriod = 8192;          // or its values leave a cor
 /// Fewer in small walks, whose heads would not fill the lanes otherwise.
 int most_members(PackedSubject const& subject, LaneKernels const& kernels,
                  std::vector<ValueList> const& lists) {
-  std::int64_t members = subject.get().variants;
-  for (ValueList const& list : lists) members *= list.size();
-  return static_cast<int>(std::clamp<std::int64_t>(members / kernels.walk_lanes, 1, kMostMembers));
+  // In double precision, for a plan refuses what has too many members only afterwards.
+  auto members = static_cast<double>(subject.get().variants);
+  for (ValueList const& list : lists) members *= static_cast<double>(list.size());
+  return static_cast<int>(std::clamp<double>(members / kernels.walk_lanes, 1, kMostMembers));
 }
 
 class CpuWalker final : public Walker {
  public:
-  CpuWalker(PackedSubject const& subject, LaneKernels const& kernels, std::vector<ValueList> lists)
-      : subject_(subject),
-        kernels_(kernels),
-        plan_(subject, lists, most_members(subject, kernels, lists)) {
+  CpuWalker(PackedSubject const& subject, LaneKernels const& kernels, std::vector<ValueList> lists,
+            int most_members)
+      : subject_(subject), kernels_(kernels), plan_(subject, std::move(lists), most_members) {
     // A proof about outputs does not tell which members exist.
     if (subject.is_constrained()) return;
     if (!PackBounds::knows(subject.get().network) || plan_.get().factors == 0) return;
@@ -76,7 +76,8 @@ class CpuWalker final : public Walker {
 
 std::unique_ptr<Walker> make_cpu_walker(PackedSubject const& subject, LaneKernels const& kernels,
                                         std::vector<ValueList> lists) {
-  return std::make_unique<CpuWalker>(subject, kernels, std::move(lists));
+  int const most = most_members(subject, kernels, lists);
+  return std::make_unique<CpuWalker>(subject, kernels, std::move(lists), most);
 }
 
 }  // namespace fairlane

@@ -190,7 +190,7 @@ GroupBox BoxDomain::whole() const {
   return box;
 }
 
-double BoxDomain::groups(std::span<AxisRange const> box) const {
+double BoxDomain::groups(std::span<AxisRange const> box) {
   double product = 1.0;
   for (AxisRange const& range : box) product *= range.size();
   return product;

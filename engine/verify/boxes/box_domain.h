@@ -80,7 +80,7 @@ class BoxDomain {
   int variants() const { return packed_.get().variants; }
   GroupBox whole() const;
   /// Points of a box, those that limits leave out among them.
-  double groups(std::span<AxisRange const> box) const;
+  static double groups(std::span<AxisRange const> box);
 
   bool relaxed() const { return relaxed_; }
   bool limited() const { return !limits_.empty(); }

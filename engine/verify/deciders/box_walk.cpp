@@ -40,10 +40,12 @@ BoxWalk::Walked BoxWalk::walk(std::span<AxisRange const> box, bool to_unfair) {
   for (std::int64_t first = 0; first < heads && unfair == kNone; first += walker->chunk())
     counter.count(first, std::min(walker->chunk(), heads - first), counts, take);
   way.seconds_per_group = start.seconds() / static_cast<double>(counts.groups);
-  Walked walked{{counts, plan.counters(), !domain_.constraints().empty()},
-                counts.discriminatory(),
-                std::vector<std::int32_t>(domain_.attributes())};
-  if (unfair != kNone) plan.row(unfair, walked.row.data());
+  Walked walked{
+      {counts, plan.counters(), !domain_.constraints().empty()}, counts.discriminatory(), {}};
+  if (unfair != kNone) {
+    walked.row.resize(domain_.attributes());
+    plan.row(unfair, walked.row.data());
+  }
   return walked;
 }
 
